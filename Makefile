@@ -1,0 +1,40 @@
+# Every target makes its own environment: nothing has to be installed by hand except Python 3.11.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help demo test check accuracy benchmark clean
+
+help:
+	@echo "make demo       set up, run a two-party release on made-up data and show it"
+	@echo "make test       set up, then lint, types and tests"
+	@echo "make check      ruff and mypy alone"
+	@echo "make accuracy   classification accuracy of Adult releases (needs ADULT=folder with adult.data)"
+	@echo "make benchmark  time and memory of a release beside the bare NumPy work"
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: $(READY)
+	$(BIN)/copublish demo demo --force
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: check
+	$(BIN)/pytest
+
+ADULT ?= ../shared/data
+accuracy: $(READY)
+	$(BIN)/python benchmarks/adult_accuracy.py --data $(ADULT)
+
+benchmark: $(READY)
+	$(BIN)/python benchmarks/release_speed.py --data $(ADULT)
+
+clean:
+	rm -rf $(VENV) demo

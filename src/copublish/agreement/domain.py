@@ -1,0 +1,168 @@
+"""Public domains: what values an attribute may take, as small integer codes, and how a set of values splits.
+
+Codes are numbered so that every value a taxonomy or a grid can generalise to is a run of consecutive codes,
+a `CodeRange`. Counting a generalised value is then one difference of prefix sums, for categories and numbers alike.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+
+from copublish.agreement.taxonomy import TaxonomyNode
+
+MISSING_LABEL = "(missing)"
+
+CodeRange = tuple[int, int]
+"""Codes from the first number up to, not including, the second."""
+
+Split = tuple[CodeRange, ...]
+"""What one code range is replaced by: at least two ranges that cover it."""
+
+
+@dataclass(frozen=True)
+class CategoricalDomain:
+    """The values of a categorical attribute and the public tree above them."""
+
+    name: str
+    tree: TaxonomyNode
+    missing: bool = False
+
+    @cached_property
+    def values(self) -> tuple[str, ...]:
+        """The values in code order; the missing category, if agreed, is the last one."""
+        return (*self.tree.leaves(), *([MISSING_LABEL] if self.missing else []))
+
+    @property
+    def size(self) -> int:
+        """Number of codes."""
+        return len(self.values)
+
+    @property
+    def max_splits(self) -> int:
+        """Upper bound on the number of splits that can be on offer at one time."""
+        return sum(1 for splits in self._splits_by_range.values() if splits)
+
+    def splits(self, part: CodeRange) -> tuple[Split, ...]:
+        """Return the ways to specialise `part`: its children in the tree, or nothing."""
+        return self._splits_by_range[part]
+
+    def label(self, part: CodeRange) -> str:
+        """Return how a published table names `part`."""
+        return self._labels[part]
+
+    def members(self, part: CodeRange) -> tuple[str, ...]:
+        """Return the values of the data that `part` stands for."""
+        return self.values[part[0] : part[1]]
+
+    @cached_property
+    def _labels(self) -> dict[CodeRange, str]:
+        return {part: label for part, (label, _) in self._nodes.items()}
+
+    @cached_property
+    def _splits_by_range(self) -> dict[CodeRange, tuple[Split, ...]]:
+        return {part: ((children,) if children else ()) for part, (_, children) in self._nodes.items()}
+
+    @cached_property
+    def _nodes(self) -> dict[CodeRange, tuple[str, Split]]:
+        found: dict[CodeRange, tuple[str, Split]] = {}
+
+        def visit(node: TaxonomyNode, start: int) -> CodeRange:
+            inner = node
+            while len(inner.children) == 1:  # a level with one child splits nothing: step over it
+                inner = inner.children[0]
+            children: list[CodeRange] = []
+            stop = start if inner.children else start + 1
+            for child in inner.children:
+                children.append(visit(child, stop))
+                stop = children[-1][1]
+            if node is self.tree and self.missing:
+                if not children:
+                    children.append((start, stop))
+                    found[start, stop] = (inner.label, ())
+                children.append((stop, stop + 1))
+                found[stop, stop + 1] = (MISSING_LABEL, ())
+                stop += 1
+            found[start, stop] = (node.label, tuple(children))
+            return start, stop
+
+        visit(self.tree, 0)
+        return found
+
+
+@dataclass(frozen=True)
+class NumericalDomain:
+    """Public bounds and a public grid of thresholds.
+
+    Code j holds the values from threshold j-1 (or the lower bound) up to, not including, threshold j; the last
+    one includes the upper bound. The missing category, if agreed, is the code after them.
+    """
+
+    name: str
+    lower: Decimal
+    upper: Decimal
+    thresholds: tuple[Decimal, ...]
+    missing: bool = False
+    _edges: tuple[Decimal, ...] = field(init=False, repr=False, compare=False)
+    _splits: dict[CodeRange, tuple[Split, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_edges", (self.lower, *self.thresholds, self.upper))
+
+    @property
+    def number_codes(self) -> int:
+        """Number of codes that stand for numbers."""
+        return len(self.thresholds) + 1
+
+    @property
+    def size(self) -> int:
+        """Number of codes."""
+        return self.number_codes + self.missing
+
+    @property
+    def max_splits(self) -> int:
+        """Upper bound on the number of splits that can be on offer at one time."""
+        return len(self.thresholds) + self.missing
+
+    def splits(self, part: CodeRange) -> tuple[Split, ...]:
+        """Return one split for each threshold inside `part`.
+
+        The top range of an attribute with a missing category splits into three: below, from the threshold on,
+        and missing; or into numbers and missing.
+        """
+        if part not in self._splits:
+            self._splits[part] = self._find_splits(part)
+        return self._splits[part]
+
+    def _find_splits(self, part: CodeRange) -> tuple[Split, ...]:
+        start, stop = part
+        if self.missing and stop == self.size:
+            if start == self.number_codes:
+                return ()
+            numbers, missing = (start, self.number_codes), (self.number_codes, self.size)
+            return ((numbers, missing), *((*split, missing) for split in self.splits(numbers)))
+        return tuple(((start, at), (at, stop)) for at in range(start + 1, stop))
+
+    def label(self, part: CodeRange) -> str:
+        """Return how a published table names `part`: an interval, or the missing category."""
+        start, stop = part
+        if start == self.number_codes:
+            return MISSING_LABEL
+        if stop == self.size and self.missing:
+            return f"{self.label((start, self.number_codes))} or missing"
+        bracket = "]" if stop == self.number_codes else ")"
+        return f"[{format_number(self._edges[start])}, {format_number(self._edges[stop])}{bracket}"
+
+    def bounds(self, part: CodeRange) -> tuple[Decimal, Decimal]:
+        """Return the interval that the numbers in `part` lie in."""
+        return self._edges[part[0]], self._edges[min(part[1], self.number_codes)]
+
+
+Domain = CategoricalDomain | NumericalDomain
+
+
+def format_number(number: Decimal) -> str:
+    """Return the shortest plain spelling of a number: 20, not 2E+1 or 20.0."""
+    text = format(number, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -1,0 +1,305 @@
+"""The agreement: everything about a release that all parties fix in public before any data is touched.
+
+The models below are the reference for `agreement.toml`; docs/reference/agreement.md explains every key. Nothing
+here is ever inferred from private data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+
+from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain, NumericalDomain
+from copublish.agreement.taxonomy import TaxonomyNode, flat_taxonomy, parse_taxonomy
+
+MAX_THRESHOLDS = 128
+"""A finer grid gives candidates that noise cannot tell apart and costs engine time."""
+
+MIN_EPSILON = Fraction(1, 10**6)
+"""Below this the noise of a single selection no longer fits the engine's 62-bit integers."""
+
+MAX_EPSILON = Fraction(10)
+"""Above this the guarantee is empty (e^10 is 22,026) and the sampler's delta, which grows with e^epsilon, counts."""
+
+
+def _as_tuple(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+def _refuse_bool(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("write a number, not true or false")
+    return value
+
+
+Number = Annotated[Decimal, BeforeValidator(_refuse_bool)]
+PartyNames = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)
+
+
+class Party(_Model):
+    """One organisation."""
+
+    description: str = ""
+
+
+class Records(_Model):
+    """Which records the release is about, and what is public about them."""
+
+    identifier: str | None = None
+    alignment: Literal["identifier", "row-order"] = "identifier"
+    expected: int = Field(gt=0)
+    public: bool = False
+    missing_spellings: tuple[str, ...] = ("", "?", "NA")
+
+
+class ClassAttribute(_Model):
+    """The attribute that users of the release want to predict."""
+
+    name: str
+    values: tuple[str, ...]
+    held_by: PartyNames | None = None
+
+    @field_validator("values")
+    @classmethod
+    def _check_values(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        return _distinct(values, at_least=2, what="a class")
+
+
+class CategoricalAttribute(_Model):
+    """An attribute with a public list or tree of values."""
+
+    kind: Literal["categorical"]
+    values: tuple[str, ...] | None = None
+    taxonomy: dict[str, Any] | None = None
+    missing: Literal["refuse", "category"] = "refuse"
+    held_by: PartyNames | None = None
+
+    @model_validator(mode="after")
+    def _check_tree(self) -> CategoricalAttribute:
+        if (self.values is None) == (self.taxonomy is None):
+            raise ValueError("give either 'values' (a flat list) or 'taxonomy' (a tree or a JSON file), one of them")
+        if self.values is not None:
+            _distinct(self.values, at_least=1, what="a categorical attribute")
+        if MISSING_LABEL in self.tree.labels():
+            raise ValueError(f"the value '{MISSING_LABEL}' is reserved; write missing = \"category\" instead")
+        return self
+
+    @cached_property
+    def tree(self) -> TaxonomyNode:
+        """The taxonomy, whichever way it was written."""
+        return flat_taxonomy(self.values) if self.values is not None else parse_taxonomy(self.taxonomy)
+
+    def domain(self, name: str) -> Domain:
+        """Return the public domain under this attribute's name."""
+        return CategoricalDomain(name, self.tree, missing=self.missing == "category")
+
+
+class Grid(_Model):
+    """Where a numerical attribute may be split: every `step`, at these `edges`, or into `count` equal cells."""
+
+    step: Number | None = None
+    edges: tuple[Number, ...] | None = None
+    count: int | None = Field(default=None, ge=2, le=MAX_THRESHOLDS + 1)
+
+    @model_validator(mode="after")
+    def _check_one_way(self) -> Grid:
+        if sum(way is not None for way in (self.step, self.edges, self.count)) != 1:
+            raise ValueError("give exactly one of 'step', 'edges' and 'count'")
+        if self.step is not None and self.step <= 0:
+            raise ValueError(f"'step' must be above 0, got {self.step}")
+        return self
+
+    def thresholds(self, lower: Decimal, upper: Decimal) -> tuple[Decimal, ...]:
+        """Return the public split points strictly inside the bounds, in ascending order."""
+        if self.edges is not None:
+            inside = all(lower < edge <= upper for edge in self.edges)
+            if not inside or any(a >= b for a, b in zip(self.edges, self.edges[1:], strict=False)):
+                raise ValueError(f"'edges' must increase and lie above {lower} and not above {upper}")
+            found = self.edges
+        elif self.step is not None:
+            steps = (upper - lower) / self.step
+            if steps > MAX_THRESHOLDS:
+                wider = (upper - lower) / MAX_THRESHOLDS
+                raise ValueError(
+                    f"'step' gives more than {MAX_THRESHOLDS} split points; take a step of at least {wider:.6g}"
+                )
+            found = tuple(lower + self.step * i for i in range(1, int(steps) + 1))
+        else:
+            count = self.count or 0
+            exact = (lower + (upper - lower) * i / count for i in range(1, count))
+            found = tuple(Decimal(f"{threshold:.12g}") for threshold in exact)  # readable labels
+        if len(found) > MAX_THRESHOLDS:
+            raise ValueError(f"at most {MAX_THRESHOLDS} split points are allowed, got {len(found)}")
+        return found
+
+
+class NumericalAttribute(_Model):
+    """An attribute with public bounds and a public grid of split points."""
+
+    kind: Literal["numerical"]
+    bounds: tuple[Number, Number]
+    grid: Grid
+    missing: Literal["refuse", "category"] = "refuse"
+    held_by: PartyNames | None = None
+
+    @field_validator("bounds", mode="before")
+    @classmethod
+    def _check_two(cls, bounds: object) -> object:
+        if not isinstance(bounds, list | tuple) or len(bounds) != 2:
+            raise ValueError(
+                "write the lowest and the highest allowed value, like bounds = [0, 120], from public knowledge"
+            )
+        return bounds
+
+    @model_validator(mode="after")
+    def _check_bounds(self) -> NumericalAttribute:
+        lower, upper = self.bounds
+        if lower >= upper:
+            raise ValueError(f"the lower bound must be below the upper one, got bounds = [{lower}, {upper}]")
+        self.grid.thresholds(lower, upper)
+        return self
+
+    def domain(self, name: str) -> Domain:
+        """Return the public domain under this attribute's name."""
+        lower, upper = self.bounds
+        return NumericalDomain(
+            name, lower, upper, self.grid.thresholds(lower, upper), missing=self.missing == "category"
+        )
+
+
+Attribute = Annotated[CategoricalAttribute | NumericalAttribute, Field(discriminator="kind")]
+
+
+class Privacy(_Model):
+    """How much the release may tell about one person."""
+
+    epsilon: Number
+    neighbours: Literal["add-remove", "replace"] = "add-remove"
+
+    @field_validator("epsilon")
+    @classmethod
+    def _check_epsilon(cls, epsilon: Decimal) -> Decimal:
+        if epsilon < Decimal(MIN_EPSILON.numerator) / MIN_EPSILON.denominator:
+            raise ValueError(f"must be at least {float(MIN_EPSILON):g}, got {epsilon}; 0.1 to 2 is usual")
+        if epsilon > MAX_EPSILON.numerator:
+            raise ValueError(f"must be at most {MAX_EPSILON}, got {epsilon}; 0.1 to 2 is usual")
+        return epsilon
+
+
+class Mechanism(_Model):
+    """Which algorithm makes the release, and its public parameters."""
+
+    name: Literal["specialization", "distdiffgen", "arbdistdp"]
+    specializations: int = Field(default=10, ge=0, le=100)
+    score: Literal["max"] = "max"
+    selection_share: Number = Field(default=Decimal("0.4"), gt=0, lt=1)
+    max_cells: int | None = Field(default=None, ge=2, le=2**22)
+
+
+class Agreement(_Model):
+    """What all parties agree on. Build it with `load_agreement` or `Agreement.from_mapping`.
+
+    The order of parties and attributes is part of the agreement (it fixes how ties are broken and the order of
+    columns); the spelling of numbers, comments and the order of keys inside a table are not.
+    """
+
+    format: Literal[1]
+    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    dataset: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    description: str = ""
+    partition: Literal["horizontal", "vertical", "arbitrary"]
+    parties: dict[str, Party] = Field(min_length=2)
+    records: Records
+    class_: ClassAttribute = Field(alias="class")
+    attributes: dict[str, Attribute] = Field(min_length=1)
+    privacy: Privacy
+    mechanism: Mechanism
+
+    @model_validator(mode="after")
+    def _check_whole(self) -> Agreement:
+        from copublish.agreement.rules import broken_rules  # the rules need this class
+
+        problems = broken_rules(self)
+        if problems:
+            raise ValueError("\n".join(problems))
+        return self
+
+    @cached_property
+    def domains(self) -> dict[str, Domain]:
+        """Public domain of every attribute, in agreed order; the class is not among them."""
+        return {name: attribute.domain(name) for name, attribute in self.attributes.items()}
+
+    @cached_property
+    def class_domain(self) -> CategoricalDomain:
+        """Public domain of the class attribute."""
+        return CategoricalDomain(self.class_.name, flat_taxonomy(self.class_.values))
+
+    @property
+    def party_names(self) -> tuple[str, ...]:
+        """The parties in agreed order."""
+        return tuple(self.parties)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """The budget of the release, exactly as written."""
+        return Fraction(self.privacy.epsilon)
+
+    @property
+    def class_is_shared(self) -> bool:
+        """Whether every party knows the class of every record it knows."""
+        return self.partition != "horizontal" and set(self.holders(self.class_.name)) == set(self.parties)
+
+    def holders(self, column: str) -> tuple[str, ...]:
+        """Return the parties that hold cells of an attribute or of the class."""
+        held_by = self.class_.held_by if column == self.class_.name else self.attributes[column].held_by
+        return self.party_names if held_by is None else held_by
+
+    def columns_of(self, party: str) -> tuple[str, ...]:
+        """Return the attributes, then the class, of which a party holds cells."""
+        return tuple(c for c in (*self.attributes, self.class_.name) if party in self.holders(c))
+
+    def canonical(self) -> str:
+        """Return the agreement in the one spelling that is hashed."""
+        content = self.model_dump(mode="python", by_alias=True)
+        return json.dumps(_canonical(content), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the canonical form, in hexadecimal."""
+        return hashlib.sha256(self.canonical().encode()).hexdigest()
+
+
+ORDERED_TABLES = ("parties", "attributes", "taxonomy")
+
+
+def _canonical(value: object, *, ordered: bool = False) -> object:
+    """Spell numbers as fractions, and tables whose order matters as lists of pairs."""
+    if isinstance(value, dict):
+        if ordered:
+            return [[key, _canonical(item, ordered=isinstance(item, dict))] for key, item in value.items()]
+        return {key: _canonical(item, ordered=key in ORDERED_TABLES) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(item) for item in value]
+    return str(Fraction(value)) if isinstance(value, Decimal) else value
+
+
+def _distinct(values: tuple[str, ...], *, at_least: int, what: str) -> tuple[str, ...]:
+    if len(values) < at_least:
+        raise ValueError(
+            f"{what} needs at least {at_least} value{'s' * (at_least > 1)}; take them from the code book, "
+            "not from private data"
+        )
+    repeated = sorted({value for value in values if values.count(value) > 1})
+    if repeated:
+        raise ValueError(f"these values are listed twice: {', '.join(map(repr, repeated))}")
+    return values

@@ -1,0 +1,98 @@
+"""Rules that concern several parts of an agreement at once. Each broken one is a sentence to act on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from copublish.agreement.model import Agreement
+
+
+def broken_rules(agreement: Agreement) -> list[str]:
+    """Return one sentence for every rule that the agreement breaks."""
+    return [
+        *_column_names(agreement),
+        *_holders(agreement),
+        *_records(agreement),
+        *_missing_values(agreement),
+    ]
+
+
+def _column_names(agreement: Agreement) -> Iterator[str]:
+    if agreement.class_.name in agreement.attributes:
+        yield (
+            f"attributes.{agreement.class_.name}: this is the class already; an attribute cannot be both. "
+            "Remove it from the attributes"
+        )
+    identifier = agreement.records.identifier
+    if identifier is not None and identifier in agreement.attributes:
+        yield f"attributes.{identifier}: this is the identifier; it is never published. Remove it here"
+    if identifier is not None and identifier == agreement.class_.name:
+        yield f"class.name: '{identifier}' is the identifier; the class must be another column"
+
+
+def _holders(agreement: Agreement) -> Iterator[str]:
+    places = [(f"attributes.{name}", attribute.held_by, False) for name, attribute in agreement.attributes.items()]
+    places.append(("class", agreement.class_.held_by, True))
+    for place, held_by, is_class in places:
+        yield from _holders_of(agreement, place, held_by, is_class)
+    if agreement.partition == "horizontal":
+        return
+    for party in agreement.parties:
+        if not any(party in agreement.holders(name) for name in agreement.attributes):
+            yield f"parties.{party}: this party holds no attribute. Name it in a 'held_by', or leave it out"
+
+
+def _holders_of(agreement: Agreement, place: str, held_by: tuple[str, ...] | None, is_class: bool) -> Iterator[str]:
+    known = ", ".join(f"'{party}'" for party in agreement.parties)
+    partition = agreement.partition
+    if held_by is None:
+        if partition == "vertical" and not is_class:
+            yield f'{place}: say which party holds it, like held_by = "{next(iter(agreement.parties))}"'
+        return
+    if partition == "horizontal":
+        yield f"{place}.held_by: in a horizontal release every party holds whole rows. Remove 'held_by'"
+        return
+    for party in held_by:
+        if party not in agreement.parties:
+            yield f"{place}.held_by: '{party}' is not a party of this agreement. Parties: {known}"
+    if not held_by or len(set(held_by)) < len(held_by):
+        yield f"{place}.held_by: name at least one party, and each one once"
+    if partition == "vertical" and not is_class and len(held_by) > 1:
+        yield (
+            f"{place}.held_by: in a vertical release one party holds the whole column. Name one party, "
+            'or write partition = "arbitrary" if cells of it are spread'
+        )
+    if is_class and 1 < len(held_by) < len(agreement.parties):
+        yield f"{place}.held_by: the class is held by one party or by all of them ({known})"
+
+
+def _records(agreement: Agreement) -> Iterator[str]:
+    records = agreement.records
+    if records.public and agreement.privacy.neighbours == "add-remove":
+        yield (
+            "records.public: a public number of records shows whether one person was added, so it contradicts "
+            'privacy.neighbours = "add-remove". Write neighbours = "replace", or public = false'
+        )
+    joined = agreement.partition != "horizontal" and records.alignment == "identifier"
+    if joined and records.identifier is None:
+        yield (
+            f"records.identifier: a {agreement.partition} release joins records by an identifier. Name its column, "
+            'or write alignment = "row-order" if every party has the same people in the same order'
+        )
+
+
+def _missing_values(agreement: Agreement) -> Iterator[str]:
+    spellings = set(agreement.records.missing_spellings)
+    places = {
+        f"attributes.{name}": set(attribute.tree.leaves())
+        for name, attribute in agreement.attributes.items()
+        if attribute.kind == "categorical"
+    }
+    places["class"] = set(agreement.class_.values)
+    for place, values in places.items():
+        for value in sorted(values & spellings):
+            yield (
+                f"{place}: '{value}' is listed as a value and in records.missing_spellings; it can be only one of them"
+            )

@@ -1,0 +1,170 @@
+"""The ideal engine: all parties in one process, values in the clear, the same disclosures and noise.
+
+For simulation, planning, experiments and as the reference in tests. It gives no secrecy between the parties: this
+process sees every fragment. Each party runs in its own thread; a `Room` is the trusted party of the textbook that
+takes everyone's input and computes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from copublish.engine.interface import Program, Secret
+from copublish.errors import PartyLostError, ProgramMismatchError
+from copublish.privacy.coins import Coins, IntArray, SystemCoins
+
+T = TypeVar("T")
+
+
+class Room:
+    """Where the parties of one simulated run meet. All of them call, one of them computes, all get the answer.
+
+    The parties take turns: one runs until it needs the others, then the next one does. So a run is deterministic
+    for given coins, and the interpreter's lock is never fought over.
+    """
+
+    def __init__(self, parties: Sequence[str], coins: Mapping[str, Coins] | None = None) -> None:
+        self.parties = tuple(parties)
+        self._coins = coins or {party: SystemCoins() for party in parties}
+        self._turns = {party: threading.Semaphore(0) for party in parties}
+        self._calls: dict[str, tuple[Any, Any, Callable[[list[Any]], Any]]] = {}
+        self._answer: Any = None
+        self._somebody_left = False
+
+    def run(self, job: Callable[[IdealEngine], T]) -> dict[str, T]:
+        """Run `job` once per party and return every party's result.
+
+        If one fails, the others stop, and the error that started it is raised.
+        """
+        with ThreadPoolExecutor(len(self.parties), thread_name_prefix="party") as pool:
+            futures = {party: pool.submit(self._run_one, job, party) for party in self.parties}
+            self._turns[self.parties[0]].release()
+        errors = [error for future in futures.values() if (error := future.exception()) is not None]
+        for error in sorted(errors, key=lambda error: isinstance(error, PartyLostError)):
+            raise error
+        return {party: future.result() for party, future in futures.items()}
+
+    def _run_one(self, job: Callable[[IdealEngine], T], party: str) -> T:
+        self._turns[party].acquire()
+        try:
+            if self._somebody_left:
+                raise PartyLostError("Another party stopped before the computation began.")
+            return job(IdealEngine(self, party, self._coins[party]))
+        except BaseException:
+            self._somebody_left = True
+            raise
+        finally:
+            if party == self.parties[-1]:
+                self._somebody_left = True  # whoever still waits for a meeting waits in vain
+            self._next_turn(party)
+
+    def meet(self, party: str, public: object, local: object, combine: Callable[[list[Any]], T]) -> T:
+        """Wait for all parties, check that they ask for the same, and return `combine` of their inputs."""
+        self._calls[party] = (public, local, combine)
+        if party == self.parties[-1]:
+            self._act()
+        self._next_turn(party)
+        self._turns[party].acquire()
+        if self._somebody_left:
+            raise PartyLostError("Another party stopped before the computation was complete.")
+        return cast(T, self._answer)
+
+    def _next_turn(self, party: str) -> None:
+        self._turns[self.parties[(self.parties.index(party) + 1) % len(self.parties)]].release()
+
+    def _act(self) -> None:
+        if len(self._calls) < len(self.parties):
+            raise ProgramMismatchError("A party ended while another one was still computing.")
+        calls = [self._calls[party] for party in self.parties]
+        self._calls = {}
+        first = calls[0][0]
+        if any(not _same(first, public) for public, _, _ in calls[1:]):
+            raise ProgramMismatchError(
+                "The parties asked the engine for different computations. Their software or agreements differ."
+            )
+        self._answer = calls[0][2]([local for _, local, _ in calls])
+
+
+class IdealEngine:
+    """One party's end of the ideal engine."""
+
+    name = "ideal"
+    secrecy = (
+        "None between the parties: this is a simulation, and the one process that ran it saw every fragment in the "
+        "clear. The published values are as private as stated; the parties' data were not kept from each other."
+    )
+    assumptions: tuple[str, ...] = ("Whoever ran the simulation may see all parties' data.",)
+
+    def __init__(self, room: Room, party: str, coins: Coins) -> None:
+        self.party, self.parties = party, room.parties
+        self._room, self._own_coins = room, coins
+
+    def share(self, local: IntArray) -> Secret:
+        """Return the sum of what every party puts in."""
+        return self._secret(("share", local.shape), local, lambda parts: np.sum(parts, axis=0, dtype=np.int64))
+
+    def joint_histogram(self, partial_cells: IntArray, n_cells: int) -> Secret:
+        """Count aligned records by cell, where a record's cell is the sum of the parties' partial numbers."""
+
+        def count(parts: list[IntArray]) -> IntArray:
+            return np.bincount(reduce(np.add, parts), minlength=n_cells).astype(np.int64, copy=False)
+
+        return self._secret(("joint_histogram", n_cells, partial_cells.shape), partial_cells, count)
+
+    def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
+        """Run a program on secrets; the result is a secret."""
+        values = [secret._handle for secret in secrets]
+        request = ("compute", program, [secret.shape for secret in secrets], public)
+        return self._secret(request, None, lambda _: np.asarray(program(np, *values, **public), np.int64))
+
+    def coins(self, shape: tuple[int, ...]) -> Secret:
+        """Return fresh joint coins: the XOR of every party's own."""
+        own = self._own_coins.words(shape)
+        return self._secret(("coins", shape), own, lambda parts: reduce(np.bitwise_xor, parts))
+
+    def exchange(self, public: T) -> tuple[T, ...]:
+        """Tell every party a public value; return all of them in party order."""
+        return self._room.meet(self.party, ("exchange",), public, lambda parts: tuple(parts))
+
+    def align(self, identifiers: Sequence[str]) -> IntArray:
+        """Return the positions of the common records among one's own, in an order that all parties share."""
+        parts = self._room.meet(self.party, ("align",), identifiers, lambda parts: parts)
+        if all(list(part) == list(identifiers) for part in parts):
+            return np.arange(len(identifiers), dtype=np.int64)
+        common = sorted(set.intersection(*(set(part) for part in parts)))
+        position = {identifier: row for row, identifier in enumerate(identifiers)}
+        return np.array([position[identifier] for identifier in common], dtype=np.int64)
+
+    def have_common(self, identifiers: Sequence[str]) -> bool:
+        """Return whether any two parties list the same identifier."""
+        return self._room.meet(
+            self.party,
+            ("have_common",),
+            identifiers,
+            lambda parts: len(set().union(*parts)) < sum(len(part) for part in parts),
+        )
+
+    def _open(self, secret: Secret) -> IntArray:
+        value = cast(IntArray, secret._handle)
+        return self._room.meet(self.party, ("open", secret.shape), None, lambda _: value).copy()
+
+    def _secret(self, public: object, local: object, combine: Callable[[list[Any]], IntArray]) -> Secret:
+        value = self._room.meet(self.party, public, local, combine)
+        return Secret(value, value.shape)
+
+
+def _same(a: object, b: object) -> bool:
+    """Compare public requests, arrays inside them included."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(cast(Any, a), cast(Any, b))
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    return bool(a == b)

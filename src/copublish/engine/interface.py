@@ -1,0 +1,90 @@
+"""What every engine offers to the code of a mechanism, which runs once at each party.
+
+All parties call the same methods in the same order with the same public arguments. A `Secret` is a value that no
+party sees; the reveal gate (`engine/reveal.py`) is the only code that opens one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, Protocol, TypeVar
+
+from copublish.errors import SecretCannotBeReadError
+from copublish.privacy.coins import IntArray
+
+T = TypeVar("T")
+
+Program = Callable[..., IntArray]
+"""A function `program(xp, *arrays, **public)` on integer arrays; `xp` is the engine's array module. Written with the
+few vetted integer operations that are exact on every engine."""
+
+
+class Secret:
+    """A handle on integers that no party sees. Its shape is public, its values cannot be read."""
+
+    __slots__ = ("_handle", "shape")
+
+    def __init__(self, handle: object, shape: tuple[int, ...]) -> None:
+        self._handle = handle
+        self.shape = shape
+
+    def __repr__(self) -> str:
+        return f"Secret(shape={self.shape})"
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise SecretCannotBeReadError("A secret cannot be read, compared or pickled; use the reveal gate.")
+
+    __array__ = __bool__ = __int__ = __float__ = __index__ = __iter__ = __len__ = __getitem__ = _refuse
+    __reduce_ex__ = _refuse
+
+    def __eq__(self, other: object) -> bool:
+        self._refuse()
+
+    __hash__ = None  # type: ignore[assignment]  # a secret is no key
+
+
+class Engine(Protocol):
+    """One party's end of the joint computation."""
+
+    name: str
+    secrecy: str
+    """Who could see what, in words for the certificate."""
+    assumptions: tuple[str, ...]
+    """What the secrecy rests on, in words for the certificate."""
+    party: str
+    parties: tuple[str, ...]
+
+    def share(self, local: IntArray) -> Secret:
+        """Return the sum of what every party puts in. Each party's own part stays its own."""
+        ...
+
+    def joint_histogram(self, partial_cells: IntArray, n_cells: int) -> Secret:
+        """Count aligned records by cell, where a record's cell is the sum of the parties' partial numbers."""
+        ...
+
+    def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
+        """Run a program on secrets; the result is a secret."""
+        ...
+
+    def coins(self, shape: tuple[int, ...]) -> Secret:
+        """Return fresh joint coins: words uniform and unknown to all as long as one party is honest."""
+        ...
+
+    def exchange(self, public: T) -> tuple[T, ...]:
+        """Tell every party a public value; return all of them in party order."""
+        ...
+
+    def align(self, identifiers: Sequence[str]) -> IntArray:
+        """Return the positions of the common records among one's own, in an order that all parties share.
+
+        Every party learns which of its records are common, and how many they are.
+        """
+        ...
+
+    def have_common(self, identifiers: Sequence[str]) -> bool:
+        """Return whether any two parties list the same identifier. One bit becomes known."""
+        ...
+
+    def _open(self, secret: Secret) -> IntArray:
+        """Open a secret to all parties. For the reveal gate alone; a test keeps it so."""
+        ...

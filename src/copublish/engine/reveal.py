@@ -1,0 +1,74 @@
+"""The reveal gate: the only door out of a secret.
+
+Every value that becomes known passes here: the gate charges the disclosure to this party's ledger, has noise that
+nobody knows added inside the engine, and only then opens the sum. The list of a gate's disclosures is the whole
+privacy argument of a release, and what the certificate states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from copublish.engine.interface import Engine, Secret
+from copublish.errors import EngineError
+from copublish.privacy.accounting import cost_of
+from copublish.privacy.coins import IntArray
+from copublish.privacy.disclosures import Disclosure, Measure, Select
+from copublish.privacy.ledger import Charge
+from copublish.secure.noise import add_discrete_laplace, noisy_argmax, selection_fits
+
+MAX_RECORDS = 2**40
+"""Counts and scores are at most the number of records; more than this would not fit beside the noise."""
+
+
+@dataclass
+class RevealGate:
+    """Opens secrets at one party, each against a reserved charge.
+
+    Attributes:
+        opened: Every disclosure so far with the values that became known: this party's whole view of others.
+    """
+
+    engine: Engine
+    charge: Charge
+    number_of_records_is_public: bool
+    opened: list[tuple[Disclosure, IntArray]] = field(default_factory=list)
+
+    def reveal_selection(self, secret_scores: Secret, disclosure: Select) -> int:
+        """Open the index of the noisy maximum of integer scores.
+
+        Privacy:
+            Protects: one person, under the relation the disclosure is calibrated to.
+            Guarantee: see `Select`.
+            Assumes: scores are integers whose range is at most `disclosure.score_range`.
+            Reveals: the index, to all parties. No score, no noise and no comparison is opened.
+        """
+        noise, candidates = disclosure.noise, secret_scores.shape[0]
+        if candidates != disclosure.candidates or not selection_fits(candidates, MAX_RECORDS, noise.bits):
+            raise EngineError("A selection does not fit its disclosure or the engine's integers. Not opened.")
+        words = self.engine.coins(noise.coin_shape(candidates))
+        secret_index = self.engine.compute(noisy_argmax, secret_scores, words, planes=noise.threshold_planes)
+        return int(self._charge_then_open(secret_index, disclosure)[0])
+
+    def reveal_measurement(self, secret_counts: Secret, disclosure: Measure) -> IntArray:
+        """Open integers plus discrete Laplace noise.
+
+        Privacy:
+            Protects: one person, under the relation the disclosure is calibrated to.
+            Guarantee: see `Measure`.
+            Assumes: one person changes the counts by at most `disclosure.l1_sensitivity` in L1.
+            Reveals: the noisy counts, to all parties; how many there are is public.
+        """
+        noise, entries = disclosure.noise, secret_counts.shape[0]
+        if entries != disclosure.entries:
+            raise EngineError("A measurement does not have the declared number of entries. Not opened.")
+        words = self.engine.coins(noise.coin_shape(2 * entries))
+        secret_noisy = self.engine.compute(add_discrete_laplace, secret_counts, words, planes=noise.threshold_planes)
+        return self._charge_then_open(secret_noisy, disclosure)
+
+    def _charge_then_open(self, secret_noisy: Secret, disclosure: Disclosure) -> IntArray:
+        cost = cost_of([disclosure], number_of_records_is_public=self.number_of_records_is_public)
+        self.charge.disclose(disclosure.label, cost)  # on disk before anything is known
+        values = self.engine._open(secret_noisy)
+        self.opened.append((disclosure, values))
+        return values

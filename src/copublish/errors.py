@@ -1,0 +1,86 @@
+"""Every error that copublish raises on purpose, as one tree.
+
+A message is an output: it names the column and the rule, never a value, a row or a count of rows.
+`exit_code` is what the command line returns to the shell; docs/reference/exit-codes.md explains each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+class CopublishError(Exception):
+    """Base class: anything that ends a command with a clear message."""
+
+    exit_code = 1
+
+
+class AgreementError(CopublishError):
+    """The agreement is not one that can be run.
+
+    Attributes:
+        problems: One sentence per mistake, each naming the place and what to write instead.
+    """
+
+    exit_code = 3
+
+    def __init__(self, source: str, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        super().__init__("\n".join([f"{source} has {count}:", *(f"  - {p}" for p in self.problems)]))
+
+
+class FragmentError(CopublishError):
+    """A party's data are not what the agreement says.
+
+    Attributes:
+        problems: One sentence per broken rule, naming the column and the rule and nothing of a person.
+    """
+
+    exit_code = 4
+
+    def __init__(self, party: str, problems: Sequence[str]) -> None:
+        self.party = party
+        self.problems = tuple(problems)
+        lines = [f"The data of party '{party}' do not fit the agreement. Nothing was computed.", *problems]
+        super().__init__("\n  - ".join(lines))
+
+
+class SourceError(CopublishError):
+    """A file or data frame could not be read at all."""
+
+    exit_code = 4
+
+
+class LedgerError(CopublishError):
+    """The privacy ledger refuses, or cannot be read."""
+
+    exit_code = 5
+
+
+class BudgetExceededError(LedgerError):
+    """What was asked for costs more than is left. Nothing was measured."""
+
+
+class EngineError(CopublishError):
+    """The computation between the parties ended early."""
+
+    exit_code = 6
+
+
+class PartyLostError(EngineError):
+    """Another party stopped, so this one cannot go on."""
+
+
+class ProgramMismatchError(EngineError):
+    """The parties asked the engine for different things: their software or agreements differ."""
+
+
+class SecretCannotBeReadError(TypeError):
+    """Code tried to look inside a secret. Values come out through the reveal gate alone."""
+
+
+class ReleaseError(CopublishError):
+    """A release folder is missing, incomplete or would be overwritten."""
+
+    exit_code = 7

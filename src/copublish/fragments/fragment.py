@@ -1,0 +1,109 @@
+"""A party's cells as small integer codes, and counting them locally."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from copublish.privacy.coins import IntArray
+
+Codes = NDArray[np.unsignedinteger[Any]]
+
+ROWS_PER_CHUNK = 65_536
+"""Records are counted in chunks, so that memory does not grow with their number."""
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """The cells one party holds.
+
+    Attributes:
+        party: Whose cells they are.
+        n_records: How many records this party lists.
+        private_codes: For every column of which this party holds cells, one code per record; the code just
+            past the domain marks a cell that another party holds.
+        sizes: For the same columns, the number of codes in the domain.
+        identifiers: The records' identifiers, where the agreement names a column for them.
+    """
+
+    party: str
+    n_records: int
+    private_codes: Mapping[str, Codes] = field(repr=False)  # a repr may end up in a log
+    sizes: Mapping[str, int]
+    identifiers: Sequence[str] | None = field(default=None, repr=False)
+
+    def take(self, positions: IntArray) -> Fragment:
+        """Return these records in this order."""
+        if len(positions) == self.n_records and np.array_equal(positions, np.arange(self.n_records)):
+            return self
+        return replace(
+            self,
+            n_records=len(positions),
+            private_codes={name: codes[positions] for name, codes in self.private_codes.items()},
+            identifiers=None if self.identifiers is None else [self.identifiers[i] for i in positions],
+        )
+
+    def holds(self, column: str, rows: slice = slice(None)) -> NDArray[np.bool_]:
+        """Return which cells of a column this party holds."""
+        if column not in self.private_codes:
+            return np.zeros(len(range(*rows.indices(self.n_records))), dtype=np.bool_)
+        return cast(NDArray[np.bool_], self.private_codes[column][rows] != self.sizes[column])
+
+    def chunks(self) -> Iterator[slice]:
+        """Yield row ranges that cover all records."""
+        for start in range(0, self.n_records, ROWS_PER_CHUNK):
+            yield slice(start, min(start + ROWS_PER_CHUNK, self.n_records))
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One column of a table of counts: which cell each code of the column falls into.
+
+    Attributes:
+        column: An attribute or the class.
+        cell_of_code: For each code of the public domain its cell, shape (n_codes,).
+        n_cells: Number of cells.
+    """
+
+    column: str
+    cell_of_code: IntArray
+    n_cells: int
+
+
+def n_cells(axes: Sequence[Axis]) -> int:
+    """Return the number of cells of the whole table."""
+    return int(np.prod([axis.n_cells for axis in axes], dtype=object))
+
+
+def partial_cells(fragment: Fragment, axes: Sequence[Axis], rows: slice) -> IntArray:
+    """Return this party's part of each record's cell number.
+
+    A cell number is the sum over axes of cell times stride; a party adds the terms of the cells it holds and 0 for
+    the others, so the parties' parts add up to the whole number.
+    """
+    part = np.zeros(rows.stop - rows.start, dtype=np.int64)
+    stride = 1
+    for axis in reversed(axes):
+        if axis.n_cells > 1 and axis.column in fragment.private_codes:
+            term_of_code = np.append(axis.cell_of_code * stride, 0)  # the last code: held by another party
+            part += term_of_code[fragment.private_codes[axis.column][rows]]
+        stride *= axis.n_cells
+    return part
+
+
+def local_histogram(fragment: Fragment, axes: Sequence[Axis]) -> IntArray:
+    """Count the records of which this party holds every axis, by cell. Shape (n_cells,), last axis fastest."""
+    counts = np.zeros(n_cells(axes), dtype=np.int64)
+    if any(axis.column not in fragment.private_codes for axis in axes):
+        return counts
+    for rows in fragment.chunks():
+        cells = partial_cells(fragment, axes, rows)
+        held = np.ones(len(cells), dtype=np.bool_)
+        for axis in axes:
+            held &= fragment.holds(axis.column, rows)
+        counts += np.bincount(cells if held.all() else cells[held], minlength=len(counts))
+    return counts

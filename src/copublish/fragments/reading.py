@@ -1,0 +1,127 @@
+"""Reading one party's rows, checking them against the agreement and encoding them, batch by batch.
+
+All problems are collected and reported at once, each naming the column and the rule and nothing of a person.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ibis
+import numpy as np
+
+from copublish.agreement.domain import Domain
+from copublish.agreement.model import Agreement
+from copublish.errors import CopublishError, FragmentError, SourceError
+from copublish.fragments.encoding import as_text, column_expressions, encode_batch
+from copublish.fragments.fragment import Codes, Fragment
+from copublish.fragments.sources import ROWS_PER_BATCH, Source, open_source
+
+
+def read_fragment(agreement: Agreement, party: str, source: Source) -> Fragment:
+    """Read, check and encode one party's rows.
+
+    Raises:
+        FragmentError: If anything is not as agreed; it lists every broken rule.
+        SourceError: If the source cannot be read at all.
+    """
+    if party not in agreement.parties:
+        known = ", ".join(f"'{name}'" for name in agreement.parties)
+        raise FragmentError(party, [f"There is no such party in the agreement. Parties: {known}."])
+    connection = ibis.duckdb.connect()
+    try:
+        table = open_source(source, connection)
+        problems = _column_problems(agreement, party, list(table.columns))
+        if problems:
+            raise FragmentError(party, problems)
+        return _Reader(agreement, party).read(table, connection)
+    except CopublishError:
+        raise
+    except Exception as exc:  # the source's messages can quote rows, so only the kind of error is passed on
+        raise SourceError(f"The data of party '{party}' cannot be read ({type(exc).__name__}).") from None
+    finally:
+        connection.disconnect()
+
+
+def _column_problems(agreement: Agreement, party: str, present: list[str]) -> list[str]:
+    wanted = list(agreement.columns_of(party))
+    if (identifier := _identifier_column(agreement)) is not None:
+        wanted.append(identifier)
+    shown = ", ".join(f"'{name}'" for name in present)
+    problems = [
+        f"Column '{column}' is agreed but not in the data. Columns there: {shown}."
+        for column in wanted
+        if column not in present
+    ]
+    for column in present:
+        if column in agreement.attributes and party not in agreement.holders(column):
+            holders = " and ".join(f"'{name}'" for name in agreement.holders(column))
+            problems.append(
+                f"Column '{column}' is in the data, but by the agreement its cells are held by {holders} alone. A "
+                "cell has one holder: leave the column out, or change 'held_by'."
+            )
+    return problems
+
+
+def _identifier_column(agreement: Agreement) -> str | None:
+    return agreement.records.identifier if agreement.records.alignment == "identifier" else None
+
+
+class _Reader:
+    """Goes through the rows once and keeps nothing of them but codes and identifiers."""
+
+    def __init__(self, agreement: Agreement, party: str) -> None:
+        self.agreement, self.party = agreement, party
+        self._domains: dict[str, Domain] = {
+            column: agreement.class_domain if column == agreement.class_.name else agreement.domains[column]
+            for column in agreement.columns_of(party)
+        }
+        self._codes: dict[str, list[Codes]] = {column: [] for column in self._domains}
+        self._identifiers: list[str] = []
+        self._problems: set[str] = set()
+
+    def read(self, table: Any, connection: Any) -> Fragment:
+        """Return the fragment, or raise with everything that is wrong with it."""
+        expressions = [e for c, d in self._domains.items() for e in column_expressions(table[c], d)]
+        identifier = _identifier_column(self.agreement)
+        if identifier is not None:
+            expressions.append(as_text(table[identifier]).name("identifier"))
+        n_records = 0
+        for batch in connection.to_pyarrow_batches(table.select(expressions), chunk_size=ROWS_PER_BATCH):
+            n_records += batch.num_rows
+            for column in self._domains:
+                self._encode(column, batch)
+            if identifier is not None:
+                self._identifiers += batch.column("identifier").to_pylist()
+        if identifier is not None:
+            self._check_identifiers(identifier)
+        if self._problems:
+            raise FragmentError(self.party, sorted(self._problems))
+        return Fragment(
+            self.party,
+            n_records,
+            {column: self._joined(column) for column in self._domains},
+            {column: domain.size for column, domain in self._domains.items()},
+            None if identifier is None else self._identifiers,
+        )
+
+    def _encode(self, column: str, batch: Any) -> None:
+        is_spread = (
+            self.agreement.partition == "arbitrary"
+            and column != self.agreement.class_.name
+            and len(self.agreement.holders(column)) > 1
+        )
+        spellings = self.agreement.records.missing_spellings
+        codes, broken = encode_batch(self._domains[column], batch, spellings, null_is_elsewhere=is_spread)
+        self._codes[column].append(codes)
+        self._problems.update(f"Column '{column}' has {rule}." for rule in broken)
+
+    def _joined(self, column: str) -> Codes:
+        parts = self._codes.pop(column)  # freed column by column, so that memory holds the codes about once
+        return np.concatenate([np.empty(0, dtype=np.min_scalar_type(self._domains[column].size)), *parts])
+
+    def _check_identifiers(self, column: str) -> None:
+        if any(not identifier for identifier in self._identifiers):
+            self._problems.add(f"Column '{column}' has empty identifiers. Every record needs one.")
+        elif len(set(self._identifiers)) < len(self._identifiers):
+            self._problems.add(f"Column '{column}' has duplicate identifiers. One person is one record.")

@@ -1,0 +1,1 @@
+"""Parameters of privacy: noise, disclosures, accounting, the ledger, the certificate. Never data."""

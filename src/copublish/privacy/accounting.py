@@ -1,0 +1,70 @@
+"""Adding up what a release costs, exactly, for each neighbouring relation and for whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from copublish.privacy.disclosures import Disclosure, Neighbours
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What something costs under each relation. `None` means that no finite epsilon holds.
+
+    Attributes:
+        add_remove: Epsilon if one person's record is added or removed.
+        replace: Epsilon if one person's record takes other values.
+        delta: Bound on the sampler's part, the larger of the two relations.
+    """
+
+    add_remove: Fraction | None
+    replace: Fraction | None
+    delta: Fraction = Fraction(0)
+
+    def under(self, neighbours: Neighbours) -> Fraction | None:
+        """Return epsilon under a relation."""
+        return self.add_remove if neighbours == "add-remove" else self.replace
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            _plus(self.add_remove, other.add_remove),
+            _plus(self.replace, other.replace),
+            self.delta + other.delta,
+        )
+
+    def fits_in(self, limit: Cost) -> bool:
+        """Whether this cost is within a limit, under both relations and in delta."""
+        pairs = ((self.add_remove, limit.add_remove), (self.replace, limit.replace))
+        return self.delta <= limit.delta and all(_at_most(cost, bound) for cost, bound in pairs)
+
+
+NOTHING = Cost(Fraction(0), Fraction(0))
+
+
+def cost_of(disclosures: Sequence[Disclosure], *, number_of_records_is_public: bool) -> Cost:
+    """Add up disclosures by sequential composition, which is exact for pure epsilon and adaptive choices.
+
+    Args:
+        disclosures: Everything that is opened.
+        number_of_records_is_public: A public number of records shows whether somebody was added, so no finite
+            epsilon holds under add/remove.
+    """
+    total = NOTHING
+    for disclosure in disclosures:
+        total += Cost(
+            None if number_of_records_is_public else disclosure.epsilon("add-remove"),
+            disclosure.epsilon("replace"),
+            max(disclosure.delta("add-remove"), disclosure.delta("replace")),
+        )
+    return total
+
+
+def _plus(a: Fraction | None, b: Fraction | None) -> Fraction | None:
+    return None if a is None or b is None else a + b
+
+
+def _at_most(cost: Fraction | None, bound: Fraction | None) -> bool:
+    """Compare where None is infinity."""
+    return bound is None or (cost is not None and cost <= bound)

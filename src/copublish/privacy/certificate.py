@@ -1,0 +1,237 @@
+"""The certificate: what a release guarantees, to whom, and under which assumptions.
+
+Under `deployment`, fields are named after the Differential Privacy Deployments Registry where it has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from copublish.agreement.model import Agreement
+from copublish.privacy.accounting import Cost, cost_of
+from copublish.privacy.disclosures import Disclosure, Measure
+from copublish.privacy.geometric import laplace_quantile
+
+CERTIFICATE_FORMAT = 1
+
+UNPROTECTED = "not protected"
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What the certificate says about how a release was made, besides the agreement and the disclosures."""
+
+    engine: str
+    secrecy: str
+    engine_assumptions: Sequence[str]
+    software: dict[str, str]
+    publication_date: str
+    public_total: int | None
+
+
+def build_certificate(
+    agreement: Agreement, disclosures: Sequence[Disclosure], circumstances: Circumstances
+) -> dict[str, Any]:
+    """Return the certificate as plain JSON values."""
+    cost = cost_of(disclosures, number_of_records_is_public=agreement.records.public)
+    return {
+        "certificate_format": CERTIFICATE_FORMAT,
+        "release": agreement.name,
+        "agreement_hash": agreement.hash,
+        "epsilon": describe_epsilon(agreement, cost),
+        "delta_bound": show_bound(cost.delta),
+        "disclosures": [describe_disclosure(disclosure) for disclosure in disclosures],
+        "protected": protected(agreement),
+        "not_protected": not_protected(agreement),
+        "public_facts": public_facts(agreement, circumstances.public_total),
+        "assumptions": assumptions(agreement, circumstances.engine_assumptions),
+        "views": {party: view_of(agreement, party) for party in agreement.parties},
+        "engine": {"name": circumstances.engine, "secrecy": circumstances.secrecy},
+        "deployment": _deployment(agreement, cost, circumstances),
+        "software": circumstances.software,
+    }
+
+
+def describe_epsilon(agreement: Agreement, cost: Cost) -> dict[str, Any]:
+    """Return epsilon for both relations, for the public and for the other parties.
+
+    In vertical and arbitrary releases the other parties know who is in the table, so only the values of a
+    person's cells are protected from them: the relation replace.
+    """
+    add_remove = UNPROTECTED if cost.add_remove is None else show_exact(cost.add_remove)
+    replace = UNPROTECTED if cost.replace is None else show_exact(cost.replace)
+    insiders_know_members = agreement.partition != "horizontal"
+    return {
+        "calibrated_to": agreement.privacy.neighbours,
+        "agreed": show_exact(agreement.epsilon),
+        "public": {"add-remove": add_remove, "replace": replace},
+        "insiders": {
+            "add-remove": f"{UNPROTECTED}: the parties know who is in the table"
+            if insiders_know_members
+            else add_remove,
+            "replace": replace,
+        },
+    }
+
+
+def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
+    """Return one disclosure with its exact price and its noise in people."""
+    described: dict[str, Any] = {
+        "kind": disclosure.kind,
+        "what": disclosure.label,
+        "known_to": "all parties; then the public, as part of the release",
+        "epsilon": {
+            "add-remove": show_exact(disclosure.epsilon("add-remove")),
+            "replace": show_exact(disclosure.epsilon("replace")),
+        },
+        "delta_bound": show_bound(max(disclosure.delta("add-remove"), disclosure.delta("replace"))),
+        "noise": {"law": "geometric", "scale_in_people": round(disclosure.noise.scale, 3)},
+    }
+    if isinstance(disclosure, Measure):
+        described["noise"]["law"] = "discrete Laplace"
+        described["noise"]["within_95_percent"] = laplace_quantile(disclosure.noise.rate, 0.95)
+        described["values_opened"] = disclosure.entries
+    else:
+        described["candidates"] = getattr(disclosure, "candidates", None)
+        described["values_opened"] = 1
+    return described
+
+
+def protected(agreement: Agreement) -> list[str]:
+    """Return what is protected, in plain words."""
+    epsilon = show_exact(agreement.epsilon)
+    if agreement.privacy.neighbours == "add-remove":
+        return [
+            f"Whether any one person is in the data at all, with all their cells at every party (epsilon {epsilon}).",
+            "Every attribute and the class of every person.",
+        ]
+    return [f"Every value of any one person, the class included, with all their cells (epsilon {epsilon})."]
+
+
+def not_protected(agreement: Agreement) -> list[str]:
+    """Return what is not, in plain words."""
+    found = [
+        "The agreement itself: schema, domains, parties, parameters.",
+        "Facts about groups of people: the release is made to tell them.",
+        "Earlier or later releases of the same people, unless they are in the same ledgers.",
+        "Anything from a party that deviates from the protocol or publishes its own data.",
+    ]
+    if agreement.partition != "horizontal":
+        found.append("From the other parties: who is in the table, and how many they are.")
+    if agreement.partition == "arbitrary":
+        found.append("From the other parties: which party holds which cell.")
+    if agreement.partition == "horizontal" and agreement.records.identifier is not None:
+        found.append("From the other parties: that no person is at two parties.")
+    if agreement.class_is_shared:
+        found.append("From the other parties: the class, which all of them hold.")
+    if agreement.records.public:
+        found.append("The number of records, which the agreement makes public.")
+    return found
+
+
+def public_facts(agreement: Agreement, public_total: int | None) -> dict[str, Any]:
+    """Return the facts about the data that the release states without noise."""
+    return {"number_of_records": public_total if agreement.records.public else "not published"}
+
+
+def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list[str]:
+    """Return what the guarantee rests on."""
+    found = [
+        "One person is one record.",
+        "Domains, bounds, grids and the expected number of records in the agreement come from public knowledge.",
+        "At least one party's coins are uniform and secret.",
+        *engine_assumptions,
+    ]
+    if agreement.partition == "horizontal" and agreement.records.identifier is None:
+        found.append("No person is listed by two parties (the agreement names no identifier to check it).")
+    if agreement.partition != "horizontal" and agreement.records.alignment == "row-order":
+        found.append("All parties list the same people in the same order (the agreement says row-order).")
+    return found
+
+
+def view_of(agreement: Agreement, party: str) -> list[str]:
+    """Return everything one party sees during a run."""
+    seen = ["its own fragment and its own coins", "the agreement"]
+    if agreement.partition != "horizontal" and agreement.records.alignment == "identifier":
+        seen.append("which of its records are common to all parties")
+    if agreement.partition != "horizontal":
+        seen.append("the number of common records")
+    elif agreement.records.public:
+        seen.append("the number of records of every party")
+    if agreement.partition == "horizontal" and agreement.records.identifier is not None:
+        seen.append("one bit: whether some person is at two parties (the run ends if so)")
+    if agreement.partition == "arbitrary":
+        seen.append("which party holds which cell")
+    if agreement.class_is_shared:
+        seen.append("a digest of the other parties' copies of the class column, which it knows itself")
+    seen.append("the disclosures listed in this certificate, and nothing else")
+    return seen
+
+
+def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) -> dict[str, Any]:
+    replace = agreement.privacy.neighbours == "replace"
+    epsilon = cost.replace if replace else cost.add_remove
+    return {
+        "basic": {
+            "name": agreement.name,
+            "data_curators": [{"data_curator_name": party} for party in agreement.parties],
+            "description": agreement.description,
+            "data_product_type": "Generalised microdata and a table of counts",
+            "publication_date": circumstances.publication_date,
+        },
+        "dp_variant": {
+            "variant_name": "Approximate DP",
+            "variant_details": "Pure epsilon-DP but for the sampler's distance to the exact noise, bounded by delta.",
+            "data_domain": f"{len(agreement.attributes)} attributes and the class '{agreement.class_.name}'",
+            "unprotected_quantities": "; ".join(not_protected(agreement)),
+        },
+        "privacy_loss": {
+            "privacy_unit": "Person",
+            "privacy_unit_details": (
+                "Neighbouring tables differ in the values of one person's record."
+                if replace
+                else "Neighbouring tables differ by the presence of one person's record."
+            ),
+            "privacy_parameters": {
+                "epsilon": None if epsilon is None else float(epsilon),
+                "delta": show_bound(cost.delta),
+            },
+        },
+        "deployment_model": {
+            "model_name": "Simulated" if circumstances.engine == "ideal" else "Secure multi-party computation",
+            "actors": ", ".join(agreement.parties),
+            "release_type": "One release",
+            "access_type": "Non-interactive",
+        },
+        "implementation": {
+            "mechanisms": (
+                "Noisy maximum with one-sided geometric noise for every specialization; discrete Laplace noise on "
+                "every leaf count by class. All noise is drawn jointly; all arithmetic is on integers."
+            ),
+            "composition": "Sequential composition, added up as exact fractions.",
+            "post_processing": (
+                "Projection on non-negative counts with the same total, rounding by largest remainder; the noisy "
+                "counts are published as well."
+            ),
+        },
+    }
+
+
+def show_exact(number: Fraction) -> str:
+    """Return a fraction as a decimal where that is exact and short, else as a fraction."""
+    digits = format(float(number), ".10g")
+    return digits if Fraction(digits) == number else str(number)
+
+
+def show_bound(number: Fraction) -> str:
+    """Return a small number rounded up to two digits."""
+    if number == 0:
+        return "0"
+    text = format(float(number), ".1e")
+    while Fraction(text) < number:
+        mantissa, exponent = text.split("e")
+        text = f"{float(mantissa) + 0.1:.1f}e{exponent}"
+    return text

@@ -1,0 +1,228 @@
+"""A party's durable record of the privacy budget spent on its data, over all releases.
+
+A charge is reserved as a whole before anything is computed and is never given back: a crash, a kill or a failed
+release leaves it spent. Every disclosure is written, and on disk, before its value is opened.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import cast
+
+from copublish.errors import BudgetExceededError, LedgerError
+from copublish.privacy.accounting import NOTHING, Cost
+from copublish.privacy.disclosures import Neighbours
+
+LOCK_TIMEOUT_SECONDS = 30.0
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS limits (
+    dataset TEXT PRIMARY KEY, neighbours TEXT NOT NULL, epsilon TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS charges (
+    id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, release TEXT NOT NULL, agreement_hash TEXT NOT NULL,
+    epsilon_add_remove TEXT, epsilon_replace TEXT, delta TEXT NOT NULL,
+    state TEXT NOT NULL, reserved_at TEXT NOT NULL, ended_at TEXT
+);
+CREATE TABLE IF NOT EXISTS disclosures (
+    charge INTEGER NOT NULL REFERENCES charges(id), position INTEGER NOT NULL, label TEXT NOT NULL,
+    epsilon_add_remove TEXT, epsilon_replace TEXT, delta TEXT NOT NULL, charged_at TEXT NOT NULL,
+    PRIMARY KEY (charge, position)
+);
+"""
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The most that may ever be spent on a data set, stated under one relation."""
+
+    epsilon: Fraction
+    neighbours: Neighbours
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One charge, as `copublish ledger` shows it."""
+
+    dataset: str
+    release: str
+    agreement_hash: str
+    cost: Cost
+    state: str
+    reserved_at: str
+    disclosures: int
+
+
+class Ledger:
+    """The ledger in one SQLite file; `":memory:"` keeps it for the life of this process.
+
+    Safe under several processes at once: every change is one immediate, fully synchronised transaction.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = str(path)
+        try:
+            self._database = sqlite3.connect(
+                self.path, timeout=LOCK_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            self._database.execute("PRAGMA synchronous = FULL")
+            self._database.execute("PRAGMA foreign_keys = ON")
+            self._database.executescript(_SCHEMA)
+        except sqlite3.Error as exc:
+            raise LedgerError(
+                f"The ledger '{self.path}' cannot be opened ({exc}). Nothing was measured. Check that the file is "
+                "a copublish ledger, that you may write to it and that no other program holds it."
+            ) from exc
+
+    def close(self) -> None:
+        """Close the file."""
+        self._database.close()
+
+    def set_limit(self, dataset: str, limit: Limit) -> None:
+        """State the most that may be spent on a data set. Raising it later is allowed and shows in the file."""
+        with self._transaction():
+            self._database.execute(
+                "INSERT INTO limits VALUES (?, ?, ?) ON CONFLICT (dataset) DO UPDATE "
+                "SET neighbours = excluded.neighbours, epsilon = excluded.epsilon",
+                (dataset, limit.neighbours, str(limit.epsilon)),
+            )
+
+    def limit(self, dataset: str) -> Limit | None:
+        """Return the limit of a data set, if one was set."""
+        row = self._one("SELECT epsilon, neighbours FROM limits WHERE dataset = ?", dataset)
+        return None if row is None else Limit(Fraction(row[0]), cast(Neighbours, row[1]))
+
+    def spent(self, dataset: str) -> Cost:
+        """Return everything ever reserved on a data set, finished or not."""
+        total = NOTHING
+        for entry in self.entries():
+            if entry.dataset == dataset:
+                total += entry.cost
+        return total
+
+    def entries(self) -> list[Entry]:
+        """Return all charges, oldest first."""
+        rows = self._database.execute(
+            "SELECT dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, delta, state, "
+            "reserved_at, (SELECT count(*) FROM disclosures WHERE charge = charges.id) FROM charges ORDER BY id"
+        )
+        return [Entry(row[0], row[1], row[2], _read_cost(row[3:6]), row[6], row[7], row[8]) for row in rows]
+
+    @contextmanager
+    def reserve(self, dataset: str, release: str, agreement_hash: str, cost: Cost) -> Iterator[Charge]:
+        """Reserve the whole cost of a release, then record how it ended.
+
+        Raises:
+            BudgetExceededError: If the limit does not suffice. Nothing is written then.
+        """
+        with self._transaction():
+            self._refuse_if_over(dataset, cost)
+            row = self._database.execute(
+                "INSERT INTO charges (dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, "
+                "delta, state, reserved_at) VALUES (?, ?, ?, ?, ?, ?, 'reserved', ?)",
+                (dataset, release, agreement_hash, *_write_cost(cost), _now()),
+            )
+        charge = Charge(self, cast(int, row.lastrowid), cost)
+        try:
+            yield charge
+        except BaseException:
+            self._end(charge, "ended early, spent")
+            raise
+        self._end(charge, "complete")
+
+    def _refuse_if_over(self, dataset: str, cost: Cost) -> None:
+        limit = self.limit(dataset)
+        if limit is None:
+            raise BudgetExceededError(
+                f"The ledger '{self.path}' has no limit for data set '{dataset}', so nothing may be spent. "
+                f"Nothing was measured. Set one: copublish ledger {self.path} --limit {dataset}=EPSILON"
+            )
+        wanted, spent = cost.under(limit.neighbours), self.spent(dataset).under(limit.neighbours)
+        if wanted is None or spent is None:
+            raise BudgetExceededError(
+                f"No finite epsilon holds for data set '{dataset}' under the relation '{limit.neighbours}' of its "
+                "limit. Nothing was measured."
+            )
+        left = limit.epsilon - spent
+        if wanted > left:
+            raise BudgetExceededError(
+                f"Release needs epsilon {_show(wanted)} but epsilon {_show(left)} is left for data set "
+                f"'{dataset}' (short by {_show(wanted - left)}). Nothing was measured."
+            )
+
+    def _end(self, charge: Charge, state: str) -> None:
+        with self._transaction():
+            self._database.execute(
+                "UPDATE charges SET state = ?, ended_at = ? WHERE id = ?", (state, _now(), charge.id)
+            )
+
+    def _one(self, query: str, *parameters: object) -> tuple[str, ...] | None:
+        return cast("tuple[str, ...] | None", self._database.execute(query, parameters).fetchone())
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        try:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
+        except sqlite3.Error as exc:
+            raise LedgerError(f"The ledger '{self.path}' cannot be written ({exc}). Nothing is opened.") from exc
+
+
+class Charge:
+    """A reservation that disclosures are written against, each before it is opened."""
+
+    def __init__(self, ledger: Ledger, charge_id: int, reserved: Cost) -> None:
+        self.id = charge_id
+        self._ledger, self._reserved = ledger, reserved
+        self._disclosed, self._position = NOTHING, 0
+
+    def disclose(self, label: str, cost: Cost) -> None:
+        """Write one disclosure durably.
+
+        Raises:
+            BudgetExceededError: If the disclosures would add up to more than was reserved.
+        """
+        total = self._disclosed + cost
+        if not total.fits_in(self._reserved):
+            raise BudgetExceededError(
+                f"'{label}' would cost more than was reserved for this release. It was not opened."
+            )
+        with self._ledger._transaction():
+            self._ledger._database.execute(
+                "INSERT INTO disclosures VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (self.id, self._position, label, *_write_cost(cost), _now()),
+            )
+        self._disclosed, self._position = total, self._position + 1
+
+
+def _write_cost(cost: Cost) -> tuple[str | None, str | None, str]:
+    add_remove = None if cost.add_remove is None else str(cost.add_remove)
+    return add_remove, None if cost.replace is None else str(cost.replace), str(cost.delta)
+
+
+def _read_cost(row: tuple[str | None, str | None, str]) -> Cost:
+    add_remove, replace, delta = row
+    return Cost(
+        None if add_remove is None else Fraction(add_remove),
+        None if replace is None else Fraction(replace),
+        Fraction(delta),
+    )
+
+
+def _show(number: Fraction) -> str:
+    return f"{float(number):.6g}"
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,161 @@
+"""The release as an object and as a folder. Everything here is public."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+
+from copublish.errors import ReleaseError
+from copublish.release_readme import folder_readme
+
+COUNT, NOISY_COUNT = "count", "noisy_count"
+
+Table = Literal["counts", "records"]
+
+
+@dataclass(frozen=True)
+class Release:
+    """One published data set.
+
+    Attributes:
+        counts: One row per leaf and class: generalised values, the class, `count` (non-negative, adds up) and
+            `noisy_count` (unbiased: use it for sums, with the certificate's error).
+        cut: The generalised values of every attribute, so that other data can be generalised the same way.
+        certificate: What is guaranteed, to whom, under which assumptions.
+    """
+
+    counts: pa.Table
+    cut: dict[str, Any]
+    certificate: dict[str, Any]
+
+    @cached_property
+    def records(self) -> pa.Table:
+        """The data set as records: every leaf and class as often as its `count` says."""
+        times = self.counts.column(COUNT).to_numpy()
+        rows = np.repeat(np.arange(self.counts.num_rows, dtype=np.int64), times)
+        return self.counts.drop_columns([COUNT, NOISY_COUNT]).take(rows).combine_chunks()
+
+    def to_pandas(self, what: Table = "records") -> pd.DataFrame:
+        """Return the records, or the counts, as a pandas data frame."""
+        return cast(pd.DataFrame, getattr(self, what).to_pandas())
+
+    def to_polars(self, what: Table = "records") -> pl.DataFrame:
+        """Return the records, or the counts, as a Polars data frame."""
+        return cast(pl.DataFrame, pl.from_arrow(getattr(self, what)))
+
+    def files(self) -> dict[str, bytes]:
+        """Return the content of every file of the release folder."""
+        data = {
+            "counts.parquet": _parquet(self.counts),
+            "counts.csv": _csv(self.counts),
+            "records.parquet": _parquet(self.records),
+            "cut.json": _json(self.cut),
+        }
+        digests = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
+        certificate = {**self.certificate, "files": digests}
+        readme = folder_readme(certificate, self.records.num_rows).encode()
+        return {**data, "certificate.json": _json(certificate), "README.md": readme}
+
+    def digest(self) -> str:
+        """Return one hash over the released values and the certificate, for the parties to compare."""
+        digest = hashlib.sha256(_json(self.certificate) + _json(self.cut))
+        for column in self.counts.column_names:
+            digest.update(column.encode())
+        for column in (COUNT, NOISY_COUNT):
+            digest.update(self.counts.column(column).to_numpy().tobytes())
+        return digest.hexdigest()
+
+    def write(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Write the release folder: all of it or nothing.
+
+        Raises:
+            ReleaseError: If the folder is there already, or cannot be written.
+        """
+        target = Path(folder)
+        refuse_existing(target, overwrite=overwrite)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as scratch:
+                staged = Path(scratch) / "release"
+                staged.mkdir(mode=0o755)
+                for name, content in self.files().items():
+                    (staged / name).write_bytes(content)
+                if target.exists():
+                    shutil.move(target, Path(scratch) / "old")
+                staged.rename(target)
+        except OSError as exc:
+            raise ReleaseError(f"The release cannot be written to '{target}': {exc.strerror}.") from exc
+        return target
+
+
+def refuse_existing(folder: Path, *, overwrite: bool) -> None:
+    """Raise before any budget is spent if a release could not be written.
+
+    Only a folder that holds a release, or nothing, is ever replaced.
+    """
+    if not folder.exists():
+        return
+    is_release = (folder / "certificate.json").exists()
+    if not folder.is_dir() or (any(folder.iterdir()) and not is_release):
+        raise ReleaseError(f"'{folder}' exists and is no release folder. Choose another --out.")
+    if is_release and not overwrite:
+        raise ReleaseError(f"'{folder}' holds a release already. Choose another --out, or add --force to replace it.")
+
+
+def load_release(folder: str | Path) -> Release:
+    """Read a release folder and check it against the digests in its certificate.
+
+    Raises:
+        ReleaseError: If it is not there, incomplete, or a file is not the one that was published.
+    """
+    folder = Path(folder)
+    try:
+        certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+        digests: Mapping[str, str] = certificate.pop("files")
+        contents = {name: (folder / name).read_bytes() for name in digests}
+    except FileNotFoundError as exc:
+        raise ReleaseError(f"'{folder}' is no complete release folder: {Path(exc.filename).name} is missing.") from exc
+    except (OSError, ValueError, KeyError, AttributeError) as exc:
+        raise ReleaseError(f"'{folder}/certificate.json' cannot be read as a certificate.") from exc
+    for name, content in contents.items():
+        if hashlib.sha256(content).hexdigest() != digests[name]:
+            raise ReleaseError(f"'{folder}/{name}' is not the file that was published: its digest differs.")
+    counts = pq.read_table(pa.BufferReader(contents["counts.parquet"]), use_threads=False)
+    return Release(counts, json.loads(contents["cut.json"]), certificate)
+
+
+def _parquet(table: pa.Table) -> bytes:
+    sink = BytesIO()
+    pq.write_table(table, sink)
+    return sink.getvalue()
+
+
+def _csv(table: pa.Table) -> bytes:
+    sink = BytesIO()
+    plain = pa.table(
+        {
+            name: column.cast(pa.string()) if pa.types.is_dictionary(column.type) else column
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        }
+    )
+    pa_csv.write_csv(plain, sink)
+    return sink.getvalue()
+
+
+def _json(content: Mapping[str, Any]) -> bytes:
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()

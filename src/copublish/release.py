@@ -1,0 +1,130 @@
+"""The main path of one release, top to bottom, as it runs at each party."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain, format_number
+from copublish.agreement.model import Agreement
+from copublish.engine.interface import Engine
+from copublish.engine.reveal import RevealGate
+from copublish.errors import EngineError
+from copublish.fragments.fragment import Fragment
+from copublish.mechanisms.cut import Cut
+from copublish.mechanisms.specialization import (
+    MECHANISM_VERSION,
+    Plan,
+    Progress,
+    SpecializationResult,
+    run_specialization,
+)
+from copublish.privacy.certificate import Circumstances, build_certificate
+from copublish.privacy.ledger import Ledger
+from copublish.publication import COUNT, NOISY_COUNT, Release
+from copublish.secure.alignment import align_records
+
+
+def publish_release(
+    agreement: Agreement, fragment: Fragment, engine: Engine, ledger: Ledger, progress: Progress
+) -> Release:
+    """Run one agreed release at this party and return what may be published.
+
+    Privacy:
+        Guarantee: the agreement's epsilon, as `Plan` splits it; stated in the certificate for both relations.
+        Reveals: what `view_of` in privacy/certificate.py lists, to each party; the release, to everyone.
+        On failure: nothing is published; a reserved charge stays spent.
+    """
+    progress("alignment", 0, 1)
+    alignment = align_records(agreement, fragment, engine)
+    progress("alignment", 1, 1)
+    cost = Plan.of(agreement).cost()
+    with ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost) as charge:
+        gate = RevealGate(engine, charge, agreement.records.public)
+        result = run_specialization(alignment.table, engine, gate, progress, alignment.public_total)
+        # From here on: released values only.
+        circumstances = Circumstances(
+            engine.name,
+            engine.secrecy,
+            engine.assumptions,
+            software_versions(),
+            engine.exchange(datetime.now(UTC).date().isoformat())[0],  # one clock, so that all write the same bytes
+            alignment.public_total,
+        )
+        certificate = build_certificate(agreement, [disclosure for disclosure, _ in gate.opened], circumstances)
+        release = Release(counts_table(agreement, result), describe_cut(agreement, result.cut), certificate)
+        if len(set(engine.exchange(release.digest()))) > 1:
+            raise EngineError("The parties ended with different releases. Nothing is published.")
+    return release
+
+
+@cache
+def software_versions() -> dict[str, str]:
+    """Return the versions that a release depends on, for the certificate and for parties to compare."""
+    packages = ("copublish", "numpy", "pyarrow")
+    versions = {package: importlib.metadata.version(package) for package in packages}
+    return {**versions, "mechanism": f"specialization {MECHANISM_VERSION}"}
+
+
+def counts_table(agreement: Agreement, result: SpecializationResult) -> pa.Table:
+    """Return the leaf counts as a table with one row per leaf and class."""
+    n_leaves, n_classes = result.counts.shape
+    columns: dict[str, pa.Array] = {}
+    repeat = n_leaves * n_classes
+    for name, domain in result.cut.domains.items():
+        labels = [domain.label(part) for part in result.cut.parts[name]]
+        repeat //= len(labels)
+        columns[name] = _repeated(labels, repeat, n_leaves * n_classes)
+    columns[agreement.class_.name] = _repeated(list(agreement.class_.values), 1, n_leaves * n_classes)
+    columns[COUNT] = pa.array(result.counts.ravel())
+    columns[NOISY_COUNT] = pa.array(result.noisy_counts.ravel())
+    return pa.table(columns)
+
+
+def _repeated(labels: list[str], repeat: int, length: int) -> pa.Array:
+    codes = np.repeat(np.arange(len(labels), dtype=np.int32), repeat)
+    indices = np.tile(codes, length // len(codes))
+    return pa.DictionaryArray.from_arrays(pa.array(indices), pa.array(labels, pa.string()))
+
+
+def describe_cut(agreement: Agreement, cut: Cut) -> dict[str, Any]:
+    """Return the cut as plain JSON values, with all that is needed to generalise other data."""
+    return {
+        "cut_format": 1,
+        "class": {"name": agreement.class_.name, "values": list(agreement.class_.values)},
+        "missing_spellings": list(agreement.records.missing_spellings),
+        "attributes": {
+            name: {
+                "domain": _describe_domain(domain),
+                "values": [_describe_part(domain, part) for part in cut.parts[name]],
+            }
+            for name, domain in cut.domains.items()
+        },
+    }
+
+
+def _describe_domain(domain: Domain) -> dict[str, Any]:
+    if isinstance(domain, CategoricalDomain):
+        tree = {domain.tree.label: domain.tree.as_mapping()}
+        return {"kind": "categorical", "taxonomy": tree, "missing": domain.missing}
+    return {
+        "kind": "numerical",
+        "bounds": [format_number(domain.lower), format_number(domain.upper)],
+        "thresholds": [format_number(threshold) for threshold in domain.thresholds],
+        "missing": domain.missing,
+    }
+
+
+def _describe_part(domain: Domain, part: CodeRange) -> dict[str, Any]:
+    described: dict[str, Any] = {"label": domain.label(part), "codes": list(part)}
+    if isinstance(domain, CategoricalDomain):
+        described["members"] = list(domain.members(part))
+    elif part[0] < domain.number_codes:
+        lower, upper = domain.bounds(part)
+        described |= {"lower": format_number(lower), "upper": format_number(upper)}
+    return described

@@ -1,0 +1,94 @@
+"""Bringing the parties' records into one order, and checking together what no party can check alone.
+
+Everything exchanged here is public between the parties and listed in the certificate: which records are common and
+how many, who holds which cell (arbitrary partition), and that shared classes agree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+
+from copublish.agreement.model import Agreement
+from copublish.engine.interface import Engine
+from copublish.errors import FragmentError
+from copublish.fragments.fragment import Fragment
+from copublish.secure.joint_counts import JointTable
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The aligned table and, if the agreement makes it public, the number of records."""
+
+    table: JointTable
+    public_total: int | None
+
+
+def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> Alignment:
+    """Fix the common records and their order.
+
+    Raises:
+        FragmentError: If the fragments do not make up one table: a person at two parties, a cell with two
+            holders or none, classes that differ, different numbers of rows in row order.
+
+    Privacy:
+        Reveals: to the parties, which of their records are common (vertical, arbitrary), who holds which cell
+            (arbitrary), or whether anyone is listed twice (horizontal, one bit).
+    """
+    if agreement.partition == "horizontal":
+        return _horizontal(agreement, fragment, engine)
+    if agreement.records.alignment == "identifier":
+        fragment = fragment.take(engine.align(fragment.identifiers or []))
+    elif len(set(engine.exchange(fragment.n_records))) > 1:
+        raise FragmentError(
+            fragment.party,
+            ['The parties have different numbers of rows, so alignment = "row-order" cannot hold.'],
+        )
+    _check_holders(agreement, fragment, engine)
+    if agreement.class_is_shared:
+        _check_classes(agreement, fragment, engine)
+    return Alignment(JointTable(agreement, fragment), fragment.n_records if agreement.records.public else None)
+
+
+def _horizontal(agreement: Agreement, fragment: Fragment, engine: Engine) -> Alignment:
+    if fragment.identifiers is not None and engine.have_common(fragment.identifiers):
+        raise FragmentError(
+            fragment.party,
+            [
+                f"Column '{agreement.records.identifier}': some person is listed by two parties. In a horizontal "
+                "release every person is at one party alone."
+            ],
+        )
+    total = sum(engine.exchange(fragment.n_records)) if agreement.records.public else None
+    return Alignment(JointTable(agreement, fragment), total)
+
+
+def _check_holders(agreement: Agreement, fragment: Fragment, engine: Engine) -> None:
+    """Check that every spread cell has one holder. Who holds what is public between the parties by agreement."""
+    problems = []
+    for column in agreement.attributes:
+        if len(agreement.holders(column)) == 1:
+            continue
+        held = engine.exchange(np.packbits(fragment.holds(column)))
+        holders = np.sum([np.unpackbits(bits, count=fragment.n_records) for bits in held], axis=0)
+        if (holders > 1).any():
+            problems.append(f"Column '{column}' has cells that two parties hold. A cell has one holder.")
+        if (holders == 0).any():
+            problems.append(
+                f"Column '{column}' has cells that no party holds. If the value is missing, its holder writes one of "
+                'records.missing_spellings and the agreement says missing = "category".'
+            )
+    if problems:
+        raise FragmentError(fragment.party, problems)
+
+
+def _check_classes(agreement: Agreement, fragment: Fragment, engine: Engine) -> None:
+    codes = fragment.private_codes[agreement.class_.name]
+    digests = engine.exchange(hashlib.sha256(codes.tobytes()).hexdigest())
+    if len(set(digests)) > 1:
+        raise FragmentError(
+            fragment.party,
+            [f"Column '{agreement.class_.name}': the parties' class labels differ for some record. They must agree."],
+        )

@@ -1,0 +1,75 @@
+"""Noise drawn inside the engine from joint coins, and the noisy maximum.
+
+Programs take `xp`, the engine's array module, first. They use integer addition, multiplication, shifts, AND, XOR
+and `<` alone, which are exact on every engine; maxima are tournaments, because library reductions are not.
+Leakage: none, the cost depends on shapes alone.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import cast
+
+import numpy as np
+
+from copublish.privacy.coins import IntArray
+
+WORD_BITS = 64
+MAX_BITS = 62
+"""Engines compare by the sign of a difference, so values stay below half of a 64-bit ring."""
+
+
+def geometric(xp: ModuleType, words: IntArray, planes: IntArray) -> IntArray:
+    """Draw geometric variables, 64 for each word.
+
+    Args:
+        xp: Array module.
+        words: Joint coins, shape (COIN_BITS, bits, n_words).
+        planes: Public thresholds, bit by bit, shape (COIN_BITS, bits, 1).
+
+    Returns:
+        Secret noise, shape (64 * n_words,). A coin is below its threshold iff, reading from the least significant
+        bit up, the last place where they differ has a 1 in the threshold.
+    """
+    coin_bits, bits, n_words = words.shape
+    below = xp.zeros((bits, n_words), dtype=np.int64)
+    for j in range(coin_bits - 1, -1, -1):
+        below = below ^ ((words[j] ^ planes[j]) & (below ^ planes[j]))
+    lanes = np.arange(WORD_BITS, dtype=np.int64)
+    weights = (np.int64(1) << np.arange(bits, dtype=np.int64))[:, None]
+    spread = ((below[:, :, None] >> lanes) & 1).reshape(bits, n_words * WORD_BITS)
+    return cast(IntArray, (spread * weights).sum(axis=0))
+
+
+def add_discrete_laplace(xp: ModuleType, counts: IntArray, words: IntArray, planes: IntArray) -> IntArray:
+    """Add the difference of two geometric variables to each count. Words are drawn for 2 * len(counts) samples."""
+    drawn = geometric(xp, words, planes)
+    n = counts.shape[0]
+    return cast(IntArray, counts + drawn[:n] - drawn[n : 2 * n])
+
+
+def noisy_argmax(xp: ModuleType, scores: IntArray, words: IntArray, planes: IntArray) -> IntArray:
+    """Return the index of the largest score plus geometric noise, ties to the lowest index, shape (1,)."""
+    k = scores.shape[0]
+    index_bits = max(1, (k - 1).bit_length())
+    noisy = scores + geometric(xp, words, planes)[:k]
+    # The index rides below the score, counted down, so that the tournament breaks ties towards the first.
+    ranked = noisy * (1 << index_bits) + (k - 1 - np.arange(k, dtype=np.int64))
+    winner = tournament_maximum(xp, ranked.reshape(1, k))
+    return cast(IntArray, (k - 1) - (winner & ((1 << index_bits) - 1)))
+
+
+def tournament_maximum(xp: ModuleType, values: IntArray) -> IntArray:
+    """Return the maximum over the last axis by rounds of pairwise comparison."""
+    while (n := values.shape[-1]) > 1:
+        half = n // 2
+        a, b = values[..., :half], values[..., half : 2 * half]
+        larger = a + (a < b) * (b - a)
+        values = xp.concatenate([larger, values[..., 2 * half :]], axis=-1) if n % 2 else larger
+    return values[..., 0]
+
+
+def selection_fits(candidates: int, largest_score: int, noise_bits: int) -> bool:
+    """Whether a noisy maximum stays within the integers that engines compare correctly."""
+    index_bits = max(1, (candidates - 1).bit_length())
+    return max(largest_score.bit_length(), noise_bits) + 1 + index_bits <= MAX_BITS
