@@ -13,17 +13,18 @@ def folder_readme(certificate: dict[str, Any], n_records: int) -> str:
     sections = [
         f"# {certificate['release']}",
         certificate["deployment"]["basic"]["description"],
-        "**This is a simulated release.** " + certificate["engine"]["secrecy"] if simulated else "",
+        "**This is a simulated release.** Secrecy: " + certificate["engine"]["secrecy"] if simulated else "",
         f"""This folder is a differentially private data set of {n_records:,} records, made together by
 {_listed(certificate["views"])}. No record in it is a real person: it says how many people there are, about, with each
 combination of generalised values.""",
         "## What is here",
         """| file | content |
 | --- | --- |
-| `counts.parquet`, `counts.csv` | one row per combination of generalised values and class: `count` is never negative and adds up; `noisy_count` is the raw measurement and unbiased |
+| `counts.parquet`, `counts.csv` | one row per combination of generalised values and class (see below) |
 | `records.parquet` | the same as records: every row of `counts` repeated `count` times |
 | `cut.json` | what each generalised value stands for; `copublish generalize` applies it to other data |
 | `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
+        "`count` is never negative and adds up to the number of records; `noisy_count` is the unbiased measurement.",
         "## How exact is it",
         f"""Every count carries noise of scale {measured["noise"]["scale_in_people"]:g} people: 95 of 100 counts are off
 by at most {within}. Empty combinations are in the table as well, so a count of {within} may well be nobody. Add up

@@ -167,7 +167,7 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
         seen.append("which party holds which cell")
     if agreement.class_is_shared:
         seen.append("a digest of the other parties' copies of the class column, which it knows itself")
-    seen.append("the disclosures listed in this certificate, and nothing else")
+    seen.append("the disclosures listed here, and nothing else")
     return seen
 
 

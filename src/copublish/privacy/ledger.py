@@ -98,6 +98,10 @@ class Ledger:
         row = self._one("SELECT epsilon, neighbours FROM limits WHERE dataset = ?", dataset)
         return None if row is None else Limit(Fraction(row[0]), cast(Neighbours, row[1]))
 
+    def limited_datasets(self) -> list[str]:
+        """Return the data sets that have a limit."""
+        return [row[0] for row in self._database.execute("SELECT dataset FROM limits ORDER BY dataset")]
+
     def spent(self, dataset: str) -> Cost:
         """Return everything ever reserved on a data set, finished or not."""
         total = NOTHING

@@ -1,0 +1,48 @@
+"""`copublish check`: is my fragment what we agreed?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from copublish.agreement import load_agreement
+from copublish.cli.terminal import Format, FormatOption, print_json, results_console
+from copublish.fragments.reading import read_fragment
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("check")(check)
+
+
+def check(
+    agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
+    party: Annotated[str | None, typer.Option(help="Which party of the agreement you are.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Your data: .csv or .parquet.")] = None,
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Check an agreement and, with --party and --data, your own data against it. Costs nothing.
+
+    Nothing leaves this machine. Every problem is reported at once; a message names the column and the rule and
+    never a value of a person.
+
+    Example: copublish check agreement.toml --party bank --data bank.parquet
+    """
+    if (party is None) != (data is None):
+        raise typer.BadParameter("give both --party and --data, or neither to check the agreement alone")
+    agreed = load_agreement(agreement)
+    result = {"agreement": agreed.name, "agreement_hash": agreed.hash, "ok": True}
+    if party is not None and data is not None:
+        fragment = read_fragment(agreed, party, data)
+        result |= {"party": party, "records": fragment.n_records, "columns": list(fragment.private_codes)}
+    if output is Format.JSON:
+        print_json(result)
+        return
+    console = results_console()
+    console.print(f"The agreement '{agreed.name}' is complete. Hash {agreed.hash}")
+    if "party" in result:
+        columns = ", ".join(fragment.private_codes)
+        console.print(f"The data of '{party}' fit it: {fragment.n_records:,} records, columns {columns}.", markup=False)
+        console.print("The number of records is shown to you alone.")

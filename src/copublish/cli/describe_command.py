@@ -1,0 +1,112 @@
+"""`copublish describe`: what would be disclosed, at which price, to whom."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from copublish.agreement import load_agreement
+from copublish.cli.terminal import Format, FormatOption, print_json, results_console
+from copublish.description import describe as describe_agreement
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("describe")(describe)
+
+
+def describe(
+    agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Show every disclosure of a release, its epsilon, its noise in people, and who learns what. Costs nothing.
+
+    Reads the agreement alone and touches no data.
+
+    Example: copublish describe agreement.toml
+    """
+    described = describe_agreement(load_agreement(agreement))
+    if output is Format.JSON:
+        print_json(described)
+        return
+    print_description(described, results_console())
+
+
+def print_description(described: dict[str, Any], console: Console) -> None:
+    """Print a description for people."""
+    epsilon = described["epsilon"]
+    facts = Table.grid(padding=(0, 2))
+    facts.add_row("Release", described["release"], "Parties", ", ".join(described["parties"]))
+    facts.add_row(
+        "Mechanism",
+        f"{described['mechanism']}, {described['partition']}",
+        "Agreement",
+        described["agreement_hash"][:16],
+    )
+    facts.add_row(
+        "Cost",
+        f"epsilon {epsilon['agreed']} ({epsilon['calibrated_to']})",
+        "Sampler",
+        f"delta at most {described['delta_bound']}",
+    )
+    facts.add_row(
+        "Publishes", f"at most {described['most_leaves']:,} leaves, {described['most_cells']:,} counts", "", ""
+    )
+    console.print(facts)
+    console.print()
+    print_disclosures(described["disclosures"], epsilon["calibrated_to"], console)
+    console.print(described["unused_selections"])
+    console.print()
+    print_epsilon(epsilon, console)
+    for title, key in (("Protected", "protected"), ("Not protected", "not_protected")):
+        console.print(f"\n[bold]{title}[/bold]")
+        for sentence in described[key]:
+            console.print(f"  - {sentence}", markup=False)
+    console.print("\n[bold]What each party sees[/bold]")
+    for seen, parties in _by_view(described["views"]).items():
+        console.print(f"  {' and '.join(parties)}", markup=False)
+        for item in seen:
+            console.print(f"    - {item}", markup=False)
+    for warning in described["warnings"]:
+        console.print(f"\nWarning: {warning}", style="yellow", markup=False)
+
+
+def _by_view(views: dict[str, list[str]]) -> dict[tuple[str, ...], list[str]]:
+    """Return the parties that see the same, by what they see."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for party, seen in views.items():
+        found.setdefault(tuple(seen), []).append(party)
+    return found
+
+
+def print_disclosures(disclosures: list[dict[str, Any]], relation: str, console: Console) -> None:
+    """Print everything that is opened, selections of one price in one row."""
+    table = Table(title="Everything that is opened", title_justify="left")
+    for heading in ("what", "times", "epsilon each", "noise in people", "known to"):
+        table.add_column(heading, overflow="fold")
+    for _, group in groupby(
+        disclosures, key=lambda d: (d["kind"], d["epsilon"][relation], d["noise"]["scale_in_people"])
+    ):
+        same = list(group)
+        first = same[0]
+        what = "which value is split, and where" if first["kind"] == "select" else first["what"]
+        noise = f"scale {first['noise']['scale_in_people']:g}"
+        if "within_95_percent" in first["noise"]:
+            noise += f"; 95 of 100 counts within ±{first['noise']['within_95_percent']}"
+        table.add_row(what, str(len(same)), first["epsilon"][relation], noise, first["known_to"])
+    console.print(table)
+
+
+def print_epsilon(epsilon: dict[str, Any], console: Console) -> None:
+    """Print epsilon for both relations, for the public and for the parties."""
+    table = Table(title="Epsilon, by who looks and what changes", title_justify="left")
+    for heading in ("who looks", "one person added or removed", "one person's values replaced"):
+        table.add_column(heading, overflow="fold")
+    for who, key in (("the public", "public"), ("the other parties", "insiders")):
+        table.add_row(who, epsilon[key]["add-remove"], epsilon[key]["replace"])
+    console.print(table)

@@ -1,0 +1,47 @@
+"""`copublish generalize`: apply a release's cut to other data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import typer
+
+from copublish.cli.terminal import Format, FormatOption, note, print_json
+from copublish.errors import ReleaseError
+from copublish.generalization import generalize as generalize_data
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("generalize")(generalize)
+
+
+def generalize(
+    release: Annotated[Path, typer.Argument(help="A release folder, or its cut.json.")],
+    data: Annotated[Path, typer.Option(help="Data to generalise: .csv or .parquet.")],
+    out: Annotated[Path, typer.Option(help="Where to write: .csv or .parquet.")],
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Generalise other data the way a release did, for example a test set. Costs nothing.
+
+    The output has the release's attributes, and the class if it is there; it is NOT private: it holds one row for
+    every row that went in.
+
+    Example: copublish generalize release/ --data holdout.csv --out holdout-generalised.csv
+    """
+    path = release / "cut.json" if release.is_dir() else release
+    try:
+        cut = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as exc:
+        raise ReleaseError(f"'{path}' cannot be read as the cut of a release.") from exc
+    if out.suffix.lower() not in (".csv", ".parquet"):
+        raise typer.BadParameter("end the name in .csv or .parquet", param_hint="--out")
+    table = generalize_data(cut, data)
+    (pq.write_table if out.suffix.lower() == ".parquet" else pa_csv.write_csv)(table, str(out))
+    note(f"Wrote {table.num_rows:,} generalised rows to {out}. They are not private: do not publish them.")
+    if output is Format.JSON:
+        print_json({"file": str(out), "rows": table.num_rows})

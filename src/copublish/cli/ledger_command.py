@@ -1,0 +1,101 @@
+"""`copublish ledger`: what was spent, and the limit."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from copublish.cli.terminal import Format, FormatOption, parse_pairs, print_json, results_console
+from copublish.privacy.certificate import show_exact
+from copublish.privacy.disclosures import NEIGHBOURS
+from copublish.privacy.ledger import Ledger, Limit
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("ledger")(ledger)
+
+
+def ledger(
+    file: Annotated[Path, typer.Argument(help="The ledger, an SQLite file; --limit creates it.")],
+    limit: Annotated[
+        list[str] | None, typer.Option(help="DATASET=EPSILON: the most that may ever be spent on it.")
+    ] = None,
+    neighbours: Annotated[str, typer.Option(help="The relation the limit is stated for.")] = "add-remove",
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Show what was spent on which data set, in which release; with --limit, set the most that may be.
+
+    A charge is never given back: a release that was reserved and failed stays spent.
+
+    Example: copublish ledger bank.db --limit customers-2026=3
+    """
+    if neighbours not in NEIGHBOURS:
+        raise typer.BadParameter(f"choose one of {', '.join(NEIGHBOURS)}", param_hint="--neighbours")
+    limits = {name: _epsilon(text) for name, text in parse_pairs(limit or [], "--limit").items()}
+    if not file.exists() and not limits:
+        raise typer.BadParameter(f"there is no ledger '{file}'; --limit DATASET=EPSILON creates one")
+    book = Ledger(file)
+    for dataset, epsilon in limits.items():
+        book.set_limit(dataset, Limit(epsilon, neighbours))
+    _print(book, output)
+    book.close()
+
+
+def _epsilon(text: str) -> Fraction:
+    try:
+        epsilon = Fraction(Decimal(text))
+    except (InvalidOperation, ValueError, OverflowError):
+        epsilon = Fraction(0)
+    if epsilon <= 0:
+        raise typer.BadParameter(f"epsilon must be a number above 0, got '{text}'", param_hint="--limit")
+    return epsilon
+
+
+def _print(book: Ledger, output: Format) -> None:
+    datasets = {}
+    for dataset in sorted({entry.dataset for entry in book.entries()} | set(book.limited_datasets())):
+        limit = book.limit(dataset)
+        spent = None if limit is None else book.spent(dataset).under(limit.neighbours)
+        datasets[dataset] = {
+            "limit": None if limit is None else show_exact(limit.epsilon),
+            "neighbours": None if limit is None else limit.neighbours,
+            "spent": None if spent is None else show_exact(spent),
+            "left": None if limit is None or spent is None else show_exact(limit.epsilon - spent),
+        }
+    charges = [
+        {
+            "reserved_at": entry.reserved_at,
+            "dataset": entry.dataset,
+            "release": entry.release,
+            "epsilon_add_remove": _show(entry.cost.add_remove),
+            "epsilon_replace": _show(entry.cost.replace),
+            "state": entry.state,
+            "disclosures": entry.disclosures,
+            "agreement_hash": entry.agreement_hash,
+        }
+        for entry in book.entries()
+    ]
+    if output is Format.JSON:
+        print_json({"datasets": datasets, "charges": charges})
+        return
+    console = results_console()
+    for title, rows in (
+        ("Budgets", [{"dataset": dataset, **facts} for dataset, facts in datasets.items()]),
+        ("Charges", charges),
+    ):
+        table = Table(title=title, title_justify="left")
+        for heading in rows[0] if rows else ["nothing yet"]:
+            table.add_column(heading.replace("_", " "), overflow="fold")
+        for row in rows:
+            table.add_row(*(str(value) if value is not None else "-" for value in row.values()))
+        console.print(table)
+
+
+def _show(epsilon: Fraction | None) -> str:
+    return "unbounded" if epsilon is None else show_exact(epsilon)

@@ -1,0 +1,95 @@
+"""`copublish show`: the certificate and the contents of a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from copublish.cli.describe_command import print_disclosures, print_epsilon
+from copublish.cli.terminal import Format, FormatOption, print_json, results_console
+from copublish.publication import COUNT, NOISY_COUNT, Release, load_release
+
+BAR_WIDTH = 24
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("show")(show)
+
+
+def show(
+    folder: Annotated[Path, typer.Argument(help="A release folder.")],
+    rows: Annotated[int, typer.Option(min=0, help="How many of the largest cells to show.")] = 8,
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Show a release: what it guarantees, what was disclosed, and what is in it.
+
+    The files are checked against the digests in the certificate first.
+
+    Example: copublish show release/ --rows 20
+    """
+    release = load_release(folder)
+    if output is Format.JSON:
+        content = {"certificate": release.certificate, "cut": release.cut, "counts": release.counts.to_pylist()}
+        print_json(content)
+        return
+    print_release(release, results_console(), rows)
+
+
+def print_release(release: Release, console: Console, rows: int) -> None:
+    """Print a release for people."""
+    certificate = release.certificate
+    console.print(f"[bold]{certificate['release']}[/bold]  {certificate['deployment']['basic']['description']}")
+    console.print(
+        f"{release.records.num_rows:,} records in {release.counts.num_rows:,} cells, made by "
+        f"{', '.join(certificate['views'])} on {certificate['deployment']['basic']['publication_date']}"
+    )
+    if certificate["engine"]["name"] == "ideal":
+        console.print("SIMULATED. Secrecy: " + certificate["engine"]["secrecy"], style="yellow", markup=False)
+    console.print()
+    print_epsilon(certificate["epsilon"], console)
+    console.print(f"delta (the sampler's part) at most {certificate['delta_bound']}\n")
+    print_disclosures(certificate["disclosures"], certificate["epsilon"]["calibrated_to"], console)
+    console.print()
+    _print_marginals(release, console)
+    _print_largest(release, console, rows)
+    within = certificate["disclosures"][-1]["noise"]["within_95_percent"]
+    console.print(f"95 of 100 noisy counts are within ±{within} of the truth.")
+
+
+def _print_marginals(release: Release, console: Console) -> None:
+    """Show each attribute's published values with their share of the records and of the last class."""
+    counts = release.to_pandas("counts")
+    class_name, total = release.cut["class"]["name"], max(int(counts[COUNT].sum()), 1)
+    shown_class = release.cut["class"]["values"][-1]
+    table = Table(title=f"What was published (share of records; share of '{shown_class}')", title_justify="left")
+    for heading in ("attribute", "value", "share", "", f"{class_name} = {shown_class}"):
+        table.add_column(heading, overflow="fold")
+    for name, described in release.cut["attributes"].items():
+        by_value: dict[str, Any] = dict(tuple(counts.groupby(name, observed=True)))
+        for number, value in enumerate(described["values"]):
+            cells = by_value[value["label"]]
+            here = int(cells[COUNT].sum())
+            positive = int(cells[cells[class_name] == shown_class][COUNT].sum())
+            bar = "█" * round(BAR_WIDTH * here / total)
+            rate = f"{positive / here:.0%}" if here else "-"
+            table.add_row(name if number == 0 else "", value["label"], f"{here / total:.0%}", bar, rate)
+    console.print(table)
+
+
+def _print_largest(release: Release, console: Console, rows: int) -> None:
+    if not rows:
+        return
+    counts = release.to_pandas("counts").sort_values(NOISY_COUNT, ascending=False, kind="stable").head(rows)
+    split = [name for name, described in release.cut["attributes"].items() if len(described["values"]) > 1]
+    columns = [*split, release.cut["class"]["name"], COUNT, NOISY_COUNT]
+    table = Table(title="The largest cells", title_justify="left")
+    for column in columns:
+        table.add_column(column, justify="right" if column in (COUNT, NOISY_COUNT) else "left", overflow="fold")
+    for row in counts[columns].itertuples(index=False):
+        table.add_row(*(str(value) for value in row))
+    console.print(table)

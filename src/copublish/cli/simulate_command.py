@@ -1,0 +1,79 @@
+"""`copublish simulate`: a whole release in one process."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from copublish.agreement import load_agreement
+from copublish.cli.terminal import (
+    Format,
+    FormatOption,
+    note,
+    parse_pairs,
+    print_json,
+    progress_bars,
+    results_console,
+)
+from copublish.privacy.ledger import Ledger
+from copublish.publication import refuse_existing
+from copublish.simulation import simulate as run_simulation
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("simulate")(simulate)
+
+
+def simulate(
+    agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
+    data: Annotated[list[str], typer.Option(help="PARTY=FILE for every party: .csv or .parquet.")],
+    out: Annotated[Path, typer.Option(help="Folder for the release.")],
+    ledger: Annotated[
+        list[str] | None,
+        typer.Option(help="PARTY=FILE: charge this party's ledger. Without it nothing is remembered."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a release that is in the folder.")] = False,
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Simulate a release with all parties' data on this machine, on the ideal engine.
+
+    For planning, testing and teaching: the noise, the disclosures and the release are as in a real run, but this
+    process sees everybody's data.
+
+    Example: copublish simulate agreement.toml --data bank=bank.parquet --data loans=loans.csv --out release/
+    """
+    files = parse_pairs(data, "--data")
+    ledger_files = parse_pairs(ledger or [], "--ledger")
+    refuse_existing(out, overwrite=force)
+    agreed = load_agreement(agreement)
+    if ledger_files and set(ledger_files) != set(agreed.parties):
+        raise typer.BadParameter(f"give one for every party: {', '.join(agreed.parties)}", param_hint="--ledger")
+    with ExitStack() as stack:
+        ledgers = {party: Ledger(path) for party, path in ledger_files.items()} or None
+        for opened in (ledgers or {}).values():
+            stack.callback(opened.close)
+        progress = stack.enter_context(progress_bars())
+        sources: dict[str, str | Path] = dict(files)
+        release = run_simulation(agreed, sources, ledgers=ledgers, progress=progress)
+    release.write(out, overwrite=force)
+    if ledgers is None:
+        note("No ledger was charged (no --ledger): whoever publishes this keeps count of the budget.")
+    if output is Format.JSON:
+        print_json(
+            {
+                "folder": str(out),
+                "records": release.records.num_rows,
+                "cells": release.counts.num_rows,
+                "epsilon": release.certificate["epsilon"],
+            }
+        )
+        return
+    results_console().print(
+        f"Released {release.records.num_rows:,} records in {release.counts.num_rows:,} cells to {out}. "
+        f"See: copublish show {out}",
+        markup=False,
+    )

@@ -1,0 +1,79 @@
+"""Results on stdout, everything else on stderr; text for people or JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from copublish.mechanisms.specialization import Progress as ProgressCallback
+
+errors_console = Console(stderr=True)
+
+
+class Format(StrEnum):
+    """How a result is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+FormatOption = Annotated[Format, typer.Option("--format", help="text for people, json for machines.")]
+
+
+def results_console() -> Console:
+    """Return the console of results; a table is not squeezed when it goes into a file or a pipe."""
+    return Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+
+
+def print_json(content: Any) -> None:
+    """Print one JSON document on stdout."""
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def note(message: str) -> None:
+    """Say something on stderr that is not the result."""
+    errors_console.print(message, markup=False, highlight=False)
+
+
+@contextmanager
+def progress_bars() -> Iterator[ProgressCallback]:
+    """Show a bar for every phase, on stderr."""
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=errors_console, transient=not errors_console.is_terminal) as bars:
+        tasks: dict[str, Any] = {}
+
+        def tell(phase: str, done: int, of: int) -> None:
+            if phase not in tasks:
+                for task in tasks.values():  # a new phase: the one before is over, even if it ended early
+                    bars.update(task, completed=bars.tasks[task].total)
+                tasks[phase] = bars.add_task(phase, total=of)
+            bars.update(tasks[phase], completed=done, total=of)
+
+        yield tell
+
+
+def parse_pairs(pairs: list[str], option: str) -> dict[str, str]:
+    """Read repeated NAME=VALUE options."""
+    found: dict[str, str] = {}
+    for pair in pairs:
+        name, separator, value = pair.partition("=")
+        if not separator or not name or not value:
+            raise typer.BadParameter(f"write {option} NAME=VALUE, got '{pair}'", param_hint=option)
+        if name in found:
+            raise typer.BadParameter(f"'{name}' is given twice", param_hint=option)
+        found[name] = value
+    return found
