@@ -17,7 +17,7 @@ from copublish.cli import (
     show_command,
     simulate_command,
 )
-from copublish.cli.terminal import errors_console
+from copublish.cli.terminal import error
 from copublish.errors import CopublishError
 
 DEBUG_VARIABLE = "COPUBLISH_DEBUG"
@@ -50,7 +50,7 @@ def main() -> None:
     try:
         app()
     except CopublishError as exc:
-        errors_console.print(f"Error: {exc}", style="bold red", markup=False, highlight=False)
+        error(str(exc))
         sys.exit(exc.exit_code)
     except BrokenPipeError:
         sys.exit(1)
@@ -58,11 +58,8 @@ def main() -> None:
         if os.environ.get(DEBUG_VARIABLE):
             raise
         # A traceback can hold private values, so it is shown only to people who ask for it.
-        errors_console.print(
-            f"Error: copublish met something it did not expect ({type(exc).__name__}). This is a bug. Set "
-            f"{DEBUG_VARIABLE}=1 to see where; look before you share it, it can show private values.",
-            style="bold red",
-            markup=False,
-            highlight=False,
+        error(
+            f"copublish met something it did not expect ({type(exc).__name__}). This is a bug. Set {DEBUG_VARIABLE}=1 "
+            "to see where; look before you share it, it can show private values."
         )
         sys.exit(1)

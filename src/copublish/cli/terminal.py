@@ -40,7 +40,12 @@ def print_json(content: Any) -> None:
 
 def note(message: str) -> None:
     """Say something on stderr that is not the result."""
-    errors_console.print(message, markup=False, highlight=False)
+    errors_console.print(message, markup=False, highlight=False, soft_wrap=True)
+
+
+def error(message: str) -> None:
+    """Say on stderr why a command ends."""
+    errors_console.print(f"Error: {message}", style="bold red", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager

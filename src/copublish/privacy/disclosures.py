@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal, Protocol
 
 from copublish.privacy.geometric import Geometric, geometric_noise
@@ -75,7 +76,7 @@ class Select:
     candidates: int
     kind: Literal["select"] = "select"
 
-    @property
+    @cached_property
     def noise(self) -> Geometric:
         """The noise, fixed by epsilon and the calibrated relation."""
         return geometric_noise(self.budget / self.score_range[self.calibrated_to])
@@ -115,7 +116,7 @@ class Measure:
     entries: int
     kind: Literal["measure"] = "measure"
 
-    @property
+    @cached_property
     def noise(self) -> Geometric:
         """The noise, fixed by epsilon and the calibrated relation."""
         return geometric_noise(self.budget / self.l1_sensitivity[self.calibrated_to])

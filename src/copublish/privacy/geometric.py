@@ -61,7 +61,7 @@ class Geometric:
             found.append(int(_PRECISION.multiply(q, Decimal(2**COIN_BITS)).to_integral_value()))
         return tuple(found)
 
-    @property
+    @cached_property
     def distance(self) -> Fraction:
         """Bound on the distance to the exact geometric law: 2^-64 for the tail, 2^-63 for each rounded bit."""
         return Fraction(1, 2**64) + self.bits * Fraction(1, 2**63)

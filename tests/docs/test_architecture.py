@@ -1,0 +1,114 @@
+"""What the architecture promises: one door for secrets, imports in one direction, no seed, no float on secrets."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import copublish
+
+SOURCE = Path(copublish.__file__).parent
+ROOT = SOURCE.parent.parent
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def imports_of(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+def layer(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+ALLOWED = {
+    # Public configuration and parameters know nothing of rows or shares.
+    "agreement": {"agreement", "errors"},
+    "privacy": {"privacy", "agreement", "errors"},
+    # One party's rows know nothing of engines.
+    "fragments": {"fragments", "agreement", "privacy", "errors"},
+    "engine": {"engine", "secure", "privacy", "errors"},
+    "secure": {"secure", "engine", "fragments", "agreement", "privacy", "errors"},
+    "mechanisms": {"mechanisms", "secure", "engine", "fragments", "agreement", "privacy", "errors"},
+}
+
+
+def forbidden_imports(path: Path) -> set[str]:
+    if layer(path) not in ALLOWED:
+        return set()
+    ours = {name.split(".")[1] for name in imports_of(path) if name.startswith("copublish.")}
+    return ours - ALLOWED[layer(path)]
+
+
+def test_imports_point_one_way():
+    assert {str(path): bad for path in MODULES if (bad := forbidden_imports(path))} == {}
+
+
+def test_the_import_check_can_fail(tmp_path, monkeypatch):
+    bad = tmp_path / "privacy" / "peek.py"
+    bad.parent.mkdir()
+    bad.write_text("from copublish.fragments import Fragment\n")
+    monkeypatch.setattr("test_architecture.SOURCE", tmp_path)
+    assert forbidden_imports(bad) == {"fragments"}
+
+
+def test_only_programs_and_the_gate_touch_what_is_inside_a_secret():
+    """`_open` is called by the gate alone, and `_handle` is known to engines alone."""
+    callers = {p.relative_to(SOURCE).as_posix() for p in MODULES if re.search(r"\._open\(", p.read_text())}
+    assert callers == {"engine/reveal.py"}
+    readers = {p.relative_to(SOURCE).as_posix() for p in MODULES if "._handle" in p.read_text()}
+    assert readers <= {"engine/ideal.py", "engine/interface.py"}
+
+
+def test_the_mechanism_opens_values_through_the_gate_alone():
+    calls = re.findall(r"\w+\.reveal_\w+\(", "".join(p.read_text() for p in (SOURCE / "mechanisms").glob("*.py")))
+    assert calls == ["gate.reveal_selection(", "gate.reveal_measurement("]
+
+
+def test_randomness_comes_from_the_operating_system_alone():
+    """The demo's made-up data are the one exception: they are no noise."""
+    for path in MODULES:
+        if path.name != "demo.py":
+            text = path.read_text()
+            assert "np.random" not in text, path
+            assert not imports_of(path) & {"random", "secrets", "numpy.random"}, path
+            assert "seed" not in re.sub(r'""".*?"""|#.*', "", text, flags=re.S), path
+
+
+def test_programs_on_secrets_use_no_floats_and_no_library_maximum():
+    for name in ("noise.py", "scores.py", "joint_counts.py"):
+        tree = ast.parse((SOURCE / "secure" / name).read_text())
+        for node in ast.walk(tree):
+            assert not (isinstance(node, ast.Constant) and isinstance(node.value, float)), name
+            assert not isinstance(node, ast.Div), name
+            if isinstance(node, ast.Attribute):
+                assert node.attr not in {"max", "argmax", "min", "argmin", "maximum", "exp", "log", "float64"}, name
+
+
+def test_nothing_shipped_names_a_registry_or_this_machine():
+    shipped = [*MODULES, *ROOT.glob("*.toml"), *ROOT.glob("*.txt"), *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+    for path in shipped:
+        assert not re.search(r"index-url|/simple\b|pypi\.org|/root/|/home/", path.read_text()), path
+
+
+def test_public_names_are_listed_and_importable():
+    assert sorted(copublish.__all__) == list(copublish.__all__)
+    for name in copublish.__all__:
+        assert getattr(copublish, name).__doc__, f"{name} has no docstring"
+    public = {n for n in vars(copublish) if not n.startswith("_") and not hasattr(vars(copublish)[n], "__path__")}
+    modules = {path.stem for path in SOURCE.glob("*.py")}
+    assert public - modules == set(copublish.__all__) - modules
+
+
+def test_every_decision_is_numbered_and_every_promised_page_is_there():
+    docs = ROOT / "docs"
+    for page in ("architecture", "privacy-promise", "known-limits", "reference/agreement", "reference/exit-codes"):
+        assert (docs / f"{page}.md").exists(), page
+    numbers = [path.name[:4] for path in sorted((docs / "decisions").glob("*.md"))]
+    assert numbers == [f"{number:04d}" for number in range(1, len(numbers) + 1)]

@@ -1,0 +1,212 @@
+"""The commands as a user types them: results on stdout, everything else on stderr, exit codes, --help that teaches."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import copublish as cp
+from copublish.demo import write_demo
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = ("demo", "init", "check", "describe", "simulate", "show", "generalize", "ledger")
+
+
+def run(*arguments: object, cwd: Path | None = None, code: int = 0) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from copublish.cli import main; main()", *map(str, arguments)]
+    environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
+    done = subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
+    )
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    write_demo(folder, 1500)
+    data = ["--data", "bank=bank.parquet", "--data", "loans=loans.csv"]
+    run("simulate", "agreement.toml", *data, "--out", "release", cwd=folder)
+    return folder
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_says_what_the_command_does_and_gives_an_example(command):
+    text = run(command, "--help").stdout
+    assert "Example: copublish" in re.sub(r"\s+", " ", text.replace("│", " "))
+
+
+def test_no_command_shows_the_list_of_commands():
+    text = run("--help").stdout
+    assert all(command in text for command in COMMANDS)
+
+
+def test_the_demo_runs_every_step_and_shows_the_release(tmp_path):
+    done = run("demo", "here", "--records", 1500, cwd=tmp_path)
+    assert "Everything that is opened" in done.stdout
+    assert "What was published" in done.stdout
+    assert "copublish simulate" in done.stderr
+    run("demo", "here", cwd=tmp_path, code=1)
+    run("demo", "here", "--records", 1500, "--force", cwd=tmp_path)
+
+
+def test_describe_prints_every_disclosure_and_its_exact_sum(demo):
+    described = json.loads(run("describe", "agreement.toml", "--format", "json", cwd=demo).stdout)
+    from fractions import Fraction
+
+    assert sum(Fraction(d["epsilon"]["add-remove"]) for d in described["disclosures"]) == 1
+    text = run("describe", "agreement.toml", cwd=demo).stdout
+    assert "noise in people" in text
+    assert "What each party sees" in text
+
+
+def test_check_accepts_good_data_and_keeps_stderr_empty(demo):
+    done = run("check", "agreement.toml", "--party", "bank", "--data", "bank.parquet", cwd=demo)
+    assert "fit it" in done.stdout
+    assert done.stderr == ""
+
+
+def test_check_reports_all_problems_at_once_and_no_value(demo, tmp_path):
+    bank = pd.read_parquet(demo / "bank.parquet")
+    bank.loc[bank.index[0], "age"] = 17_171
+    bank.loc[bank.index[1], "default"] = "SECRET-LABEL"
+    bank.loc[bank.index[2], "customer_id"] = bank["customer_id"].iloc[3]
+    bank.to_csv(tmp_path / "bad.csv", index=False)
+    done = run("check", demo / "agreement.toml", "--party", "bank", "--data", tmp_path / "bad.csv", code=4)
+    for words in ("'age'", "outside the agreed bounds", "'default'", "duplicate identifiers"):
+        assert words in done.stderr
+    assert not re.search("17171|SECRET|C0", done.stderr)
+    assert done.stdout == ""
+
+
+def test_show_gives_the_whole_release_as_json(demo):
+    shown = json.loads(run("show", "release", "--format", "json", cwd=demo).stdout)
+    assert shown["certificate"]["epsilon"]["public"] == {"add-remove": "1", "replace": "2"}
+    assert len(shown["counts"]) == cp.load_release(demo / "release").counts.num_rows
+
+
+def test_show_refuses_a_release_that_was_changed(demo, tmp_path):
+    import shutil
+
+    shutil.copytree(demo / "release", tmp_path / "release")
+    (tmp_path / "release" / "counts.csv").write_text("changed")
+    assert "counts.csv" in run("show", tmp_path / "release", code=7).stderr
+    (tmp_path / "release" / "cut.json").unlink()
+    assert "cut.json is missing" in run("show", tmp_path / "release", code=7).stderr
+    assert "certificate.json is missing" in run("show", tmp_path / "nowhere", code=7).stderr
+
+
+def test_simulate_refuses_before_it_spends(demo, tmp_path):
+    data = ["--data", f"bank={demo / 'bank.parquet'}", "--data", f"loans={demo / 'loans.csv'}"]
+    agreement = demo / "agreement.toml"
+    assert "--force" in run("simulate", agreement, *data, "--out", demo / "release", code=7).stderr
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("precious")
+    run("simulate", agreement, *data, "--out", tmp_path / "mine", "--force", code=7)
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "precious"
+    assert "exactly these parties" in run("simulate", agreement, *data[:2], "--out", tmp_path / "x", code=4).stderr
+    run("simulate", agreement, "--data", "bank", "--out", tmp_path / "x", code=2)
+    assert "no such file" in run("simulate", "none.toml", *data, "--out", tmp_path / "x", code=3).stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_a_ledger_is_charged_and_refuses_the_release_that_is_too_much(demo, tmp_path):
+    ledgers = [tmp_path / "bank.db", tmp_path / "loans.db"]
+    for ledger in ledgers:
+        run("ledger", ledger, "--limit", "customers-2026=1.5")
+    call = ["simulate", demo / "agreement.toml", "--data", f"bank={demo / 'bank.parquet'}"]
+    call += [
+        "--data",
+        f"loans={demo / 'loans.csv'}",
+        "--ledger",
+        f"bank={ledgers[0]}",
+        "--ledger",
+        f"loans={ledgers[1]}",
+    ]
+    run(*call, "--out", tmp_path / "first")
+    refused = run(*call, "--out", tmp_path / "second", code=5)
+    assert "needs epsilon 1 but epsilon 0.5 is left" in re.sub(r"\s+", " ", refused.stderr)
+    assert "Nothing was measured" in re.sub(r"\s+", " ", refused.stderr)
+    assert not (tmp_path / "second").exists()
+    book = json.loads(run("ledger", ledgers[0], "--format", "json").stdout)
+    assert book["datasets"]["customers-2026"]["left"] == "0.5"
+    assert [charge["state"] for charge in book["charges"]] == ["complete"]
+    assert book["charges"][0]["disclosures"] == 9  # 8 selections and the leaf counts
+
+
+def test_generalize_writes_the_released_labels(demo, tmp_path):
+    table = pd.read_parquet(demo / "bank.parquet").merge(
+        pd.read_csv(demo / "loans.csv").drop(columns="default"), on="customer_id"
+    )
+    table.to_csv(tmp_path / "new.csv", index=False)
+    done = run("generalize", demo / "release", "--data", tmp_path / "new.csv", "--out", tmp_path / "out.csv")
+    assert "not private" in done.stderr
+    written = pd.read_csv(tmp_path / "out.csv", dtype=str)
+    release = cp.load_release(demo / "release")
+    for name, described in release.cut["attributes"].items():
+        assert set(written[name]) <= {value["label"] for value in described["values"]}
+    assert "customer_id" not in written
+
+
+def test_init_writes_an_example_that_runs_and_a_draft_without_private_values(demo, tmp_path):
+    run("init", tmp_path / "a.toml")
+    run("describe", tmp_path / "a.toml")
+    run("init", tmp_path / "a.toml", code=1)
+    run("init", tmp_path / "b.toml", "--from", demo / "loans.csv")
+    text = (tmp_path / "b.toml").read_text()
+    drafted = tomllib.loads(text)["attributes"]
+    assert {name: attribute["kind"] for name, attribute in drafted.items()} == {
+        "purpose": "categorical",
+        "amount": "numerical",
+        "months": "numerical",
+    }
+    loans = pd.read_csv(demo / "loans.csv")
+    for value in (*loans["customer_id"].head(50), *loans["purpose"].unique(), "yes"):
+        assert not re.search(rf'"{value}"', text), "a draft must not repeat private values"
+    assert "values" in run("describe", tmp_path / "b.toml", code=3).stderr
+
+
+def test_an_unexpected_error_shows_no_traceback_unless_asked(demo):
+    code = (
+        "import copublish.cli.describe_command as command; from copublish.cli import main\n"
+        "command.load_agreement = lambda path: 1 / 0\n"
+        "main()"
+    )
+    command = [sys.executable, "-c", code, "describe", "agreement.toml"]
+    quiet = subprocess.run(command, cwd=demo, capture_output=True, text=True)
+    assert quiet.returncode == 1
+    assert "This is a bug" in quiet.stderr
+    assert "Traceback" not in quiet.stderr
+    loud = subprocess.run(command, cwd=demo, capture_output=True, text=True, env={**os.environ, "COPUBLISH_DEBUG": "1"})
+    assert "ZeroDivisionError" in loud.stderr
+
+
+def test_python_api_takes_and_gives_pandas_polars_and_arrow(demo):
+    import polars as pl
+    import pyarrow as pa
+
+    bank, loans = pd.read_parquet(demo / "bank.parquet"), pd.read_csv(demo / "loans.csv")
+    for convert in (lambda frame: frame, pl.from_pandas, pa.Table.from_pandas):
+        release = cp.simulate(demo / "agreement.toml", {"bank": convert(bank), "loans": convert(loans)})
+        n = release.records.num_rows
+        assert isinstance(release.counts, pa.Table)
+        assert len(release.to_pandas()) == len(release.to_polars()) == n
+        assert release.to_polars("counts")["count"].sum() == n
+
+
+def test_every_command_in_the_readme_exists():
+    text = (ROOT / "README.md").read_text()
+    assert "make demo" in text
+    assert "make test" in text
+    for command in re.findall(r"^\$ copublish (\w+)", text, flags=re.M):
+        assert command in COMMANDS, command

@@ -1,0 +1,209 @@
+"""Without noise, a release is a plain top-down specialization and a plain group-by of the joined table.
+
+The naive implementation below works on raw values with pandas, knows nothing of codes, parties or engines, and is
+the expected value for every partition.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import copublish as cp
+from copublish.mechanisms.specialization import Plan
+from support import SMALL, fragment_frames, no_noise, random_table, repartition, seeded, simulate_with
+
+
+class NaiveValue:
+    """A generalised value: a label, which rows it matches, and the ways to split it."""
+
+    def __init__(self, label: str, matches: Any, splits: Any) -> None:
+        self.label, self.matches, self.splits = label, matches, splits
+
+
+def naive_category(tree: dict[str, Any], label: str, extra: list[NaiveValue]) -> NaiveValue:
+    def leaves(name: str, below: dict[str, Any]) -> set[str]:
+        return {name} if not below else set().union(*(leaves(n, b) for n, b in below.items()))
+
+    members = leaves(label, tree)
+    inside, inside_label = tree, label
+    while len(inside) == 1:
+        ((inside_label, inside),) = inside.items()
+    children = [naive_category(below, name, []) for name, below in inside.items()]
+    if extra and not children:
+        children = [NaiveValue(inside_label, lambda column: column.isin(members), list)]
+    children += extra
+
+    def matches(column: pd.Series) -> pd.Series:
+        return column.isin(members) | (column.isna() if extra else False)
+
+    return NaiveValue(label, matches, lambda: [children] if len(children) > 1 else [])
+
+
+def naive_interval(low: float, high: float, edges: list[float], top: float, missing: NaiveValue | None) -> NaiveValue:
+    closing = "]" if high == top else ")"
+
+    def matches(column: pd.Series) -> pd.Series:
+        inside = (column >= low) & ((column < high) | ((high == top) & (column == top)))
+        return inside | (column.isna() if missing else False)
+
+    def splits() -> list[list[NaiveValue]]:
+        found = []
+        if missing:
+            found.append([naive_interval(low, high, edges, top, None), missing])
+        for edge in edges:
+            if low < edge < high:
+                parts = [naive_interval(low, edge, edges, top, None), naive_interval(edge, high, edges, top, None)]
+                found.append(parts + ([missing] if missing else []))
+        return found
+
+    label = f"[{low:g}, {high:g}{closing}" + (" or missing" if missing else "")
+    return NaiveValue(label, matches, splits)
+
+
+def naive_release(mapping: dict[str, Any], table: pd.DataFrame, plan: Plan) -> tuple[dict[str, list[str]], pd.Series]:
+    """Return the labels of the final cut and the counts by leaf and class."""
+    cut: dict[str, list[NaiveValue]] = {}
+    for name, attribute in mapping["attributes"].items():
+        gap = NaiveValue("(missing)", lambda column: column.isna(), list) if attribute.get("missing") else None
+        if attribute["kind"] == "categorical":
+            tree = attribute.get("taxonomy") or {"ANY": {value: {} for value in attribute["values"]}}
+            ((root, below),) = tree.items()
+            cut[name] = [naive_category(below, root, [gap] if gap else [])]
+        else:
+            (low, high), grid = attribute["bounds"], attribute["grid"]
+            edges = grid.get("edges") or list(np.arange(low + grid["step"], high + 1e-9, grid["step"]))
+            cut[name] = [naive_interval(low, high, edges, high, gap)]
+    label = mapping["class"]["name"]
+
+    def score(name: str, children: list[NaiveValue]) -> int:
+        total = 0
+        for child in children:
+            classes = table[label][child.matches(table[name])].value_counts()
+            total += 0 if classes.empty else int(classes.max())
+        return total
+
+    for _ in range(plan.rounds):
+        leaves = int(np.prod([len(values) for values in cut.values()]))
+        options = []
+        for name, values in cut.items():
+            for position, value in enumerate(values):
+                for children in value.splits():
+                    if leaves // len(values) * (len(values) - 1 + len(children)) <= plan.max_leaves:
+                        options.append((name, position, children))
+        if not options:
+            break
+        scores = [score(name, children) for name, _, children in options]
+        name, position, children = options[scores.index(max(scores))]
+        cut[name] = cut[name][:position] + children + cut[name][position + 1 :]
+
+    generalised = {label: table[label]}
+    for name, values in cut.items():
+        column = pd.Series("", index=table.index, dtype=object)
+        for value in values:
+            column[value.matches(table[name])] = value.label
+        generalised[name] = column
+    keys = [*cut, label]
+    counts = pd.DataFrame(generalised).groupby(keys).size() if len(table) else pd.Series(dtype=int)
+    return {name: [value.label for value in values] for name, values in cut.items()}, counts
+
+
+def schema(classes: int, *, missing: bool) -> dict[str, Any]:
+    mapping = copy.deepcopy(SMALL)
+    mapping["class"]["values"] = [f"class{number}" for number in range(classes)]
+    mapping["mechanism"] |= {"specializations": 5, "max_cells": 3000}
+    if missing:
+        mapping["attributes"]["age"]["missing"] = "category"
+        mapping["attributes"]["job"]["missing"] = "category"
+    return mapping
+
+
+PARTITIONS = [
+    ("horizontal", 2),
+    ("horizontal", 4),
+    ("vertical", 2),
+    ("vertical", 3),
+    ("arbitrary", 2),
+    ("arbitrary", 3),
+]
+
+
+@pytest.mark.parametrize(("partition", "parties"), PARTITIONS)
+@pytest.mark.parametrize("classes", [2, 5])
+@pytest.mark.parametrize("missing", [False, True])
+def test_cuts_and_counts_equal_the_naive_ones_for_any_partition(partition, parties, classes, missing):
+    generator = np.random.default_rng([parties, classes, missing, len(partition)])
+    mapping = repartition(schema(classes, missing=missing), partition, parties)
+    for _ in range(2):
+        agreement = cp.agreement_from_mapping(mapping)
+        table = random_table(agreement, int(generator.integers(20, 400)), generator)
+        if missing:
+            for name in ("age", "job"):
+                table[name] = table[name].astype(object).where(generator.random(len(table)) > 0.1, None)
+        spelled = table.copy()
+        if missing:  # an empty cell would mean "held by another party" in an arbitrary release
+            spelled["job"] = spelled["job"].fillna("?")
+        if missing and partition == "arbitrary":
+            mapping["attributes"]["age"]["held_by"] = ["p0"]
+            agreement = cp.agreement_from_mapping(mapping)
+        release = simulate_with(
+            agreement, fragment_frames(agreement, spelled, generator), no_noise(agreement.party_names)
+        )
+        labels, counts = naive_release(mapping, table, Plan.of(agreement))
+        published = {n: [v["label"] for v in d["values"]] for n, d in release.cut["attributes"].items()}
+        assert published == labels
+        assert_counts_equal(release, counts, [*labels, "default"])
+
+
+@pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
+def test_a_class_that_one_party_holds_gives_the_same_release(partition):
+    generator = np.random.default_rng(5)
+    mapping = repartition(schema(3, missing=False), partition, 2)
+    mapping["class"]["held_by"] = ["p1"]
+    agreement = cp.agreement_from_mapping(mapping)
+    table = random_table(agreement, 300, generator)
+    release = simulate_with(agreement, fragment_frames(agreement, table, generator), no_noise(agreement.party_names))
+    labels, counts = naive_release(mapping, table, Plan.of(agreement))
+    assert {n: [v["label"] for v in d["values"]] for n, d in release.cut["attributes"].items()} == labels
+    assert_counts_equal(release, counts, [*labels, "default"])
+
+
+def test_the_comparison_with_the_naive_release_can_fail():
+    generator = np.random.default_rng(6)
+    mapping = repartition(schema(2, missing=False), "vertical", 2)
+    agreement = cp.agreement_from_mapping(mapping)
+    table = random_table(agreement, 300, generator)
+    _, counts = naive_release(mapping, table, Plan.of(agreement))
+    frames = fragment_frames(agreement, table, generator)
+    with_noise = simulate_with(agreement, frames, seeded(agreement.party_names, 1))
+    with pytest.raises(AssertionError):
+        assert_counts_equal(with_noise, counts, [*mapping["attributes"], "default"])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_same_coins_give_the_same_release_whatever_the_partition(seed):
+    """The joint coins are the XOR of the parties' coins, so two parties fix them for every partition."""
+    generator = np.random.default_rng(seed)
+    released = []
+    for partition in ("horizontal", "vertical", "arbitrary"):
+        mapping = repartition(schema(2, missing=False), partition, 2)
+        agreement = cp.agreement_from_mapping(mapping)
+        if not released:
+            table = random_table(agreement, 300, generator)
+        frames = fragment_frames(agreement, table, generator)
+        released.append(simulate_with(agreement, frames, seeded(agreement.party_names, seed)))
+    assert released[0].cut == released[1].cut == released[2].cut
+    assert released[0].counts.equals(released[1].counts)
+    assert released[0].counts.equals(released[2].counts)
+
+
+def assert_counts_equal(release: cp.Release, counts: pd.Series, keys: list[str]) -> None:
+    published = release.to_pandas("counts")
+    assert (published["count"] == published["noisy_count"]).all()
+    found = published[published["count"] > 0].set_index(keys)["count"]
+    expected = {tuple(map(str, key)): int(value) for key, value in counts.items()}
+    assert {tuple(map(str, key)): int(value) for key, value in found.items()} == expected
