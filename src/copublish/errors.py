@@ -31,19 +31,20 @@ class AgreementError(CopublishError):
 
 
 class FragmentError(CopublishError):
-    """A party's data are not what the agreement says.
+    """A party's data are not what the agreement says, or other data are not what a release can generalize.
 
     Attributes:
+        party: Whose data; none for data to generalize.
         problems: One sentence per broken rule, naming the column and the rule and nothing of a person.
     """
 
     exit_code = 4
 
-    def __init__(self, party: str, problems: Sequence[str]) -> None:
+    def __init__(self, party: str | None, problems: Sequence[str]) -> None:
         self.party = party
         self.problems = tuple(problems)
-        lines = [f"The data of party '{party}' do not fit the agreement. Nothing was computed.", *problems]
-        super().__init__("\n  - ".join(lines))
+        subject = "The data do not fit the release" if party is None else f"The data of party '{party}' do not fit"
+        super().__init__("\n  - ".join([f"{subject}. Nothing was computed.", *problems]))
 
 
 class SourceError(CopublishError):

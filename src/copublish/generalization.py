@@ -45,9 +45,7 @@ def _generalize_table(cut: Mapping[str, Any], table: Any, connection: Any) -> pa
     class_name = cut["class"]["name"]
     absent = [name for name in domains if name not in table.columns]
     if absent:
-        raise FragmentError(
-            "generalize", [f"Column '{name}' is in the release but not in the data." for name in absent]
-        )
+        raise FragmentError(None, [f"Column '{name}' is in the release but not in the data." for name in absent])
     if class_name in table.columns:
         domains[class_name] = CategoricalDomain(class_name, flat_taxonomy(tuple(cut["class"]["values"])))
         labels[class_name] = np.array(cut["class"]["values"], dtype=object)
@@ -63,7 +61,7 @@ def _generalize_table(cut: Mapping[str, Any], table: Any, connection: Any) -> pa
                 pa.array(labels[name][codes], pa.string()) if not broken else pa.array([], pa.string())
             )
     if problems:
-        raise FragmentError("generalize", sorted(problems))
+        raise FragmentError(None, sorted(problems))
     return pa.table({name: pa.chunked_array(parts, pa.string()) for name, parts in columns.items()})
 
 

@@ -44,6 +44,8 @@ def publish_release(
     alignment = align_records(agreement, fragment, engine)
     progress("alignment", 1, 1)
     cost = Plan.of(agreement).cost()
+    ledger.refuse_if_over(agreement.dataset, cost)
+    engine.exchange("can pay")  # a party that cannot stops everyone here, before anybody has reserved
     with ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost) as charge:
         gate = RevealGate(engine, charge, agreement.records.public)
         result = run_specialization(alignment.table, engine, gate, progress, alignment.public_total)

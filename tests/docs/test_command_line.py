@@ -20,12 +20,12 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = ("demo", "init", "check", "describe", "simulate", "show", "generalize", "ledger")
 
 
-def run(*arguments: object, cwd: Path | None = None, code: int = 0) -> subprocess.CompletedProcess[str]:
+def run(
+    *arguments: object, cwd: Path | None = None, code: int = 0, answers: str = ""
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from copublish.cli import main; main()", *map(str, arguments)]
     environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
-    done = subprocess.run(
-        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
-    )
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, input=answers)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done
@@ -174,6 +174,30 @@ def test_init_writes_an_example_that_runs_and_a_draft_without_private_values(dem
     for value in (*loans["customer_id"].head(50), *loans["purpose"].unique(), "yes"):
         assert not re.search(rf'"{value}"', text), "a draft must not repeat private values"
     assert "values" in run("describe", tmp_path / "b.toml", code=3).stderr
+
+
+def test_init_asks_for_the_essentials(tmp_path):
+    answers = "heart\nclinic, registry\nsideways\narbitrary\npatient\nill\n0.5\n"
+    done = run("init", tmp_path / "a.toml", "--ask", answers=answers)
+    assert "Please answer horizontal, vertical or arbitrary" in done.stderr
+    asked = tomllib.loads((tmp_path / "a.toml").read_text())
+    assert list(asked["parties"]) == ["clinic", "registry"]
+    assert (asked["partition"], asked["records"]["identifier"], asked["class"]["name"]) == (
+        "arbitrary",
+        "patient",
+        "ill",
+    )
+    assert asked["privacy"]["epsilon"] == 0.5
+
+
+def test_a_party_that_cannot_pay_costs_the_others_nothing(demo, tmp_path):
+    bank, loans = tmp_path / "bank.db", tmp_path / "loans.db"
+    run("ledger", bank, "--limit", "customers-2026=5")
+    run("ledger", loans, "--limit", "customers-2026=0.5")
+    call = ["simulate", demo / "agreement.toml", "--data", f"bank={demo / 'bank.parquet'}"]
+    call += ["--data", f"loans={demo / 'loans.csv'}", "--ledger", f"bank={bank}", "--ledger", f"loans={loans}"]
+    run(*call, "--out", tmp_path / "release", code=5)
+    assert json.loads(run("ledger", bank, "--format", "json").stdout)["charges"] == []
 
 
 def test_an_unexpected_error_shows_no_traceback_unless_asked(demo):

@@ -117,7 +117,7 @@ MODELS: dict[str, type[BaseModel]] = {
 def _sentences(error: ErrorDetails) -> list[str]:
     """Turn one pydantic error into sentences: where, what is wrong, what to write."""
     steps = [str(step) for step in error["loc"]]
-    place = ".".join(step for step in steps if step not in ("categorical", "numerical"))
+    place = ".".join(step for step in steps if step not in ("categorical", "numerical", "[key]"))
     given, kind, context = error["input"], error["type"], error.get("ctx", {})
     if kind == "missing":
         owner = ".".join(place.split(".")[:-1])
@@ -137,6 +137,8 @@ def _sentences(error: ErrorDetails) -> list[str]:
         return [f"{place}: {line}" if place else line for line in lines]
     if kind == "string_type":
         return [f'{place}: expected text in quotes, got {given!r}. Write "{given}"']
+    if kind in ("bool_type", "bool_parsing"):
+        return [f"{place}: write true or false, without quotes, got {given!r}"]
     if kind == "string_pattern_mismatch":
         return [f"{place}: use letters, digits, '.', '_' and '-' only, got {given!r}"]
     if kind == "too_short":

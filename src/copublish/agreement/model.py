@@ -13,7 +13,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, field_validator, model_validator
 
 from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain, NumericalDomain
 from copublish.agreement.taxonomy import TaxonomyNode, flat_taxonomy, parse_taxonomy
@@ -39,6 +39,8 @@ def _refuse_bool(value: object) -> object:
 
 
 Number = Annotated[Decimal, BeforeValidator(_refuse_bool)]
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+"""Names that stand in commands and files: letters, digits, '.', '_' and '-'."""
 PartyNames = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 
 
@@ -58,7 +60,7 @@ class Records(_Model):
     identifier: str | None = None
     alignment: Literal["identifier", "row-order"] = "identifier"
     expected: int = Field(gt=0)
-    public: bool = False
+    public: StrictBool = False
     missing_spellings: tuple[str, ...] = ("", "?", "NA")
 
 
@@ -214,11 +216,11 @@ class Agreement(_Model):
     """
 
     format: Literal[1]
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
-    dataset: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+    name: Name
+    dataset: Name
     description: str = ""
     partition: Literal["horizontal", "vertical", "arbitrary"]
-    parties: dict[str, Party] = Field(min_length=2)
+    parties: dict[Name, Party] = Field(min_length=2)
     records: Records
     class_: ClassAttribute = Field(alias="class")
     attributes: dict[str, Attribute] = Field(min_length=1)

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from copublish.agreement.model import Agreement
 
 
+RESERVED_COLUMNS = ("count", "noisy_count")
+"""Columns that a release adds."""
+
+
 def broken_rules(agreement: Agreement) -> list[str]:
     """Return one sentence for every rule that the agreement breaks."""
     return [
@@ -25,6 +29,9 @@ def _column_names(agreement: Agreement) -> Iterator[str]:
             f"attributes.{agreement.class_.name}: this is the class already; an attribute cannot be both. "
             "Remove it from the attributes"
         )
+    for column in (*agreement.attributes, agreement.class_.name):
+        if column in RESERVED_COLUMNS:
+            yield f"attributes.{column}: a release has a column of its own with this name. Rename it in the data"
     identifier = agreement.records.identifier
     if identifier is not None and identifier in agreement.attributes:
         yield f"attributes.{identifier}: this is the identifier; it is never published. Remove it here"
@@ -75,6 +82,8 @@ def _records(agreement: Agreement) -> Iterator[str]:
             "records.public: a public number of records shows whether one person was added, so it contradicts "
             'privacy.neighbours = "add-remove". Write neighbours = "replace", or public = false'
         )
+    if agreement.partition == "horizontal" and records.alignment == "row-order":
+        yield 'records.alignment: horizontal data are not joined, so "row-order" means nothing here. Remove it'
     joined = agreement.partition != "horizontal" and records.alignment == "identifier"
     if joined and records.identifier is None:
         yield (

@@ -96,7 +96,7 @@ class IdealEngine:
 
     name = "ideal"
     secrecy = (
-        "There was none between the parties: this is a simulation, and the process that ran it saw every fragment in the "
+        "There was none between the parties: this is a simulation, and the process that ran it saw all data in the "
         "clear. The published values are as private as stated; the parties' data were not kept from each other."
     )
     assumptions: tuple[str, ...] = ("Whoever ran the simulation may see all parties' data.",)

@@ -118,29 +118,12 @@ class Ledger:
         )
         return [Entry(row[0], row[1], row[2], _read_cost(row[3:6]), row[6], row[7], row[8]) for row in rows]
 
-    @contextmanager
-    def reserve(self, dataset: str, release: str, agreement_hash: str, cost: Cost) -> Iterator[Charge]:
-        """Reserve the whole cost of a release, then record how it ended.
+    def refuse_if_over(self, dataset: str, cost: Cost) -> None:
+        """Raise if a cost is more than is left, and write nothing.
 
         Raises:
-            BudgetExceededError: If the limit does not suffice. Nothing is written then.
+            BudgetExceededError: If it is, or if no limit was set.
         """
-        with self._transaction():
-            self._refuse_if_over(dataset, cost)
-            row = self._database.execute(
-                "INSERT INTO charges (dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, "
-                "delta, state, reserved_at) VALUES (?, ?, ?, ?, ?, ?, 'reserved', ?)",
-                (dataset, release, agreement_hash, *_write_cost(cost), _now()),
-            )
-        charge = Charge(self, cast(int, row.lastrowid), cost)
-        try:
-            yield charge
-        except BaseException:
-            self._end(charge, "ended early, spent")
-            raise
-        self._end(charge, "complete")
-
-    def _refuse_if_over(self, dataset: str, cost: Cost) -> None:
         limit = self.limit(dataset)
         if limit is None:
             raise BudgetExceededError(
@@ -159,6 +142,28 @@ class Ledger:
                 f"Release needs epsilon {_show(wanted)} but epsilon {_show(left)} is left for data set "
                 f"'{dataset}' (short by {_show(wanted - left)}). Nothing was measured."
             )
+
+    @contextmanager
+    def reserve(self, dataset: str, release: str, agreement_hash: str, cost: Cost) -> Iterator[Charge]:
+        """Reserve the whole cost of a release, then record how it ended.
+
+        Raises:
+            BudgetExceededError: If the limit does not suffice. Nothing is written then.
+        """
+        with self._transaction():
+            self.refuse_if_over(dataset, cost)
+            row = self._database.execute(
+                "INSERT INTO charges (dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, "
+                "delta, state, reserved_at) VALUES (?, ?, ?, ?, ?, ?, 'reserved', ?)",
+                (dataset, release, agreement_hash, *_write_cost(cost), _now()),
+            )
+        charge = Charge(self, cast(int, row.lastrowid), cost)
+        try:
+            yield charge
+        except BaseException:
+            self._end(charge, "ended early, spent")
+            raise
+        self._end(charge, "complete")
 
     def _end(self, charge: Charge, state: str) -> None:
         with self._transaction():
