@@ -53,7 +53,9 @@ SMALL: dict[str, Any] = {
     "attributes": {
         "job": {
             "kind": "categorical",
-            "taxonomy": {"ANY": {"Worker": {"cook": {}, "clerk": {}, "driver": {}}, "Doctor": {"surgeon": {}, "vet": {}}}},
+            "taxonomy": {
+                "ANY": {"Worker": {"cook": {}, "clerk": {}, "driver": {}}, "Doctor": {"surgeon": {}, "vet": {}}}
+            },
             "held_by": "bank",
         },
         "region": {"kind": "categorical", "values": ["north", "south", "east"], "held_by": "loans"},

@@ -36,6 +36,7 @@ class Room:
         self._calls: dict[str, tuple[Any, Any, Callable[[list[Any]], Any]]] = {}
         self._answer: Any = None
         self._somebody_left = False
+        self._ended: set[str] = set()
 
     def run(self, job: Callable[[IdealEngine], T]) -> dict[str, T]:
         """Run `job` once per party and return every party's result.
@@ -60,6 +61,7 @@ class Room:
             self._somebody_left = True
             raise
         finally:
+            self._ended.add(party)
             if party == self.parties[-1]:
                 self._somebody_left = True  # whoever still waits for a meeting waits in vain
             self._next_turn(party)
@@ -76,7 +78,11 @@ class Room:
         return cast(T, self._answer)
 
     def _next_turn(self, party: str) -> None:
-        self._turns[self.parties[(self.parties.index(party) + 1) % len(self.parties)]].release()
+        own = self.parties.index(party)
+        for following in (*self.parties[own + 1 :], *self.parties[: own + 1]):
+            if following not in self._ended:
+                self._turns[following].release()
+                return
 
     def _act(self) -> None:
         if len(self._calls) < len(self.parties):

@@ -15,7 +15,7 @@ from copublish.privacy.accounting import cost_of
 from copublish.privacy.coins import IntArray
 from copublish.privacy.disclosures import Disclosure, Measure, Select
 from copublish.privacy.ledger import Charge
-from copublish.secure.noise import add_discrete_laplace, noisy_argmax, selection_fits
+from copublish.secure.noise import add_discrete_laplace, measurement_fits, noisy_argmax, selection_fits
 
 MAX_RECORDS = 2**40
 """Counts and scores are at most the number of records; more than this would not fit beside the noise."""
@@ -60,8 +60,8 @@ class RevealGate:
             Reveals: the noisy counts, to all parties; how many there are is public.
         """
         noise, entries = disclosure.noise, secret_counts.shape[0]
-        if entries != disclosure.entries:
-            raise EngineError("A measurement does not have the declared number of entries. Not opened.")
+        if entries != disclosure.entries or not measurement_fits(entries, MAX_RECORDS, noise.bits):
+            raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")
         words = self.engine.coins(noise.coin_shape(2 * entries))
         secret_noisy = self.engine.compute(add_discrete_laplace, secret_counts, words, planes=noise.threshold_planes)
         return self._charge_then_open(secret_noisy, disclosure)

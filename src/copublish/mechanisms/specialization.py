@@ -103,7 +103,9 @@ class Plan:
         """Return what the ledger reserves: epsilon exactly, delta for however many rounds are used."""
         public = self.agreement.records.public
         planned = self.disclosures()
-        worst_leaves = self.leaf_counts(0, 1)  # stopping early moves budget to the leaves, which raises their delta
+        # Stopping early moves budget to the leaves, which changes their delta in both directions.
+        leaves = [self.leaf_counts(rounds_done, 1) for rounds_done in range(self.rounds + 1)]
+        worst_leaves = max(leaves, key=lambda leaf: max(leaf.delta("add-remove"), leaf.delta("replace")))
         worst = cost_of([*planned[:-1], worst_leaves], number_of_records_is_public=public)
         return replace(cost_of(planned, number_of_records_is_public=public), delta=worst.delta)
 

@@ -232,6 +232,6 @@ def show_bound(number: Fraction) -> str:
         return "0"
     text = format(float(number), ".1e")
     while Fraction(text) < number:
-        mantissa, exponent = text.split("e")
-        text = f"{float(mantissa) + 0.1:.1f}e{exponent}"
+        last_digit = Fraction(10) ** (int(text.split("e")[1]) - 1)
+        text = format(float(Fraction(text) + last_digit), ".1e")
     return text

@@ -58,7 +58,7 @@ class Geometric:
         for i in range(self.bits):
             power = _PRECISION.exp(_decimal(-self.rate * 2**i))
             q = _PRECISION.divide(power, _PRECISION.add(Decimal(1), power))
-            found.append(int(_PRECISION.multiply(q, Decimal(2**COIN_BITS)).to_integral_value()))
+            found.append(int(_PRECISION.multiply(q, Decimal(2**COIN_BITS)).to_integral_value(decimal.ROUND_HALF_EVEN)))
         return tuple(found)
 
     @cached_property

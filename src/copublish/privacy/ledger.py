@@ -95,12 +95,15 @@ class Ledger:
 
     def limit(self, dataset: str) -> Limit | None:
         """Return the limit of a data set, if one was set."""
-        row = self._one("SELECT epsilon, neighbours FROM limits WHERE dataset = ?", dataset)
-        return None if row is None else Limit(Fraction(row[0]), cast(Neighbours, row[1]))
+        with self._reading():
+            query = "SELECT epsilon, neighbours FROM limits WHERE dataset = ?"
+            row = self._database.execute(query, (dataset,)).fetchone()
+            return None if row is None else Limit(Fraction(row[0]), cast(Neighbours, row[1]))
 
     def limited_datasets(self) -> list[str]:
         """Return the data sets that have a limit."""
-        return [row[0] for row in self._database.execute("SELECT dataset FROM limits ORDER BY dataset")]
+        with self._reading():
+            return [row[0] for row in self._database.execute("SELECT dataset FROM limits ORDER BY dataset")]
 
     def spent(self, dataset: str) -> Cost:
         """Return everything ever reserved on a data set, finished or not."""
@@ -112,11 +115,12 @@ class Ledger:
 
     def entries(self) -> list[Entry]:
         """Return all charges, oldest first."""
-        rows = self._database.execute(
-            "SELECT dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, delta, state, "
-            "reserved_at, (SELECT count(*) FROM disclosures WHERE charge = charges.id) FROM charges ORDER BY id"
-        )
-        return [Entry(row[0], row[1], row[2], _read_cost(row[3:6]), row[6], row[7], row[8]) for row in rows]
+        with self._reading():
+            rows = self._database.execute(
+                "SELECT dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, delta, state, "
+                "reserved_at, (SELECT count(*) FROM disclosures WHERE charge = charges.id) FROM charges ORDER BY id"
+            )
+            return [Entry(row[0], row[1], row[2], _read_cost(row[3:6]), row[6], row[7], row[8]) for row in rows]
 
     def refuse_if_over(self, dataset: str, cost: Cost) -> None:
         """Raise if a cost is more than is left, and write nothing.
@@ -171,8 +175,15 @@ class Ledger:
                 "UPDATE charges SET state = ?, ended_at = ? WHERE id = ?", (state, _now(), charge.id)
             )
 
-    def _one(self, query: str, *parameters: object) -> tuple[str, ...] | None:
-        return cast("tuple[str, ...] | None", self._database.execute(query, parameters).fetchone())
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, ValueError, TypeError, ZeroDivisionError) as exc:
+            raise LedgerError(
+                f"The ledger '{self.path}' cannot be read ({type(exc).__name__}). Nothing is opened. Restore it from a "
+                "backup; a ledger that cannot be read stops every release."
+            ) from exc
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

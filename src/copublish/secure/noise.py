@@ -73,3 +73,8 @@ def selection_fits(candidates: int, largest_score: int, noise_bits: int) -> bool
     """Whether a noisy maximum stays within the integers that engines compare correctly."""
     index_bits = max(1, (candidates - 1).bit_length())
     return max(largest_score.bit_length(), noise_bits) + 1 + index_bits <= MAX_BITS
+
+
+def measurement_fits(entries: int, largest_count: int, noise_bits: int) -> bool:
+    """Whether noisy counts, and their sum, stay within the integers that engines and post-processing handle."""
+    return max(largest_count.bit_length(), noise_bits) + 1 + entries.bit_length() <= MAX_BITS

@@ -1,0 +1,422 @@
+"""What one person's record can change: nothing that is not charged (S13.4 to S13.6).
+
+A run on D' is given the answers that the gate gave on its neighbour D. Then everything else must be the same: the
+disclosures, the candidates, every engine call with its shapes and public arguments, all that parties exchange. What
+the gate measures may differ by the declared sensitivity and no more. Secrets are read through `_handle`, which the
+ideal engine keeps in the clear. Only the number of records may show in a shape, and only where insiders know it.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from copublish import Agreement, Release, agreement_from_mapping
+from copublish.engine import IdealEngine, Room, Secret
+from copublish.engine.reveal import RevealGate
+from copublish.mechanisms import scoring
+from copublish.mechanisms.cut import Candidates, Cut
+from copublish.mechanisms.scoring import CandidateScores
+from copublish.privacy.disclosures import Disclosure, Measure, Neighbours, Select
+from copublish.simulation import read_fragments, run_room, throwaway_ledger
+from support import random_table, repartition, seeded, small_mapping
+
+N_RECORDS = 40
+PARTITIONS = ["horizontal", "vertical", "arbitrary", "class at one party"]
+RELATIONS: list[Neighbours] = ["add-remove", "replace"]
+
+
+def agreement_for(partition: str, relation: Neighbours, **changes: Any) -> Agreement:
+    mapping = small_mapping(**{"mechanism.max_cells": 512, **changes})
+    mapping["privacy"]["neighbours"] = relation
+    mapping["attributes"]["income"]["missing"] = "category"
+    if partition == "class at one party":
+        mapping = repartition(mapping, "vertical", 3)
+        mapping["class"]["held_by"] = "p1"
+    else:
+        mapping = repartition(mapping, partition, 3 if partition == "arbitrary" else 2)
+    return agreement_from_mapping(mapping)
+
+
+def frames_of(agreement: Agreement, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Split a table between the parties. Who holds a cell depends on identifier and column alone."""
+    parties, frames = agreement.party_names, {}
+
+    def owner(column: str) -> np.ndarray:
+        return np.array([zlib.crc32(f"{name}/{column}".encode()) % len(parties) for name in table["id"]], dtype=int)
+
+    for number, party in enumerate(parties):
+        if agreement.partition == "horizontal":
+            frames[party] = table[owner("") == number]
+            continue
+        columns = {"id": table["id"]}
+        for name in agreement.columns_of(party):
+            is_spread = name != agreement.class_.name and len(agreement.holders(name)) > 1
+            columns[name] = table[name].astype(object).where(owner(name) == number, None) if is_spread else table[name]
+        frames[party] = pd.DataFrame(columns)
+        for name in ("age", "income"):
+            if name in columns:
+                frames[party][name] = frames[party][name].astype(float)
+    return frames
+
+
+@dataclass
+class Trace:
+    """All that happened in one run."""
+
+    release: Release | None = None
+    calls: list[tuple[str, ...]] = field(default_factory=list)
+    seen: list[tuple[str, Any]] = field(default_factory=list)
+    candidates: list[list[Candidates]] = field(default_factory=list)
+    disclosures: dict[str, list[Disclosure]] = field(default_factory=dict)
+    measured: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    answers: dict[str, list[Any]] = field(default_factory=dict)
+
+
+class FixedClock(datetime):
+    @classmethod
+    def now(cls, tz: Any = None) -> datetime:
+        return cls(2026, 1, 1, tzinfo=tz)
+
+
+def plain(value: Any) -> Any:
+    """A value, arrays and programs inside it included, in a form that can be compared."""
+    if isinstance(value, np.ndarray):
+        return ("array", value.shape, value.tobytes())
+    if isinstance(value, Secret):
+        return ("secret", value.shape)
+    if isinstance(value, list | tuple):
+        return tuple(map(plain, value))
+    if isinstance(value, dict):
+        return tuple((key, plain(item)) for key, item in sorted(value.items()))
+    return value.__name__ if callable(value) else value
+
+
+def traced(agreement: Agreement, table: pd.DataFrame, replay: Trace | None = None, seed: int = 1) -> Trace:
+    """Run a release and note everything; with `replay` the gate answers as it did then."""
+    trace = Trace()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("copublish.release.datetime", FixedClock)
+        _note_engine_calls(patch, trace)
+        _note_candidates(patch, trace)
+        for name in ("reveal_selection", "reveal_measurement"):
+            _note_disclosures(patch, trace, name, replay)
+        fragments = read_fragments(agreement, frames_of(agreement, table))
+        ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
+        room = Room(agreement.party_names, seeded(agreement.party_names, seed))
+        trace.release = run_room(agreement, fragments, room, ledgers)
+    return trace
+
+
+def _note_engine_calls(patch: pytest.MonkeyPatch, trace: Trace) -> None:
+    def wrapped(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(self: IdealEngine, *given: Any, **public: Any) -> Any:
+            answer = original(self, *given, **public)
+            if name in ("share", "joint_histogram"):  # what a party puts in is its own; its shape is not
+                shape = ("n",) if name == "joint_histogram" else given[0].shape
+                trace.calls.append((self.party, name, shape, plain(given[1:]), answer.shape))
+                trace.seen.append((self.party, name, given[0].shape))
+            elif name in ("exchange", "align", "have_common"):
+                trace.calls.append((self.party, name))
+                trace.seen.append((self.party, name, plain(answer)))
+            else:
+                trace.calls.append((self.party, name, plain(given), plain(public), answer.shape))
+            return answer
+
+        return call
+
+    for name in ("share", "joint_histogram", "compute", "coins", "exchange", "align", "have_common", "_open"):
+        patch.setattr(IdealEngine, name, wrapped(name, getattr(IdealEngine, name)))
+
+
+def _note_candidates(patch: pytest.MonkeyPatch, trace: Trace) -> None:
+    original = Cut.candidates
+
+    def candidates(self: Cut, max_leaves: int) -> list[Candidates]:
+        found = original(self, max_leaves)
+        trace.candidates.append(found)
+        return found
+
+    patch.setattr(Cut, "candidates", candidates)
+
+
+def _note_disclosures(patch: pytest.MonkeyPatch, trace: Trace, name: str, replay: Trace | None) -> None:
+    original = getattr(RevealGate, name)
+
+    def reveal(self: RevealGate, secret: Secret, disclosure: Disclosure) -> Any:
+        party = self.engine.party
+        position = len(trace.answers.setdefault(party, []))
+        answer = original(self, secret, disclosure)
+        if replay is not None:
+            answer = replay.answers[party][position]
+            self.opened[-1] = (disclosure, np.atleast_1d(answer))
+        trace.disclosures.setdefault(party, []).append(disclosure)
+        trace.measured.setdefault(party, []).append(np.array(secret._handle))
+        trace.answers[party].append(answer)
+        trace.seen.append((party, "opened", plain(answer)))
+        return answer
+
+    patch.setattr(RevealGate, name, reveal)
+
+
+def check_same_course(a: Trace, b: Trace) -> None:
+    """Assert that nothing but what is measured differs."""
+    assert a.disclosures == b.disclosures
+    assert a.candidates == b.candidates
+    assert a.calls == b.calls
+    for trace in (a, b):  # what is opened is what is disclosed, nothing besides
+        opened = [call for call in trace.calls if call[1] == "_open"]
+        assert len(opened) == sum(map(len, trace.disclosures.values()))
+
+
+def check_sensitivity(a: Trace, b: Trace, relation: Neighbours) -> int:
+    """Assert that every measured quantity moved by at most what is declared; return how far the counts moved."""
+    moved = 0
+    for party, disclosures in a.disclosures.items():
+        for made, before, after in zip(disclosures, a.measured[party], b.measured[party], strict=True):
+            change = after - before
+            if isinstance(made, Select):
+                assert change.max() - change.min() <= made.score_range[relation]
+            else:
+                assert isinstance(made, Measure)
+                moved = int(np.abs(change).sum())
+                assert moved <= made.l1_sensitivity[relation]
+                assert np.count_nonzero(change) <= made.changed_entries[relation]
+    return moved
+
+
+def base_table(agreement: Agreement) -> pd.DataFrame:
+    return random_table(agreement, N_RECORDS, np.random.default_rng(8))
+
+
+def neighbours_of(agreement: Agreement, table: pd.DataFrame, relation: Neighbours, how_many: int) -> list[pd.DataFrame]:
+    """Tables with one more record, or with other values in one."""
+    found = []
+    for number in range(how_many):
+        record = random_table(agreement, 1, np.random.default_rng(100 + number))
+        if relation == "add-remove":
+            record["id"] = f"new-{number}"
+            found.append(pd.concat([table, record], ignore_index=True))
+        else:
+            changed = table.copy()
+            columns = [*agreement.attributes, agreement.class_.name]
+            changed.loc[5 * number, columns] = record.loc[0, columns]
+            found.append(changed)
+    return found
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_one_record_changes_no_step_and_no_measurement_beyond_its_sensitivity(partition, relation) -> None:
+    agreement = agreement_for(partition, relation)
+    table = base_table(agreement)
+    base = traced(agreement, table)
+    assert len(base.candidates) > len(agreement.parties) * 4  # several rounds
+    moved = []
+    for neighbour in neighbours_of(agreement, table, relation, 3):
+        other = traced(agreement, neighbour, replay=base)
+        check_same_course(base, other)
+        moved.append(check_sensitivity(base, other, relation))
+    assert max(moved) == (1 if relation == "add-remove" else 2)  # the record was there
+
+
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_without_the_replayed_answers_the_course_may_differ_so_the_comparison_sees_something(partition: str) -> None:
+    agreement = agreement_for(partition, "add-remove")
+    table = base_table(agreement)
+    base, other = traced(agreement, table), traced(agreement, table, seed=2)
+    with pytest.raises(AssertionError):
+        check_same_course(base, other)
+
+
+def doubled(program: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    def twice(*given: Any, **public: Any) -> np.ndarray:
+        return 2 * program(*given, **public)
+
+    return twice
+
+
+def test_scores_that_move_by_more_than_declared_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    agreement = agreement_for("horizontal", "add-remove")
+    monkeypatch.setattr(scoring, "max_scores", doubled(scoring.max_scores))
+    table = base_table(agreement)
+    base = traced(agreement, table)
+    (neighbour,) = neighbours_of(agreement, table, "add-remove", 1)
+    with pytest.raises(AssertionError):
+        check_sensitivity(base, traced(agreement, neighbour, replay=base), "add-remove")
+
+
+def test_a_step_that_depends_on_the_data_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    agreement = agreement_for("vertical", "add-remove")
+    original = CandidateScores.of
+
+    def leaky(self: CandidateScores, candidates: list[Candidates]) -> Secret:
+        scores = original(self, candidates)
+        if int(scores._handle.max()) > N_RECORDS // 2 + 5:
+            self.engine.exchange("many")
+        return scores
+
+    monkeypatch.setattr(CandidateScores, "of", leaky)
+    few, many = base_table(agreement), base_table(agreement)
+    few["default"], many["default"] = ["no", "yes"] * (N_RECORDS // 2), "no"
+    base = traced(agreement, few)
+    with pytest.raises(AssertionError):
+        check_same_course(base, traced(agreement, many, replay=base))
+
+
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_an_opening_past_the_gate_is_noticed(monkeypatch: pytest.MonkeyPatch, partition: str) -> None:
+    agreement = agreement_for(partition, "add-remove")
+    original = CandidateScores.of
+
+    def leaky(self: CandidateScores, candidates: list[Candidates]) -> Secret:
+        scores = original(self, candidates)
+        self.engine._open(scores)
+        return scores
+
+    monkeypatch.setattr(CandidateScores, "of", leaky)
+    base = traced(agreement, base_table(agreement))
+    with pytest.raises(AssertionError):
+        check_same_course(base, base)
+
+
+# --- S13.4: views ---
+
+
+def other_values(agreement: Agreement, table: pd.DataFrame, partition: str) -> pd.DataFrame:
+    """Other values for the same people. A class that all parties hold is known to all and stays."""
+    other = random_table(agreement, len(table), np.random.default_rng(77))
+    other["id"] = table["id"]
+    if partition in ("vertical", "arbitrary"):
+        other["default"] = table["default"]
+    return other
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_inputs_of_one_shape_with_the_same_coins_and_answers_give_the_same_views_and_the_same_bytes(
+    partition: str, relation: Neighbours
+) -> None:
+    agreement = agreement_for(partition, relation, **{"records.public": relation == "replace"})
+    table = base_table(agreement)
+    other = other_values(agreement, table, partition)
+    base = traced(agreement, table)
+    replayed = traced(agreement, other, replay=base)
+    check_same_course(base, replayed)
+    assert base.seen == replayed.seen  # all that any party learns, and the sizes of what it puts in
+    assert base.release.files() == replayed.release.files()
+    assert traced(agreement, other).seen != base.seen  # its own answers are others
+
+
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_values_that_are_not_published_change_nothing_that_is_opened(partition: str) -> None:
+    """Without specializations only the class is counted: other attributes, same coins, same opened values."""
+    agreement = agreement_for(partition, "add-remove", **{"mechanism.specializations": 0})
+    table = base_table(agreement)
+    other = other_values(agreement, table, partition)
+    other["default"] = table["default"]
+    first, second = traced(agreement, table), traced(agreement, other)
+    assert first.seen == second.seen
+    assert first.release.files() == second.release.files()
+    other["default"] = "no"
+    third = traced(agreement, other)
+    assert [seen for seen in first.seen if seen[1] == "opened"] != [seen for seen in third.seen if seen[1] == "opened"]
+
+
+# --- S13.5: empty cells ---
+
+
+def tables(agreement: Agreement) -> dict[str, pd.DataFrame]:
+    generator = np.random.default_rng(9)
+    return {
+        "no records": random_table(agreement, 0, generator),
+        "one record": random_table(agreement, 1, generator),
+        "one record many times": random_table(agreement, 1, generator)
+        .loc[[0] * 30]
+        .assign(id=[str(number) for number in range(30)])
+        .reset_index(drop=True),
+        "random records": random_table(agreement, 60, generator),
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "relation"),
+    [
+        ("no records", "add-remove"),
+        ("no records", "replace"),
+        ("one record", "replace"),
+        ("one record many times", "add-remove"),
+        ("random records", "replace"),
+    ],
+)
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_a_release_has_every_leaf_and_class_once_whatever_the_data(partition, data, relation) -> None:
+    agreement = agreement_for(partition, relation, **{"records.public": relation == "replace"})
+    table = tables(agreement)[data]
+    release = traced(agreement, table).release
+    leaves = 1
+    for attribute in release.cut["attributes"].values():
+        leaves *= len(attribute["values"])
+    counts = release.to_pandas("counts")
+    assert leaves > 1
+    assert len(counts) == leaves * len(agreement.class_.values)
+    assert not counts.drop(columns=["count", "noisy_count"]).duplicated().any()
+    assert (counts["count"] >= 0).all()
+    if relation == "replace":  # the number of records is public here
+        assert counts["count"].sum() == len(table)
+    else:
+        assert counts["count"].sum() == max(0, counts["noisy_count"].sum())
+
+
+# --- S13.6: candidates ---
+
+
+def narrow_table(agreement: Agreement) -> pd.DataFrame:
+    return base_table(agreement).assign(job="cook", region="north", age=20, income=0, default="no")
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_a_record_with_values_that_nobody_else_has_adds_no_candidate(partition: str, relation: Neighbours) -> None:
+    agreement = agreement_for(partition, relation)
+    table = narrow_table(agreement)
+    base = traced(agreement, table)
+    rare = table.loc[[0]].assign(job="vet", region="east", age=99, income=100, default="yes")
+    if relation == "add-remove":
+        other = pd.concat([table, rare.assign(id="new")], ignore_index=True)
+    else:
+        other = table.copy()
+        other.loc[[0]] = rare
+    replayed = traced(agreement, other, replay=base)
+    check_same_course(base, replayed)
+    check_sensitivity(base, replayed, relation)
+    everything = {(group.attribute, split) for group in base.candidates[0] for split in group.splits}
+    public = {(name, split) for name, d in agreement.domains.items() for split in d.splits((0, d.size))}
+    assert everything == public  # values that nobody has are on offer as well
+
+
+def test_candidates_taken_from_the_data_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As published (E8): only what occurs in the data is offered."""
+    agreement = agreement_for("horizontal", "add-remove")
+    table = narrow_table(agreement)
+    wide = pd.concat([table, table.loc[[0]].assign(id="new", job="vet")], ignore_index=True)
+    assert traced(agreement, table).candidates[0] == traced(agreement, wide).candidates[0]
+    original, jobs = Cut.candidates, set()
+
+    def from_data(self: Cut, max_leaves: int) -> list[Candidates]:
+        return [g for g in original(self, max_leaves) if g.attribute != "job" or len(jobs) > 1]
+
+    monkeypatch.setattr(Cut, "candidates", from_data)
+    first_rounds = []
+    for data in (table, wide):
+        jobs.clear()
+        jobs.update(data["job"])
+        first_rounds.append(traced(agreement, data).candidates[0])
+    assert first_rounds[0] != first_rounds[1]

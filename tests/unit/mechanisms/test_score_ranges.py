@@ -1,0 +1,209 @@
+"""How far one person moves the scores of a round: exhaustive neighbours on a domain of 4 x 3 x 3 (S13.3).
+
+Expected scores come from a naive Max: count records one by one, child by child.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pytest
+
+from copublish import Agreement, agreement_from_mapping
+from copublish.engine import Room
+from copublish.fragments.fragment import Fragment
+from copublish.mechanisms.cut import Candidates, Cut
+from copublish.mechanisms.scoring import CandidateScores, child_ranges, fan_outs
+from copublish.mechanisms.specialization import HISTOGRAM_L1, MAX_SCORE_RANGE
+from copublish.secure.joint_counts import JointTable
+from copublish.secure.scores import max_scores, range_counts
+from support import repartition, small_mapping
+
+NAMES = ("tree", "flat", "number")
+SIZES = (4, 3, 3)
+
+Record = tuple[int, int, int, int]
+"""Codes of the three attributes and the class."""
+
+
+def agreement_with(classes: int, partition: str = "horizontal", parties: int = 2) -> Agreement:
+    attributes = {
+        "tree": {"kind": "categorical", "taxonomy": {"ANY": {"L": {"a": {}, "b": {}}, "R": {"c": {}, "d": {}}}}},
+        "flat": {"kind": "categorical", "values": ["x", "y", "z"]},
+        "number": {"kind": "numerical", "bounds": [0, 3], "grid": {"edges": [1, 2]}},
+    }
+    mapping = small_mapping(attributes=attributes)
+    mapping["class"]["values"] = ["no", "yes", "maybe"][:classes]
+    return agreement_from_mapping(repartition(mapping, partition, parties))
+
+
+def all_records(classes: int) -> list[Record]:
+    return list(itertools.product(*map(range, (*SIZES, classes))))
+
+
+def random_records(classes: int, n: int, generator: np.random.Generator) -> list[Record]:
+    return [tuple(int(generator.integers(size)) for size in (*SIZES, classes)) for _ in range(n)]
+
+
+def cuts(agreement: Agreement) -> Iterator[Cut]:
+    """The top, and some cuts below it, on the way to the finest."""
+    cut = Cut.top(agreement.domains)
+    for choice in (2, 0, 1, 0, 0):
+        yield cut
+        groups = cut.candidates(1000)
+        if not groups:
+            return
+        cut = cut.specialize(groups, choice % sum(len(group.splits) for group in groups))
+
+
+def naive_max(records: Sequence[Record], groups: Sequence[Candidates], classes: int) -> list[int]:
+    scores = []
+    for group in groups:
+        position = NAMES.index(group.attribute)
+        for split in group.splits:
+            score = 0
+            for first, past in split:
+                inside = [record for record in records if first <= record[position] < past]
+                score += max(sum(record[3] == value for record in inside) for value in range(classes))
+            scores.append(score)
+    return scores
+
+
+def program_max(records: Sequence[Record], groups: Sequence[Candidates], classes: int) -> list[int]:
+    """The secure programs, on NumPy."""
+    children = []
+    for group in groups:
+        position = NAMES.index(group.attribute)
+        table = np.zeros((SIZES[position], classes), dtype=np.int64)
+        for record in records:
+            table[record[position], record[3]] += 1
+        children.append(range_counts(np, table, *child_ranges(group)))
+    return max_scores(np, np.concatenate(children), fan_outs(groups)).tolist()
+
+
+def engine_max(agreement: Agreement, records: Sequence[Record], groups: Sequence[Candidates]) -> list[int]:
+    """The whole path through an engine, with the records split between the parties as the partition says."""
+    columns = {name: np.array([r[i] for r in records], np.uint8) for i, name in enumerate(NAMES)}
+    columns["default"] = np.array([record[3] for record in records], np.uint8)
+    sizes = {**dict(zip(NAMES, SIZES, strict=True)), "default": len(agreement.class_.values)}
+    generator = np.random.default_rng(len(records))
+    parties = agreement.party_names
+    rows_of = generator.integers(0, len(parties), len(records))
+    holder_of = {name: generator.integers(0, len(parties), len(records)) for name in NAMES}
+
+    def fragment(number: int, party: str) -> Fragment:
+        held = {name: columns[name] for name in agreement.columns_of(party)}
+        if agreement.partition == "horizontal":
+            held = {name: codes[rows_of == number] for name, codes in held.items()}
+        if agreement.partition == "arbitrary":
+            held = {
+                name: codes if name == "default" else np.where(holder_of[name] == number, codes, sizes[name])
+                for name, codes in held.items()
+            }
+        return Fragment(party, len(held["default"]), held, {name: sizes[name] for name in held})
+
+    fragments = {party: fragment(number, party) for number, party in enumerate(parties)}
+    room = Room(parties)
+    scores = room.run(lambda e: CandidateScores(JointTable(agreement, fragments[e.party]), e).of(groups))
+    return scores[parties[0]]._handle.tolist()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("partition", "parties"), [("horizontal", 3), ("vertical", 2), ("arbitrary", 3)])
+def test_scores_of_the_engine_are_max_for_any_partition(partition: str, parties: int, classes: int) -> None:
+    agreement = agreement_with(classes, partition, parties)
+    generator = np.random.default_rng(1)
+    for n in (0, 1, 7, 30):
+        records = random_records(classes, n, generator)
+        for cut in cuts(agreement):
+            groups = cut.candidates(1000)
+            assert engine_max(agreement, records, groups) == naive_max(records, groups, classes)
+
+
+def test_the_candidates_include_thresholds_and_splits_into_two_and_three() -> None:
+    groups = Cut.top(agreement_with(2).domains).candidates(1000)
+    assert [(group.attribute, len(split)) for group in groups for split in group.splits] == [
+        ("tree", 2),
+        ("flat", 3),
+        ("number", 2),
+        ("number", 2),
+    ]
+
+
+def added(records: list[Record], classes: int) -> Iterator[list[Record]]:
+    for record in all_records(classes):
+        yield [*records, record]
+
+
+def replaced(records: list[Record], classes: int) -> Iterator[list[Record]]:
+    for position in range(len(records)):
+        for record in all_records(classes):
+            yield [*records[:position], record, *records[position + 1 :]]
+
+
+RELATIONS = [("add-remove", added, {0, 1}), ("replace", replaced, {-1, 0, 1})]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize(("relation", "neighbours", "allowed"), RELATIONS, ids=["add-remove", "replace"])
+def test_one_person_moves_every_score_by_at_most_one_and_the_scores_of_a_round_by_the_stated_range(
+    relation, neighbours, allowed, classes
+) -> None:
+    agreement = agreement_with(classes)
+    generator = np.random.default_rng(2)
+    changes_seen, ranges_seen = set(), set()
+    for n in (0, 1, 3, 6) if relation == "add-remove" else (1, 3, 6):
+        records = random_records(classes, n, generator)
+        for cut in cuts(agreement):
+            groups = cut.candidates(1000)
+            before = naive_max(records, groups, classes)
+            assert program_max(records, groups, classes) == before
+            for neighbour in neighbours(records, classes):
+                after = program_max(neighbour, groups, classes)
+                changes = [a - b for a, b in zip(after, before, strict=True)]
+                changes_seen.update(changes)
+                ranges_seen.add(max(changes) - min(changes))
+    assert changes_seen == allowed
+    assert max(ranges_seen) == MAX_SCORE_RANGE[relation]  # never above, and attained
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_programs_and_naive_max_agree_on_every_neighbour(classes: int) -> None:
+    agreement = agreement_with(classes)
+    records = random_records(classes, 6, np.random.default_rng(3))
+    for neighbour in itertools.chain(added(records, classes), replaced(records, classes)):
+        groups = Cut.top(agreement.domains).candidates(1000)
+        assert program_max(neighbour, groups, classes) == naive_max(neighbour, groups, classes)
+
+
+def test_another_score_with_a_larger_range_would_be_noticed() -> None:
+    """The difference of two classes, summed over children, rises for one candidate while it falls for another."""
+    groups = Cut.top(agreement_with(2).domains).candidates(1000)
+
+    def difference(records: list[Record]) -> list[int]:
+        # With two classes |a - b| = 2 max(a, b) - (a + b), and the children of a split hold all records.
+        return [2 * score - len(records) for score in naive_max(records, groups, 2)]
+
+    records = random_records(2, 6, np.random.default_rng(4))
+    ranges = set()
+    for neighbour in added(records, 2):
+        changes = [a - b for a, b in zip(difference(neighbour), difference(records), strict=True)]
+        ranges.add(max(changes) - min(changes))
+    assert max(ranges) > MAX_SCORE_RANGE["add-remove"]
+
+
+@pytest.mark.parametrize(("relation", "neighbours", "_"), RELATIONS, ids=["add-remove", "replace"])
+def test_one_person_moves_the_finest_counts_by_the_stated_l1_norm(relation, neighbours, _) -> None:
+    records = random_records(2, 5, np.random.default_rng(5))
+
+    def histogram(found: list[Record]) -> list[int]:
+        return [found.count(record) for record in all_records(2)]
+
+    before = histogram(records)
+    distances = {
+        sum(abs(a - b) for a, b in zip(histogram(neighbour), before, strict=True))
+        for neighbour in neighbours(records, 2)
+    }
+    assert max(distances) == HISTOGRAM_L1[relation]
