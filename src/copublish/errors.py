@@ -44,7 +44,7 @@ class FragmentError(CopublishError):
         self.party = party
         self.problems = tuple(problems)
         subject = "The data do not fit the release" if party is None else f"The data of party '{party}' do not fit"
-        super().__init__("\n  - ".join([f"{subject}. Nothing was computed.", *problems]))
+        super().__init__("\n  - ".join([f"{subject}. Nothing was measured.", *problems]))
 
 
 class SourceError(CopublishError):

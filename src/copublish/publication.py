@@ -130,8 +130,10 @@ def load_release(folder: str | Path) -> Release:
         contents = {name: (folder / name).read_bytes() for name in digests}
     except FileNotFoundError as exc:
         raise ReleaseError(f"'{folder}' is no complete release folder: {Path(exc.filename).name} is missing.") from exc
-    except (OSError, ValueError, KeyError, AttributeError) as exc:
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as exc:
         raise ReleaseError(f"'{folder}/certificate.json' cannot be read as a certificate.") from exc
+    if not {"counts.parquet", "cut.json"} <= contents.keys():
+        raise ReleaseError(f"'{folder}/certificate.json' does not cover the files of a release.")
     for name, content in contents.items():
         if hashlib.sha256(content).hexdigest() != digests[name]:
             raise ReleaseError(f"'{folder}/{name}' is not the file that was published: its digest differs.")

@@ -40,12 +40,15 @@ def publish_release(
         Reveals: what `view_of` in privacy/certificate.py lists, to each party; the release, to everyone.
         On failure: nothing is published; a reserved charge stays spent.
     """
+    refuse_differences(agreement, engine)
+    cost = Plan.of(agreement).cost()
+    ledger.refuse_if_over(agreement.dataset, cost)
+    engine.exchange(
+        "can pay", topic="budget"
+    )  # a party that cannot stops everyone here, before anything is learned or reserved
     progress("alignment", 0, 1)
     alignment = align_records(agreement, fragment, engine)
     progress("alignment", 1, 1)
-    cost = Plan.of(agreement).cost()
-    ledger.refuse_if_over(agreement.dataset, cost)
-    engine.exchange("can pay")  # a party that cannot stops everyone here, before anybody has reserved
     with ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost) as charge:
         gate = RevealGate(engine, charge, agreement.records.public)
         result = run_specialization(alignment.table, engine, gate, progress, alignment.public_total)
@@ -55,14 +58,28 @@ def publish_release(
             engine.secrecy,
             engine.assumptions,
             software_versions(),
-            engine.exchange(datetime.now(UTC).date().isoformat())[0],  # one clock, so that all write the same bytes
+            engine.exchange(datetime.now(UTC).date().isoformat(), topic="date")[
+                0
+            ],  # one clock, so that all write the same bytes
             alignment.public_total,
         )
         certificate = build_certificate(agreement, [disclosure for disclosure, _ in gate.opened], circumstances)
         release = Release(counts_table(agreement, result), describe_cut(agreement, result.cut), certificate)
-        if len(set(engine.exchange(release.digest()))) > 1:
+        if len(set(engine.exchange(release.digest(), topic="release"))) > 1:
             raise EngineError("The parties ended with different releases. Nothing is published.")
     return release
+
+
+def refuse_differences(agreement: Agreement, engine: Engine) -> None:
+    """Raise unless all parties have the same agreement and software, before any data is touched."""
+    facts = {"agreement": agreement.hash, **software_versions()}
+    for other in engine.exchange(facts, topic="rendezvous"):
+        different = sorted(key for key in facts.keys() | other.keys() if facts.get(key) != other.get(key))
+        if different:
+            raise EngineError(
+                f"The parties differ in: {', '.join(different)}. Nothing was computed. All parties need the same "
+                "agreement and the same versions."
+            )
 
 
 @cache

@@ -45,6 +45,8 @@ def load_agreement(path: str | Path) -> Agreement:
         content = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as exc:
         raise AgreementError(str(path), [f'not valid TOML: {exc}. Strings need quotes: "bank"']) from exc
+    except (ValueError, ArithmeticError, RecursionError) as exc:
+        raise AgreementError(str(path), ["has a number or a nesting that is too large to read"]) from exc
     return agreement_from_mapping(content, folder=path.parent, source=str(path))
 
 
@@ -64,6 +66,8 @@ def agreement_from_mapping(
     content, problems = _with_taxonomies(content, Path(folder))
     try:
         agreement = Agreement.model_validate(content)
+    except RecursionError:
+        problems.append("the agreement is nested too deeply")
     except ValidationError as exc:
         problems += [line for error in exc.errors() for line in _sentences(error)]
     if problems:
@@ -94,7 +98,7 @@ def _read_tree(path: Path, attribute: str) -> Any:
         trees = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ValueError(f"there is no file '{path.name}' beside the agreement") from None
-    except (OSError, ValueError) as exc:
+    except (OSError, ValueError, RecursionError) as exc:
         raise ValueError(f"'{path.name}' is not a JSON file: {exc}") from exc
     if not isinstance(trees, dict) or attribute not in trees:
         raise ValueError(f"'{path.name}' has no tree under the name '{attribute}'")

@@ -6,20 +6,39 @@ here is ever inferred from private data.
 
 from __future__ import annotations
 
+import decimal
 import hashlib
 import json
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    field_validator,
+    model_validator,
+)
 
 from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain, NumericalDomain
-from copublish.agreement.taxonomy import TaxonomyNode, flat_taxonomy, parse_taxonomy
+from copublish.agreement.taxonomy import ROOT_LABEL, TaxonomyNode, flat_taxonomy, parse_taxonomy
 
 MAX_THRESHOLDS = 128
 """A finer grid gives candidates that noise cannot tell apart and costs engine time."""
+
+MAX_CELLS = 2**22
+"""Cells of a release: more would not fit into memory."""
+
+MAX_DIGITS = 30
+
+MAX_EXPECTED = 10**12
 
 MIN_EPSILON = Fraction(1, 10**6)
 """Below this the noise of a single selection no longer fits the engine's 62-bit integers."""
@@ -38,7 +57,16 @@ def _refuse_bool(value: object) -> object:
     return value
 
 
-Number = Annotated[Decimal, BeforeValidator(_refuse_bool)]
+def _plain_number(value: Decimal) -> Decimal:
+    """Refuse numbers that no schema needs and that would take for ever to write out; -0 is 0."""
+    _, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int) or len(digits) > MAX_DIGITS or abs(exponent) > MAX_DIGITS:
+        raise ValueError(f"write a number with at most {MAX_DIGITS} digits")
+    return abs(value) if value == 0 else value
+
+
+Number = Annotated[Decimal, BeforeValidator(_refuse_bool), AfterValidator(_plain_number)]
+Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 """Names that stand in commands and files: letters, digits, '.', '_' and '-'."""
 PartyNames = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
@@ -59,7 +87,7 @@ class Records(_Model):
 
     identifier: str | None = None
     alignment: Literal["identifier", "row-order"] = "identifier"
-    expected: int = Field(gt=0)
+    expected: Whole = Field(gt=0, le=MAX_EXPECTED)
     public: StrictBool = False
     missing_spellings: tuple[str, ...] = ("", "?", "NA")
 
@@ -92,6 +120,8 @@ class CategoricalAttribute(_Model):
             raise ValueError("give either 'values' (a flat list) or 'taxonomy' (a tree or a JSON file), one of them")
         if self.values is not None:
             _distinct(self.values, at_least=1, what="a categorical attribute")
+            if ROOT_LABEL in self.values:
+                raise ValueError(f"the value '{ROOT_LABEL}' is reserved: it stands for all values together")
         if MISSING_LABEL in self.tree.labels():
             raise ValueError(f"the value '{MISSING_LABEL}' is reserved; write missing = \"category\" instead")
         return self
@@ -111,7 +141,7 @@ class Grid(_Model):
 
     step: Number | None = None
     edges: tuple[Number, ...] | None = None
-    count: int | None = Field(default=None, ge=2, le=MAX_THRESHOLDS + 1)
+    count: Whole | None = Field(default=None, ge=2, le=MAX_THRESHOLDS + 1)
 
     @model_validator(mode="after")
     def _check_one_way(self) -> Grid:
@@ -122,27 +152,32 @@ class Grid(_Model):
         return self
 
     def thresholds(self, lower: Decimal, upper: Decimal) -> tuple[Decimal, ...]:
-        """Return the public split points strictly inside the bounds, in ascending order."""
+        """Return the public split points inside the bounds, in ascending order."""
+        with decimal.localcontext(decimal.Context(prec=2 * MAX_DIGITS)):  # not the caller's
+            found = self._find_thresholds(lower, upper)
+        increase = all(a < b for a, b in pairwise(found))
+        if not increase or not all(lower < threshold <= upper for threshold in found):
+            raise ValueError(f"split points must increase and lie above {lower} and not above {upper}")
+        if len(found) > MAX_THRESHOLDS:
+            raise ValueError(f"at most {MAX_THRESHOLDS} split points are allowed, got {len(found)}")
+        return found
+
+    def _find_thresholds(self, lower: Decimal, upper: Decimal) -> tuple[Decimal, ...]:
         if self.edges is not None:
-            inside = all(lower < edge <= upper for edge in self.edges)
-            if not inside or any(a >= b for a, b in zip(self.edges, self.edges[1:], strict=False)):
-                raise ValueError(f"'edges' must increase and lie above {lower} and not above {upper}")
-            found = self.edges
-        elif self.step is not None:
+            return self.edges
+        if self.step is not None:
             steps = (upper - lower) / self.step
             if steps > MAX_THRESHOLDS:
                 wider = (upper - lower) / MAX_THRESHOLDS
                 raise ValueError(
                     f"'step' gives more than {MAX_THRESHOLDS} split points; take a step of at least {wider:.6g}"
                 )
-            found = tuple(lower + self.step * i for i in range(1, int(steps) + 1))
-        else:
-            count = self.count or 0
-            exact = (lower + (upper - lower) * i / count for i in range(1, count))
-            found = tuple(Decimal(f"{threshold:.12g}") for threshold in exact)  # readable labels
-        if len(found) > MAX_THRESHOLDS:
-            raise ValueError(f"at most {MAX_THRESHOLDS} split points are allowed, got {len(found)}")
-        return found
+            return tuple(lower + self.step * i for i in range(1, int(steps) + 1))
+        count = self.count or 0
+        # Rounded for readable labels, to a twelfth digit of the range.
+        digits = (upper - lower).adjusted() - 11
+        exact = (lower + (upper - lower) * i / count for i in range(1, count))
+        return tuple(threshold.quantize(Decimal(1).scaleb(digits)) for threshold in exact)
 
 
 class NumericalAttribute(_Model):
@@ -202,10 +237,10 @@ class Mechanism(_Model):
     """Which algorithm makes the release, and its public parameters."""
 
     name: Literal["specialization", "distdiffgen", "arbdistdp"]
-    specializations: int = Field(default=10, ge=0, le=100)
+    specializations: Whole = Field(default=10, ge=0, le=100)
     score: Literal["max"] = "max"
-    selection_share: Number = Field(default=Decimal("0.4"), gt=0, lt=1)
-    max_cells: int | None = Field(default=None, ge=2, le=2**22)
+    selection_share: Number = Field(default=Decimal("0.4"), ge=Decimal("0.01"), le=Decimal("0.99"))
+    max_cells: Whole | None = Field(default=None, ge=2, le=MAX_CELLS)
 
 
 class Agreement(_Model):
@@ -215,7 +250,7 @@ class Agreement(_Model):
     columns); the spelling of numbers, comments and the order of keys inside a table are not.
     """
 
-    format: Literal[1]
+    format: Annotated[Literal[1], BeforeValidator(_refuse_bool)]
     name: Name
     dataset: Name
     description: str = ""
@@ -301,7 +336,7 @@ def _distinct(values: tuple[str, ...], *, at_least: int, what: str) -> tuple[str
             f"{what} needs at least {at_least} value{'s' * (at_least > 1)}; take them from the code book, "
             "not from private data"
         )
-    repeated = sorted({value for value in values if values.count(value) > 1})
+    repeated = sorted(value for value, times in Counter(values).items() if times > 1)
     if repeated:
         raise ValueError(f"these values are listed twice: {', '.join(map(repr, repeated))}")
     return values

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 ROOT_LABEL = "ANY"
 
+MAX_DEPTH = 50
+
 
 @dataclass(frozen=True)
 class TaxonomyNode:
@@ -52,7 +54,7 @@ def parse_taxonomy(tree: object) -> TaxonomyNode:
     if not isinstance(tree, Mapping) or len(tree) != 1:
         raise ValueError('a taxonomy is one tree with one root, like {"ANY": {"a": {}, "b": {}}}')
     root_label, below = next(iter(tree.items()))
-    root = _parse_node(root_label, below)
+    root = _parse_node(root_label, below, depth=1)
     if not root.children:
         raise ValueError("the taxonomy holds no value: its root needs at least two values below it")
     repeated = sorted(label for label, times in Counter(root.labels()).items() if times > 1)
@@ -61,9 +63,11 @@ def parse_taxonomy(tree: object) -> TaxonomyNode:
     return root
 
 
-def _parse_node(label: object, below: object) -> TaxonomyNode:
+def _parse_node(label: object, below: object, depth: int) -> TaxonomyNode:
+    if depth > MAX_DEPTH:
+        raise ValueError(f"a taxonomy has at most {MAX_DEPTH} levels")
     if not isinstance(label, str) or not label:
         raise ValueError(f"taxonomy labels are non-empty strings, got {label!r}")
     if not isinstance(below, Mapping):
         raise ValueError(f"below {label!r} the taxonomy needs a mapping ({{}} for a value), got {below!r}")
-    return TaxonomyNode(label, tuple(_parse_node(name, rest) for name, rest in below.items()))
+    return TaxonomyNode(label, tuple(_parse_node(name, rest, depth + 1) for name, rest in below.items()))

@@ -47,6 +47,8 @@ def init(
     text = EXAMPLE if kinds is None and not asking else draft_agreement(_draft(kinds, asking))
     path.write_text(text, encoding="utf-8")
     fill_in = text.count("FILL IN")
+    if kinds is not None:
+        note(f"The first line of {source} was taken as column names; they stand in the agreement, which is public.")
     note(f"Wrote {path}." + (f" Fill in the {fill_in} places marked FILL IN." if fill_in else ""))
     note(f"Then: copublish describe {path}")
 
@@ -82,7 +84,7 @@ def _kinds(source: Path) -> dict[str, Kind]:
     connection = ibis.duckdb.connect()
     try:
         if source.suffix.lower() == ".csv" and source.exists():
-            schema = connection.read_csv(source).schema()  # typed here, to tell numbers from text
+            schema = connection.read_csv(source, header=True).schema()  # typed here, to tell numbers from text
         else:
             schema = open_source(source, connection).schema()
     except SourceError:

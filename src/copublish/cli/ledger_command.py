@@ -26,7 +26,10 @@ def ledger(
     limit: Annotated[
         list[str] | None, typer.Option(help="DATASET=EPSILON: the most that may ever be spent on it.")
     ] = None,
-    neighbours: Annotated[str, typer.Option(help="The relation the limit is stated for.")] = "add-remove",
+    neighbours: Annotated[
+        str | None,
+        typer.Option(help="The relation the limit is stated for: add-remove or replace. Default: as before."),
+    ] = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Show what was spent on which data set, in which release; with --limit, set the most that may be.
@@ -35,14 +38,15 @@ def ledger(
 
     Example: copublish ledger bank.db --limit customers-2026=3
     """
-    if neighbours not in NEIGHBOURS:
+    if neighbours is not None and neighbours not in NEIGHBOURS:
         raise typer.BadParameter(f"choose one of {', '.join(NEIGHBOURS)}", param_hint="--neighbours")
     limits = {name: _epsilon(text) for name, text in parse_pairs(limit or [], "--limit").items()}
     if not file.exists() and not limits:
         raise typer.BadParameter(f"there is no ledger '{file}'; --limit DATASET=EPSILON creates one")
     book = Ledger(file)
     for dataset, epsilon in limits.items():
-        book.set_limit(dataset, Limit(epsilon, neighbours))
+        before = book.limit(dataset)
+        book.set_limit(dataset, Limit(epsilon, neighbours or (before.neighbours if before else "add-remove")))
     _print(book, output)
     book.close()
 

@@ -134,9 +134,9 @@ class IdealEngine:
         own = self._own_coins.words(shape)
         return self._secret(("coins", shape), own, lambda parts: reduce(np.bitwise_xor, parts))
 
-    def exchange(self, public: T) -> tuple[T, ...]:
+    def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
         """Tell every party a public value; return all of them in party order."""
-        return self._room.meet(self.party, ("exchange",), public, lambda parts: tuple(parts))
+        return self._room.meet(self.party, ("exchange", topic), public, lambda parts: tuple(parts))
 
     def align(self, identifiers: Sequence[str]) -> IntArray:
         """Return the positions of the common records among one's own, in an order that all parties share."""

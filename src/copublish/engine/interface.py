@@ -70,8 +70,8 @@ class Engine(Protocol):
         """Return fresh joint coins: words uniform and unknown to all as long as one party is honest."""
         ...
 
-    def exchange(self, public: T) -> tuple[T, ...]:
-        """Tell every party a public value; return all of them in party order."""
+    def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
+        """Tell every party a public value; return all of them in party order. All name the same topic."""
         ...
 
     def align(self, identifiers: Sequence[str]) -> IntArray:

@@ -31,7 +31,7 @@ class Fragment:
     """
 
     party: str
-    n_records: int
+    n_records: int = field(repr=False)
     private_codes: Mapping[str, Codes] = field(repr=False)  # a repr may end up in a log
     sizes: Mapping[str, int]
     identifiers: Sequence[str] | None = field(default=None, repr=False)

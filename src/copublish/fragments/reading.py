@@ -45,11 +45,11 @@ def read_fragment(agreement: Agreement, party: str, source: Source) -> Fragment:
 
 def _column_problems(agreement: Agreement, party: str, present: list[str]) -> list[str]:
     wanted = list(agreement.columns_of(party))
-    if (identifier := _identifier_column(agreement)) is not None:
+    if (identifier := agreement.records.identifier) is not None:
         wanted.append(identifier)
-    shown = ", ".join(f"'{name}'" for name in present)
+    # Names in the data are not repeated: in a file without a header they are somebody's values.
     problems = [
-        f"Column '{column}' is agreed but not in the data. Columns there: {shown}."
+        f"Column '{column}' is agreed but not in the data. Names must match exactly; a CSV needs a header line."
         for column in wanted
         if column not in present
     ]
@@ -61,10 +61,6 @@ def _column_problems(agreement: Agreement, party: str, present: list[str]) -> li
                 "cell has one holder: leave the column out, or change 'held_by'."
             )
     return problems
-
-
-def _identifier_column(agreement: Agreement) -> str | None:
-    return agreement.records.identifier if agreement.records.alignment == "identifier" else None
 
 
 class _Reader:
@@ -83,7 +79,7 @@ class _Reader:
     def read(self, table: Any, connection: Any) -> Fragment:
         """Return the fragment, or raise with everything that is wrong with it."""
         expressions = [e for c, d in self._domains.items() for e in column_expressions(table[c], d)]
-        identifier = _identifier_column(self.agreement)
+        identifier = self.agreement.records.identifier
         if identifier is not None:
             expressions.append(as_text(table[identifier]).name("identifier"))
         n_records = 0

@@ -26,11 +26,11 @@ def open_source(source: Source, connection: Any) -> Any:
     if isinstance(source, pd.DataFrame | pl.DataFrame | pa.Table):
         try:
             return ibis.memtable(source)
-        except Exception as exc:
+        except Exception as exc:  # its message can quote cells
             raise SourceError(
                 f"The data frame cannot be read as a table ({type(exc).__name__}). Every column needs one type and "
                 "a name of its own."
-            ) from exc
+            ) from None
     path = Path(source)
     if not path.exists():
         raise SourceError(f"There is no file '{path}'.")

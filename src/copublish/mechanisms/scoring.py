@@ -36,9 +36,9 @@ class CandidateScores:
 
     table: JointTable
     engine: Engine
-    _own_tables: dict[str, IntArray] = field(default_factory=dict)
+    _own_tables: dict[str, IntArray] = field(default_factory=dict, repr=False)
     _secret_tables: dict[str, Secret] = field(default_factory=dict)
-    _own_scores: dict[tuple[str, int, int, int], IntArray] = field(default_factory=dict)
+    _own_scores: dict[tuple[str, int, int, int], IntArray] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         agreement = self.table.agreement

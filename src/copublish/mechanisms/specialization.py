@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from copublish.agreement.model import Agreement
+from copublish.agreement.model import MAX_CELLS, Agreement
 from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
 from copublish.fragments.fragment import Axis
@@ -63,7 +63,7 @@ class Plan:
         if max_cells is None:
             # A mean cell then holds about two standard deviations of its noise; looser where noise is small.
             per_record = leaf_rate / 3 if agreement.epsilon <= Fraction(1, 2) else leaf_rate
-            max_cells = int(agreement.records.expected * per_record)
+            max_cells = min(int(agreement.records.expected * per_record), MAX_CELLS)
         max_leaves = max(1, max_cells // len(agreement.class_.values))
         rounds = min(agreement.mechanism.specializations, max_leaves.bit_length() - 1)
         # Each round adds at least one value to one attribute, so no more rounds than codes can ever be used.

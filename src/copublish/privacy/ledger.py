@@ -23,7 +23,7 @@ LOCK_TIMEOUT_SECONDS = 30.0
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS limits (
-    dataset TEXT PRIMARY KEY, neighbours TEXT NOT NULL, epsilon TEXT NOT NULL
+    id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, neighbours TEXT NOT NULL, epsilon TEXT NOT NULL, set_at TEXT NOT NULL
 );
 CREATE TABLE IF NOT EXISTS charges (
     id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, release TEXT NOT NULL, agreement_hash TEXT NOT NULL,
@@ -71,7 +71,7 @@ class Ledger:
             self._database = sqlite3.connect(
                 self.path, timeout=LOCK_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
             )
-            self._database.execute("PRAGMA synchronous = FULL")
+            self._database.execute("PRAGMA synchronous = EXTRA")
             self._database.execute("PRAGMA foreign_keys = ON")
             self._database.executescript(_SCHEMA)
         except sqlite3.Error as exc:
@@ -85,25 +85,24 @@ class Ledger:
         self._database.close()
 
     def set_limit(self, dataset: str, limit: Limit) -> None:
-        """State the most that may be spent on a data set. Raising it later is allowed and shows in the file."""
+        """State the most that may be spent on a data set. The newest limit holds; the file keeps the older ones."""
         with self._transaction():
             self._database.execute(
-                "INSERT INTO limits VALUES (?, ?, ?) ON CONFLICT (dataset) DO UPDATE "
-                "SET neighbours = excluded.neighbours, epsilon = excluded.epsilon",
-                (dataset, limit.neighbours, str(limit.epsilon)),
+                "INSERT INTO limits (dataset, neighbours, epsilon, set_at) VALUES (?, ?, ?, ?)",
+                (dataset, limit.neighbours, str(limit.epsilon), _now()),
             )
 
     def limit(self, dataset: str) -> Limit | None:
         """Return the limit of a data set, if one was set."""
         with self._reading():
-            query = "SELECT epsilon, neighbours FROM limits WHERE dataset = ?"
+            query = "SELECT epsilon, neighbours FROM limits WHERE dataset = ? ORDER BY id DESC LIMIT 1"
             row = self._database.execute(query, (dataset,)).fetchone()
             return None if row is None else Limit(Fraction(row[0]), cast(Neighbours, row[1]))
 
     def limited_datasets(self) -> list[str]:
         """Return the data sets that have a limit."""
         with self._reading():
-            return [row[0] for row in self._database.execute("SELECT dataset FROM limits ORDER BY dataset")]
+            return [row[0] for row in self._database.execute("SELECT DISTINCT dataset FROM limits ORDER BY dataset")]
 
     def spent(self, dataset: str) -> Cost:
         """Return everything ever reserved on a data set, finished or not."""
@@ -232,12 +231,10 @@ def _write_cost(cost: Cost) -> tuple[str | None, str | None, str]:
 
 
 def _read_cost(row: tuple[str | None, str | None, str]) -> Cost:
-    add_remove, replace, delta = row
-    return Cost(
-        None if add_remove is None else Fraction(add_remove),
-        None if replace is None else Fraction(replace),
-        Fraction(delta),
-    )
+    add_remove, replace, delta = (None if text is None else Fraction(text) for text in row)
+    if delta is None or any(number is not None and number < 0 for number in (add_remove, replace, delta)):
+        raise ValueError("a charge is never negative")  # somebody changed the file
+    return Cost(add_remove, replace, delta)
 
 
 def _show(number: Fraction) -> str:

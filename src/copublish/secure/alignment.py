@@ -41,7 +41,7 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> A
         return _horizontal(agreement, fragment, engine)
     if agreement.records.alignment == "identifier":
         fragment = fragment.take(engine.align(fragment.identifiers or []))
-    elif len(set(engine.exchange(fragment.n_records))) > 1:
+    elif len(set(engine.exchange(fragment.n_records, topic="rows"))) > 1:
         raise FragmentError(
             fragment.party,
             ['The parties have different numbers of rows, so alignment = "row-order" cannot hold.'],
@@ -61,7 +61,7 @@ def _horizontal(agreement: Agreement, fragment: Fragment, engine: Engine) -> Ali
                 "release every person is at one party alone."
             ],
         )
-    total = sum(engine.exchange(fragment.n_records)) if agreement.records.public else None
+    total = sum(engine.exchange(fragment.n_records, topic="rows")) if agreement.records.public else None
     return Alignment(JointTable(agreement, fragment), total)
 
 
@@ -71,7 +71,7 @@ def _check_holders(agreement: Agreement, fragment: Fragment, engine: Engine) -> 
     for column in agreement.attributes:
         if len(agreement.holders(column)) == 1:
             continue
-        held = engine.exchange(np.packbits(fragment.holds(column)))
+        held = engine.exchange(np.packbits(fragment.holds(column)), topic=f"holders of {column}")
         holders = np.sum([np.unpackbits(bits, count=fragment.n_records) for bits in held], axis=0)
         if (holders > 1).any():
             problems.append(f"Column '{column}' has cells that two parties hold. A cell has one holder.")
@@ -86,7 +86,7 @@ def _check_holders(agreement: Agreement, fragment: Fragment, engine: Engine) -> 
 
 def _check_classes(agreement: Agreement, fragment: Fragment, engine: Engine) -> None:
     codes = fragment.private_codes[agreement.class_.name]
-    digests = engine.exchange(hashlib.sha256(codes.tobytes()).hexdigest())
+    digests = engine.exchange(hashlib.sha256(codes.tobytes()).hexdigest(), topic="class")
     if len(set(digests)) > 1:
         raise FragmentError(
             fragment.party,

@@ -77,4 +77,4 @@ def selection_fits(candidates: int, largest_score: int, noise_bits: int) -> bool
 
 def measurement_fits(entries: int, largest_count: int, noise_bits: int) -> bool:
     """Whether noisy counts, and their sum, stay within the integers that engines and post-processing handle."""
-    return max(largest_count.bit_length(), noise_bits) + 1 + entries.bit_length() <= MAX_BITS
+    return max(largest_count.bit_length(), noise_bits + entries.bit_length()) + 1 <= MAX_BITS
