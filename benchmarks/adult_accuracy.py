@@ -1,4 +1,4 @@
-"""Classification accuracy of Adult releases: train on the release, test on the generalised official test set.
+"""Classification accuracy of Adult releases: train on the release, test on the generalized official test set.
 
     make accuracy ADULT=folder-with-adult.data
 
@@ -33,17 +33,17 @@ def new_tree() -> DecisionTreeClassifier:
 
 
 def accuracy(release: cp.Release, test: pd.DataFrame) -> float:
-    """Train a tree on the release's counts and score it on the generalised test set."""
+    """Train a tree on the release's counts and score it on the generalized test set."""
     counts = release.to_pandas("counts")
-    generalised = cp.generalize(release.cut, test).to_pandas()
+    generalized = cp.generalize(release.cut, test).to_pandas()
     categories = [[value["label"] for value in release.cut["attributes"][name]["values"]] for name in ATTRIBUTES]
-    encoder = OrdinalEncoder(categories=categories).fit(generalised[ATTRIBUTES])
+    encoder = OrdinalEncoder(categories=categories).fit(generalized[ATTRIBUTES])
     tree = new_tree().fit(
         encoder.transform(counts[ATTRIBUTES].astype(object)),
         counts[CLASS].astype(str),
         sample_weight=counts["count"],
     )
-    return float(tree.score(encoder.transform(generalised[ATTRIBUTES]), generalised[CLASS]))
+    return float(tree.score(encoder.transform(generalized[ATTRIBUTES]), generalized[CLASS]))
 
 
 def baseline(train: pd.DataFrame, test: pd.DataFrame) -> float:

@@ -1,4 +1,4 @@
-"""Generalising other data the way a release did: new records, a test set, next year's table."""
+"""Generalizing other data the way a release did: new records, a test set, next year's table."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomai
 from copublish.agreement.taxonomy import flat_taxonomy, parse_taxonomy
 from copublish.errors import CopublishError, FragmentError, SourceError
 from copublish.fragments.encoding import column_expressions, encode_batch
+from copublish.fragments.reading import ambiguous_columns
 from copublish.fragments.sources import ROWS_PER_BATCH, Source, open_source
 
 
 def generalize(cut: Mapping[str, Any], source: Source) -> pa.Table:
-    """Return data with every value replaced by the generalised value that the release uses for it.
+    """Return data with every value replaced by the generalized value that the release uses for it.
 
     Args:
         cut: The `cut` of a release, or the content of its `cut.json`.
@@ -43,6 +44,8 @@ def _generalize_table(cut: Mapping[str, Any], table: Any, connection: Any) -> pa
     domains = {name: domain_of(name, entry["domain"]) for name, entry in cut["attributes"].items()}
     labels = {name: _label_of_code(entry["values"]) for name, entry in cut["attributes"].items()}
     class_name = cut["class"]["name"]
+    if ambiguous := ambiguous_columns(list(domains), list(table.columns)):
+        raise FragmentError(None, ambiguous)
     absent = [name for name in domains if name not in table.columns]
     if absent:
         raise FragmentError(None, [f"Column '{name}' is in the release but not in the data." for name in absent])

@@ -33,9 +33,9 @@ class Release:
     """One published data set.
 
     Attributes:
-        counts: One row per leaf and class: generalised values, the class, `count` (non-negative, adds up) and
+        counts: One row per leaf and class: generalized values, the class, `count` (non-negative, adds up) and
             `noisy_count` (unbiased: use it for sums, with the certificate's error).
-        cut: The generalised values of every attribute, so that other data can be generalised the same way.
+        cut: The generalized values of every attribute, so that other data can be generalized the same way.
         certificate: What is guaranteed, to whom, under which assumptions.
     """
 

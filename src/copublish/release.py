@@ -112,7 +112,7 @@ def _repeated(labels: list[str], repeat: int, length: int) -> pa.Array:
 
 
 def describe_cut(agreement: Agreement, cut: Cut) -> dict[str, Any]:
-    """Return the cut as plain JSON values, with all that is needed to generalise other data."""
+    """Return the cut as plain JSON values, with all that is needed to generalize other data."""
     return {
         "cut_format": 1,
         "class": {"name": agreement.class_.name, "values": list(agreement.class_.values)},

@@ -16,13 +16,13 @@ def folder_readme(certificate: dict[str, Any], n_records: int) -> str:
         "**This is a simulated release.** Secrecy: " + certificate["engine"]["secrecy"] if simulated else "",
         f"""This folder is a differentially private data set of {n_records:,} records, made together by
 {_listed(certificate["views"])}. No record in it is a real person: it says how many people there are, about, with each
-combination of generalised values.""",
+combination of generalized values.""",
         "## What is here",
         """| file | content |
 | --- | --- |
-| `counts.parquet`, `counts.csv` | one row per combination of generalised values and class (see below) |
+| `counts.parquet`, `counts.csv` | one row per combination of generalized values and class (see below) |
 | `records.parquet` | the same as records: every row of `counts` repeated `count` times |
-| `cut.json` | what each generalised value stands for; `copublish generalize` applies it to other data |
+| `cut.json` | what each generalized value stands for; `copublish generalize` applies it to other data |
 | `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
         "`count` is never negative and adds up to the number of records; `noisy_count` is the unbiased measurement.",
         "## How exact is it",

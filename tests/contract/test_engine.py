@@ -303,7 +303,6 @@ def test_a_party_that_fails_ends_the_others_and_its_own_error_is_raised(room: Ro
 @pytest.mark.parametrize("who", POSITIONS)
 @pytest.mark.parametrize("when", [0, 3])
 def test_a_party_that_ends_early_is_an_error_for_those_who_wait(room: Room, who: str, when: int) -> None:
-    # BUG: Room._next_turn passes the turn to a party that has returned; whoever comes after it then waits for ever.
     leaving = POSITIONS[who](room.parties)
 
     def job(engine: IdealEngine) -> None:
@@ -457,7 +456,6 @@ def test_the_gate_opens_what_is_paid_for_and_fits_and_nothing_else(room: Room, c
 
 
 def test_noise_that_does_not_fit_the_engines_integers_is_not_opened(room: Room, charges) -> None:
-    # BUG: RevealGate.reveal_measurement has no counterpart to selection_fits: noise of 70 bits wraps around.
     tiny = Fraction(1, 2**64)
     for disclosure in (
         Select("which", tiny, "add-remove", BOTH, 4),

@@ -267,7 +267,6 @@ def test_a_file_with_garbled_pages_refuses_to_spend(tmp_path: Path) -> None:
         spend(Ledger(path), cost("1/10"))
 
 
-# BUG: Ledger.entries and Ledger._one read outside _transaction, so sqlite3.Error comes out, not LedgerError.
 @pytest.mark.parametrize("read", ["entries", "spent", "limit"])
 def test_a_file_with_garbled_pages_is_a_ledger_error_for_readers_too(tmp_path: Path, read: str) -> None:
     path = tmp_path / "party.db"
@@ -278,7 +277,6 @@ def test_a_file_with_garbled_pages_is_a_ledger_error_for_readers_too(tmp_path: P
         getattr(Ledger(path), read)(*(["people"] if read != "entries" else []))
 
 
-# BUG: Ledger.limit and _read_cost: Fraction() of a text that is no number raises ValueError, not LedgerError.
 @pytest.mark.parametrize("change", ["UPDATE limits SET epsilon = 'lots'", "UPDATE charges SET epsilon_add_remove = ''"])
 def test_a_number_that_cannot_be_read_is_a_ledger_error_and_nothing_is_spent(tmp_path: Path, change: str) -> None:
     path = tmp_path / "party.db"
@@ -291,7 +289,6 @@ def test_a_number_that_cannot_be_read_is_a_ledger_error_and_nothing_is_spent(tmp
         spend(book, cost("1/10"))
 
 
-# BUG: Ledger.entries, as above: what is no ledger's table of that name is found out when it is read.
 def test_a_database_of_another_program_with_a_table_of_the_same_name_is_a_ledger_error(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "party.db") as database:
         database.execute("CREATE TABLE charges (amount REAL)")

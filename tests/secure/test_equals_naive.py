@@ -19,7 +19,7 @@ from support import SMALL, fragment_frames, no_noise, random_table, repartition,
 
 
 class NaiveValue:
-    """A generalised value: a label, which rows it matches, and the ways to split it."""
+    """A generalized value: a label, which rows it matches, and the ways to split it."""
 
     def __init__(self, label: str, matches: Any, splits: Any) -> None:
         self.label, self.matches, self.splits = label, matches, splits
@@ -101,14 +101,14 @@ def naive_release(mapping: dict[str, Any], table: pd.DataFrame, plan: Plan) -> t
         name, position, children = options[scores.index(max(scores))]
         cut[name] = cut[name][:position] + children + cut[name][position + 1 :]
 
-    generalised = {label: table[label]}
+    generalized = {label: table[label]}
     for name, values in cut.items():
         column = pd.Series("", index=table.index, dtype=object)
         for value in values:
             column[value.matches(table[name])] = value.label
-        generalised[name] = column
+        generalized[name] = column
     keys = [*cut, label]
-    counts = pd.DataFrame(generalised).groupby(keys).size() if len(table) else pd.Series(dtype=int)
+    counts = pd.DataFrame(generalized).groupby(keys).size() if len(table) else pd.Series(dtype=int)
     return {name: [value.label for value in values] for name, values in cut.items()}, counts
 
 

@@ -1,4 +1,4 @@
-"""Generalising other data as a release did: every value gets the label that a look into the published cut gives."""
+"""Generalizing other data as a release did: every value gets the label that a look into the published cut gives."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_more_rows_than_one_batch_keep_their_order() -> None:
 
 
 @pytest.mark.parametrize("partition", ["horizontal", "vertical", "arbitrary"])
-def test_training_data_generalised_and_grouped_are_the_counts_of_a_release_without_noise(partition: str) -> None:
+def test_training_data_generalized_and_grouped_are_the_counts_of_a_release_without_noise(partition: str) -> None:
     generator = np.random.default_rng(7)
     agreement = agreement_from_mapping(repartition(small_mapping(), partition))
     table = random_table(agreement, 500, generator)

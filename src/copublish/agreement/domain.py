@@ -1,7 +1,7 @@
 """Public domains: what values an attribute may take, as small integer codes, and how a set of values splits.
 
-Codes are numbered so that every value a taxonomy or a grid can generalise to is a run of consecutive codes,
-a `CodeRange`. Counting a generalised value is then one difference of prefix sums, for categories and numbers alike.
+Codes are numbered so that every value a taxonomy or a grid can generalize to is a run of consecutive codes,
+a `CodeRange`. Counting a generalized value is then one difference of prefix sums, for categories and numbers alike.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class CategoricalDomain:
         return sum(1 for splits in self._splits_by_range.values() if splits)
 
     def splits(self, part: CodeRange) -> tuple[Split, ...]:
-        """Return the ways to specialise `part`: its children in the tree, or nothing."""
+        """Return the ways to specialize `part`: its children in the tree, or nothing."""
         return self._splits_by_range[part]
 
     def label(self, part: CodeRange) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
@@ -35,7 +36,7 @@ def load_agreement(path: str | Path) -> Agreement:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError as exc:
         hint = f"no such file. 'copublish init {path.name}' writes one to start from"
         raise AgreementError(str(path), [hint]) from exc
@@ -44,7 +45,8 @@ def load_agreement(path: str | Path) -> Agreement:
     try:
         content = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as exc:
-        raise AgreementError(str(path), [f'not valid TOML: {exc}. Strings need quotes: "bank"']) from exc
+        hint = "Text needs quotes, each section stands once, and true and false are written in small letters"
+        raise AgreementError(str(path), [f"not valid TOML: {_plain(str(exc))}. {hint}"]) from exc
     except (ValueError, ArithmeticError, RecursionError) as exc:
         raise AgreementError(str(path), ["has a number or a nesting that is too large to read"]) from exc
     return agreement_from_mapping(content, folder=path.parent, source=str(path))
@@ -95,13 +97,14 @@ def _with_taxonomies(content: Mapping[str, Any], folder: Path) -> tuple[dict[str
 
 def _read_tree(path: Path, attribute: str) -> Any:
     try:
-        trees = json.loads(path.read_text(encoding="utf-8"))
+        trees = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_refuse_repeated_keys)
     except FileNotFoundError:
         raise ValueError(f"there is no file '{path.name}' beside the agreement") from None
     except (OSError, ValueError, RecursionError) as exc:
         raise ValueError(f"'{path.name}' is not a JSON file: {exc}") from exc
     if not isinstance(trees, dict) or attribute not in trees:
-        raise ValueError(f"'{path.name}' has no tree under the name '{attribute}'")
+        names = ", ".join(f"'{name}'" for name in trees) if isinstance(trees, dict) else "no tree at all"
+        raise ValueError(f"'{path.name}' has no tree under the name '{attribute}'; it has: {names}")
     return trees[attribute]
 
 
@@ -120,34 +123,90 @@ MODELS: dict[str, type[BaseModel]] = {
 
 def _sentences(error: ErrorDetails) -> list[str]:
     """Turn one pydantic error into sentences: where, what is wrong, what to write."""
-    steps = [str(step) for step in error["loc"]]
-    place = ".".join(step for step in steps if step not in ("categorical", "numerical", "[key]"))
-    given, kind, context = error["input"], error["type"], error.get("ctx", {})
+    steps = [str(step) for step in error["loc"] if step != "[key]"]
+    if steps[:1] == ["attributes"] and len(steps) > 2:
+        del steps[2]  # the kind, which pydantic puts between an attribute and its keys
+    place = ".".join(steps)
+    kind, context = error["type"], error.get("ctx", {})
     if kind == "missing":
-        owner = ".".join(place.split(".")[:-1])
-        return [f"{owner or 'the agreement'}: '{steps[-1]}' is missing{_example(steps)}"]
+        owner = ".".join(steps[:-1])
+        return [f"{owner or 'the agreement'}: '{steps[-1]}' is missing{EXAMPLES.get(steps[-1], '')}"]
     if kind == "extra_forbidden":
-        return [f"{place}: there is no such key{_suggestion(steps)}"]
-    if kind in ("literal_error", "union_tag_invalid"):
-        allowed = context.get("expected") or context.get("expected_tags")
-        shown = context.get("tag", given)
-        key = place if kind == "literal_error" else f"{place}.kind"
-        return [f"{key}: {shown!r} is not one of {allowed}"]
-    if kind == "union_tag_not_found":
-        return [f'{place}: \'kind\' is missing. Write kind = "categorical" or kind = "numerical"']
+        return [f"{place}: there is no such key{_suggestion(error)}"]
     if kind == "value_error":
-        text = str(context.get("error", error["msg"]))
-        lines = text.split("\n")
+        lines = str(context.get("error", error["msg"])).split("\n")
         return [f"{place}: {line}" if place else line for line in lines]
+    if kind == "union_tag_invalid":
+        place += ".kind"
+    return [f"{place or 'the agreement'}: {_complaint(error, steps)}"]
+
+
+def _complaint(error: ErrorDetails, steps: list[str]) -> str:
+    """Say what is wrong with a value and what to write instead."""
+    kind, context, given = error["type"], error.get("ctx", {}), _shown(error["input"])
+    last = steps[-1] if steps else ""
+    if kind == "literal_error" and last == "format":
+        return f"this version reads format = 1, got {given}"
+    if kind == "literal_error":
+        return f"{given} is not one of {context.get('expected')}"
+    if kind == "union_tag_invalid":
+        return f"{_shown(context.get('tag'))} is not one of {context.get('expected_tags')}"
+    if kind == "union_tag_not_found":
+        return '\'kind\' is missing. Write kind = "categorical" or kind = "numerical"'
     if kind == "string_type":
-        return [f'{place}: expected text in quotes, got {given!r}. Write "{given}"']
-    if kind in ("bool_type", "bool_parsing"):
-        return [f"{place}: write true or false, without quotes, got {given!r}"]
+        return f'expected text in quotes, got {given}. Write "{given}"'
     if kind == "string_pattern_mismatch":
-        return [f"{place}: use letters, digits, '.', '_' and '-' only, got {given!r}"]
-    if kind == "too_short":
-        return [f"{place}: needs at least {context.get('min_length')} of them, got {context.get('actual_length')}"]
-    return [f"{place or 'the agreement'}: {error['msg'].lower()}, got {given!r}"]
+        return f"use letters, digits, '.', '_' and '-' only, got {given}"
+    if kind == "too_short" and last == "parties":
+        return f"a release needs at least 2 parties, got {context.get('actual_length')}. Add one, like [parties.bank]"
+    if kind in ("too_short", "string_too_short"):
+        return f"needs at least {context.get('min_length')}, got {context.get('actual_length', 0)}"
+    if kind in ("dict_type", "model_type", "model_attributes_type"):
+        return f"{TABLES.get(last, f'write a section or a table, like [{last}]')}, got {given}"
+    if kind in ("tuple_type", "list_type"):
+        return f'write a list, like ["no", "yes"], got {given}'
+    if kind.startswith("bool"):
+        return f"write true or false, without quotes, got {given}"
+    if kind.startswith("int"):
+        return f"write a whole number, got {given}"
+    if kind.startswith(("decimal", "finite")):
+        return f"write a number, like 1.0, got {given}"
+    for word, bound in (("at least", "ge"), ("above", "gt"), ("at most", "le"), ("below", "lt")):
+        if bound in context:
+            return f"must be {word} {context[bound]}, got {given}"
+    return f"{error['msg'].lower()}, got {given}"
+
+
+TABLES = {
+    "parties": "write one section per organization, like [parties.bank]",
+    "grid": "write where it may be split, like grid = { step = 5 }",
+    "taxonomy": 'write a tree like {"ANY": {"cook": {}, "clerk": {}}}, or use values = ["cook", "clerk"]',
+}
+
+
+def _shown(value: object) -> str:
+    """Return a value as TOML writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, Decimal):
+        return format(value, "f") if value.is_finite() else str(value).lower().replace("infinity", "inf")
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_shown, value))}]"
+    return repr(value) if isinstance(value, str) else "a section" if isinstance(value, Mapping) else str(value)
+
+
+def _plain(message: str) -> str:
+    """Write a parser's tuple of keys as a dotted name."""
+    return re.sub(r"\('([^)]*)'\)", lambda keys: f"[{keys[1]}]".replace("', '", "."), message)
+
+
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build a mapping from JSON, where a key that is written twice would silently win over the first."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        repeated = sorted({key for key, _ in pairs if [k for k, _ in pairs].count(key) > 1})
+        raise ValueError(f"these labels stand twice at one place: {', '.join(map(repr, repeated))}")
+    return found
 
 
 EXAMPLES = {
@@ -157,17 +216,19 @@ EXAMPLES = {
     "expected": ": a public estimate of how many records there are, like expected = 20000",
     "values": ', like values = ["no", "yes"]',
     "partition": ', like partition = "vertical" ("horizontal", "vertical" or "arbitrary")',
-    "parties": ": a table per organisation, like [parties.bank]",
+    "parties": ": a table per organization, like [parties.bank]",
     "format": ": write format = 1 at the top",
+    "privacy": ": write a section [privacy] with epsilon = 1.0",
+    "records": ": write a section [records] with expected = 20000",
+    "class": ": write a section [class] with a name and values",
+    "attributes": ": write a section for each, like [attributes.age]",
+    "mechanism": ': write a section [mechanism] with name = "specialization"',
     "dataset": ": the name under which the ledgers count what was spent on these data",
 }
 
 
-def _example(steps: list[str]) -> str:
-    return EXAMPLES.get(steps[-1], "")
-
-
-def _suggestion(steps: list[str]) -> str:
+def _suggestion(error: ErrorDetails) -> str:
+    steps = [str(step) for step in error["loc"]]
     parents = [step for step in reversed(steps[:-1]) if step in MODELS] + [""]
     model = MODELS[parents[0]]
     known = [field.alias or name for name, field in model.model_fields.items()]

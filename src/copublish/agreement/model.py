@@ -77,7 +77,7 @@ class _Model(BaseModel):
 
 
 class Party(_Model):
-    """One organisation."""
+    """One organization."""
 
     description: str = ""
 
@@ -85,17 +85,23 @@ class Party(_Model):
 class Records(_Model):
     """Which records the release is about, and what is public about them."""
 
-    identifier: str | None = None
+    identifier: str | None = Field(default=None, min_length=1)
     alignment: Literal["identifier", "row-order"] = "identifier"
     expected: Whole = Field(gt=0, le=MAX_EXPECTED)
     public: StrictBool = False
     missing_spellings: tuple[str, ...] = ("", "?", "NA")
 
+    @field_validator("missing_spellings")
+    @classmethod
+    def _check_spellings(cls, spellings: tuple[str, ...]) -> tuple[str, ...]:
+        _distinct(tuple(spelling for spelling in spellings if spelling), at_least=0, what="")
+        return spellings
+
 
 class ClassAttribute(_Model):
     """The attribute that users of the release want to predict."""
 
-    name: str
+    name: str = Field(min_length=1)
     values: tuple[str, ...]
     held_by: PartyNames | None = None
 
@@ -157,7 +163,8 @@ class Grid(_Model):
             found = self._find_thresholds(lower, upper)
         increase = all(a < b for a, b in pairwise(found))
         if not increase or not all(lower < threshold <= upper for threshold in found):
-            raise ValueError(f"split points must increase and lie above {lower} and not above {upper}")
+            way = "'edges'" if self.edges is not None else "split points"
+            raise ValueError(f"{way} must increase and lie above {lower} and not above {upper}")
         if len(found) > MAX_THRESHOLDS:
             raise ValueError(f"at most {MAX_THRESHOLDS} split points are allowed, got {len(found)}")
         return found
@@ -167,7 +174,7 @@ class Grid(_Model):
             return self.edges
         if self.step is not None:
             steps = (upper - lower) / self.step
-            if steps > MAX_THRESHOLDS:
+            if int(steps) > MAX_THRESHOLDS:
                 wider = (upper - lower) / MAX_THRESHOLDS
                 raise ValueError(
                     f"'step' gives more than {MAX_THRESHOLDS} split points; take a step of at least {wider:.6g}"
@@ -203,7 +210,8 @@ class NumericalAttribute(_Model):
         lower, upper = self.bounds
         if lower >= upper:
             raise ValueError(f"the lower bound must be below the upper one, got bounds = [{lower}, {upper}]")
-        self.grid.thresholds(lower, upper)
+        if not self.grid.thresholds(lower, upper):
+            raise ValueError("the grid has no split point inside the bounds; take a smaller step or add edges")
         return self
 
     def domain(self, name: str) -> Domain:
@@ -227,7 +235,7 @@ class Privacy(_Model):
     @classmethod
     def _check_epsilon(cls, epsilon: Decimal) -> Decimal:
         if epsilon < Decimal(MIN_EPSILON.numerator) / MIN_EPSILON.denominator:
-            raise ValueError(f"must be at least {float(MIN_EPSILON):g}, got {epsilon}; 0.1 to 2 is usual")
+            raise ValueError(f"must be above 0 (at least 0.000001), got {epsilon}; 0.1 to 2 is usual")
         if epsilon > MAX_EPSILON.numerator:
             raise ValueError(f"must be at most {MAX_EPSILON}, got {epsilon}; 0.1 to 2 is usual")
         return epsilon
@@ -335,6 +343,11 @@ def _distinct(values: tuple[str, ...], *, at_least: int, what: str) -> tuple[str
         raise ValueError(
             f"{what} needs at least {at_least} value{'s' * (at_least > 1)}; take them from the code book, "
             "not from private data"
+        )
+    spaced = [value for value in values if value != value.strip() or not value]
+    if spaced:
+        raise ValueError(
+            f"cells are read without surrounding space, so {spaced[0]!r} can never occur; remove the space"
         )
     repeated = sorted(value for value, times in Counter(values).items() if times > 1)
     if repeated:

@@ -29,9 +29,15 @@ def _column_names(agreement: Agreement) -> Iterator[str]:
             f"attributes.{agreement.class_.name}: this is the class already; an attribute cannot be both. "
             "Remove it from the attributes"
         )
-    for column in (*agreement.attributes, agreement.class_.name):
+    places = {f"attributes.{name}": name for name in agreement.attributes} | {"class.name": agreement.class_.name}
+    for place, column in places.items():
         if column in RESERVED_COLUMNS:
-            yield f"attributes.{column}: a release has a column of its own with this name. Rename it in the data"
+            yield f"{place}: a release has a column of its own with the name '{column}'. Rename it in the data"
+    seen: dict[str, str] = {}
+    for place, column in places.items():
+        twin = seen.setdefault(column.lower(), column)
+        if twin != column:
+            yield f"{place}: '{twin}' differs from it in case alone, which sources ignore. Rename one of them"
     identifier = agreement.records.identifier
     if identifier is not None and identifier in agreement.attributes:
         yield f"attributes.{identifier}: this is the identifier; it is never published. Remove it here"

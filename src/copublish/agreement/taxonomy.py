@@ -66,8 +66,10 @@ def parse_taxonomy(tree: object) -> TaxonomyNode:
 def _parse_node(label: object, below: object, depth: int) -> TaxonomyNode:
     if depth > MAX_DEPTH:
         raise ValueError(f"a taxonomy has at most {MAX_DEPTH} levels")
-    if not isinstance(label, str) or not label:
-        raise ValueError(f"taxonomy labels are non-empty strings, got {label!r}")
+    if not isinstance(label, str) or not label or label != label.strip():
+        raise ValueError(f"taxonomy labels are texts without surrounding space, got {label!r}")
     if not isinstance(below, Mapping):
-        raise ValueError(f"below {label!r} the taxonomy needs a mapping ({{}} for a value), got {below!r}")
+        raise ValueError(
+            f'below {label!r} the taxonomy needs a mapping, like {{"cook": {{}}, "clerk": {{}}}}; {{}} marks a value'
+        )
     return TaxonomyNode(label, tuple(_parse_node(name, rest, depth + 1) for name, rest in below.items()))

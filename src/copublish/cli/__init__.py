@@ -28,7 +28,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    help="Organisations that hold pieces of one table publish one differentially private data set together.",
+    help="Organizations that hold pieces of one table publish one differentially private data set together.",
     epilog="Start with: copublish demo. Exit codes: 0 done, 2 wrong usage, 3 agreement, 4 data, 5 budget, "
     "6 computation, 7 release folder, 1 anything else.",
 )

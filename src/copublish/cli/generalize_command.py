@@ -22,16 +22,16 @@ def register(app: typer.Typer) -> None:
 
 def generalize(
     release: Annotated[Path, typer.Argument(help="A release folder, or its cut.json.")],
-    data: Annotated[Path, typer.Option(help="Data to generalise: .csv or .parquet.")],
+    data: Annotated[Path, typer.Option(help="Data to generalize: .csv or .parquet.")],
     out: Annotated[Path, typer.Option(help="Where to write: .csv or .parquet.")],
     output: FormatOption = Format.TEXT,
 ) -> None:
-    """Generalise other data the way a release did, for example a test set. Costs nothing.
+    """Generalize other data the way a release did, for example a test set. Costs nothing.
 
     The output has the release's attributes, and the class if it is there; it is NOT private: it holds one row for
     every row that went in.
 
-    Example: copublish generalize release/ --data holdout.csv --out holdout-generalised.csv
+    Example: copublish generalize release/ --data holdout.csv --out holdout-generalized.csv
     """
     path = release / "cut.json" if release.is_dir() else release
     try:
@@ -42,6 +42,6 @@ def generalize(
         raise typer.BadParameter("end the name in .csv or .parquet", param_hint="--out")
     table = generalize_data(cut, data)
     (pq.write_table if out.suffix.lower() == ".parquet" else pa_csv.write_csv)(table, str(out))
-    note(f"Wrote {table.num_rows:,} generalised rows to {out}. They are not private: do not publish them.")
+    note(f"Wrote {table.num_rows:,} generalized rows to {out}. They are not private: do not publish them.")
     if output is Format.JSON:
         print_json({"file": str(out), "rows": table.num_rows})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, cast
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,12 +16,20 @@ from copublish.fragments.fragment import Codes
 
 BoolArray = NDArray[np.bool_]
 
+MISSING_REFUSED = 'missing values, which the agreement refuses (missing = "category" would allow them)'
+NOT_NUMBERS = "values that are not finite numbers"
+NOT_LISTED = "values that are not in the agreed list (spelling counts; whole numbers are written without a point)"
+
 
 def column_expressions(column: Any, domain: Domain) -> list[Any]:
     """Return what encoding needs, for the source to compute: a category's text, a number, a number's spelling."""
     if isinstance(domain, CategoricalDomain):
         return [as_text(column).name(f"{domain.name}/value")]
-    if not column.type().is_string():
+    kind = column.type()
+    if not (kind.is_string() or kind.is_numeric() or kind.is_boolean() or kind.is_null()):
+        # Dates and the like have no number; marked as infinite, so that they are refused and not taken for missing.
+        return [ibis.literal(math.inf).name(f"{domain.name}/value")]
+    if not kind.is_string():
         return [column.try_cast("float64").name(f"{domain.name}/value")]
     text = as_text(column)
     return [text.try_cast("float64").name(f"{domain.name}/value"), text.name(f"{domain.name}/text")]
@@ -56,7 +66,7 @@ def encode_batch(
     if domain.missing:
         codes[missing] = domain.size - 1
     elif missing.any():
-        broken.append('missing values, which the agreement refuses (missing = "category" would allow them)')
+        broken.append(MISSING_REFUSED)
     codes[elsewhere] = domain.size
     return cast(Codes, codes.astype(np.min_scalar_type(domain.size))), broken
 
@@ -83,7 +93,7 @@ def _encode_categories(
     found = pc.index_in(texts, value_set=pa.array(listed, pa.string()))
     unknown = present & ~_mask(pc.is_valid(found))
     codes = pc.fill_null(found, 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes, ["values that are not in the agreed list"] if unknown.any() else []
+    return codes, [NOT_LISTED] if unknown.any() else []
 
 
 def _encode_numbers(
@@ -94,7 +104,7 @@ def _encode_numbers(
     outside = finite & ~((numbers >= float(domain.lower)) & (numbers <= float(domain.upper)))
     broken = []
     if (present & ~finite).any():
-        broken.append("values that are not finite numbers")
+        broken.append(NOT_NUMBERS)
     if (present & outside).any():
         bounds = f"[{format_number(domain.lower)}, {format_number(domain.upper)}]"
         broken.append(f"values outside the agreed bounds {bounds}")

@@ -13,9 +13,11 @@ import numpy as np
 from copublish.agreement.domain import Domain
 from copublish.agreement.model import Agreement
 from copublish.errors import CopublishError, FragmentError, SourceError
-from copublish.fragments.encoding import as_text, column_expressions, encode_batch
+from copublish.fragments.encoding import MISSING_REFUSED, as_text, column_expressions, encode_batch
 from copublish.fragments.fragment import Codes, Fragment
 from copublish.fragments.sources import ROWS_PER_BATCH, Source, open_source
+
+MISSING_CLASS = "missing values; every record needs a class"
 
 
 def read_fragment(agreement: Agreement, party: str, source: Source) -> Fragment:
@@ -53,6 +55,7 @@ def _column_problems(agreement: Agreement, party: str, present: list[str]) -> li
         for column in wanted
         if column not in present
     ]
+    problems += ambiguous_columns(wanted, present)
     for column in present:
         if column in agreement.attributes and party not in agreement.holders(column):
             holders = " and ".join(f"'{name}'" for name in agreement.holders(column))
@@ -61,6 +64,15 @@ def _column_problems(agreement: Agreement, party: str, present: list[str]) -> li
                 "cell has one holder: leave the column out, or change 'held_by'."
             )
     return problems
+
+
+def ambiguous_columns(wanted: list[str], present: list[str]) -> list[str]:
+    """Return a problem for every wanted column that the source cannot tell from another one: it ignores case."""
+    return [
+        f"Column '{column}' is there twice, in upper and lower case. Rename one of them."
+        for column in wanted
+        if column in present and sum(name.lower() == column.lower() for name in present) > 1
+    ]
 
 
 class _Reader:
@@ -110,6 +122,8 @@ class _Reader:
         spellings = self.agreement.records.missing_spellings
         codes, broken = encode_batch(self._domains[column], batch, spellings, null_is_elsewhere=is_spread)
         self._codes[column].append(codes)
+        if column == self.agreement.class_.name:
+            broken = [MISSING_CLASS if rule == MISSING_REFUSED else rule for rule in broken]
         self._problems.update(f"Column '{column}' has {rule}." for rule in broken)
 
     def _joined(self, column: str) -> Codes:
@@ -119,5 +133,5 @@ class _Reader:
     def _check_identifiers(self, column: str) -> None:
         if any(not identifier for identifier in self._identifiers):
             self._problems.add(f"Column '{column}' has empty identifiers. Every record needs one.")
-        elif len(set(self._identifiers)) < len(self._identifiers):
+        if len(set(self._identifiers)) < len(self._identifiers):
             self._problems.add(f"Column '{column}' has duplicate identifiers. One person is one record.")

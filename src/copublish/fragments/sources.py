@@ -16,6 +16,16 @@ Source: TypeAlias = str | Path | pd.DataFrame | pl.DataFrame | pa.Table
 
 ROWS_PER_BATCH = 65_536
 
+CSV_OPTIONS: dict[str, Any] = {
+    "all_varchar": True,  # '007' is not 7
+    "header": True,
+    # Nothing but the delimiter is guessed: a guess can drop rows without a word.
+    "comment": "",
+    "skip": 0,
+    "quote": '"',
+    "escape": '"',
+}
+
 
 def open_source(source: Source, connection: Any) -> Any:
     """Return an Ibis table over a source. CSV columns stay text, so that '007' is not turned into 7.
@@ -35,7 +45,7 @@ def open_source(source: Source, connection: Any) -> Any:
     if not path.exists():
         raise SourceError(f"There is no file '{path}'.")
     readers = {
-        ".csv": lambda: connection.read_csv(path, all_varchar=True, header=True),
+        ".csv": lambda: connection.read_csv(path, **CSV_OPTIONS),
         ".parquet": lambda: connection.read_parquet(path),
     }
     if path.suffix.lower() not in readers:

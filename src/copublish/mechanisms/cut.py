@@ -1,4 +1,4 @@
-"""The cut: for every attribute, which generalised values the published table will have.
+"""The cut: for every attribute, which generalized values the published table will have.
 
 Everything here is public: it follows from the agreement and from selections already opened.
 """
@@ -18,7 +18,7 @@ from copublish.privacy.coins import IntArray
 
 @dataclass(frozen=True)
 class Candidates:
-    """The ways to specialise one generalised value: replace `part` of `attribute` by one of `splits`."""
+    """The ways to specialize one generalized value: replace `part` of `attribute` by one of `splits`."""
 
     attribute: str
     part: CodeRange
@@ -39,11 +39,11 @@ class Cut:
 
     @property
     def n_leaves(self) -> int:
-        """Number of combinations of generalised values, empty ones included."""
+        """Number of combinations of generalized values, empty ones included."""
         return math.prod(len(parts) for parts in self.parts.values())
 
     def candidates(self, max_leaves: int) -> list[Candidates]:
-        """Return what may be specialised next, in public order: attribute, then value, then split.
+        """Return what may be specialized next, in public order: attribute, then value, then split.
 
         A value that has nothing below it is no candidate, nor is a split that would make too many leaves. The
         list never depends on private data.
@@ -74,6 +74,6 @@ class Cut:
         return [Axis(name, self.part_of_code(name), len(self.parts[name])) for name in self.domains]
 
     def part_of_code(self, attribute: str) -> IntArray:
-        """Return for each code of an attribute the number of the generalised value it falls into."""
+        """Return for each code of an attribute the number of the generalized value it falls into."""
         lengths = [stop - start for start, stop in self.parts[attribute]]
         return np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)

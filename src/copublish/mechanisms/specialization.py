@@ -115,7 +115,7 @@ class SpecializationResult:
     """What the mechanism releases: all of it is public from here on.
 
     Attributes:
-        cut: The generalised values of every attribute.
+        cut: The generalized values of every attribute.
         noisy_counts: Unbiased counts by leaf and class, shape (n_leaves, n_classes).
         counts: Non-negative integers with the same total, same shape.
     """

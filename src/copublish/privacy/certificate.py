@@ -124,11 +124,15 @@ def not_protected(agreement: Agreement) -> list[str]:
     if agreement.partition == "arbitrary":
         found.append("From the other parties: which party holds which cell.")
     if agreement.partition == "horizontal" and agreement.records.identifier is not None:
-        found.append("From the other parties: that no person is at two parties.")
+        found.append(
+            "From the other parties: whether any of their people is at another party too (the run ends if so)."
+        )
     if agreement.class_is_shared:
         found.append("From the other parties: the class, which all of them hold.")
     if agreement.records.public:
         found.append("The number of records, which the agreement makes public.")
+        if agreement.partition == "horizontal":
+            found.append("From the other parties: each party's own number of records.")
     return found
 
 
@@ -158,7 +162,8 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
     if agreement.partition != "horizontal" and agreement.records.alignment == "identifier":
         seen.append("which of its records are common to all parties")
     if agreement.partition != "horizontal":
-        seen.append("the number of common records")
+        by_identifier = agreement.records.alignment == "identifier"
+        seen.append("the number of common records" if by_identifier else "every party's number of rows")
     elif agreement.records.public:
         seen.append("the number of records of every party")
     if agreement.partition == "horizontal" and agreement.records.identifier is not None:
@@ -166,7 +171,7 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
     if agreement.partition == "arbitrary":
         seen.append("which party holds which cell")
     if agreement.class_is_shared:
-        seen.append("a digest of the other parties' copies of the class column, which it knows itself")
+        seen.append("a digest of the other parties' class column; if theirs differs, it may tell for which records")
     seen.append("the disclosures listed here, and nothing else")
     return seen
 
@@ -179,7 +184,7 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
             "name": agreement.name,
             "data_curators": [{"data_curator_name": party} for party in agreement.parties],
             "description": agreement.description,
-            "data_product_type": "Generalised microdata and a table of counts",
+            "data_product_type": "Generalized microdata and a table of counts",
             "publication_date": circumstances.publication_date,
         },
         "dp_variant": {

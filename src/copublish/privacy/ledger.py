@@ -62,7 +62,7 @@ class Entry:
 class Ledger:
     """The ledger in one SQLite file; `":memory:"` keeps it for the life of this process.
 
-    Safe under several processes at once: every change is one immediate, fully synchronised transaction.
+    Safe under several processes at once: every change is one immediate, fully synchronized transaction.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -237,7 +237,7 @@ def test_epsilon_is_the_number_written(epsilon: Decimal) -> None:
 @pytest.mark.parametrize("epsilon", ["0", "-1", "0.0000009", "10.0000001", "1e99"])
 def test_epsilon_outside_one_millionth_to_ten_is_refused(epsilon: str) -> None:
     (problem,) = problems_of(small_mapping(privacy={"epsilon": Decimal(epsilon)}))
-    assert problem.startswith("privacy.epsilon: must be at ")
+    assert problem.startswith("privacy.epsilon: ")
 
 
 @pytest.mark.parametrize("epsilon", ["0.000001", "10", "10.000"])
@@ -342,8 +342,6 @@ def test_whatever_is_written_gives_an_agreement_or_a_list_of_problems(data: st.D
 
 @pytest.mark.parametrize("step", ["1e-999999", "1e999999"])
 def test_numbers_too_small_or_large_to_compute_with_are_refused_in_words(step: str) -> None:
-    # BUG: with 1e-999999 the division in Grid.thresholds overflows (decimal.Overflow), with 1e999999 the hash cannot
-    # be written (ValueError: 4300 digits); both end in a traceback. A limit on exponents would refuse both.
     mapping = small_mapping(**{"attributes.age.grid": {"step": Decimal(step)}})
     with pytest.raises(AgreementError, match=r"attributes\.age"):
         assert agreement_from_mapping(mapping).hash
@@ -351,7 +349,6 @@ def test_numbers_too_small_or_large_to_compute_with_are_refused_in_words(step: s
 
 @pytest.mark.parametrize("name", ["age", "class", "records", "grid", "categorical", "numerical"])
 def test_the_place_of_a_mistake_is_right_whatever_the_attribute_is_called(name: str) -> None:
-    # BUG: for attributes called 'categorical' or 'numerical', _sentences drops the name from the place.
     mapping = small_mapping()
     mapping["attributes"][name] = {**mapping["attributes"].pop("age"), "bonds": [0, 1]}
     assert problems_of(mapping) == (f"attributes.{name}.bonds: there is no such key; did you mean 'bounds'?",)
@@ -374,8 +371,6 @@ def test_folder_or_other_encoding_is_refused(tmp_path: Path) -> None:
 
 
 def test_file_from_an_editor_that_writes_a_byte_order_mark_is_read(tmp_path: Path) -> None:
-    # BUG: load_agreement reads with "utf-8", not "utf-8-sig": a file saved by Windows Notepad as "UTF-8 with BOM" is
-    # refused with "Invalid statement (at line 1, column 1). Strings need quotes", which nobody can see in the file.
     (tmp_path / "agreement.toml").write_text(Writer(3).document(small_mapping()), encoding="utf-8-sig")
     assert load_agreement(tmp_path / "agreement.toml").hash == hash_of(small_mapping())
 

@@ -1,7 +1,7 @@
 """Every file in `mistakes/` is a good agreement with one mistake; the message must tell a newcomer what to do.
 
 The lines `# expect: ...` at the top of a file are texts that the message must contain. A line `# problems: 2, ...`
-says that this one mistake shows in two places and why. A line `# BUG: ...` says what the message lacks today.
+says that this one mistake shows in two places and why.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MISTAKES = sorted((Path(__file__).parent / "mistakes").glob("*.toml"))
 
 WORDS_OF_THE_PROGRAM = re.compile(
     r"pydantic|[Vv]alue error|Traceback|Decimal\(|datetime\.|declare \(|instance of"
-    r"|\b(tuple|dictionary|dict|ValidationError|ValueError|NoneType|True|False|None|BaseModel|Mapping)\b"
+    r"|\b(?:tuple|dictionary|dict|ValidationError|ValueError|NoneType|True|False|None|BaseModel|Mapping)\b"
 )
 """What only somebody who reads the source would understand; TOML itself writes true and false."""
 

@@ -148,7 +148,6 @@ def expected_codes(columns: Columns) -> dict[str, list[int]]:
 @given(columns=rows())
 @FEW
 def test_codes_from_every_source_are_what_a_loop_gives(tmp_path: Path, columns: Columns) -> None:
-    # BUG: open_source lets DuckDB guess a comment character, so that a CSV row with '#' in some cell may be dropped.
     agreement = agreed(missing="category")
     for name, source in SOURCES.items():
         fragment = read_fragment(agreement, "bank", source(columns, tmp_path))
@@ -167,7 +166,6 @@ def test_codes_of_a_data_frame_are_what_a_loop_gives(columns: Columns) -> None:
 @given(columns=rows(number_texts))
 @MANY
 def test_codes_of_numbers_written_as_text_are_what_a_loop_gives(tmp_path: Path, columns: Columns) -> None:
-    # BUG: sometimes fails for the same reason as the test above.
     fragment = read_fragment(agreed(missing="category"), "bank", write_csv(columns, tmp_path / "rows.csv"))
     assert codes(fragment) == expected_codes(columns)
 
@@ -408,7 +406,8 @@ def test_problems_in_a_late_batch_are_found_too() -> None:
     n = 70_000
     error = refusal(pd.DataFrame(bank(job=["007"] * (n - 1) + [SECRET_TEXT], id=list(range(n)))))
     assert isinstance(error, FragmentError)
-    assert error.problems == ("Column 'job' has values that are not in the agreed list.",)
+    (problem,) = error.problems
+    assert problem.startswith("Column 'job' has values that are not in the agreed list")
 
 
 def test_message_does_not_depend_on_how_many_rows_are_bad() -> None:
@@ -416,15 +415,13 @@ def test_message_does_not_depend_on_how_many_rows_are_bad() -> None:
     assert str(one) == str(many)
 
 
-def test_missing_columns_are_all_named_together_with_the_ones_there() -> None:
-    error = refusal(pd.DataFrame({"job": [SECRET_TEXT], "Income": [SECRET_NUMBER]}))
+def test_missing_columns_are_all_named_and_names_in_the_data_are_not_repeated() -> None:
+    error = refusal(pd.DataFrame({"job": ["007"], SECRET_TEXT: [1], str(SECRET_NUMBER): [2]}))
     assert isinstance(error, FragmentError)
     assert [problem.split("'")[1] for problem in error.problems] == ["income", "default", "id"]
-    assert "Columns there: 'job', 'Income'" in str(error)
 
 
 def test_missing_class_is_not_said_to_be_allowed_by_a_key_that_classes_do_not_have() -> None:
-    # BUG: encode_batch advises missing = "category" for the class too, and an agreement with that key is refused.
     assert "category" not in str(refusal(pd.DataFrame(bank(default=["no", None]))))
 
 
@@ -532,28 +529,21 @@ def test_csv_files_may_be_written_in_many_ways(tmp_path: Path, text: str) -> Non
 
 
 def test_csv_rows_that_begin_with_a_hash_are_rows(tmp_path: Path) -> None:
-    # BUG: open_source lets DuckDB guess a comment character: rows whose first cell begins with '#' are dropped without
-    # a word. Give comment="" and skip=0 to read_csv.
     path = csv_with(tmp_path, HEADER + "".join(f"{'#' if n % 3 == 0 else ''}{n},007,1.5,no\n" for n in range(30)))
     assert read_fragment(agreed(), "bank", path).n_records == 30
 
 
 def test_csv_without_a_header_is_refused_without_quoting_its_first_row(tmp_path: Path) -> None:
-    # BUG: _column_problems lists "Columns there", which are the first person's values if the file has no header.
     path = csv_with(tmp_path, f"1,{SECRET_TEXT},{SECRET_NUMBER},no\n2,007,1.5,yes\n")
     assert isinstance(refusal(path), CopublishError)
 
 
 def test_csv_with_one_long_row_is_refused_without_quoting_that_row(tmp_path: Path) -> None:
-    # BUG: DuckDB guesses that the rows before the long one are to be skipped and takes the long row as the header, and
-    # _column_problems then lists its values as "Columns there". Give skip=0 to read_csv.
     path = csv_with(tmp_path, HEADER + "1,007,1.5,no\n" * 5 + f"77,{SECRET_TEXT},{SECRET_NUMBER},no,x\n")
     assert isinstance(refusal(path), CopublishError)
 
 
 def test_csv_values_in_single_quotes_are_kept_as_they_are(tmp_path: Path) -> None:
-    # BUG: DuckDB guesses the quote character too, so a file with a column of 'q' is read as q and refused. Give
-    # quote='"' and escape='"' to read_csv.
     agreement = agreed(**{"attributes.job": {"kind": "categorical", "values": ["'q'", "r"], "held_by": "bank"}})
     path = csv_with(tmp_path, "job,id,default,income\n'q',0,no,5\n'q',1,no,5\n'q',2,no,5\n")
     assert codes(read_fragment(agreement, "bank", path))["job"] == [0, 0, 0]
@@ -566,8 +556,6 @@ def test_csv_values_in_single_quotes_are_kept_as_they_are(tmp_path: Path) -> Non
 def test_column_whose_name_differs_in_case_alone_is_not_read_in_place_of_the_agreed_one(
     tmp_path: Path, source: str
 ) -> None:
-    # BUG: DuckDB ignores case in names: of the columns 'JOB' and 'job' of a data frame the first is read for both, and
-    # the party's data are wrong without a word. Such data should be read right, or refused.
     columns = {"JOB": ["7", "7", "7"], **bank(job=["007", "007", "007"])}
     try:
         fragment = read_fragment(agreed(), "bank", SOURCES[source](columns, tmp_path))
@@ -587,7 +575,5 @@ def test_columns_may_have_any_name(name: str) -> None:
 @pytest.mark.parametrize("missing", ["refuse", "category"])
 @pytest.mark.parametrize("cells", [pd.to_datetime(["2020-01-01", "2021-01-01"]), [[1], [2]]], ids=["dates", "lists"])
 def test_cells_that_cannot_be_numbers_are_refused_as_such(cells: Any, missing: str) -> None:
-    # BUG: column_expressions uses try_cast for columns that are not text, which turns dates and lists into empty cells:
-    # with missing = "category" they are all counted as missing without a word, else the message says "missing values".
     error = refusal(pd.DataFrame({**bank(job=["007", "7"]), "income": cells}), agreed(missing=missing))
     assert "missing" not in str(error)

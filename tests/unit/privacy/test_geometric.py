@@ -77,9 +77,9 @@ def test_bits_with_the_stated_probabilities_make_the_truncated_geometric_law_exa
 def test_the_thresholds_give_the_truncated_geometric_law_for_every_pattern_of_up_to_eight_bits(rate: Fraction) -> None:
     noise = Geometric(rate)
     assert noise.bits <= 8
-    normalisation = (1 - power_of_e(rate)) / (1 - power_of_e(rate * 2**noise.bits))
+    normalization = (1 - power_of_e(rate)) / (1 - power_of_e(rate * 2**noise.bits))
     for g, sampled in enumerate(law_of_bits(as_probabilities(noise.thresholds))):
-        expected = power_of_e(rate * g) * normalisation
+        expected = power_of_e(rate * g) * normalization
         assert abs(sampled - expected) < Fraction(noise.bits, 2**63)
 
 
@@ -92,7 +92,6 @@ def test_thresholds_are_the_probabilities_rounded_to_62_bits(rate: Fraction) -> 
         assert threshold == math.floor(scaled + Fraction(1, 2))
 
 
-# BUG: Geometric.thresholds, to_integral_value() takes its rounding from the thread's decimal context, not _PRECISION.
 def test_thresholds_do_not_depend_on_the_callers_decimal_context() -> None:
     expected = Geometric(Fraction(1, 20)).thresholds
     with decimal.localcontext() as context:

@@ -166,7 +166,7 @@ def test_class_of_one_party_is_not_compared() -> None:
 
 
 def test_row_order_takes_the_records_as_they_come() -> None:
-    agreement = agreed("vertical", records__alignment="row-order")
+    agreement = agreed("vertical", records__alignment="row-order", records__identifier=None)
     people = [4, 2, 8]
     aligned = align(agreement, {f"p{i}": vertical_frame(i, people).drop(columns="id") for i in range(3)})
     assert list(aligned["p0"].table.fragment.private_codes["job"]) == [JOBS.index(job_of(p)) for p in people]
@@ -174,7 +174,7 @@ def test_row_order_takes_the_records_as_they_come() -> None:
 
 
 def test_row_order_with_different_numbers_of_rows_is_refused_without_saying_how_many() -> None:
-    agreement = agreed("vertical", records__alignment="row-order")
+    agreement = agreed("vertical", records__alignment="row-order", records__identifier=None)
     frames = {f"p{i}": vertical_frame(i, list(range(11 + 2 * (i == 1)))) for i in range(3)}
     (problem,) = refusal(agreement, frames)
     assert "different numbers of rows" in problem
