@@ -44,6 +44,11 @@ class CategoricalDomain:
         """Upper bound on the number of splits that can be on offer at one time."""
         return sum(1 for splits in self._splits_by_range.values() if splits)
 
+    @property
+    def most_children(self) -> int:
+        """Upper bound on the number of parts of a split."""
+        return max((len(split) for splits in self._splits_by_range.values() for split in splits), default=1)
+
     def splits(self, part: CodeRange) -> tuple[Split, ...]:
         """Return the ways to specialize `part`: its children in the tree, or nothing."""
         return self._splits_by_range[part]
@@ -124,6 +129,11 @@ class NumericalDomain:
     def max_splits(self) -> int:
         """Upper bound on the number of splits that can be on offer at one time."""
         return len(self.thresholds) + self.missing
+
+    @property
+    def most_children(self) -> int:
+        """Upper bound on the number of parts of a split."""
+        return 2 + self.missing
 
     def splits(self, part: CodeRange) -> tuple[Split, ...]:
         """Return one split for each threshold inside `part`.

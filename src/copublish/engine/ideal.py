@@ -7,6 +7,7 @@ takes everyone's input and computes.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,8 +19,11 @@ import numpy as np
 from copublish.engine.interface import Program, Secret
 from copublish.errors import PartyLostError, ProgramMismatchError
 from copublish.privacy.coins import Coins, IntArray, SystemCoins
+from copublish.secure.packing import Packing
 
 T = TypeVar("T")
+
+ROWS_PER_PRODUCT = 65_536
 
 
 class Room:
@@ -115,13 +119,24 @@ class IdealEngine:
         """Return the sum of what every party puts in."""
         return self._secret(("share", local.shape), local, lambda parts: np.sum(parts, axis=0, dtype=np.int64))
 
-    def joint_histogram(self, partial_cells: IntArray, n_cells: int) -> Secret:
-        """Count aligned records by cell, where a record's cell is the sum of the parties' partial numbers."""
+    def joint_histogram(
+        self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
+    ) -> Secret:
+        """Count aligned records by the cells that the parties hold of them."""
 
-        def count(parts: list[IntArray]) -> IntArray:
-            return np.bincount(reduce(np.add, parts), minlength=n_cells).astype(np.int64, copy=False)
+        def count(parts: list[tuple[IntArray, IntArray | None]]) -> IntArray:
+            cell = np.zeros(len(cells), dtype=np.int64)
+            for (own, _), size in zip(parts, sizes, strict=True):
+                cell = cell * size + own
+            cell = cell * packing.row + cast(IntArray, parts[-1][1])
+            counts = np.bincount(cell, minlength=math.prod(sizes) * packing.row)
+            return packing.pack(np, counts.reshape(-1, packing.row))
 
-        return self._secret(("joint_histogram", n_cells, partial_cells.shape), partial_cells, count)
+        return self._secret(("joint_histogram", sizes, packing, cells.shape), (cells, places), count)
+
+    def rows_per_product(self, sizes: tuple[int, ...], packing: Packing) -> int:
+        """Return how many records are counted at a time."""
+        return ROWS_PER_PRODUCT
 
     def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
         """Run a program on secrets; the result is a secret."""

@@ -7,10 +7,13 @@ party sees; the reveal gate (`engine/reveal.py`) is the only code that opens one
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from copublish.errors import SecretCannotBeReadError
 from copublish.privacy.coins import IntArray
+
+if TYPE_CHECKING:
+    from copublish.secure.packing import Packing
 
 T = TypeVar("T")
 
@@ -58,8 +61,25 @@ class Engine(Protocol):
         """Return the sum of what every party puts in. Each party's own part stays its own."""
         ...
 
-    def joint_histogram(self, partial_cells: IntArray, n_cells: int) -> Secret:
-        """Count aligned records by cell, where a record's cell is the sum of the parties' partial numbers."""
+    def joint_histogram(
+        self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
+    ) -> Secret:
+        """Count aligned records by the cells that the parties hold of them.
+
+        Args:
+            cells: This party's cell of each record, below its entry of `sizes`.
+            places: From the last party alone: each record's place in a row.
+            sizes: Public number of cells of each party.
+            packing: How a row of counts lies in ring elements.
+
+        Returns:
+            Packed counts, one row for each combination of the parties' cells, the last party's fastest:
+            shape (product of sizes, packing.elements).
+        """
+        ...
+
+    def rows_per_product(self, sizes: tuple[int, ...], packing: Packing) -> int:
+        """Return how many records one call of `joint_histogram` should have, from public shapes alone."""
         ...
 
     def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:

@@ -15,7 +15,8 @@ from copublish.privacy.accounting import cost_of
 from copublish.privacy.coins import IntArray
 from copublish.privacy.disclosures import Disclosure, Measure, Select
 from copublish.privacy.ledger import Charge
-from copublish.secure.noise import add_discrete_laplace, measurement_fits, noisy_argmax, selection_fits
+from copublish.secure.noise import measurement_fits, noisy_argmax, selection_fits
+from copublish.secure.packing import SecretCounts, add_packed_noise
 
 MAX_RECORDS = 2**40
 """Counts and scores are at most the number of records; more than this would not fit beside the noise."""
@@ -40,18 +41,21 @@ class RevealGate:
         Privacy:
             Protects: one person, under the relation the disclosure is calibrated to.
             Guarantee: see `Select`.
-            Assumes: scores are integers whose range is at most `disclosure.score_range`.
+            Assumes: scores are integers whose range is at most `disclosure.score_range`; places after the last
+                candidate hold a score that no noise lifts to a candidate's.
             Reveals: the index, to all parties. No score, no noise and no comparison is opened.
         """
-        noise, candidates = disclosure.noise, secret_scores.shape[0]
-        if candidates != disclosure.candidates or not selection_fits(candidates, MAX_RECORDS, noise.bits):
+        noise, places = disclosure.noise, secret_scores.shape[0]
+        if places < disclosure.candidates or not selection_fits(places, MAX_RECORDS, noise.bits):
             raise EngineError("A selection does not fit its disclosure or the engine's integers. Not opened.")
-        words = self.engine.coins(noise.coin_shape(candidates))
+        words = self.engine.coins(noise.coin_shape(places))
         secret_index = self.engine.compute(noisy_argmax, secret_scores, words, planes=noise.threshold_planes)
-        return int(self._charge_then_open(secret_index, disclosure)[0])
+        index = self._charge_then_open(secret_index, disclosure)
+        self.opened.append((disclosure, index))
+        return int(index[0])
 
-    def reveal_measurement(self, secret_counts: Secret, disclosure: Measure) -> IntArray:
-        """Open integers plus discrete Laplace noise.
+    def reveal_measurement(self, counts: SecretCounts, disclosure: Measure) -> IntArray:
+        """Open integers plus discrete Laplace noise, one for each cell in agreed order.
 
         Privacy:
             Protects: one person, under the relation the disclosure is calibrated to.
@@ -59,16 +63,26 @@ class RevealGate:
             Assumes: one person changes the counts by at most `disclosure.l1_sensitivity` in L1.
             Reveals: the noisy counts, to all parties; how many there are is public.
         """
-        noise, entries = disclosure.noise, secret_counts.shape[0]
-        if entries != disclosure.entries or not measurement_fits(entries, MAX_RECORDS, noise.bits):
+        noise = disclosure.noise
+        if counts.n_cells != disclosure.entries or not measurement_fits(counts.n_cells, MAX_RECORDS, noise.bits):
             raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")
-        words = self.engine.coins(noise.coin_shape(2 * entries))
-        secret_noisy = self.engine.compute(add_discrete_laplace, secret_counts, words, planes=noise.threshold_planes)
-        return self._charge_then_open(secret_noisy, disclosure)
+        words = self.engine.coins(noise.coin_shape(2 * counts.n_cells))
+        offset = 2**noise.bits  # more than any noise, so that no count becomes negative
+        secret_noisy = self.engine.compute(
+            add_packed_noise,
+            counts.secret,
+            words,
+            planes=noise.threshold_planes,
+            packing=counts.packing,
+            cell_at=counts.cell_at,
+            offset=offset,
+        )
+        opened = self._charge_then_open(secret_noisy, disclosure)
+        noisy: IntArray = counts.in_order(opened) - offset
+        self.opened.append((disclosure, noisy))
+        return noisy
 
     def _charge_then_open(self, secret_noisy: Secret, disclosure: Disclosure) -> IntArray:
         cost = cost_of([disclosure], number_of_records_is_public=self.number_of_records_is_public)
         self.charge.disclose(disclosure.label, cost)  # on disk before anything is known
-        values = self.engine._open(secret_noisy)
-        self.opened.append((disclosure, values))
-        return values
+        return self.engine._open(secret_noisy)

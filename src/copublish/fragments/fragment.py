@@ -79,13 +79,13 @@ def n_cells(axes: Sequence[Axis]) -> int:
     return int(np.prod([axis.n_cells for axis in axes], dtype=object))
 
 
-def partial_cells(fragment: Fragment, axes: Sequence[Axis], rows: slice) -> IntArray:
+def partial_cells(fragment: Fragment, axes: Sequence[Axis], rows: slice | IntArray) -> IntArray:
     """Return this party's part of each record's cell number.
 
     A cell number is the sum over axes of cell times stride; a party adds the terms of the cells it holds and 0 for
     the others, so the parties' parts add up to the whole number.
     """
-    part = np.zeros(rows.stop - rows.start, dtype=np.int64)
+    part = np.zeros(rows.stop - rows.start if isinstance(rows, slice) else len(rows), dtype=np.int64)
     stride = 1
     for axis in reversed(axes):
         if axis.n_cells > 1 and axis.column in fragment.private_codes:

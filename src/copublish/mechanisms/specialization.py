@@ -17,7 +17,7 @@ from copublish.engine.reveal import RevealGate
 from copublish.fragments.fragment import Axis
 from copublish.mechanisms.cut import Cut
 from copublish.mechanisms.post_processing import consistent_counts
-from copublish.mechanisms.scoring import CandidateScores, class_axis, count
+from copublish.mechanisms.scoring import CandidateScores, class_axis, count, max_candidates
 from copublish.privacy.accounting import Cost, cost_of
 from copublish.privacy.coins import IntArray
 from copublish.privacy.disclosures import Disclosure, Influence, Measure, Select
@@ -71,6 +71,11 @@ class Plan:
         per_selection = agreement.epsilon * share / rounds if rounds else Fraction(0)
         return Plan(agreement, rounds, per_selection, agreement.epsilon, max_leaves)
 
+    @property
+    def largest_selection_noise(self) -> int:
+        """The largest noise that a selection can draw."""
+        return int(2 ** self.selection(0, 1).noise.bits) if self.rounds else 0
+
     def selection(self, number: int, candidates: int) -> Select:
         """Return the disclosure of one round."""
         return Select(
@@ -94,7 +99,7 @@ class Plan:
 
     def disclosures(self) -> list[Disclosure]:
         """Return what a run opens if it uses all rounds; candidate and cell numbers are upper bounds."""
-        candidates = sum(domain.max_splits for domain in self.agreement.domains.values())
+        candidates = max_candidates(self.agreement)
         selections = [self.selection(number, candidates) for number in range(self.rounds)]
         n_cells = self.max_leaves * len(self.agreement.class_.values)
         return [*selections, self.leaf_counts(self.rounds, n_cells)]
@@ -144,7 +149,7 @@ def run_specialization(
         Reveals: the winner of every round and the noisy leaf counts, to all parties.
     """
     plan = Plan.of(table.agreement)
-    scores = CandidateScores(table, engine)
+    scores = CandidateScores(table, engine, never_wins=-plan.largest_selection_noise - 1)
     cut, rounds_done = Cut.top(table.agreement.domains), 0
     while rounds_done < plan.rounds and (candidates := cut.candidates(plan.max_leaves)):
         progress("specialization", rounds_done, plan.rounds)
@@ -155,9 +160,10 @@ def run_specialization(
 
     progress("leaf counts", 0, 1)
     axes: list[Axis] = [*cut.axes(), class_axis(table.agreement)]
-    secret_counts = table.count_jointly(axes, engine)
+    disclosure = plan.leaf_counts(rounds_done, cut.n_leaves * len(table.agreement.class_.values))
+    counts = table.count_jointly(axes, engine, noise_bits=disclosure.noise.bits)
     # Opens every cell's count plus noise, empty cells included, to all parties; covered by what is left.
-    noisy = gate.reveal_measurement(secret_counts, plan.leaf_counts(rounds_done, secret_counts.shape[0]))
+    noisy = gate.reveal_measurement(counts, disclosure)
     progress("leaf counts", 1, 1)
 
     total = max(0, int(noisy.sum())) if public_total is None else public_total

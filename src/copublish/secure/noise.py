@@ -41,13 +41,6 @@ def geometric(xp: ModuleType, words: IntArray, planes: IntArray) -> IntArray:
     return cast(IntArray, (spread * weights).sum(axis=0))
 
 
-def add_discrete_laplace(xp: ModuleType, counts: IntArray, words: IntArray, planes: IntArray) -> IntArray:
-    """Add the difference of two geometric variables to each count. Words are drawn for 2 * len(counts) samples."""
-    drawn = geometric(xp, words, planes)
-    n = counts.shape[0]
-    return cast(IntArray, counts + drawn[:n] - drawn[n : 2 * n])
-
-
 def noisy_argmax(xp: ModuleType, scores: IntArray, words: IntArray, planes: IntArray) -> IntArray:
     """Return the index of the largest score plus geometric noise, ties to the lowest index, shape (1,)."""
     k = scores.shape[0]

@@ -15,35 +15,32 @@ from copublish.secure.noise import tournament_maximum
 
 
 def range_counts(xp: ModuleType, table: IntArray, starts: IntArray, stops: IntArray) -> IntArray:
-    """Return counts by class of code ranges: (n_ranges, n_classes) from a table (n_codes, n_classes)."""
-    zero = xp.zeros((1, table.shape[1]), dtype=np.int64)
-    prefix = xp.concatenate([zero, xp.cumsum(table, axis=0)], axis=0)
-    return cast(IntArray, prefix[stops] - prefix[starts])
+    """Return counts by class of code ranges.
+
+    Args:
+        xp: Array module.
+        table: Counts by code and class, shape (n_codes, n_classes).
+        starts: First code of each range, any shape; where it equals `stops` the counts are 0.
+        stops: The code after the last one of each range, same shape.
+
+    Returns:
+        Counts, shape (*starts.shape, n_classes).
+    """
+    # A public 0/1 matrix instead of a prefix sum: on shares it costs nothing, and it is a plain product.
+    codes = np.arange(table.shape[0])
+    inside = (codes >= starts.reshape(-1, 1)) & (codes < stops.reshape(-1, 1))
+    return cast(IntArray, xp.matmul(inside.astype(np.int64), table).reshape(*starts.shape, table.shape[1]))
 
 
-def max_scores(xp: ModuleType, child_counts: IntArray, fan_outs: IntArray) -> IntArray:
+def max_scores(xp: ModuleType, child_counts: IntArray) -> IntArray:
     """Return for each candidate the sum over its children of the largest class count (the score Max).
 
     Args:
         xp: Array module.
-        child_counts: Counts by class of all candidates' children, one candidate after the other,
-            shape (sum of fan-outs, n_classes).
-        fan_outs: Public number of children of each candidate.
+        child_counts: Counts by class of each candidate's children, shape (n_candidates, most_children, n_classes);
+            children that a candidate does not have count 0.
     """
-    largest = tournament_maximum(xp, child_counts)
-    ends = np.cumsum(fan_outs)
-    scores = []
-    for fan_out in np.unique(fan_outs):  # few different ones, so few operations
-        chosen = np.flatnonzero(fan_outs == fan_out)
-        children = ends[chosen][:, None] - fan_out + np.arange(fan_out)
-        scores.append(largest[children.ravel()].reshape(-1, int(fan_out)).sum(axis=1))
-    order = np.argsort(np.concatenate([np.flatnonzero(fan_outs == f) for f in np.unique(fan_outs)]))
-    return cast(IntArray, xp.concatenate(scores)[order])
-
-
-def interleave(xp: ModuleType, *parts: IntArray, order: IntArray) -> IntArray:
-    """Join secret vectors and put them into a public order."""
-    return cast(IntArray, xp.concatenate(list(parts))[order])
+    return cast(IntArray, tournament_maximum(xp, child_counts).sum(axis=1))
 
 
 def reshape(xp: ModuleType, values: IntArray, shape: tuple[int, ...]) -> IntArray:
@@ -51,6 +48,6 @@ def reshape(xp: ModuleType, values: IntArray, shape: tuple[int, ...]) -> IntArra
     return values.reshape(shape)
 
 
-def concatenate(xp: ModuleType, *parts: IntArray) -> IntArray:
-    """Join secrets along the first axis."""
-    return cast(IntArray, xp.concatenate(list(parts)))
+def add(xp: ModuleType, *parts: IntArray) -> IntArray:
+    """Add secrets of one shape."""
+    return sum(parts[1:], start=parts[0])

@@ -1,0 +1,254 @@
+"""The secure engine: CHEETAH between two parties on SecretFlow SPU, nothing in the clear.
+
+This is a party's side. SPU itself runs in a supervised child process (`spu_worker.py`). Secrets are built up as
+expressions and computed in one compiled program when something is opened, because rounds and calls dominate.
+"""
+
+from __future__ import annotations
+
+import math
+import multiprocessing
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType, TracebackType
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from copublish.engine.interface import Program, Secret
+from copublish.engine.spu_worker import (
+    Call,
+    Exchange,
+    Intersect,
+    JointCoins,
+    Kept,
+    LinkSettings,
+    OwnedMatrix,
+    Run,
+    Shared,
+    Step,
+    serve,
+)
+from copublish.errors import EngineError, PartyLostError
+from copublish.privacy.coins import Coins, IntArray, SystemCoins
+from copublish.secure.packing import Packing
+
+T = TypeVar("T")
+
+MAX_PRODUCT_CELLS = 8192
+"""Larger products come back in several ciphertexts that share their randomness; smaller ones in one."""
+
+MAX_PRODUCT_WORK = 60_000_000
+"""Records times cells of one product: the evaluating side needs about 40 bytes for each."""
+
+PRODUCT_ROWS = tuple(2**power for power in range(11, 17))
+"""Products are padded to one of these numbers of records, so that few programs are compiled."""
+
+GRACE_SECONDS = 30
+"""How much longer than the link's own timeout a party waits for its worker."""
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A secret as an expression: an input, a kept result, or a program on other nodes."""
+
+    step: Shared | JointCoins | Kept | None
+    program: Program | None = None
+    arguments: tuple[Node, ...] = ()
+    public: dict[str, Any] | None = None
+
+
+class SpuEngine:
+    """One party's end of the secure engine.
+
+    Args:
+        party: Which party this is.
+        parties: The two parties in agreed order.
+        addresses: Where each party's worker listens, like `unix:/run/x/a.sock`.
+        coins: This party's coins.
+        timeout_seconds: How long to wait for the other party.
+    """
+
+    name = "spu"
+    secrecy = (
+        "SecretFlow SPU with the two-party protocol CHEETAH: neither party sees the other's data, any count without "
+        "noise, or any part of the noise. Security is computational."
+    )
+    assumptions: tuple[str, ...] = (
+        "Both parties follow the protocol (semi-honest); a party that deviates could learn more.",
+        "The two parties' engines do not collude and their machines are not compromised.",
+        "The cryptography of CHEETAH (lattice encryption, oblivious transfer) holds, as implemented by SPU.",
+    )
+
+    def __init__(
+        self,
+        party: str,
+        parties: Sequence[str],
+        addresses: Sequence[str],
+        coins: Coins | None = None,
+        timeout_seconds: int = 600,
+    ) -> None:
+        if len(parties) != 2:
+            raise EngineError(f"The secure engine runs between two parties, got {len(parties)}. Use --engine ideal.")
+        self.party, self.parties = party, tuple(parties)
+        self.bytes_sent = 0
+        self._own_coins: Coins = coins or SystemCoins()
+        self._timeout = timeout_seconds
+        self._kept = 0
+        self._rank = self.parties.index(party)
+        settings = LinkSettings(self._rank, tuple(addresses), timeout_seconds)
+        context = multiprocessing.get_context("spawn")  # SPU's threads do not survive a fork
+        self._connection, other_end = context.Pipe()
+        self._process = context.Process(target=serve, args=(other_end, settings), daemon=True)
+        self._process.start()
+        other_end.close()
+        self._is_ready = False
+
+    def __enter__(self) -> SpuEngine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close(politely=kind is None)
+
+    def close(self, *, politely: bool = True) -> None:
+        """End the worker; politely: after the other party has got everything it waits for."""
+        try:
+            if politely and self._process.is_alive():
+                self._ask("close")
+        finally:
+            self._connection.close()
+            self._process.join(timeout=2)
+            if self._process.is_alive():
+                self._process.kill()
+                self._process.join()
+
+    def share(self, local: IntArray) -> Secret:
+        """Return the sum of what every party puts in. Each party's own part stays its own."""
+        return Secret(Node(Shared(np.ascontiguousarray(local, dtype=np.int64))), local.shape)
+
+    def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
+        """Build up a program on secrets; it runs when something that depends on it is opened."""
+        zeros = [np.zeros(secret.shape, dtype=np.int64) for secret in secrets]
+        shape = np.shape(program(np, *zeros, **public))
+        arguments = tuple(cast(Node, secret._handle) for secret in secrets)
+        return Secret(Node(None, program, arguments, public), shape)
+
+    def coins(self, shape: tuple[int, ...]) -> Secret:
+        """Return fresh joint coins: this party's words are its share of their XOR."""
+        return Secret(Node(JointCoins(self._own_coins.words(shape))), shape)
+
+    def joint_histogram(
+        self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
+    ) -> Secret:
+        """Count aligned records by a product of the parties' matrices, tile by tile."""
+        rows, columns = sizes[0], sizes[1] * packing.elements
+        padded = next(size for size in PRODUCT_ROWS if size >= len(cells))
+        width = min(columns, MAX_PRODUCT_CELLS)
+        height = max(1, MAX_PRODUCT_CELLS // width)
+        records = np.arange(len(cells), dtype=np.int64)
+        if places is None:
+            column, value = np.empty(0, np.int64), np.empty(0, np.int64)
+        else:
+            column, value = cells * packing.elements + places // packing.lanes, packing.weight(places)
+        tiles = []
+        for top in range(0, rows, height):
+            bottom = min(top + height, rows)
+            for left in range(0, columns, width):
+                right = min(left + width, columns)
+                if self._rank == 0:
+                    mine = (cells >= top) & (cells < bottom)
+                    entries = (cells[mine] - top, records[mine], np.ones(int(mine.sum()), dtype=np.int64))
+                else:
+                    mine = (column >= left) & (column < right)
+                    entries = (records[mine], column[mine] - left, value[mine])
+                x = OwnedMatrix(0, (bottom - top, padded), entries if self._rank == 0 else None)
+                y = OwnedMatrix(1, (padded, right - left), entries if self._rank == 1 else None)
+                tiles.append(self._keep((x, y, Call(product, (0, 1), {})), (bottom - top, right - left)))
+        shape = (rows * sizes[1], packing.elements)
+        return self.compute(assemble, *tiles, per_row=-(-columns // width), shape=shape)
+
+    def rows_per_product(self, sizes: tuple[int, ...], packing: Packing) -> int:
+        """Return the largest number of records for which a product fits into memory."""
+        cells = min(MAX_PRODUCT_CELLS, math.prod(sizes) * packing.elements)
+        fitting: list[int] = [size for size in PRODUCT_ROWS if size * cells <= MAX_PRODUCT_WORK]
+        return fitting[-1] if fitting else PRODUCT_ROWS[0]
+
+    def exchange(self, public: T) -> tuple[T, ...]:
+        """Tell every party a public value; return all of them in party order."""
+        return tuple(self._ask(Exchange(public)))
+
+    def align(self, identifiers: Sequence[str]) -> IntArray:
+        """Return the positions of the common records among one's own, by private set intersection."""
+        if 0 in self.exchange(len(identifiers)):
+            return np.empty(0, dtype=np.int64)
+        return np.array(self._ask(Intersect(list(identifiers))), dtype=np.int64)
+
+    def have_common(self, identifiers: Sequence[str]) -> bool:
+        """Return whether both parties list the same identifier."""
+        return len(self.align(identifiers)) > 0
+
+    def _open(self, secret: Secret) -> IntArray:
+        return cast(IntArray, self._ask(Run(_steps(cast(Node, secret._handle)))))
+
+    def _keep(self, steps: tuple[Step, ...], shape: tuple[int, ...]) -> Secret:
+        self._kept += 1
+        name = f"kept{self._kept}"
+        self._ask(Run(steps, keep_as=name))
+        return Secret(Node(Kept(name, shape)), shape)
+
+    def _ask(self, request: object) -> Any:
+        """Send a request to the worker and wait; whatever ends the worker becomes one of our errors."""
+        try:
+            if not self._is_ready:
+                self._receive()
+                self._is_ready = True
+            self._connection.send(request)
+            answer, self.bytes_sent = self._receive()
+        except (EOFError, OSError) as exc:
+            self._process.join(timeout=5)
+            raise PartyLostError(
+                f"The secure engine ended (exit code {self._process.exitcode}): the other party stopped, or the link "
+                "to it broke. Nothing is published."
+            ) from exc
+        return answer
+
+    def _receive(self) -> Any:
+        if not self._connection.poll(self._timeout + GRACE_SECONDS):
+            raise PartyLostError(f"The other party did not answer in {self._timeout} s. Nothing is published.")
+        kind, content = self._connection.recv()
+        if kind == "failed":
+            raise EngineError(f"The secure engine failed ({content}). Nothing is published.")
+        return content
+
+
+def product(xp: ModuleType, x: IntArray, y: IntArray) -> IntArray:
+    """Multiply two matrices."""
+    return cast(IntArray, xp.matmul(x, y))
+
+
+def assemble(xp: ModuleType, *tiles: IntArray, per_row: int, shape: tuple[int, ...]) -> IntArray:
+    """Put the tiles of a table together and give it its shape."""
+    bands = [xp.concatenate(list(tiles[i : i + per_row]), axis=1) for i in range(0, len(tiles), per_row)]
+    return cast(IntArray, xp.concatenate(bands, axis=0).reshape(shape))
+
+
+def _steps(target: Node) -> tuple[Step, ...]:
+    """Return the steps that compute a node, each node once, the target last."""
+    steps: list[Step] = []
+    place: dict[int, int] = {}
+
+    def visit(node: Node) -> int:
+        if id(node) not in place:
+            if node.step is not None:
+                step: Step = node.step
+            else:
+                arguments = tuple(visit(argument) for argument in node.arguments)
+                step = Call(cast(Program, node.program), arguments, node.public or {})
+            place[id(node)] = len(steps)
+            steps.append(step)
+        return place[id(node)]
+
+    visit(target)
+    return tuple(steps)

@@ -1,0 +1,410 @@
+"""The process in which SPU lives.
+
+A peer that dies takes the process down that SPU runs in, without a Python exception, so a party never loads SPU
+itself: it talks to this worker over a pipe, and the worker's end becomes one of our errors (`engine/spu.py`).
+
+The worker runs nothing but programs whose compiled code consists of vetted integer operations, and only after all
+parties have compared the hash of that code.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import ctypes
+import hashlib
+import json
+import os
+import pickle
+import re
+import shutil
+import signal
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from copublish.engine.interface import Program
+from copublish.privacy.coins import IntArray
+
+PROTOCOL = "CHEETAH"
+
+VETTED_OPERATIONS = frozenset(
+    (
+        *("constant", "iota", "free", "return", "custom_call"),
+        *("add", "subtract", "multiply", "negate", "dot", "dot_general", "reduce"),
+        *("and", "or", "xor", "not", "less", "select", "shift_left", "shift_right_logical", "shift_right_arithmetic"),
+        *("reshape", "slice", "concatenate", "broadcast", "broadcast_in_dim", "transpose", "pad", "convert"),
+    )
+)
+"""Operations that are exact on 64-bit integers. `reduce` is vetted for addition alone."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A secret that is the sum of what every party puts in; `local` is this party's part."""
+
+    local: IntArray
+
+
+@dataclass(frozen=True)
+class OwnedMatrix:
+    """A matrix that one party puts in and that is 0 but for some entries; the others know its shape."""
+
+    owner: int
+    shape: tuple[int, int]
+    entries: tuple[IntArray, IntArray, IntArray] | None
+    """Row, column and value of the entries, at the owner alone."""
+
+    def dense(self) -> IntArray:
+        """Return the matrix as SPU takes it; zeros stand for what only the owner knows."""
+        matrix = np.zeros(self.shape, dtype=np.int64)
+        if self.entries is not None:
+            rows, columns, values = self.entries
+            matrix[rows, columns] = values
+        return matrix
+
+
+@dataclass(frozen=True)
+class JointCoins:
+    """Fair coins: this party's own words are its boolean share of their XOR, so nothing is sent."""
+
+    words: IntArray
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A secret that an earlier run left in the worker."""
+
+    name: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A program on earlier steps."""
+
+    program: Program
+    arguments: tuple[int, ...]
+    public: dict[str, Any]
+
+
+Step = Shared | OwnedMatrix | JointCoins | Kept | Call
+
+
+@dataclass(frozen=True)
+class Run:
+    """Compute the last step; open it to all parties, or keep it as a secret under a name."""
+
+    steps: tuple[Step, ...]
+    keep_as: str | None = None
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Tell every party a public value."""
+
+    public: Any
+
+
+@dataclass(frozen=True)
+class Intersect:
+    """Find the common identifiers by private set intersection."""
+
+    identifiers: Sequence[str]
+
+
+@dataclass(frozen=True)
+class LinkSettings:
+    """Where the parties meet, and how long they wait for each other."""
+
+    rank: int
+    addresses: tuple[str, ...]
+    timeout_seconds: int
+    protocol: str = PROTOCOL
+
+
+def serve(connection: Connection, settings: LinkSettings) -> None:
+    """Answer requests until the pipe is closed. Runs as the main function of the worker process."""
+    _die_with_parent()
+    scratch = _silence_and_confine()
+    try:
+        worker = Worker(settings)
+        connection.send(("ready", None))
+        while True:
+            request = connection.recv()
+            connection.send(("done", (worker.answer(request), _bytes_written())))
+    except EOFError:
+        pass
+    except BaseException as exc:
+        # SPU's messages hold a C++ stack trace and no data; the first line says what happened.
+        connection.send(("failed", f"{type(exc).__name__}: {str(exc).split('tacktrace')[0].strip()[:300]}"))
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        os._exit(0)  # SPU's threads would otherwise be torn down in an order that can crash
+
+
+@dataclass
+class Worker:
+    """SPU's runtime of one party."""
+
+    settings: LinkSettings
+    _compiled: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.settings.protocol != PROTOCOL:
+            # SEMI2K would run here with triples that one of the parties makes and could use to see everything.
+            raise ValueError(f"protocol {self.settings.protocol} is not offered; only {PROTOCOL} is")
+        import jax
+
+        jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # otherwise integers are silently 32 bits
+        import spu
+        import spu.utils.frontend as frontend
+        from spu import libspu
+
+        self._library, self._frontend = libspu, frontend
+        logging = libspu.logging.LogOptions()
+        logging.enable_console_logger = False
+        libspu.logging.setup_logging(logging)
+        self._link = self._connect()
+        config = self._config()
+        self._io = spu.Io(len(self.settings.addresses), config)
+        self._runtime = spu.Runtime(self._link, config)
+        self._options = libspu.CompilerOptions()
+        self._options.disallow_mix_types_opts = True
+
+    def _connect(self) -> Any:
+        description = self._library.link.Desc()
+        milliseconds = 1000 * self.settings.timeout_seconds
+        description.recv_timeout_ms = milliseconds
+        description.http_timeout_ms = min(milliseconds, 120_000)
+        description.connect_retry_interval_ms = 200
+        description.connect_retry_times = max(1, milliseconds // 1000)
+        for rank, address in enumerate(self.settings.addresses):
+            description.add_party(f"party{rank}", address)
+        return self._library.link.create_brpc(description, self.settings.rank)
+
+    def _config(self) -> Any:
+        config = self._library.RuntimeConfig(
+            protocol=self._library.ProtocolKind.CHEETAH, field=self._library.FieldType.FM64
+        )
+        config.experimental_enable_colocated_optimization = True  # a party's own input stays its own
+        cheetah = config.cheetah_2pc_config
+        if cheetah.enable_mul_lsb_error or cheetah.disable_matmul_pack or config.trunc_allow_msb_error:
+            raise ValueError("SPU's settings allow inexact products; they are refused")
+        return config
+
+    def answer(self, request: object) -> Any:
+        """Do what was asked and return what became known, if anything."""
+        if isinstance(request, Run):
+            return self._run(request)
+        if isinstance(request, Exchange):
+            return [_from_text(text) for text in self._link.all_gather(_to_text(request.public))]
+        if isinstance(request, Intersect):
+            return self._intersect(request.identifiers)
+        self._link.stop_link()
+        return None
+
+    def _run(self, request: Run) -> IntArray | None:
+        names, shapes = self._put_in(request.steps)
+        output = request.keep_as or "opened"
+        executable = self._executable(request, names, shapes, output)
+        self._runtime.run(executable)
+        for name in names:
+            if name.startswith("input"):
+                self._runtime.del_var(name)
+        if request.keep_as is not None:
+            return None
+        share = self._runtime.get_var(output)
+        if self._runtime.get_var_meta(output).visibility != self._library.Visibility.VIS_PUBLIC:
+            raise ValueError("a result is not public after its reveal")
+        opened = self._io.reconstruct([share] * len(self.settings.addresses))
+        self._runtime.del_var(output)
+        return np.asarray(opened, dtype=np.int64)
+
+    def _put_in(self, steps: Sequence[Step]) -> tuple[list[str], list[tuple[int, ...]]]:
+        """Give SPU this party's inputs; return the names and shapes of all inputs, in order."""
+        names: list[str] = []
+        shapes: list[tuple[int, ...]] = []
+        for step in steps:
+            if isinstance(step, Kept):
+                names.append(step.name)
+                shapes.append(step.shape)
+                continue
+            for value, owner in self._inputs_of(step):
+                names.append(f"input{len(names)}")
+                shapes.append(value.shape)
+                if owner is None:
+                    self._runtime.set_var(names[-1], self._boolean_share(value))
+                else:
+                    secret = self._library.Visibility.VIS_SECRET
+                    shares = self._io.make_shares(np.ascontiguousarray(value, np.int64), secret, owner)
+                    self._runtime.set_var(names[-1], shares[self.settings.rank])
+        return names, shapes
+
+    def _inputs_of(self, step: Step) -> list[tuple[IntArray, int | None]]:
+        ranks = range(len(self.settings.addresses))
+        if isinstance(step, Shared):
+            own = self.settings.rank
+            return [(step.local if rank == own else np.zeros_like(step.local), rank) for rank in ranks]
+        if isinstance(step, OwnedMatrix):
+            return [(step.dense(), step.owner)]
+        if isinstance(step, JointCoins):
+            return [(step.words, None)]
+        return []
+
+    def _boolean_share(self, words: IntArray) -> Any:
+        library = self._library
+        meta = library.ValueMeta()
+        meta.data_type, meta.visibility = library.DataType.DT_I64, library.Visibility.VIS_SECRET
+        meta.is_complex, meta.shape, meta.storage_type = False, list(words.shape), "cheetah.BShr<FM64,64>"
+        chunk = library.ValueChunk()
+        chunk.total_bytes, chunk.chunk_offset, chunk.content = words.nbytes, 0, words.tobytes()
+        share = library.Share()
+        share.meta, share.share_chunks = meta.SerializeToString(), [chunk.SerializeToString()]
+        return share
+
+    def _executable(self, request: Run, names: list[str], shapes: list[tuple[int, ...]], output: str) -> Any:
+        """Compile, vet and compare with the other parties; once for each program and shape."""
+        key = hashlib.sha256(pickle.dumps((_signature(request.steps), names, shapes, output))).hexdigest()
+        if key not in self._compiled:
+            secret = self._library.Visibility.VIS_SECRET
+            executable, _ = self._frontend.compile(
+                self._frontend.Kind.JAX,
+                _as_jax(request, len(self.settings.addresses)),
+                [np.zeros(shape, np.int64) for shape in shapes],
+                {},
+                names,
+                [secret] * len(names),
+                lambda _: [output],
+                copts=self._options,
+            )
+            refuse_unvetted(executable.code.decode(), opens=request.keep_as is None)
+            self._compiled[key] = executable
+        executable = self._compiled[key]
+        digests = self._link.all_gather(hashlib.sha256(executable.code).hexdigest())
+        if len(set(digests)) > 1:
+            raise ValueError("the parties compiled different programs; nothing was run")
+        return executable
+
+    def _intersect(self, identifiers: Sequence[str]) -> list[int]:
+        """Return the positions of the common identifiers, in an order that all parties share."""
+        import spu.psi as psi
+
+        with tempfile.TemporaryDirectory(prefix="copublish-psi-") as scratch:
+            own, common = Path(scratch) / "own.csv", Path(scratch) / "common.csv"
+            # Hexadecimal, so that no identifier can be mistaken for CSV syntax.
+            rows = [f"{identifier.encode().hex()},{row}" for row, identifier in enumerate(identifiers)]
+            own.write_text("\n".join(["id,row", *rows, ""]))
+            psi.psi_execute(
+                psi.PsiExecuteConfig(
+                    protocol_conf=psi.PsiProtocolConfig(
+                        protocol=psi.PsiProtocol.PROTOCOL_RR22, receiver_rank=0, broadcast_result=True
+                    ),
+                    input_params=psi.InputParams(path=str(own), selected_keys=["id"], keys_unique=True),
+                    output_params=psi.OutputParams(path=str(common), disable_alignment=False),
+                ),
+                self._link,
+            )
+            lines = common.read_text().splitlines()
+        column = [name.strip('"') for name in lines[0].split(",")].index("row")
+        return [int(line.split(",")[column].strip('"')) for line in lines[1:]]
+
+
+def _as_jax(request: Run, n_parties: int) -> Any:
+    """Return the function that JAX traces: the steps of a run on its inputs."""
+
+    def function(*inputs: Any) -> Any:
+        import jax.numpy as jnp
+        from spu.experimental import reveal
+
+        waiting = list(inputs)
+        values: list[Any] = []
+        for step in request.steps:
+            if isinstance(step, Call):
+                arguments = [values[number] for number in step.arguments]
+                values.append(step.program(jnp, *arguments, **step.public))
+            elif isinstance(step, Shared):
+                parts = [waiting.pop(0) for _ in range(n_parties)]
+                values.append(sum(parts[1:], start=parts[0]))
+            else:
+                values.append(waiting.pop(0))
+        return values[-1] if request.keep_as is not None else reveal(values[-1])
+
+    return function
+
+
+def refuse_unvetted(code: str, *, opens: bool) -> None:
+    """Raise unless compiled code consists of vetted integer operations and opens just what it should.
+
+    Raises:
+        ValueError: Naming the operation.
+    """
+    used = set(re.findall(r"(?:^\s*|= )pphlo\.(\w+)", code, flags=re.M))
+    if unvetted := used - VETTED_OPERATIONS:
+        raise ValueError(f"a program uses operations that are not vetted: {', '.join(sorted(unvetted))}")
+    if re.search(r"[x<]f(16|32|64)\b|complex", code):
+        raise ValueError("a program uses floating or fixed point; only integers are exact")
+    if set(re.findall(r"applies pphlo\.(\w+)", code)) - {"add"}:
+        raise ValueError("a program reduces by something else than addition; use a tournament")
+    calls = re.findall(r"custom_call @([\w.]+)", code)
+    if [call for call in calls if call != "spu.gather"] != (["spu.reveal"] if opens else []):
+        raise ValueError("a program opens something that it should not")
+    gathers = re.findall(r"custom_call @spu\.gather.*?: \(tensor<[^()]*>, (tensor<[^()]*>)\) ->", code)
+    if len(gathers) != calls.count("spu.gather") or any("secret" in index for index in gathers):
+        raise ValueError("a program looks something up at a secret place")
+
+
+def _signature(steps: Sequence[Step]) -> list[Any]:
+    """Return what a compiled program depends on, and no local data."""
+    found: list[Any] = []
+    for step in steps:
+        if isinstance(step, Call):
+            public = {
+                key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in step.public.items()
+            }
+            found.append((step.program.__module__, step.program.__qualname__, step.arguments, sorted(public.items())))
+        else:
+            found.append(type(step).__name__)
+    return found
+
+
+def _to_text(public: object) -> str:
+    if isinstance(public, np.ndarray):
+        return json.dumps({"bytes": base64.b64encode(public.astype(np.uint8).tobytes()).decode()})
+    return json.dumps(public)
+
+
+def _from_text(text: str | bytes) -> Any:
+    value = json.loads(text)
+    if isinstance(value, dict):
+        return np.frombuffer(base64.b64decode(value["bytes"]), dtype=np.uint8)
+    return value
+
+
+def _silence_and_confine() -> str:
+    """Keep SPU's chatter off the terminal and its temporary files in one folder that is removed at the end."""
+    scratch = tempfile.mkdtemp(prefix="copublish-worker-")
+    os.environ["TMPDIR"] = tempfile.tempdir = scratch
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+    return scratch
+
+
+def _bytes_written() -> int:
+    """Return the bytes this process has written so far, nearly all of them to the other parties."""
+    for line in Path("/proc/self/io").read_text().splitlines() if Path("/proc/self/io").exists() else []:
+        if line.startswith("wchar:"):
+            return int(line.split()[1])
+    return 0
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this process when its party ends, so that no worker is left behind (Linux)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG

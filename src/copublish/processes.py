@@ -1,0 +1,138 @@
+"""A release between real processes on this machine: one per party, each with its own secure engine.
+
+For trying out the secure engine without two machines. Each process reads its own party's data; they meet over unix
+sockets in a folder that only this user can enter, so no port is opened.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import tempfile
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from copublish.agreement.model import Agreement
+from copublish.engine.spu import SpuEngine
+from copublish.errors import CopublishError, EngineError, PartyLostError
+from copublish.fragments.reading import read_fragment
+from copublish.fragments.sources import Source
+from copublish.mechanisms.specialization import Progress
+from copublish.privacy.coins import Coins
+from copublish.privacy.ledger import Ledger
+from copublish.publication import Release
+from copublish.release import publish_release
+
+FAREWELL_SECONDS = 2.0
+
+
+def simulate_in_processes(
+    agreement: Agreement,
+    data: Mapping[str, Source],
+    *,
+    ledger_files: Mapping[str, str | Path] | None = None,
+    progress: Progress,
+    timeout_seconds: int = 600,
+    coins: Mapping[str, Coins] | None = None,
+) -> Release:
+    """Run every party in its own process on the secure engine and return the release they all hold.
+
+    Raises:
+        CopublishError: What stopped the party that stopped first.
+    """
+    context = multiprocessing.get_context("spawn")
+    with tempfile.TemporaryDirectory(prefix="copublish-") as folder:
+        addresses = tuple(f"unix:{folder}/{number}.sock" for number in range(len(agreement.parties)))
+        processes, connections = {}, {}
+        for party in agreement.parties:
+            connections[party], other_end = context.Pipe()
+            ledger_file = (ledger_files or {}).get(party)
+            own_coins = (coins or {}).get(party)
+            arguments = (other_end, agreement, party, data[party], addresses, ledger_file, timeout_seconds, own_coins)
+            # Not a daemon: the party has a child of its own, the engine's worker.
+            processes[party] = context.Process(target=_party, args=arguments)
+            processes[party].start()
+            other_end.close()
+        try:
+            results = _collect(connections, progress)
+        finally:
+            for process in processes.values():
+                process.join(timeout=FAREWELL_SECONDS)
+                if process.is_alive():
+                    process.kill()
+                    process.join()
+    first, *others = (results[party] for party in agreement.parties)
+    if any(other.files() != first.files() for other in others):
+        raise EngineError("The parties ended with different releases. Nothing is published.")
+    return first
+
+
+def _party(
+    connection: Connection,
+    agreement: Agreement,
+    party: str,
+    source: Source,
+    addresses: tuple[str, ...],
+    ledger_file: str | Path | None,
+    timeout_seconds: int,
+    coins: Coins | None,
+) -> None:
+    """Run the main path of one party and send what came of it."""
+
+    def tell(phase: str, done: int, of: int) -> None:
+        connection.send(("progress", (phase, done, of)))
+
+    from copublish.simulation import throwaway_ledger
+
+    try:
+        with SpuEngine(party, agreement.party_names, addresses, coins, timeout_seconds) as engine:
+            fragment = read_fragment(agreement, party, source)
+            ledger = throwaway_ledger(agreement) if ledger_file is None else Ledger(ledger_file)
+            release = publish_release(agreement, fragment, engine, ledger, tell)
+        connection.send(("release", release))
+    except CopublishError as exc:
+        connection.send(("error", (type(exc), str(exc))))
+    except Exception as exc:  # its message could hold private values, so only its kind is passed on
+        connection.send(("error", (EngineError, f"Party '{party}' stopped unexpectedly ({type(exc).__name__}).")))
+
+
+def _collect(connections: Mapping[str, Connection], progress: Progress) -> dict[str, Release]:
+    """Wait for every party; if one fails, give the others a moment to say why, and raise the cause."""
+    results: dict[str, Release] = {}
+    errors: list[CopublishError] = []
+    open_ends: dict[Any, str] = {connection: party for party, connection in connections.items()}
+    first_party, deadline = next(iter(connections)), None
+    while open_ends and (deadline is None or time.monotonic() < deadline):
+        for ready in wait(list(open_ends), timeout=0.2):
+            party = open_ends[ready]
+            try:
+                kind, content = connections[party].recv()
+            except EOFError:
+                kind, content = (
+                    "error",
+                    (PartyLostError, f"The process of party '{party}' ended. Nothing is published."),
+                )
+            if kind == "progress":
+                if party == first_party:
+                    progress(*content)
+                continue
+            del open_ends[ready]
+            if kind == "release":
+                results[party] = content
+            else:
+                errors.append(_error(*content))
+                deadline = deadline or time.monotonic() + FAREWELL_SECONDS
+    if errors:
+        raise sorted(errors, key=lambda error: isinstance(error, EngineError))[0]
+    return results
+
+
+def _error(kind: type[CopublishError], message: str) -> CopublishError:
+    """Rebuild an error of another process with its message and exit code."""
+    error = kind.__new__(kind)
+    with suppress(TypeError):
+        Exception.__init__(error, message)
+    return error

@@ -1,0 +1,123 @@
+"""Several counts in one ring element, and how a table of counts lies in memory.
+
+A product on shares costs the same whatever its entries are, so up to three counts share an element, each in a lane
+of its own. Noise is added lane by lane with a public offset that keeps every lane non-negative, so no lane borrows
+from its neighbour; after opening, the lanes are public and are taken apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from copublish.privacy.coins import IntArray
+from copublish.secure.noise import geometric
+
+if TYPE_CHECKING:
+    from copublish.engine.interface import Secret
+
+ELEMENT_BITS = 63
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How a row of counts lies in ring elements.
+
+    Attributes:
+        row: Number of counts in a row.
+        lanes: How many of them share an element.
+    """
+
+    row: int
+    lanes: int = 1
+
+    @staticmethod
+    def densest(row: int, largest_count: int, noise_bits: int) -> Packing:
+        """Return the packing with most lanes whose counts plus noise plus offset stay inside their lane."""
+        needed = (largest_count + 2 ** (noise_bits + 1)).bit_length()
+        return Packing(row, max(1, min(3, row, ELEMENT_BITS // needed)))
+
+    @property
+    def lane_bits(self) -> int:
+        """Width of a lane."""
+        return ELEMENT_BITS // self.lanes
+
+    @property
+    def elements(self) -> int:
+        """Ring elements in a row."""
+        return -(-self.row // self.lanes)
+
+    def weight(self, position: IntArray) -> IntArray:
+        """Return what one record adds to its element if it counts at this position of the row."""
+        return cast(IntArray, np.int64(1) << (self.lane_bits * (position % self.lanes)))
+
+    def pack(self, xp: ModuleType, counts: IntArray) -> IntArray:
+        """Pack rows of counts: (n_rows, row) to (n_rows, elements)."""
+        missing = self.elements * self.lanes - self.row
+        if missing:
+            counts = xp.concatenate([counts, xp.zeros((counts.shape[0], missing), dtype=np.int64)], axis=1)
+        weights = self.weight(np.arange(self.lanes, dtype=np.int64))
+        return cast(IntArray, (counts.reshape(-1, self.elements, self.lanes) * weights).sum(axis=2))
+
+    def unpack(self, opened: IntArray) -> IntArray:
+        """Take opened elements apart: (n_rows, elements) to (n_rows, row)."""
+        if self.lanes == 1:
+            return opened
+        lanes = [(opened >> (self.lane_bits * lane)) & ((1 << self.lane_bits) - 1) for lane in range(self.lanes)]
+        return cast(IntArray, np.stack(lanes, axis=2).reshape(len(opened), -1)[:, : self.row])
+
+
+@dataclass(frozen=True)
+class SecretCounts:
+    """A secret table of counts and how it lies: rows of `packing.row` counts, axes in an order of its own.
+
+    Attributes:
+        secret: Packed counts, shape (n_rows, packing.elements).
+        packing: How a row lies in ring elements.
+        cell_at: For each place in the rows the cell that is counted there, in agreed order with the last axis
+            fastest; none if they lie in that order.
+    """
+
+    secret: Secret
+    packing: Packing
+    cell_at: IntArray | None = None
+
+    @property
+    def n_cells(self) -> int:
+        """Number of counts."""
+        return self.secret.shape[0] * self.packing.row
+
+    def in_order(self, opened: IntArray) -> IntArray:
+        """Take opened elements apart and return one number for each cell in agreed order."""
+        places = self.packing.unpack(opened).ravel()
+        if self.cell_at is None:
+            return places
+        cells = np.empty_like(places)
+        cells[self.cell_at] = places
+        return cells
+
+
+def add_packed_noise(
+    xp: ModuleType,
+    packed: IntArray,
+    words: IntArray,
+    planes: IntArray,
+    packing: Packing,
+    cell_at: IntArray | None,
+    offset: int,
+) -> IntArray:
+    """Add discrete Laplace noise plus a public offset to every count of packed rows, shape (n_rows, elements).
+
+    Words are drawn for twice as many samples as there are counts. Samples belong to cells in agreed order, so the
+    same coins give the same release however the table lies.
+    """
+    drawn = geometric(xp, words, planes)
+    n_rows = packed.shape[0]
+    n = n_rows * packing.row
+    noise = drawn[:n] - drawn[n : 2 * n] + offset
+    if cell_at is not None:
+        noise = noise[cell_at]
+    return cast(IntArray, packed + packing.pack(xp, noise.reshape(n_rows, packing.row)))
