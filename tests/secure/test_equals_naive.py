@@ -160,10 +160,11 @@ def test_cuts_and_counts_equal_the_naive_ones_for_any_partition(partition, parti
 
 
 @pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
-def test_a_class_that_one_party_holds_gives_the_same_release(partition):
+@pytest.mark.parametrize("holder", ["p0", "p1"])
+def test_a_class_that_one_party_holds_gives_the_same_release(partition, holder):
     generator = np.random.default_rng(5)
     mapping = repartition(schema(3, missing=False), partition, 2)
-    mapping["class"]["held_by"] = ["p1"]
+    mapping["class"]["held_by"] = [holder]
     agreement = cp.agreement_from_mapping(mapping)
     table = random_table(agreement, 300, generator)
     release = simulate_with(agreement, fragment_frames(agreement, table, generator), no_noise(agreement.party_names))

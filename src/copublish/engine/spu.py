@@ -29,7 +29,7 @@ from copublish.engine.spu_worker import (
     Step,
     serve,
 )
-from copublish.errors import EngineError, PartyLostError
+from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from copublish.privacy.coins import Coins, IntArray, SystemCoins
 from copublish.secure.packing import Packing
 
@@ -175,13 +175,16 @@ class SpuEngine:
         fitting: list[int] = [size for size in PRODUCT_ROWS if size * cells <= MAX_PRODUCT_WORK]
         return fitting[-1] if fitting else PRODUCT_ROWS[0]
 
-    def exchange(self, public: T) -> tuple[T, ...]:
+    def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
         """Tell every party a public value; return all of them in party order."""
-        return tuple(self._ask(Exchange(public)))
+        answers = self._ask(Exchange((topic, public)))
+        if any(other != topic for other, _ in answers):
+            raise ProgramMismatchError("The parties are at different steps. Their software or agreements differ.")
+        return tuple(value for _, value in answers)
 
     def align(self, identifiers: Sequence[str]) -> IntArray:
         """Return the positions of the common records among one's own, by private set intersection."""
-        if 0 in self.exchange(len(identifiers)):
+        if 0 in self.exchange(len(identifiers), topic="identifiers"):
             return np.empty(0, dtype=np.int64)
         return np.array(self._ask(Intersect(list(identifiers))), dtype=np.int64)
 

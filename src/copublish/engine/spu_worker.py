@@ -106,9 +106,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Exchange:
-    """Tell every party a public value."""
+    """Tell every party a topic and a public value."""
 
-    public: Any
+    public: tuple[str, Any]
 
 
 @dataclass(frozen=True)
@@ -373,17 +373,16 @@ def _signature(steps: Sequence[Step]) -> list[Any]:
     return found
 
 
-def _to_text(public: object) -> str:
-    if isinstance(public, np.ndarray):
-        return json.dumps({"bytes": base64.b64encode(public.astype(np.uint8).tobytes()).decode()})
-    return json.dumps(public)
+def _to_text(public: tuple[str, Any]) -> str:
+    topic, value = public
+    is_array = isinstance(value, np.ndarray)
+    content = base64.b64encode(value.astype(np.uint8).tobytes()).decode() if is_array else value
+    return json.dumps([topic, is_array, content])
 
 
-def _from_text(text: str | bytes) -> Any:
-    value = json.loads(text)
-    if isinstance(value, dict):
-        return np.frombuffer(base64.b64decode(value["bytes"]), dtype=np.uint8)
-    return value
+def _from_text(text: str | bytes) -> tuple[str, Any]:
+    topic, is_array, content = json.loads(text)
+    return topic, np.frombuffer(base64.b64decode(content), dtype=np.uint8) if is_array else content
 
 
 def _silence_and_confine() -> str:

@@ -20,7 +20,7 @@ from copublish.fragments.fragment import Axis
 from copublish.mechanisms.cut import Candidates
 from copublish.privacy.coins import IntArray
 from copublish.secure.joint_counts import JointTable
-from copublish.secure.scores import add, max_scores, range_counts, reshape
+from copublish.secure.scores import add, in_agreed_order, max_scores, range_counts
 
 Spread = Literal["own", "added", "joint"]
 """How an attribute's counts by class are spread: with one party, as summands at several, or as a secret table."""
@@ -59,8 +59,10 @@ class CandidateScores:
             if self.table.is_additive(axes):
                 self._own_tables[name] = self.table.count_locally(axes).reshape(shape)
             else:
-                flat = self.table.count_jointly(axes, self.engine, may_pack=False).secret
-                self._secret_tables[name] = self.engine.compute(reshape, flat, shape=shape)
+                counts = self.table.count_jointly(axes, self.engine, may_pack=False)
+                self._secret_tables[name] = self.engine.compute(
+                    in_agreed_order, counts.secret, place_of_cell=counts.place_of_cell(), shape=shape
+                )
 
     def of(self, candidates: Sequence[Candidates]) -> Secret:
         """Return the secret score of each split of each candidate, shape (max_candidates,)."""

@@ -90,14 +90,14 @@ class SecretCounts:
         """Number of counts."""
         return self.secret.shape[0] * self.packing.row
 
+    def place_of_cell(self) -> IntArray | None:
+        """Return for each cell in agreed order its place in the rows; none if they lie in that order."""
+        return None if self.cell_at is None else np.argsort(self.cell_at)
+
     def in_order(self, opened: IntArray) -> IntArray:
         """Take opened elements apart and return one number for each cell in agreed order."""
-        places = self.packing.unpack(opened).ravel()
-        if self.cell_at is None:
-            return places
-        cells = np.empty_like(places)
-        cells[self.cell_at] = places
-        return cells
+        places, order = self.packing.unpack(opened).ravel(), self.place_of_cell()
+        return places if order is None else places[order]
 
 
 def add_packed_noise(

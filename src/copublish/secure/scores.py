@@ -43,9 +43,12 @@ def max_scores(xp: ModuleType, child_counts: IntArray) -> IntArray:
     return cast(IntArray, tournament_maximum(xp, child_counts).sum(axis=1))
 
 
-def reshape(xp: ModuleType, values: IntArray, shape: tuple[int, ...]) -> IntArray:
-    """Give a secret another public shape."""
-    return values.reshape(shape)
+def in_agreed_order(
+    xp: ModuleType, counts: IntArray, place_of_cell: IntArray | None, shape: tuple[int, ...]
+) -> IntArray:
+    """Bring unpacked counts into the agreed order of cells and give them a public shape."""
+    flat = counts.reshape(-1)
+    return (flat if place_of_cell is None else flat[place_of_cell]).reshape(shape)
 
 
 def add(xp: ModuleType, *parts: IntArray) -> IntArray:
