@@ -20,9 +20,9 @@ from copublish.engine.spu import SpuEngine
 from copublish.errors import CopublishError, EngineError, PartyLostError
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
-from copublish.mechanisms.specialization import Progress
+from copublish.mechanisms.specialization import Plan, Progress
 from copublish.privacy.coins import Coins
-from copublish.privacy.ledger import Ledger
+from copublish.privacy.ledger import Ledger, Limit
 from copublish.publication import Release
 from copublish.release import publish_release
 
@@ -85,18 +85,30 @@ def _party(
     def tell(phase: str, done: int, of: int) -> None:
         connection.send(("progress", (phase, done, of)))
 
-    from copublish.simulation import throwaway_ledger
-
     try:
         with SpuEngine(party, agreement.party_names, addresses, coins, timeout_seconds) as engine:
             fragment = read_fragment(agreement, party, source)
-            ledger = throwaway_ledger(agreement) if ledger_file is None else Ledger(ledger_file)
-            release = publish_release(agreement, fragment, engine, ledger, tell)
+            release = publish_release(agreement, fragment, engine, open_ledger(agreement, ledger_file), tell)
         connection.send(("release", release))
     except CopublishError as exc:
         connection.send(("error", (type(exc), str(exc))))
     except Exception as exc:  # its message could hold private values, so only its kind is passed on
         connection.send(("error", (EngineError, f"Party '{party}' stopped unexpectedly ({type(exc).__name__}).")))
+
+
+def open_ledger(agreement: Agreement, file: str | Path | None) -> Ledger:
+    """Return the ledger in a file, or one that is forgotten."""
+    return throwaway_ledger(agreement) if file is None else Ledger(file)
+
+
+def throwaway_ledger(agreement: Agreement) -> Ledger:
+    """Return a ledger in memory with just the budget of one release."""
+    ledger = Ledger(":memory:")
+    cost, neighbours = Plan.of(agreement).cost(), agreement.privacy.neighbours
+    epsilon = cost.under(neighbours)
+    if epsilon is not None:
+        ledger.set_limit(agreement.dataset, Limit(epsilon, neighbours))
+    return ledger
 
 
 def _collect(connections: Mapping[str, Connection], progress: Progress) -> dict[str, Release]:

@@ -1,10 +1,11 @@
-"""A whole release in one process on the ideal engine: every party runs the same code it would run for real."""
+"""A whole release on one machine: every party runs the same code it would run on its own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Literal
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
@@ -13,31 +14,42 @@ from copublish.errors import CopublishError, FragmentError
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
-from copublish.mechanisms.specialization import Plan, Progress
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.mechanisms.specialization import Progress
+from copublish.privacy.ledger import Ledger
+from copublish.processes import open_ledger, simulate_in_processes, throwaway_ledger
 from copublish.publication import Release
 from copublish.release import publish_release
+
+__all__ = ["no_progress", "read_fragments", "run_room", "simulate", "throwaway_ledger"]
 
 
 def no_progress(phase: str, done: int, of: int) -> None:
     """Tell nobody."""
 
 
+EngineName = Literal["ideal", "spu"]
+
+
 def simulate(
     agreement: Agreement | str | Path,
     data: Mapping[str, Source],
     *,
-    ledgers: Mapping[str, Ledger] | None = None,
+    engine: EngineName = "ideal",
+    ledger_files: Mapping[str, str | Path] | None = None,
     progress: Progress = no_progress,
+    timeout_seconds: int = 600,
 ) -> Release:
-    """Simulate a release with all parties' data in this process.
+    """Simulate a release with all parties on this machine.
 
     Args:
         agreement: The agreement, or the path of its file.
         data: For every party a CSV or Parquet file or a pandas, Polars or Arrow table.
-        ledgers: Each party's ledger. Without them nothing is remembered: the caller, who sees all data anyway,
+        engine: `ideal` computes in the clear in this process; `spu` runs every party in a process of its own and
+            computes on secret shares.
+        ledger_files: Each party's ledger. Without them nothing is remembered: the caller, who sees all data anyway,
             keeps count.
         progress: Told about every step.
+        timeout_seconds: How long a party of the secure engine waits for the other.
 
     Raises:
         CopublishError: If the agreement or the data are not right, or a ledger refuses.
@@ -47,25 +59,32 @@ def simulate(
         Assumes: whoever runs this may see every party's data. Between the parties there is no secrecy.
     """
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
+    refuse_wrong_parties(agreement, data)
+    if engine == "spu":
+        return simulate_in_processes(
+            agreement, data, ledger_files=ledger_files, progress=progress, timeout_seconds=timeout_seconds
+        )
     fragments = read_fragments(agreement, data)
     with ExitStack() as stack:
-        if ledgers is None:
-            ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
-            for ledger in ledgers.values():
-                stack.callback(ledger.close)
+        ledgers = {party: open_ledger(agreement, (ledger_files or {}).get(party)) for party in agreement.parties}
+        for ledger in ledgers.values():
+            stack.callback(ledger.close)
         return run_room(agreement, fragments, Room(agreement.party_names), ledgers, progress)
 
 
-def read_fragments(agreement: Agreement, data: Mapping[str, Source]) -> dict[str, Fragment]:
-    """Read every party's data, and report the problems of all of them at once."""
+def refuse_wrong_parties(agreement: Agreement, data: Mapping[str, Source]) -> None:
+    """Raise unless there are data for exactly the agreement's parties."""
     missing = [party for party in agreement.parties if party not in data]
     unknown = [party for party in data if party not in agreement.parties]
     if missing or unknown:
         parties = ", ".join(f"'{party}'" for party in agreement.parties)
         given = ", ".join(f"'{party}'" for party in data) or "none"
-        raise FragmentError(
-            ", ".join(missing or unknown), [f"Give data for exactly these parties: {parties}. Got: {given}."]
-        )
+        problem = f"Give data for exactly these parties: {parties}. Got: {given}."
+        raise FragmentError(", ".join(missing or unknown), [problem])
+
+
+def read_fragments(agreement: Agreement, data: Mapping[str, Source]) -> dict[str, Fragment]:
+    """Read every party's data, and report the problems of all of them at once."""
     fragments, errors = {}, []
     for party in agreement.parties:
         try:
@@ -96,13 +115,3 @@ def run_room(
         return publish_release(agreement, fragments[engine.party], engine, ledgers[engine.party], tell)
 
     return room.run(job)[agreement.party_names[0]]
-
-
-def throwaway_ledger(agreement: Agreement) -> Ledger:
-    """Return a ledger in memory with just the budget of one release."""
-    ledger = Ledger(":memory:")
-    cost, neighbours = Plan.of(agreement).cost(), agreement.privacy.neighbours
-    epsilon = cost.under(neighbours)
-    if epsilon is not None:
-        ledger.set_limit(agreement.dataset, Limit(epsilon, neighbours))
-    return ledger

@@ -95,6 +95,11 @@ def test_programs_on_secrets_use_no_floats_and_no_library_maximum():
                 assert node.attr not in {"max", "argmax", "min", "argmin", "maximum", "exp", "log", "float64"}, name
 
 
+def test_spu_is_loaded_by_its_worker_alone():
+    loaders = {p.name for p in MODULES if {name.split(".")[0] for name in imports_of(p)} & {"spu", "jax"}}
+    assert loaders == {"spu_worker.py"}
+
+
 def test_nothing_shipped_names_a_registry_or_this_machine():
     shipped = [*MODULES, *ROOT.glob("*.toml"), *ROOT.glob("*.txt"), *ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     for path in shipped:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -18,9 +18,15 @@ from copublish.cli.terminal import (
     progress_bars,
     results_console,
 )
-from copublish.privacy.ledger import Ledger
 from copublish.publication import refuse_existing
 from copublish.simulation import simulate as run_simulation
+
+
+class EngineChoice(StrEnum):
+    """Where a simulation computes."""
+
+    IDEAL = "ideal"
+    SPU = "spu"
 
 
 def register(app: typer.Typer) -> None:
@@ -36,13 +42,19 @@ def simulate(
         list[str] | None,
         typer.Option(help="PARTY=FILE: charge this party's ledger. Without it nothing is remembered."),
     ] = None,
+    engine: Annotated[
+        EngineChoice,
+        typer.Option(help="ideal: in the clear, in one process. spu: secret shares between a process for each party."),
+    ] = EngineChoice.IDEAL,
+    timeout: Annotated[int, typer.Option(min=5, help="Seconds a party of --engine spu waits for the other.")] = 600,
     force: Annotated[bool, typer.Option("--force", help="Replace a release that is in the folder.")] = False,
     output: FormatOption = Format.TEXT,
 ) -> None:
-    """Simulate a release with all parties' data on this machine, on the ideal engine.
+    """Simulate a release with all parties on this machine.
 
-    For planning, testing and teaching: the noise, the disclosures and the release are as in a real run, but this
-    process sees everybody's data.
+    The noise, the disclosures and the release are as between organizations. --engine ideal computes in the clear, for
+    planning and experiments; --engine spu (two parties) runs every party in a process of its own that sees its own
+    data alone, and computes on secret shares.
 
     Example: copublish simulate agreement.toml --data bank=bank.parquet --data loans=loans.csv --out release/
     """
@@ -52,15 +64,13 @@ def simulate(
     agreed = load_agreement(agreement)
     if ledger_files and set(ledger_files) != set(agreed.parties):
         raise typer.BadParameter(f"give one for every party: {', '.join(agreed.parties)}", param_hint="--ledger")
-    with ExitStack() as stack:
-        ledgers = {party: Ledger(path) for party, path in ledger_files.items()} or None
-        for opened in (ledgers or {}).values():
-            stack.callback(opened.close)
-        progress = stack.enter_context(progress_bars())
-        sources: dict[str, str | Path] = dict(files)
-        release = run_simulation(agreed, sources, ledgers=ledgers, progress=progress)
+    sources: dict[str, str | Path] = dict(files)
+    with progress_bars() as progress:
+        release = run_simulation(
+            agreed, sources, engine=engine.value, ledger_files=ledger_files, progress=progress, timeout_seconds=timeout
+        )
     release.write(out, overwrite=force)
-    if ledgers is None:
+    if not ledger_files:
         note("No ledger was charged (no --ledger): whoever publishes this keeps count of the budget.")
     if output is Format.JSON:
         print_json(

@@ -162,7 +162,7 @@ class IdealEngine:
         position = {identifier: row for row, identifier in enumerate(identifiers)}
         return np.array([position[identifier] for identifier in common], dtype=np.int64)
 
-    def have_common(self, identifiers: Sequence[str]) -> bool:
+    def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
         """Return whether any two parties list the same identifier."""
         return self._room.meet(
             self.party,

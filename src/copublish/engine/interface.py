@@ -101,8 +101,11 @@ class Engine(Protocol):
         """
         ...
 
-    def have_common(self, identifiers: Sequence[str]) -> bool:
-        """Return whether any two parties list the same identifier. One bit becomes known."""
+    def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
+        """Return whether any two parties list the same identifier; they may learn which ones, if there are any.
+
+        Lists are padded to a public length, so that their own lengths stay secret.
+        """
         ...
 
     def _open(self, secret: Secret) -> IntArray:

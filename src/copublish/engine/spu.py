@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import multiprocessing
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType, TracebackType
@@ -188,9 +189,11 @@ class SpuEngine:
             return np.empty(0, dtype=np.int64)
         return np.array(self._ask(Intersect(list(identifiers))), dtype=np.int64)
 
-    def have_common(self, identifiers: Sequence[str]) -> bool:
-        """Return whether both parties list the same identifier."""
-        return len(self.align(identifiers)) > 0
+    def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
+        """Return whether both parties list the same identifier, by private set intersection of padded lists."""
+        # The intersection shows the lists' lengths, so made-up identifiers that nobody shares fill them up.
+        made_up = [f"\0{os.urandom(16).hex()}" for _ in range(padded_to - len(identifiers))]
+        return len(self.align([*identifiers, *made_up])) > 0
 
     def _open(self, secret: Secret) -> IntArray:
         return cast(IntArray, self._ask(Run(_steps(cast(Node, secret._handle)))))

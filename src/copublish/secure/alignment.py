@@ -54,7 +54,13 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> A
 
 
 def _horizontal(agreement: Agreement, fragment: Fragment, engine: Engine) -> Alignment:
-    if fragment.identifiers is not None and engine.have_common(fragment.identifiers):
+    public_length = 2 * agreement.records.expected
+    if fragment.identifiers is not None and fragment.n_records > public_length:
+        rule = (
+            "more rows than twice records.expected, the public estimate that hides their number. Agree on a larger one"
+        )
+        raise FragmentError(fragment.party, [f"The data have {rule}."])
+    if fragment.identifiers is not None and engine.have_common(fragment.identifiers, padded_to=public_length):
         raise FragmentError(
             fragment.party,
             [
