@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 import copublish as cp
@@ -45,11 +46,18 @@ def read_adult(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return frames[0], frames[1]
 
 
-def adult_agreement(folder: Path, epsilon: str, *, n: int, specializations: int = 10) -> cp.Agreement:
-    """Return the agreement: 14 attributes split 7/7 between two parties that both know the class."""
+def adult_agreement(
+    folder: Path, epsilon: str, *, n: int, specializations: int = 10, partition: str = "vertical"
+) -> cp.Agreement:
+    """Return the agreement: 14 attributes split 7/7 between two parties that both know the class.
+
+    With partition = "arbitrary" both parties hold cells of every attribute.
+    """
     attributes = {}
     for name in ATTRIBUTES:
-        holder = next(party for party, names in PARTIES.items() if name in names)
+        holder: str | list[str] = next(party for party, names in PARTIES.items() if name in names)
+        if partition == "arbitrary":
+            holder = list(PARTIES)
         kind: dict[str, Any] = {"kind": "categorical", "taxonomy": "adult.json"}
         if name in NUMERICAL:
             kind = {"kind": "numerical", **NUMERICAL[name]}
@@ -59,7 +67,7 @@ def adult_agreement(folder: Path, epsilon: str, *, n: int, specializations: int 
             "format": 1,
             "name": "adult",
             "dataset": "adult",
-            "partition": "vertical",
+            "partition": partition,
             "parties": {party: {} for party in PARTIES},
             "records": {"alignment": "row-order", "expected": n},
             "class": {"name": CLASS, "values": ["<=50K", ">50K"]},
@@ -74,3 +82,12 @@ def adult_agreement(folder: Path, epsilon: str, *, n: int, specializations: int 
 def split_columns(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return each party's columns; both hold the class."""
     return {party: frame[[*names, CLASS]] for party, names in PARTIES.items()}
+
+
+def scatter_cells(frame: pd.DataFrame, seed: int = 0) -> dict[str, pd.DataFrame]:
+    """Return the table with every cell at a random one of the parties, empty at the other; both hold the class."""
+    holder_of = np.random.default_rng(seed).integers(len(PARTIES), size=(len(frame), len(ATTRIBUTES)))
+    cells = frame[ATTRIBUTES].convert_dtypes()  # numbers stay whole numbers beside empty cells
+    return {
+        party: cells.where(holder_of == number).assign(**{CLASS: frame[CLASS]}) for number, party in enumerate(PARTIES)
+    }

@@ -6,6 +6,7 @@ Every run is bounded: a room that has not ended after HANG_SECONDS counts as han
 from __future__ import annotations
 
 import copy
+import itertools
 import math
 import operator
 import pickle
@@ -28,8 +29,9 @@ from copublish.errors import (
     SecretCannotBeReadError,
 )
 from copublish.privacy.accounting import Cost
-from copublish.privacy.disclosures import Measure, Select
+from copublish.privacy.disclosures import Disclosure, Measure, Select
 from copublish.privacy.ledger import Charge, Ledger, Limit
+from copublish.secure.packing import Packing, SecretCounts
 from support import SeededCoins, seeded
 
 HANG_SECONDS = 4.0
@@ -151,22 +153,105 @@ def test_exchanged_values_reach_everyone_in_party_order(room: Room) -> None:
     assert all(result == expected for result in results.values())
 
 
-def test_records_are_counted_by_the_sum_of_partial_cell_numbers(room: Room) -> None:
-    n = len(room.parties)
-    parts = np.random.default_rng(3).integers(0, 4, size=(n, 50))
-    cells = 3 * n + 2
+def test_values_exchanged_under_a_topic_reach_everyone_who_names_it(room: Room) -> None:
+    def job(engine: IdealEngine) -> list[tuple[str, ...]]:
+        return [engine.exchange(f"{engine.party} on {topic}", topic=topic) for topic in ("rows", "date", "rows")]
 
-    results = run(room, lambda engine: engine.joint_histogram(parts[number_of(engine)], cells))
-    naive = [0] * cells
-    for record in range(50):
-        naive[sum(int(parts[party, record]) for party in range(n))] += 1
-    assert all(value(secret) == naive for secret in results.values())
-    assert results["p0"].shape == (cells,)
+    expected = [tuple(f"{party} on {topic}" for party in room.parties) for topic in ("rows", "date", "rows")]
+    assert all(result == expected for result in run(room, job).values())
 
 
-def test_no_records_give_a_histogram_of_zeros(room: Room) -> None:
-    results = run(room, lambda engine: engine.joint_histogram(np.zeros(0, dtype=np.int64), 4))
-    assert value(results["p0"]) == [0, 0, 0, 0]
+@pytest.mark.parametrize("topics", [("rows", "date"), ("rows", ""), ("rows", "Rows"), ("holders of a", "holders of b")])
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("who", [0, -1])
+def test_parties_that_exchange_on_different_topics_are_told_and_learn_nothing(room, topics, swapped, who) -> None:
+    """The same value under another name is another question, and a later one cannot be taken for an earlier one."""
+    learned: list[Any] = []
+    odd_one = room.parties[who]
+
+    def job(engine: IdealEngine) -> None:
+        order = topics[::-1] if engine.party == odd_one else topics
+        for topic in order if swapped else order[:1]:
+            learned.append(engine.exchange(1, topic=topic))
+
+    with pytest.raises(ProgramMismatchError):
+        run(room, job)
+    assert learned == []
+
+
+ROWS = [Packing(1), Packing(4), Packing(4, 2), Packing(4, 3), Packing(5, 3), Packing(6, 3), Packing(2, 2)]
+
+
+def sizes_for(parties: int) -> tuple[int, ...]:
+    """Numbers of cells of which no two neighbours are equal, a party without cells of its own among them."""
+    return (2, 3, 1, 4, 2)[:parties]
+
+
+def joint(engine: IdealEngine, n_records: int, sizes: tuple[int, ...], packing: Packing) -> Secret:
+    """Count records that are all in the first cell; the last party tells their places."""
+    zeros = np.zeros(n_records, dtype=np.int64)
+    return engine.joint_histogram(zeros, zeros if engine.party == engine.parties[-1] else None, sizes, packing)
+
+
+@pytest.mark.parametrize("packing", ROWS, ids=str)
+@pytest.mark.parametrize("n_records", [1, 50, 400])
+def test_records_are_counted_by_the_cells_that_the_parties_hold(room: Room, packing: Packing, n_records: int) -> None:
+    sizes = sizes_for(len(room.parties))
+    generator = np.random.default_rng(3)
+    cells = [generator.integers(0, size, n_records) for size in sizes]
+    places = generator.integers(0, packing.row, n_records)
+
+    def job(engine: IdealEngine) -> Secret:
+        is_last = engine.party == engine.parties[-1]
+        return engine.joint_histogram(cells[number_of(engine)], places if is_last else None, sizes, packing)
+
+    results = run(room, job)
+    naive: dict[tuple[int, ...], int] = {}
+    for record in range(n_records):
+        key = (*(int(own[record]) for own in cells), int(places[record]))
+        naive[key] = naive.get(key, 0) + 1
+    rows = list(itertools.product(*map(range, sizes)))  # the last party's cells fastest
+    counts = [[naive.get((*row, place), 0) for place in range(packing.row)] for row in rows]
+    bits = 63 // packing.lanes
+    packed = [
+        [
+            sum(count << (bits * lane) for lane, count in enumerate(row[first : first + packing.lanes]))
+            for first in range(0, packing.row, packing.lanes)
+        ]
+        for row in counts
+    ]
+    for secret in results.values():
+        assert secret.shape == (math.prod(sizes), packing.elements)
+        assert value(secret) == packed
+        assert packing.unpack(np.array(value(secret))).tolist() == counts
+    assert sum(map(sum, counts)) == n_records
+
+
+def test_what_another_than_the_last_party_says_of_places_does_not_count(room: Room) -> None:
+    sizes, packing = sizes_for(len(room.parties)), Packing(3)
+
+    def job(engine: IdealEngine) -> Secret:
+        place = 2 if engine.party == engine.parties[-1] else 1
+        return engine.joint_histogram(np.zeros(5, np.int64), np.full(5, place, np.int64), sizes, packing)
+
+    assert value(run(room, job)["p0"]) == [[0, 0, 5]] + [[0, 0, 0]] * (math.prod(sizes) - 1)
+
+
+@pytest.mark.parametrize("packing", ROWS, ids=str)
+def test_no_records_give_a_histogram_of_zeros(room: Room, packing: Packing) -> None:
+    sizes = sizes_for(len(room.parties))
+    results = run(room, lambda engine: joint(engine, 0, sizes, packing))
+    for secret in results.values():
+        assert value(secret) == [[0] * packing.elements] * math.prod(sizes)
+
+
+def test_all_parties_count_the_same_number_of_records_at_a_time(room: Room) -> None:
+    sizes = sizes_for(len(room.parties))
+    for packing in ROWS:
+        fresh = type(room)(room.parties)
+        (rows,) = set(run(fresh, lambda engine, p=packing: engine.rows_per_product(sizes, p)).values())
+        assert isinstance(rows, int)
+        assert rows >= 1
 
 
 def identifiers(party: int, n_parties: int) -> list[str]:
@@ -230,8 +315,14 @@ REQUESTS: dict[str, Callable[[IdealEngine, bool], Any]] = {
     "a missing public argument": lambda e, odd: e.compute(
         weigh, *[e.share(np.zeros(2, np.int64))] * 2, **({"shift": 0} if odd else {"shift": 0, "weights": np.ones(2)})
     ),
-    "another number of cells": lambda e, odd: e.joint_histogram(np.zeros(3, np.int64), 4 + odd),
-    "another number of records": lambda e, odd: e.joint_histogram(np.zeros(3 + odd, np.int64), 4),
+    "another number of cells": lambda e, odd: joint(e, 3, (*sizes_for(len(e.parties))[:-1], 4 + odd), Packing(4)),
+    "cells at another party": lambda e, odd: joint(
+        e, 3, (6, 2, *[1] * (len(e.parties) - 2))[:: -1 if odd else 1], Packing(4)
+    ),
+    "another number of records": lambda e, odd: joint(e, 3 + odd, sizes_for(len(e.parties)), Packing(4)),
+    "another length of rows": lambda e, odd: joint(e, 3, sizes_for(len(e.parties)), Packing(4 + odd)),
+    "another number of lanes": lambda e, odd: joint(e, 3, sizes_for(len(e.parties)), Packing(4, 2 + odd)),
+    "another topic": lambda e, odd: e.exchange(1, topic="date" if odd else "rows"),
     "another kind of call": lambda e, odd: e.exchange(1) if odd else e.coins((1,)),
     "alignment and check": lambda e, odd: e.align(["a"]) if odd else e.have_common(["a"]),
     "another opening": lambda e, odd: e._open(e.share(np.zeros(2, np.int64))) if odd else e.exchange(e.exchange(1)),
@@ -419,17 +510,49 @@ ENOUGH = Cost(Fraction(100), Fraction(100), Fraction(1, 2**20))
 BOTH = {"add-remove": 1, "replace": 2}
 
 
-def openings(room: Room, charges: Callable[[Cost], Charge], reserved: Cost, disclosure: Any, entries: int) -> list[str]:
-    """Try to open a secret and return the engine calls that came after it was shared."""
+ONE_BY_ONE = Packing(1)
+
+
+def never_wins(disclosure: Select) -> int:
+    """A score that the largest noise does not lift to 0, if it fits at all."""
+    return max(-(2**disclosure.noise.bits) - 1, -(2**62))
+
+
+def counts_of(engine: IdealEngine, counts: np.ndarray, packing: Packing, cell_at: np.ndarray | None) -> SecretCounts:
+    """Put counts in agreed order into rows; the first party has them all."""
+    places = counts if cell_at is None else counts[cell_at]
+    own = packing.pack(np, places.reshape(-1, packing.row))
+    return SecretCounts(engine.share(own if engine.party == "p0" else np.zeros_like(own)), packing, cell_at)
+
+
+def openings(
+    room: Room,
+    charges: Callable[[Cost], Charge],
+    reserved: Cost,
+    disclosure: Disclosure,
+    entries: int,
+    packing: Packing = ONE_BY_ONE,
+) -> list[str]:
+    """Try to open a secret and return the engine calls that came after it was shared.
+
+    Places of a selection after the last candidate get a score that never wins.
+    """
     calls: list[str] = []
 
     def job(engine: IdealEngine) -> None:
         gate = RevealGate(engine, charges(reserved), False)
-        secret = engine.share(np.arange(entries, dtype=np.int64))
+        values = np.arange(entries, dtype=np.int64)
         opening = engine._open
+        if isinstance(disclosure, Select):
+            values[disclosure.candidates :] = never_wins(disclosure)
+            secret = engine.share(values)
+        else:
+            counts = counts_of(engine, values, packing, None)
         engine._open = lambda s: calls.append("open") or opening(s)  # type: ignore[method-assign]
-        reveal = gate.reveal_selection if isinstance(disclosure, Select) else gate.reveal_measurement
-        reveal(secret, disclosure)
+        if isinstance(disclosure, Select):
+            assert 0 <= gate.reveal_selection(secret, disclosure) < disclosure.candidates
+        else:
+            assert gate.reveal_measurement(counts, disclosure).shape == (entries,)
 
     try:
         run(room, job)
@@ -438,21 +561,64 @@ def openings(room: Room, charges: Callable[[Cost], Charge], reserved: Cost, disc
     return calls
 
 
-@pytest.mark.parametrize(
-    "disclosure",
-    [
-        Select("which", Fraction(1), "add-remove", BOTH, 4),
-        Measure("counts", Fraction(1), "add-remove", BOTH, BOTH, 4),
-    ],
-    ids=["select", "measure"],
-)
-def test_the_gate_opens_what_is_paid_for_and_fits_and_nothing_else(room: Room, charges, disclosure) -> None:
+CHOICE = Select("which", Fraction(1), "add-remove", BOTH, 4)
+COUNTS = Measure("counts", Fraction(1), "add-remove", BOTH, BOTH, 4)
+TOO_LITTLE = Cost(Fraction(9, 10), Fraction(5), Fraction(1))
+
+
+def test_the_gate_opens_a_selection_that_is_paid_for_and_has_a_place_for_every_candidate(room: Room, charges) -> None:
     fresh = lambda: type(room)(room.parties)  # noqa: E731
-    assert openings(fresh(), charges, ENOUGH, disclosure, 4) == ["open"] * len(room.parties)
-    assert openings(fresh(), charges, ENOUGH, disclosure, 5) == ["EngineError"]
-    assert openings(fresh(), charges, Cost(Fraction(9, 10), Fraction(5), Fraction(1)), disclosure, 4) == [
-        "BudgetExceededError"
-    ]
+    for places in (4, 5, 64, 65):  # more places than candidates are padding
+        assert openings(fresh(), charges, ENOUGH, CHOICE, places) == ["open"] * len(room.parties)
+        assert openings(fresh(), charges, TOO_LITTLE, CHOICE, places) == ["BudgetExceededError"]
+    for places in (1, 3):
+        assert openings(fresh(), charges, ENOUGH, CHOICE, places) == ["EngineError"]
+
+
+@pytest.mark.parametrize(
+    ("packing", "others"),
+    [
+        (Packing(1), (3, 5, 8)),
+        (Packing(2), (2, 6, 8)),
+        (Packing(2, 2), (2, 6, 8)),
+        (Packing(4), (8,)),
+        (Packing(4, 2), (8,)),
+        (Packing(4, 3), (8,)),
+    ],
+    ids=str,
+)
+def test_the_gate_opens_counts_that_are_paid_for_and_as_many_as_stated(room: Room, charges, packing, others) -> None:
+    fresh = lambda: type(room)(room.parties)  # noqa: E731
+    assert openings(fresh(), charges, ENOUGH, COUNTS, 4, packing) == ["open"] * len(room.parties)
+    assert openings(fresh(), charges, TOO_LITTLE, COUNTS, 4, packing) == ["BudgetExceededError"]
+    for entries in others:
+        assert openings(fresh(), charges, ENOUGH, COUNTS, entries, packing) == ["EngineError"]
+
+
+@pytest.mark.parametrize("packing", [Packing(5, 3), Packing(6, 3), Packing(3, 2), Packing(12, 3)], ids=str)
+def test_counts_that_share_elements_are_counted_one_by_one(room: Room, charges, packing: Packing) -> None:
+    """Twelve counts in four elements are twelve disclosures."""
+    assert openings(room, charges, ENOUGH, COUNTS, packing.row, packing) == ["EngineError"]
+
+
+@pytest.mark.parametrize("packing", [Packing(1), Packing(4), Packing(4, 2), Packing(4, 3), Packing(6, 3)], ids=str)
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_the_same_coins_open_the_same_counts_however_they_lie(room: Room, charges, packing, is_moved) -> None:
+    counts = np.random.default_rng(6).integers(0, 1000, 24)
+    disclosure = Measure("counts", Fraction(1, 2), "add-remove", BOTH, BOTH, len(counts))
+    order = np.random.default_rng(7).permutation(len(counts)) if is_moved else None
+
+    def job(engine: IdealEngine, packing: Packing, cell_at: np.ndarray | None) -> tuple[list[int], list[int]]:
+        gate = RevealGate(engine, charges(ENOUGH), False)
+        noisy = gate.reveal_measurement(counts_of(engine, counts, packing, cell_at), disclosure)
+        ((made, opened),) = gate.opened
+        assert made is disclosure
+        return noisy.tolist(), opened.tolist()
+
+    fresh = lambda: type(room)(room.parties, seeded(room.parties, 8))  # noqa: E731
+    plain = run(fresh(), lambda engine: job(engine, Packing(1), None))["p0"]
+    assert plain[0] == plain[1] != counts.tolist()
+    assert all(result == plain for result in run(fresh(), lambda engine: job(engine, packing, order)).values())
 
 
 def test_noise_that_does_not_fit_the_engines_integers_is_not_opened(room: Room, charges) -> None:
@@ -463,3 +629,11 @@ def test_noise_that_does_not_fit_the_engines_integers_is_not_opened(room: Room, 
     ):
         assert disclosure.noise.bits > 62
         assert openings(type(room)(room.parties), charges, ENOUGH, disclosure, 4) == ["EngineError"]
+
+
+def test_places_without_a_candidate_count_when_a_selection_has_to_fit(room: Room, charges) -> None:
+    just_fits = Select("which", Fraction(1, 2**53), "add-remove", BOTH, 4)
+    assert just_fits.noise.bits == 59  # beside it one bit for the sum, and two for the index
+    fresh = lambda: type(room)(room.parties)  # noqa: E731
+    assert openings(fresh(), charges, ENOUGH, just_fits, 4) == ["open"] * len(room.parties)
+    assert openings(fresh(), charges, ENOUGH, just_fits, 5) == ["EngineError"]

@@ -25,6 +25,7 @@ from copublish.mechanisms import scoring
 from copublish.mechanisms.cut import Candidates, Cut
 from copublish.mechanisms.scoring import CandidateScores
 from copublish.privacy.disclosures import Disclosure, Measure, Neighbours, Select
+from copublish.secure.packing import SecretCounts
 from copublish.simulation import read_fragments, run_room, throwaway_ledger
 from support import random_table, repartition, seeded, small_mapping
 
@@ -119,10 +120,15 @@ def _note_engine_calls(patch: pytest.MonkeyPatch, trace: Trace) -> None:
     def wrapped(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def call(self: IdealEngine, *given: Any, **public: Any) -> Any:
             answer = original(self, *given, **public)
-            if name in ("share", "joint_histogram"):  # what a party puts in is its own; its shape is not
-                shape = ("n",) if name == "joint_histogram" else given[0].shape
-                trace.calls.append((self.party, name, shape, plain(given[1:]), answer.shape))
+            if name == "share":  # what a party puts in is its own; its shape is not
+                trace.calls.append((self.party, name, given[0].shape, plain(public), answer.shape))
                 trace.seen.append((self.party, name, given[0].shape))
+            elif name == "joint_histogram":
+                cells, places, *stated = given
+                assert places is None or places.shape == cells.shape
+                assert (places is not None) == (self.party == self.parties[-1])
+                trace.calls.append((self.party, name, ("n",), plain(stated), plain(public), answer.shape))
+                trace.seen.append((self.party, name, cells.shape))
             elif name in ("exchange", "align", "have_common"):
                 trace.calls.append((self.party, name))
                 trace.seen.append((self.party, name, plain(answer)))
@@ -147,10 +153,15 @@ def _note_candidates(patch: pytest.MonkeyPatch, trace: Trace) -> None:
     patch.setattr(Cut, "candidates", candidates)
 
 
+def in_the_clear(secret: Secret | SecretCounts) -> np.ndarray:
+    """What a secret holds; counts one by one in agreed order, however they lie."""
+    return secret.in_order(secret.secret._handle) if isinstance(secret, SecretCounts) else np.array(secret._handle)
+
+
 def _note_disclosures(patch: pytest.MonkeyPatch, trace: Trace, name: str, replay: Trace | None) -> None:
     original = getattr(RevealGate, name)
 
-    def reveal(self: RevealGate, secret: Secret, disclosure: Disclosure) -> Any:
+    def reveal(self: RevealGate, secret: Secret | SecretCounts, disclosure: Disclosure) -> Any:
         party = self.engine.party
         position = len(trace.answers.setdefault(party, []))
         answer = original(self, secret, disclosure)
@@ -158,7 +169,7 @@ def _note_disclosures(patch: pytest.MonkeyPatch, trace: Trace, name: str, replay
             answer = replay.answers[party][position]
             self.opened[-1] = (disclosure, np.atleast_1d(answer))
         trace.disclosures.setdefault(party, []).append(disclosure)
-        trace.measured.setdefault(party, []).append(np.array(secret._handle))
+        trace.measured.setdefault(party, []).append(in_the_clear(secret))
         trace.answers[party].append(answer)
         trace.seen.append((party, "opened", plain(answer)))
         return answer
@@ -183,7 +194,11 @@ def check_sensitivity(a: Trace, b: Trace, relation: Neighbours) -> int:
         for made, before, after in zip(disclosures, a.measured[party], b.measured[party], strict=True):
             change = after - before
             if isinstance(made, Select):
-                assert change.max() - change.min() <= made.score_range[relation]
+                offered, padding = slice(made.candidates), slice(made.candidates, None)
+                assert change[offered].max() - change[offered].min() <= made.score_range[relation]
+                assert not change[padding].any()
+                for scores in (before, after):  # no noise lifts a place without a candidate to one
+                    assert (scores[padding] + 2**made.noise.bits <= scores[offered].min()).all()
             else:
                 assert isinstance(made, Measure)
                 moved = int(np.abs(change).sum())
@@ -225,6 +240,35 @@ def test_one_record_changes_no_step_and_no_measurement_beyond_its_sensitivity(pa
         check_same_course(base, other)
         moved.append(check_sensitivity(base, other, relation))
     assert max(moved) == (1 if relation == "add-remove" else 2)  # the record was there
+
+
+def without_products(trace: Trace) -> list[tuple[str, ...]]:
+    """All engine calls but those that count records of one pattern of holders and put the parts together."""
+    return [
+        call
+        for call in trace.calls
+        if call[1] != "joint_histogram"
+        and not (call[1] == "compute" and call[2][0] in ("take_rows", "add") and len(call[-1]) == 2)
+    ]
+
+
+def test_a_record_with_other_holders_than_any_other_adds_a_product_and_nothing_else() -> None:
+    """Who holds which cell is public between the parties, so the number of products may depend on it."""
+    agreement = agreement_for("arbitrary", "add-remove")
+    table = base_table(agreement).head(3)
+    base = traced(agreement, table)
+    products_added = set()
+    for neighbour in neighbours_of(agreement, table, "add-remove", 6):
+        other = traced(agreement, neighbour, replay=base)
+        assert base.disclosures == other.disclosures
+        assert base.candidates == other.candidates
+        assert without_products(base) == without_products(other)
+        assert check_sensitivity(base, other, "add-remove") == 1
+        products = [sum(call[:2] == ("p0", "joint_histogram") for call in t.calls) for t in (base, other)]
+        products_added.add(products[1] - products[0])
+        if products[0] == products[1]:
+            check_same_course(base, other)
+    assert products_added == {0, 1}
 
 
 @pytest.mark.parametrize("partition", PARTITIONS)

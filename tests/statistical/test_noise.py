@@ -27,6 +27,7 @@ from copublish.privacy.disclosures import Measure, Neighbours
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.secure.noise import geometric
+from copublish.secure.packing import Packing, SecretCounts
 from support import seeded
 
 SAMPLES, FEW_SAMPLES = 10**6, 10**5
@@ -34,22 +35,33 @@ ALPHA, UNSEEDED_ALPHA = 1e-4, 1e-6
 SMALLEST_EXPECTED = 25
 HISTOGRAM = {"add-remove": 1, "replace": 2}
 PARTIES = ("p0", "p1")
+ONE_BY_ONE = Packing(1)
 
 
 def in_a_room(job: Callable[[IdealEngine], Any], seed: int) -> Any:
     return Room(PARTIES, seeded(PARTIES, seed)).run(job)["p0"]
 
 
-def measured(epsilon: Fraction, neighbours: Neighbours, counts: np.ndarray, seed: int) -> np.ndarray:
+def measured(
+    epsilon: Fraction,
+    neighbours: Neighbours,
+    counts: np.ndarray,
+    seed: int,
+    packing: Packing = ONE_BY_ONE,
+    cell_at: np.ndarray | None = None,
+) -> np.ndarray:
     """Open counts through the gate against a real charge, and return the noise alone."""
+    places = counts if cell_at is None else counts[cell_at]
+    packed = packing.pack(np, places.reshape(-1, packing.row))
 
     def job(engine: IdealEngine) -> np.ndarray:
         ledger = Ledger(":memory:")
         ledger.set_limit("d", Limit(Fraction(100), "replace"))
         with ledger.reserve("d", "r", "h", Cost(Fraction(50), Fraction(50), Fraction(1))) as charge:
             disclosure = Measure("counts", epsilon, neighbours, HISTOGRAM, HISTOGRAM, len(counts))
-            own = counts if engine.party == "p0" else np.zeros_like(counts)
-            return RevealGate(engine, charge, False).reveal_measurement(engine.share(own), disclosure)
+            own = packed if engine.party == "p0" else np.zeros_like(packed)
+            secret = SecretCounts(engine.share(own), packing, cell_at)
+            return RevealGate(engine, charge, False).reveal_measurement(secret, disclosure)
 
     return in_a_room(job, seed) - counts
 
@@ -158,6 +170,17 @@ def test_noise_is_independent_of_the_count_and_of_its_neighbours() -> None:
     for lag in (1, 64):  # 64 samples share a word of coins
         assert abs(np.corrcoef(noise[:-lag], noise[lag:])[0, 1]) < bound
     assert abs(np.corrcoef(noise[:-1] + noise[1:], noise[1:])[0, 1]) > bound  # and the check can fail
+
+
+@pytest.mark.parametrize("packing", [Packing(4), Packing(4, 2), Packing(4, 3), Packing(10, 3)], ids=str)
+@pytest.mark.parametrize("is_moved", [False, True])
+def test_counts_that_share_elements_get_the_very_noise_that_they_get_alone(packing: Packing, is_moved: bool) -> None:
+    """With the same coins, value by value: so it has the same law and is as independent."""
+    counts = np.maximum(COUNTS[:FEW_SAMPLES], 0)
+    order = np.random.default_rng(6).permutation(FEW_SAMPLES) if is_moved else None
+    alone = measured(Fraction(1, 2), "add-remove", counts, 20)
+    assert (measured(Fraction(1, 2), "add-remove", counts, 20, packing, order) == alone).all()
+    assert (measured(Fraction(1, 2), "add-remove", counts, 21, packing, order) != alone).any()
 
 
 def opendp_samples(scale: float) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Selections: exact winner probabilities, the exact worst loss over neighbours, and the gate's frequencies (S13.2).
 
 Samples: 2,000 selections through the gate per case. Test: chi-square of winners against exact probabilities, rare
-winners pooled. Error rate: ALPHA = 10^-4 for each of the 4 cases, on seeded coins, so they pass always or never.
+winners pooled. Error rate: ALPHA = 10^-4 for each of the 6 cases, on seeded coins, so they pass always or never.
 The worst losses are exact sums over noise values, not estimates (relative error below 10^-12).
 """
 
@@ -16,12 +16,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from copublish import agreement_from_mapping
 from copublish.engine import IdealEngine, Room
 from copublish.engine.reveal import RevealGate
-from copublish.mechanisms.specialization import MAX_SCORE_RANGE
+from copublish.mechanisms.specialization import MAX_SCORE_RANGE, Plan
 from copublish.privacy.disclosures import NEIGHBOURS, Neighbours, Select
 from copublish.privacy.ledger import Charge
-from support import seeded
+from support import seeded, small_mapping
 
 SELECTIONS = 2000
 ALPHA = 1e-4
@@ -66,18 +67,25 @@ def test_the_reference_agrees_with_plain_enumeration_of_all_noise_values() -> No
     assert winner_law((5, 5), rate) == pytest.approx([1 / (1 + p), p / (1 + p)])  # ties go to the first
 
 
-def winners(scores: Sequence[int], disclosure: Select, seed: int) -> np.ndarray:
+def never_wins(disclosure: Select) -> int:
+    """The score that the mechanism gives to places without a candidate."""
+    return -(2**disclosure.noise.bits) - 1
+
+
+def winners(scores: Sequence[int], disclosure: Select, padding: int, seed: int) -> np.ndarray:
     """How often each candidate wins through the gate; the parties hold parts of the scores."""
     parties = ("p0", "p1")
+    places = [*scores, *[never_wins(disclosure)] * padding]
 
     def job(engine: IdealEngine) -> list[int]:
         gate = RevealGate(engine, FreeCharge(), False)
-        own = np.array(scores) - 7 if engine.party == "p0" else np.full(len(scores), 7)
+        own = np.array(places) - 7 if engine.party == "p0" else np.full(len(places), 7)
         secret = engine.share(own)
         return [gate.reveal_selection(secret, disclosure) for _ in range(SELECTIONS)]
 
     opened = Room(parties, seeded(parties, seed)).run(job)
     assert opened["p0"] == opened["p1"]
+    assert 0 <= min(opened["p0"]) <= max(opened["p0"]) < len(scores)  # a place without a candidate never wins
     return np.bincount(opened["p0"], minlength=len(scores))
 
 
@@ -96,23 +104,59 @@ def fit(observed: np.ndarray, law: np.ndarray) -> float:
 MANY = tuple(int(score) for score in np.random.default_rng(2).integers(0, 12, 70))  # more than fit in one word
 
 FREQUENCIES = [
-    ((3, 1, 0, 2), Fraction(1, 2), "add-remove"),
-    ((8, 4, 0, 6), Fraction(1, 2), "replace"),
-    ((1000, 1000, 1000), Fraction(2), "add-remove"),
-    (MANY, Fraction(1, 2), "add-remove"),
+    ((3, 1, 0, 2), Fraction(1, 2), "add-remove", 0),
+    ((3, 1, 0, 2), Fraction(1, 2), "add-remove", 70),
+    ((8, 4, 0, 6), Fraction(1, 2), "replace", 0),
+    ((1000, 1000, 1000), Fraction(2), "add-remove", 0),
+    ((0, 0, 0), Fraction(2), "add-remove", 3),
+    (MANY, Fraction(1, 2), "add-remove", 0),
 ]
+"""Scores, budget, relation, and how many places without a candidate there are."""
 
 
-@pytest.mark.parametrize(("scores", "epsilon", "neighbours"), FREQUENCIES)
-def test_winners_come_as_often_as_the_exact_law_says(scores, epsilon, neighbours: Neighbours) -> None:
+@pytest.mark.parametrize(("scores", "epsilon", "neighbours", "padding"), FREQUENCIES)
+def test_winners_come_as_often_as_the_exact_law_says(scores, epsilon, neighbours: Neighbours, padding: int) -> None:
     disclosure = Select("which", epsilon, neighbours, MAX_SCORE_RANGE, len(scores))
     rate = float(epsilon) / {"add-remove": 1, "replace": 2}[neighbours]
-    observed = winners(scores, disclosure, 21)
+    observed = winners(scores, disclosure, padding, 21)
     assert fit(observed, winner_law(scores, rate)) >= ALPHA
     if len(set(scores)) > 1:  # with equal scores only ties depend on the scale
         for wrong in (1.3, 0.7):
             assert fit(observed, winner_law(scores, rate / wrong)) < ALPHA
     assert fit(observed[::-1], winner_law(scores, rate)) < ALPHA  # so does the order of candidates
+
+
+class ChosenCoins:
+    """Coins with which the first candidates get no noise and all other places the largest there is."""
+
+    def __init__(self, candidates: int) -> None:
+        self._word = np.int64((1 << candidates) - 1)
+
+    def words(self, shape: tuple[int, ...]) -> np.ndarray:
+        return np.full(shape, self._word)
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1, 2), Fraction(2)])
+def test_a_place_without_a_candidate_loses_with_the_largest_noise_against_scores_of_zero_without(epsilon) -> None:
+    disclosure = Select("which", epsilon, "add-remove", MAX_SCORE_RANGE, 3)
+    parties = ("p0", "p1")
+
+    def winner(lowest: int) -> int:
+        def job(engine: IdealEngine) -> int:
+            scores = np.array([0, 0, 0, lowest, lowest]) * (engine.party == "p0")
+            return RevealGate(engine, FreeCharge(), False).reveal_selection(engine.share(scores), disclosure)
+
+        (index,) = set(Room(parties, {"p0": ChosenCoins(3), "p1": ChosenCoins(0)}).run(job).values())
+        return index
+
+    assert winner(never_wins(disclosure)) == 0
+    assert winner(never_wins(disclosure) + 3) == 3  # the noise is the largest, so the check can fail
+
+
+def test_the_mechanism_gives_places_without_a_candidate_the_score_that_never_wins() -> None:
+    for neighbours in NEIGHBOURS:
+        plan = Plan.of(agreement_from_mapping(small_mapping(**{"privacy.neighbours": neighbours})))
+        assert -plan.largest_selection_noise - 1 == never_wins(plan.selection(0, 10))
 
 
 def worst_loss(scores: Sequence[int], changes: Sequence[int], rate: float) -> float:

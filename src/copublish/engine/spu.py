@@ -45,8 +45,11 @@ MAX_PRODUCT_WORK = 60_000_000
 PRODUCT_ROWS = tuple(2**power for power in range(11, 17))
 """Products are padded to one of these numbers of records, so that few programs are compiled."""
 
+LOADING_SECONDS = 120
+"""How long the worker may take to load SPU."""
+
 GRACE_SECONDS = 30
-"""How much longer than the link's own timeout a party waits for its worker."""
+"""How much longer than the link's own timeout a party waits for an answer: the worker computes, too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,10 +211,11 @@ class SpuEngine:
         """Send a request to the worker and wait; whatever ends the worker becomes one of our errors."""
         try:
             if not self._is_ready:
-                self._receive()
+                self._receive(LOADING_SECONDS)
+                self._receive(self._timeout)
                 self._is_ready = True
             self._connection.send(request)
-            answer, self.bytes_sent = self._receive()
+            answer, self.bytes_sent = self._receive(self._timeout + GRACE_SECONDS)
         except (EOFError, OSError) as exc:
             self._process.join(timeout=5)
             raise PartyLostError(
@@ -220,8 +224,8 @@ class SpuEngine:
             ) from exc
         return answer
 
-    def _receive(self) -> Any:
-        if not self._connection.poll(self._timeout + GRACE_SECONDS):
+    def _receive(self, patience_seconds: float) -> Any:
+        if not self._connection.poll(patience_seconds):
             raise PartyLostError(f"The other party did not answer in {self._timeout} s. Nothing is published.")
         kind, content = self._connection.recv()
         if kind == "failed":

@@ -133,8 +133,12 @@ def serve(connection: Connection, settings: LinkSettings) -> None:
     _die_with_parent()
     scratch = _silence_and_confine()
     try:
+        import jax  # noqa: F401  # loading takes seconds, which are not the other party's fault
+        import spu  # noqa: F401
+
+        connection.send(("loaded", None))
         worker = Worker(settings)
-        connection.send(("ready", None))
+        connection.send(("connected", None))
         while True:
             request = connection.recv()
             connection.send(("done", (worker.answer(request), _bytes_written())))

@@ -120,12 +120,14 @@ def not_protected(agreement: Agreement) -> list[str]:
         "Anything from a party that deviates from the protocol or publishes its own data.",
     ]
     if agreement.partition != "horizontal":
-        found.append("From the other parties: who is in the table, and how many they are.")
+        found.append(
+            "From the other parties: who is in the table, how many they are, and how many records each party has."
+        )
     if agreement.partition == "arbitrary":
         found.append("From the other parties: which party holds which cell.")
     if agreement.partition == "horizontal" and agreement.records.identifier is not None:
         found.append(
-            "From the other parties: whether any of their people is at another party too (the run ends if so)."
+            "From the other parties: which of their people are at another party too (the run ends if any are)."
         )
     if agreement.class_is_shared:
         found.append("From the other parties: the class, which all of them hold.")
@@ -160,14 +162,14 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
     """Return everything one party sees during a run."""
     seen = ["its own fragment and its own coins", "the agreement"]
     if agreement.partition != "horizontal" and agreement.records.alignment == "identifier":
-        seen.append("which of its records are common to all parties")
+        seen.append("which of its records are common to all parties, and how many records each party has")
     if agreement.partition != "horizontal":
         by_identifier = agreement.records.alignment == "identifier"
         seen.append("the number of common records" if by_identifier else "every party's number of rows")
     elif agreement.records.public:
         seen.append("the number of records of every party")
     if agreement.partition == "horizontal" and agreement.records.identifier is not None:
-        seen.append("one bit: whether some person is at two parties (the run ends if so)")
+        seen.append("which of its people, if any, are at another party too (the run ends if there are any)")
     if agreement.partition == "arbitrary":
         seen.append("which party holds which cell")
     if agreement.class_is_shared:

@@ -15,7 +15,7 @@ from copublish import Agreement, agreement_from_mapping
 from copublish.engine import Room
 from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.cut import Candidates, Cut
-from copublish.mechanisms.scoring import CandidateScores, child_ranges, fan_outs
+from copublish.mechanisms.scoring import CandidateScores, max_candidates
 from copublish.mechanisms.specialization import HISTOGRAM_L1, MAX_SCORE_RANGE
 from copublish.secure.joint_counts import JointTable
 from copublish.secure.scores import max_scores, range_counts
@@ -28,7 +28,12 @@ Record = tuple[int, int, int, int]
 """Codes of the three attributes and the class."""
 
 
-def agreement_with(classes: int, partition: str = "horizontal", parties: int = 2) -> Agreement:
+NEVER_WINS = -1000
+
+
+def agreement_with(
+    classes: int, partition: str = "horizontal", parties: int = 2, class_holder: str | None = None
+) -> Agreement:
     attributes = {
         "tree": {"kind": "categorical", "taxonomy": {"ANY": {"L": {"a": {}, "b": {}}, "R": {"c": {}, "d": {}}}}},
         "flat": {"kind": "categorical", "values": ["x", "y", "z"]},
@@ -36,7 +41,10 @@ def agreement_with(classes: int, partition: str = "horizontal", parties: int = 2
     }
     mapping = small_mapping(attributes=attributes)
     mapping["class"]["values"] = ["no", "yes", "maybe"][:classes]
-    return agreement_from_mapping(repartition(mapping, partition, parties))
+    mapping = repartition(mapping, partition, parties)
+    if class_holder:
+        mapping["class"]["held_by"] = class_holder
+    return agreement_from_mapping(mapping)
 
 
 def all_records(classes: int) -> list[Record]:
@@ -72,15 +80,18 @@ def naive_max(records: Sequence[Record], groups: Sequence[Candidates], classes: 
 
 
 def program_max(records: Sequence[Record], groups: Sequence[Candidates], classes: int) -> list[int]:
-    """The secure programs, on NumPy."""
+    """The secure programs, on NumPy; splits with fewer children than others have empty ones besides."""
     children = []
+    most = max((len(split) for group in groups for split in group.splits), default=1)
     for group in groups:
         position = NAMES.index(group.attribute)
         table = np.zeros((SIZES[position], classes), dtype=np.int64)
         for record in records:
             table[record[position], record[3]] += 1
-        children.append(range_counts(np, table, *child_ranges(group)))
-    return max_scores(np, np.concatenate(children), fan_outs(groups)).tolist()
+        starts = np.array([[*(a for a, _ in split), *[0] * (most - len(split))] for split in group.splits])
+        stops = np.array([[*(b for _, b in split), *[0] * (most - len(split))] for split in group.splits])
+        children.append(range_counts(np, table, starts, stops))
+    return max_scores(np, np.concatenate(children)).tolist()
 
 
 def engine_max(agreement: Agreement, records: Sequence[Record], groups: Sequence[Candidates]) -> list[int]:
@@ -99,27 +110,80 @@ def engine_max(agreement: Agreement, records: Sequence[Record], groups: Sequence
             held = {name: codes[rows_of == number] for name, codes in held.items()}
         if agreement.partition == "arbitrary":
             held = {
-                name: codes if name == "default" else np.where(holder_of[name] == number, codes, sizes[name])
+                name: np.where(holder_of[name] == number, codes, sizes[name]) if name in holder_of else codes
                 for name, codes in held.items()
             }
-        return Fragment(party, len(held["default"]), held, {name: sizes[name] for name in held})
+        n_records = len(next(iter(held.values()), records))
+        return Fragment(party, n_records, held, {name: sizes[name] for name in held})
 
     fragments = {party: fragment(number, party) for number, party in enumerate(parties)}
+    known = {name: holders.astype(np.uint8) for name, holders in holder_of.items()}
+    holders = known if agreement.partition == "arbitrary" else {}
     room = Room(parties)
-    scores = room.run(lambda e: CandidateScores(JointTable(agreement, fragments[e.party]), e).of(groups))
+    scores = room.run(
+        lambda e: CandidateScores(JointTable(agreement, fragments[e.party], holders), e, NEVER_WINS).of(groups)
+    )
     return scores[parties[0]]._handle.tolist()
 
 
+def padded(scores: list[int], agreement: Agreement) -> list[int]:
+    """Scores at all the places that any round of this agreement has."""
+    return scores + [NEVER_WINS] * (max_candidates(agreement) - len(scores))
+
+
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize(("partition", "parties"), [("horizontal", 3), ("vertical", 2), ("arbitrary", 3)])
-def test_scores_of_the_engine_are_max_for_any_partition(partition: str, parties: int, classes: int) -> None:
-    agreement = agreement_with(classes, partition, parties)
+@pytest.mark.parametrize(
+    ("partition", "parties", "class_holder"),
+    [
+        ("horizontal", 3, None),
+        ("vertical", 2, None),
+        ("vertical", 3, None),
+        ("arbitrary", 3, None),
+        ("vertical", 2, "p0"),
+        ("vertical", 3, "p1"),
+        ("vertical", 3, "p2"),
+        ("arbitrary", 2, "p0"),
+        ("arbitrary", 3, "p2"),
+    ],
+)
+def test_scores_of_the_engine_are_max_for_any_partition_and_never_win_elsewhere(
+    partition: str, parties: int, class_holder: str | None, classes: int
+) -> None:
+    agreement = agreement_with(classes, partition, parties, class_holder)
     generator = np.random.default_rng(1)
+    lengths = set()
     for n in (0, 1, 7, 30):
         records = random_records(classes, n, generator)
         for cut in cuts(agreement):
             groups = cut.candidates(1000)
-            assert engine_max(agreement, records, groups) == naive_max(records, groups, classes)
+            expected = naive_max(records, groups, classes)
+            assert engine_max(agreement, records, groups) == padded(expected, agreement)
+            lengths.add(len(expected))
+    assert max(lengths) <= max_candidates(agreement)
+    assert min(lengths) < max_candidates(agreement)  # there were places without a candidate
+
+
+@pytest.mark.parametrize("classes", [1, 2, 5])
+@pytest.mark.parametrize("shape", [(0,), (7,), (4, 3), (2, 0), (2, 3, 2)])
+def test_counts_of_ranges_of_any_shape_are_what_a_loop_counts_and_empty_ones_are_zero(shape, classes) -> None:
+    generator = np.random.default_rng(6)
+    table = generator.integers(0, 100, (6, classes))
+    starts = generator.integers(0, 7, shape)
+    stops = np.minimum(starts + generator.integers(0, 4, shape), 6).clip(starts)
+    counts = range_counts(np, table, starts, stops)
+    assert counts.shape == (*shape, classes)
+    for place in np.ndindex(*shape):
+        codes = range(int(starts[place]), int(stops[place]))
+        assert counts[place].tolist() == [sum(int(table[code, value]) for code in codes) for value in range(classes)]
+
+
+@pytest.mark.parametrize("classes", [1, 2, 3, 5])
+def test_max_is_the_sum_over_children_of_the_largest_class_and_empty_children_add_nothing(classes: int) -> None:
+    counts = np.random.default_rng(7).integers(0, 100, (20, 3, classes))
+    naive = [sum(max(child) for child in candidate) for candidate in counts.tolist()]
+    assert max_scores(np, counts).tolist() == naive
+    empty = np.zeros((20, 4, classes), dtype=np.int64)
+    assert max_scores(np, np.concatenate([counts, empty], axis=1)).tolist() == naive
 
 
 def test_the_candidates_include_thresholds_and_splits_into_two_and_three() -> None:

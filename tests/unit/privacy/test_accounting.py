@@ -180,6 +180,8 @@ def test_charged_and_certified_disclosures_of_a_run_add_up_to_exactly_the_agreed
     agreement: Agreement, records: int, seed: int
 ) -> None:
     relation = agreement.privacy.neighbours
+    if agreement.partition == "horizontal":  # more rows than twice the public estimate are refused
+        records = min(records, 2 * agreement.records.expected)
     certificate, charged = run(agreement, records, seed)
     certified = [Fraction(made["epsilon"][relation]) for made in certificate["disclosures"]]
     assert sum(certified) == agreement.epsilon

@@ -87,7 +87,7 @@ def test_what_others_learn_is_said_where_it_applies_and_nowhere_else(case) -> No
     not_protected, views = " ".join(certificate["not_protected"]), certificate["views"]
     assert ("who is in the table" in not_protected) == (partition != "horizontal")
     assert ("which party holds which cell" in not_protected) == (partition == "arbitrary")
-    assert ("is at another party too" in not_protected) == (partition == "horizontal")
+    assert ("are at another party too" in not_protected) == (partition == "horizontal")
     assert ("the class, which all of them hold" in not_protected) == (partition != "horizontal")
     assert ("number of records, which the agreement makes public" in not_protected) == public
     assert certificate["public_facts"]["number_of_records"] == (40 if public else "not published")
@@ -98,7 +98,8 @@ def test_what_others_learn_is_said_where_it_applies_and_nowhere_else(case) -> No
         assert ("common to all parties" in seen) == (partition != "horizontal")
         assert ("number of common records" in seen) == (partition != "horizontal")
         assert ("number of records of every party" in seen) == (partition == "horizontal" and public)
-        assert ("one bit" in seen) == (partition == "horizontal")
+        assert ("at another party too" in seen) == (partition == "horizontal")
+        assert ("how many records each party has" in seen) == (partition != "horizontal")
         assert ("which party holds which cell" in seen) == (partition == "arbitrary")
         assert ("digest" in seen) == (partition != "horizontal")
 
@@ -119,8 +120,8 @@ def test_records_without_an_identifier_are_an_assumption(partition: str) -> None
     certificate = certificate_for(agreement_from_mapping(mapping))
     expected = "listed by two parties" if partition == "horizontal" else "same people in the same order"
     assert any(expected in line for line in certificate["assumptions"])
-    assert not any("is at another party too" in line for line in certificate["not_protected"])
-    assert not any("one bit" in line for view in certificate["views"].values() for line in view)
+    assert not any("are at another party too" in line for line in certificate["not_protected"])
+    assert not any("at another party too" in line for view in certificate["views"].values() for line in view)
     assert "The engine is sound." in certificate["assumptions"]
 
 

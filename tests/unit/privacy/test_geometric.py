@@ -16,7 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copublish.privacy.geometric import COIN_BITS, Geometric, geometric_noise, laplace_quantile
-from copublish.secure.noise import add_discrete_laplace, geometric
+from copublish.secure.noise import geometric
+from copublish.secure.packing import Packing, add_packed_noise
 
 PRECISION = 400
 RATES = [Fraction(5), Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)]
@@ -199,8 +200,9 @@ def test_laplace_noise_is_the_difference_of_two_samples_per_count() -> None:
     words = np.random.default_rng(1).integers(-(2**63), 2**63, size=noise.coin_shape(2 * 50), dtype=np.int64)
     drawn = geometric(np, words, noise.threshold_planes)
     counts = np.arange(50)
-    noisy = add_discrete_laplace(np, counts, words, noise.threshold_planes)
-    assert noisy.tolist() == [int(counts[i] + drawn[i] - drawn[50 + i]) for i in range(50)]
+    for offset in (0, 2**noise.bits):
+        noisy = add_packed_noise(np, counts.reshape(-1, 1), words, noise.threshold_planes, Packing(1), None, offset)
+        assert noisy.tolist() == [[int(counts[i] + drawn[i] - drawn[50 + i]) + offset] for i in range(50)]
 
 
 @pytest.mark.parametrize(("samples", "words"), [(0, 0), (1, 1), (64, 1), (65, 2), (128, 2)])

@@ -216,6 +216,24 @@ def test_person_at_two_horizontal_parties_is_refused(where: tuple[str, str]) -> 
     assert "Column 'id': some person is listed by two parties" in problem
 
 
+@pytest.mark.parametrize("where", [0, 1, 2])
+def test_more_rows_than_the_public_length_that_hides_their_number_are_refused_without_saying_how_many(where) -> None:
+    agreement = agreed("horizontal", records__expected=7)
+
+    def frames(rows: int) -> dict[str, pd.DataFrame]:
+        return {
+            f"p{i}": horizontal_frame(list(range(100 * i, 100 * i + (rows if i == where else 2)))) for i in range(3)
+        }
+
+    assert align(agreement, frames(14))[f"p{where}"].table.fragment.n_records == 14
+    (problem,) = refusal(agreement, frames(15))
+    assert "more rows than twice records.expected" in problem
+    assert "15" not in problem
+    unnamed = {party: frame.drop(columns="id") for party, frame in frames(15).items()}  # nothing is compared there
+    nameless = agreed("horizontal", records__expected=7, records__identifier=None)
+    assert align(nameless, unnamed)[f"p{where}"].table.fragment.n_records == 15
+
+
 def test_horizontal_release_without_identifiers_cannot_and_does_not_compare_people() -> None:
     agreement = agreed("horizontal", 2, records__identifier=None)
     frame = horizontal_frame([1, 2]).drop(columns="id")

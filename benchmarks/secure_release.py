@@ -1,0 +1,508 @@
+"""Time, traffic and memory of a secure release, beside the engine calls it contains and beside Paillier.
+
+    python benchmarks/secure_release.py --data folder-with-adult.data
+
+Times on shared machines are noisy, so each table gives ratios within one run. Every release runs both parties on
+this machine: a coordinator, two parties and their two engines' workers, start-up and compilation included. Coins are
+fixed, so that the vertical and the arbitrary release choose the same cut and are comparable. Linux alone.
+
+adult      the secure release of Adult, the ideal one, and the same engine calls with made-up data and nothing else
+arbitrary  the same table with every cell at a random one of the two parties
+scaling    made-up tables of growing size
+paillier   the leaf counts of that release by Paillier encryption, measured on a slice and scaled up
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import importlib
+import itertools
+import json
+import math
+import multiprocessing
+import pickle
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+
+import copublish as cp
+from adult import PARTIES, adult_agreement, read_adult, scatter_cells, split_columns
+from copublish import processes
+from copublish.engine.spu import SpuEngine
+from copublish.engine.spu_worker import JointCoins, OwnedMatrix, Run, Shared, Step, _signature
+from copublish.fragments.fragment import Fragment
+from copublish.simulation import no_progress, read_fragments
+
+PARTS = ("adult", "arbitrary", "scaling", "paillier")
+MIB = 2**20
+KEY_BITS, SLICE_RECORDS, SLICE_CELLS = 2048, 200, 2
+
+
+def peak_mib(process: int | str = "self") -> float:
+    """Return the largest memory that a process has had so far."""
+    status = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
+
+
+def forget_peak() -> None:
+    """Start this process's own peak anew."""
+    Path("/proc/self/clear_refs").write_text("5")
+
+
+class FixedCoins:
+    """The same coins in every run. Never for a release that anyone sees."""
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.default_rng(seed)
+
+    def words(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Return the next words."""
+        return self._generator.integers(-(2**63), 2**63, size=shape, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Hollow:
+    """An input of a request without its data: what kind it is, its shape, and for a matrix its number of entries."""
+
+    kind: type[Step]
+    shape: tuple[int, ...]
+    owner: int = 0
+    entries: int | None = None
+
+    def filled(self, generator: np.random.Generator) -> Step:
+        """Return an input of the same shape with made-up data."""
+        if self.kind is JointCoins:
+            return JointCoins(generator.integers(-(2**63), 2**63, size=self.shape, dtype=np.int64))
+        if self.kind is Shared:
+            return Shared(generator.integers(0, 1000, size=self.shape))
+        if self.entries is None:
+            return OwnedMatrix(self.owner, self.shape, None)
+        rows, columns = (generator.integers(0, length, self.entries) for length in self.shape)
+        return OwnedMatrix(self.owner, self.shape, (rows, columns, np.ones(self.entries, np.int64)))
+
+
+def hollow(request: Any) -> Any:
+    """Return a request without the data in it."""
+    if not isinstance(request, Run):
+        return request
+    steps: list[Any] = []
+    for step in request.steps:
+        if isinstance(step, Shared):
+            steps.append(Hollow(Shared, step.local.shape))
+        elif isinstance(step, JointCoins):
+            steps.append(Hollow(JointCoins, step.words.shape))
+        elif isinstance(step, OwnedMatrix):
+            entries = None if step.entries is None else len(step.entries[0])
+            steps.append(Hollow(OwnedMatrix, step.shape, step.owner, entries))
+        else:
+            steps.append(step)
+    return replace(request, steps=tuple(steps))
+
+
+def filled(request: Any, generator: np.random.Generator) -> Any:
+    """Return a request with made-up data of the same shapes."""
+    if not isinstance(request, Run):
+        return request
+    return replace(request, steps=tuple(s.filled(generator) if isinstance(s, Hollow) else s for s in request.steps))
+
+
+@dataclass
+class PartyRecord:
+    """What one party's processes did: their memory and traffic, and every request to the engine's worker."""
+
+    bytes_sent: int = 0
+    peak_mib: dict[str, float] = field(default_factory=dict)
+    requests: list[Any] = field(default_factory=list)
+    seconds: list[tuple[str, float]] = field(default_factory=list)
+    programs: set[str] = field(default_factory=set)
+
+
+class MeasuredEngine(SpuEngine):
+    """The secure engine, which also keeps a record of what it was asked."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self.record = PartyRecord()
+        records.append(self.record)
+        super().__init__(*arguments, **options)
+
+    def close(self, *, politely: bool = True) -> None:
+        """Note the worker's memory while it is still there."""
+        if self._process.is_alive():
+            self.record.peak_mib["worker"] = peak_mib(self._process.pid or 0)
+        super().close(politely=politely)
+        self.record.bytes_sent = self.bytes_sent
+
+    def _ask(self, request: object) -> Any:
+        start = time.perf_counter()
+        if not self._is_ready:
+            self._receive()
+            self._is_ready = True
+            self.record.seconds.append(("waiting for the engine", time.perf_counter() - start))
+            start = time.perf_counter()
+        answer = super()._ask(request)
+        self.record.seconds.append((kind_of(request), time.perf_counter() - start))
+        if request != "close":
+            self.record.requests.append(hollow(request))
+        if isinstance(request, Run):
+            self.record.programs.add(program_of(request))
+        return answer
+
+
+records: list[PartyRecord] = []
+"""Of this process: a party's process has one engine."""
+
+
+def kind_of(request: object) -> str:
+    if isinstance(request, Run):
+        return "openings" if request.keep_as is None else "products"
+    return "exchanges"
+
+
+def program_of(request: Run) -> str:
+    """Return what a compiled program has to depend on: its steps and the shapes of its inputs, and no names."""
+    steps = [step for step in hollow(request).steps if hasattr(step, "shape")]
+    return repr((_signature(request.steps), [step.shape for step in steps], request.keep_as is None))
+
+
+def write_record(folder: str, party: str) -> None:
+    records[0].peak_mib["party"] = peak_mib()
+    Path(folder, party).write_bytes(pickle.dumps(records[0]))
+
+
+def measured_party(folder: str, connection: Any, agreement: cp.Agreement, party: str, *others: Any) -> None:
+    """Run one party as `simulate_in_processes` does, and leave a record of it in a folder."""
+    processes.SpuEngine = MeasuredEngine  # type: ignore[misc]
+    processes._party(connection, agreement, party, *others)
+    write_record(folder, party)
+
+
+def bare_party(folder: str, party: str, parties: tuple[str, ...], requests: list[Any]) -> None:
+    """Put requests to a party's engine and do nothing else."""
+    addresses = tuple(f"unix:{folder}/{number}.sock" for number in range(len(parties)))
+    with MeasuredEngine(party, parties, addresses) as engine:
+        for request in requests:
+            engine._ask(request)
+    write_record(folder, party)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run of all processes.
+
+    Attributes:
+        peak_mib: Largest memory of each process.
+        calls: By kind of engine call, how many there were and how long the first party waited for them.
+        programs: Different programs among them: other steps or shapes.
+        leaves: Number of leaves of the release and of attributes that are split in it.
+    """
+
+    name: str
+    records: int
+    seconds: float
+    mib_sent: float = 0
+    peak_mib: dict[str, float] = field(default_factory=dict)
+    calls: dict[str, tuple[int, float]] = field(default_factory=dict)
+    programs: int = 0
+    leaves: tuple[int, int] = (0, 0)
+
+
+def summary(name: str, n: int, seconds: float, found: Mapping[str, PartyRecord]) -> Measured:
+    peaks = {"coordinator": peak_mib()}
+    for party, record in found.items():
+        peaks |= {f"{what} {party}": mib for what, mib in record.peak_mib.items()}
+    first = next(iter(found.values()))
+    by_kind: dict[str, list[float]] = defaultdict(list)
+    for kind, taken in first.seconds:
+        by_kind[kind].append(taken)
+    calls = {kind: (len(taken), sum(taken)) for kind, taken in by_kind.items()}
+    sent = sum(record.bytes_sent for record in found.values()) / MIB
+    return Measured(name, n, seconds, sent, peaks, calls, len(first.programs))
+
+
+def read_records(folder: str, parties: Sequence[str]) -> dict[str, PartyRecord]:
+    return {party: pickle.loads(Path(folder, party).read_bytes()) for party in parties}
+
+
+def leaves_of(cut: dict[str, Any]) -> tuple[int, int]:
+    """Return the number of leaves of a cut and of attributes that it splits."""
+    sizes = [len(described["values"]) for described in cut["attributes"].values()]
+    return math.prod(sizes), sum(size > 1 for size in sizes)
+
+
+def secure(
+    name: str, agreement: cp.Agreement, frames: dict[str, pd.DataFrame]
+) -> tuple[Measured, cp.Release, dict[str, PartyRecord]]:
+    """Run a whole release on the secure engine and measure it."""
+    coins = {party: FixedCoins(number) for number, party in enumerate(agreement.parties)}
+    forget_peak()
+    with tempfile.TemporaryDirectory() as folder:
+        with mock.patch.object(processes, "_party", functools.partial(measured_party, folder)):
+            start = time.perf_counter()
+            release = processes.simulate_in_processes(agreement, frames, progress=no_progress, coins=coins)
+            seconds = time.perf_counter() - start
+        found = read_records(folder, agreement.party_names)
+    n = len(next(iter(frames.values())))
+    return replace(summary(name, n, seconds, found), leaves=leaves_of(release.cut)), release, found
+
+
+def bare(name: str, n: int, recorded: Mapping[str, PartyRecord]) -> Measured:
+    """Make the engine calls of a release again, with the same shapes, made-up data and nothing around them."""
+    generator = np.random.default_rng(0)
+    parties = tuple(recorded)
+    requests = {party: [filled(request, generator) for request in recorded[party].requests] for party in parties}
+    context = multiprocessing.get_context("spawn")
+    forget_peak()
+    with tempfile.TemporaryDirectory() as folder:
+        start = time.perf_counter()
+        started = []
+        for party in parties:
+            started.append(context.Process(target=bare_party, args=(folder, party, parties, requests[party])))
+            started[-1].start()
+        for process in started:
+            process.join()
+        seconds = time.perf_counter() - start
+        return summary(name, n, seconds, read_records(folder, parties))
+
+
+def ideal(name: str, agreement: cp.Agreement, frames: dict[str, pd.DataFrame]) -> Measured:
+    """Run a whole release on the ideal engine, in this process."""
+    forget_peak()
+    start = time.perf_counter()
+    release = cp.simulate(agreement, frames)
+    seconds = time.perf_counter() - start
+    n = len(next(iter(frames.values())))
+    return Measured(name, n, seconds, peak_mib={"coordinator": peak_mib()}, leaves=leaves_of(release.cut))
+
+
+class Adult:
+    """The Adult table and its vertical secure release, which several parts compare with."""
+
+    def __init__(self, folder: Path, limit: int | None) -> None:
+        self.folder, self.table = folder, read_adult(folder)[0].head(limit)
+        self.frames = split_columns(self.table)
+        self.agreement = adult_agreement(folder, "1", n=30_000)
+
+    @functools.cached_property
+    def vertical(self) -> tuple[Measured, cp.Release, dict[str, PartyRecord]]:
+        """The secure release, run once."""
+        return secure("secure release, vertical", self.agreement, self.frames)
+
+
+def adult_part(adult: Adult) -> dict[str, Any]:
+    whole, _, recorded = adult.vertical
+    runs = [
+        whole,
+        bare("bare engine calls", whole.records, recorded),
+        ideal("ideal release, in the clear", adult.agreement, adult.frames),
+    ]
+    ratios = {
+        "secure release / bare engine calls": whole.seconds / runs[1].seconds,
+        "secure release / ideal release": whole.seconds / runs[2].seconds,
+    }
+    return {"title": "Adult, 14 attributes split 7/7, h = 10, epsilon 1", "runs": runs, "ratios": ratios}
+
+
+def arbitrary_part(adult: Adult) -> dict[str, Any]:
+    agreement = adult_agreement(adult.folder, "1", n=30_000, partition="arbitrary")
+    vertical, release, _ = adult.vertical
+    spread, other, _ = secure("secure release, arbitrary", agreement, scatter_cells(adult.table))
+    ratios = {
+        "arbitrary / vertical, seconds": spread.seconds / vertical.seconds,
+        "arbitrary / vertical, MiB sent": spread.mib_sent / vertical.mib_sent,
+    }
+    same = "the same" if release.counts.equals(other.counts) else "ANOTHER"
+    title = f"Adult, every cell at a random one of two parties; {same} counts as the vertical release"
+    return {"title": title, "runs": [vertical, spread], "ratios": ratios}
+
+
+SCALING_AGREEMENT: dict[str, Any] = {
+    "format": 1,
+    "name": "scaling",
+    "dataset": "scaling",
+    "partition": "vertical",
+    "parties": {"a": {}, "b": {}},
+    "records": {"alignment": "row-order", "expected": 100_000},
+    "class": {"name": "y", "values": ["0", "1"]},
+    "attributes": {
+        f"x{i}": {"kind": "numerical", "bounds": [0, 1000], "grid": {"count": 50}, "held_by": "ab"[i % 2]}
+        for i in range(6)
+    },
+    "privacy": {"epsilon": 1},
+    "mechanism": {"name": "specialization", "specializations": 8},
+}
+
+
+def made_up(n: int) -> dict[str, pd.DataFrame]:
+    """Return both parties' parts of a table whose class depends on all attributes, so that all sizes cut alike."""
+    generator = np.random.default_rng(0)
+    table = pd.DataFrame({name: generator.integers(0, 1001, n) for name in SCALING_AGREEMENT["attributes"]})
+    weight = sum(table[f"x{i}"] * (6 - i) for i in range(6))
+    table["y"] = (weight > 21 * 500).astype(int).astype(str)
+    return {party: table[[f"x{i}" for i in range(6) if "ab"[i % 2] == party] + ["y"]] for party in "ab"}
+
+
+def scaling_part(sizes: Sequence[int]) -> dict[str, Any]:
+    agreement = cp.agreement_from_mapping(SCALING_AGREEMENT)
+    runs = [secure("secure release, vertical", agreement, made_up(n))[0] for n in sizes]
+    ratios = {}
+    for smaller, larger in itertools.pairwise(runs):
+        more = larger.records / smaller.records
+        pair = f"{larger.records:,} / {smaller.records:,} records"
+        ratios[f"{pair}, seconds per record"] = larger.seconds / smaller.seconds / more
+        ratios[f"{pair}, MiB sent per record"] = larger.mib_sent / smaller.mib_sent / more
+        ratios[f"{pair}, largest process"] = max(larger.peak_mib.values()) / max(smaller.peak_mib.values())
+    return {"title": "Made-up tables, 6 attributes split 3/3, h = 8, epsilon 1", "runs": runs, "ratios": ratios}
+
+
+def cells_of(fragment: Fragment, cut: dict[str, Any], attributes: Sequence[str]) -> tuple[np.ndarray, int]:
+    """Return each record's cell among one party's generalized attributes, and the number of such cells."""
+    cells, number = np.zeros(fragment.n_records, dtype=np.int64), 1
+    for name in attributes:
+        sizes = [stop - start for start, stop in (value["codes"] for value in cut["attributes"][name]["values"])]
+        cells = cells * len(sizes) + np.repeat(np.arange(len(sizes)), sizes)[fragment.private_codes[name]]
+        number *= len(sizes)
+    return cells, number
+
+
+def paillier_part(adult: Adult) -> dict[str, Any]:
+    """Count the fullest cells of a slice by secure scalar products, and scale the time up to the whole table."""
+    try:
+        phe = importlib.import_module("phe")
+    except ImportError:
+        raise SystemExit("The part 'paillier' needs a package of its own: pip install phe gmpy2") from None
+    secure_release, release, _ = adult.vertical
+    fragments = read_fragments(adult.agreement, {p: frame.head(SLICE_RECORDS) for p, frame in adult.frames.items()})
+    (first, first_names), (second, second_names) = PARTIES.items()
+    rows, n_rows = cells_of(fragments[first], release.cut, first_names)
+    columns, n_columns = cells_of(fragments[second], release.cut, second_names)
+    classes = fragments[second].private_codes[adult.agreement.class_.name]
+    n_classes = len(adult.agreement.class_.values)
+    n_sliced, n, n_cells = len(rows), len(adult.table), n_rows * n_columns * n_classes
+
+    public, private = phe.generate_paillier_keypair(n_length=KEY_BITS)
+    found, counts = np.unique(np.stack([rows, columns, classes]), axis=1, return_counts=True)
+    fullest = found.T[np.argsort(-counts)[:SLICE_CELLS]]
+    spent, done = dict.fromkeys(("encrypting", "multiplying", "cell"), 0.0), 0
+    for row, column, class_ in fullest:
+        start = time.perf_counter()
+        encrypted = [public.encrypt(int(match)) for match in rows == row]
+        spent["encrypting"] += time.perf_counter() - start
+        start = time.perf_counter()
+        matching = np.flatnonzero((columns == column) & (classes == class_))
+        product = encrypted[matching[0]]
+        for record in matching[1:]:
+            product = product + encrypted[record]  # adding plaintexts is multiplying ciphertexts
+        spent["multiplying"] += time.perf_counter() - start
+        done += len(matching)
+        start = time.perf_counter()
+        product.obfuscate()
+        count = private.decrypt(product)
+        spent["cell"] += time.perf_counter() - start
+        if count != ((rows == row) & (columns == column) & (classes == class_)).sum():
+            raise AssertionError("Paillier counted wrongly")
+    measured = sum(spent.values())
+    encrypting, multiplying = spent["encrypting"] / (SLICE_CELLS * n_sliced), spent["multiplying"] / done
+    per_cell = spent["cell"] / SLICE_CELLS
+    # Every record matches one column and class for each row, so there are n products for each of the rows.
+    shared = n * n_rows * multiplying + n_cells * per_cell
+    ciphertext_mib = 2 * KEY_BITS / 8 / MIB
+    scaled = {
+        "papers: match vector encrypted anew for every leaf and class": (
+            n * n_cells * encrypting + shared,
+            (n * n_cells + n_cells) * ciphertext_mib,
+        ),
+        "kinder: each match vector encrypted once": (
+            n * n_rows * encrypting + shared,
+            (n * n_rows + n_cells) * ciphertext_mib,
+        ),
+    }
+    return {
+        "title": f"Paillier with {KEY_BITS} bits, one party and one core at a time",
+        "measured": {
+            "records": n_sliced,
+            "cells": SLICE_CELLS,
+            "seconds": measured,
+            "milliseconds_per_encryption": 1000 * encrypting,
+            "milliseconds_per_product": 1000 * multiplying,
+            "milliseconds_per_cell": 1000 * per_cell,
+        },
+        "scaled_to": {"records": n, "leaves": n_rows * n_columns, "classes": n_classes, "rows": n_rows},
+        "scaled_up": {way: {"seconds": s, "mib_sent": mib} for way, (s, mib) in scaled.items()},
+        "ratios": {
+            f"{way.split(':')[0]} / secure release": s / secure_release.seconds for way, (s, _) in scaled.items()
+        },
+    }
+
+
+def print_runs(runs: Sequence[Measured]) -> None:
+    print(f"  {'':<28}{'records':>9}{'seconds':>9}{'MiB sent':>9}{'leaves':>8}{'split':>6}   peak MiB of each process")
+    for run in runs:
+        peaks = ", ".join(f"{what} {mib:.0f}" for what, mib in run.peak_mib.items())
+        leaves = "".join(f"{number or '-':>{width}}" for number, width in zip(run.leaves, (8, 6), strict=True))
+        print(f"  {run.name:<28}{run.records:9,}{run.seconds:9.2f}{run.mib_sent:9.1f}{leaves}   {peaks}")
+    for run in runs:
+        if run.calls:
+            calls = ", ".join(f"{number} {kind} {seconds:.2f} s" for kind, (number, seconds) in run.calls.items())
+            print(f"  {run.name} of {run.records:,}: {calls}; {run.programs} different programs")
+
+
+def print_paillier(part: dict[str, Any]) -> None:
+    done, target = part["measured"], part["scaled_to"]
+    print(
+        f"  measured: {done['records']} records, {done['cells']} cells, {done['seconds']:.2f} s; encryption "
+        f"{done['milliseconds_per_encryption']:.2f} ms, product {1000 * done['milliseconds_per_product']:.1f} us, "
+        f"re-randomizing and decrypting {done['milliseconds_per_cell']:.1f} ms"
+    )
+    print(
+        f"  SCALED UP from there, not run: {target['records']:,} records, {target['leaves']:,} leaves, "
+        f"{target['classes']} classes"
+    )
+    for way, cost in part["scaled_up"].items():
+        print(f"  {way:<62}{cost['seconds'] / 3600:10.1f} h {cost['mib_sent']:12,.0f} MiB")
+
+
+def print_part(part: dict[str, Any]) -> None:
+    print(part["title"])
+    if "runs" in part:
+        print_runs(part["runs"])
+    else:
+        print_paillier(part)
+    for what, ratio in part["ratios"].items():
+        print(f"  {what:<58}{ratio:12,.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder with adult.data, adult.test, taxonomies/")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--records", type=int, nargs="+", default=[100_000, 500_000], help="sizes for 'scaling'")
+    parser.add_argument("--limit", type=int, help="take the first rows of Adult alone, to try this out")
+    parser.add_argument("--format", choices=["text", "json"], default="text")
+    arguments = parser.parse_args()
+    has_adult = arguments.data is not None and (arguments.data / "adult.data").exists()
+    adult = Adult(arguments.data, arguments.limit) if has_adult else None
+    parts = {}
+    for name in arguments.parts:
+        if name == "scaling":
+            parts[name] = scaling_part(arguments.records)
+        elif adult is not None:
+            parts[name] = {"adult": adult_part, "arbitrary": arbitrary_part, "paillier": paillier_part}[name](adult)
+        elif arguments.format == "text":
+            print(f"No adult.data in --data: the part '{name}' is left out.")
+        if arguments.format == "text" and name in parts:
+            print_part(parts[name])
+    if arguments.format == "json":
+        print(json.dumps(parts, indent=2, default=asdict))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,115 @@
+"""A party that is killed or never comes: the other one ends in time, with a clear error and no release."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from pathlib import Path
+
+import psutil
+import pytest
+
+from copublish.demo import write_demo
+from copublish.engine.spu import SpuEngine
+from copublish.errors import EngineError
+from copublish.privacy.ledger import Ledger, Limit
+
+TIMEOUT_SECONDS = 10
+LIMIT_SECONDS = 90
+"""Nothing may take longer than this on a slow, busy machine; without a timeout it would be for ever."""
+
+
+def test_a_party_that_never_comes_is_given_up_after_the_timeout(tmp_path):
+    start = time.monotonic()
+    addresses = (f"unix:{tmp_path}/a.sock", f"unix:{tmp_path}/nobody.sock")
+    with (
+        pytest.raises(EngineError, match="Nothing is published"),
+        SpuEngine("a", ("a", "b"), addresses, timeout_seconds=TIMEOUT_SECONDS) as engine,
+    ):
+        engine.exchange("hello")
+    assert time.monotonic() - start < LIMIT_SECONDS
+
+
+def test_an_address_that_cannot_be_used_is_a_clear_error(tmp_path):
+    addresses = (f"unix:{tmp_path}/no/such/folder/a.sock", f"unix:{tmp_path}/b.sock")
+    with (
+        pytest.raises(EngineError, match="secure engine"),
+        SpuEngine("a", ("a", "b"), addresses, timeout_seconds=TIMEOUT_SECONDS) as engine,
+    ):
+        engine.exchange("hello")
+
+
+def test_more_than_two_parties_are_refused():
+    with pytest.raises(EngineError, match="two parties"):
+        SpuEngine("a", ("a", "b", "c"), ("x", "y", "z"))
+
+
+def start_release(folder: Path) -> subprocess.Popen[str]:
+    write_demo(folder, 1500)
+    for party in ("bank", "loans"):
+        ledger = Ledger(folder / f"{party}.db")
+        ledger.set_limit("customers-2026", Limit(Fraction(1), "add-remove"))
+        ledger.close()
+    command = [sys.executable, "-c", "from copublish.cli import main; main()", "simulate", "agreement.toml"]
+    command += ["--data", "bank=bank.parquet", "--data", "loans=loans.csv", "--engine", "spu", "--out", "release"]
+    command += ["--timeout", str(TIMEOUT_SECONDS), "--ledger", "bank=bank.db", "--ledger", "loans=loans.db"]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def parties_and_workers(release: subprocess.Popen[str]) -> tuple[list[psutil.Process], list[psutil.Process]]:
+    """Return the parties' processes and, below them, the workers in which SPU runs."""
+    parties, workers = [], []
+    for child in psutil.Process(release.pid).children():
+        if "spawn_main" in " ".join(child.cmdline()):
+            parties.append(child)
+            workers += [w for w in child.children() if "spawn_main" in " ".join(w.cmdline())]
+    return parties, workers
+
+
+def wait_for_disclosures(folder: Path, release: subprocess.Popen[str], how_many: int) -> None:
+    deadline = time.monotonic() + LIMIT_SECONDS
+    while time.monotonic() < deadline and release.poll() is None:
+        entries = Ledger(folder / "bank.db").entries()
+        if entries and entries[0].disclosures >= how_many:
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"the release did not get there: {release.communicate()}")
+
+
+@pytest.mark.parametrize(("victim", "disclosures"), [("party", 1), ("worker", 3)])
+def test_a_killed_process_ends_the_release_cleanly_and_the_budget_stays_spent(tmp_path, victim, disclosures):
+    release = start_release(tmp_path)
+    wait_for_disclosures(tmp_path, release, disclosures)
+    parties, workers = parties_and_workers(release)
+    killed = parties[1] if victim == "party" else workers[0]
+    os.kill(killed.pid, signal.SIGKILL)
+    start = time.monotonic()
+    _, errors = release.communicate(timeout=LIMIT_SECONDS)
+    assert time.monotonic() - start < LIMIT_SECONDS
+    assert release.returncode == 6, errors
+    assert "Nothing is published" in errors
+    assert "Traceback" not in errors
+    assert not (tmp_path / "release").exists()
+    assert not list(tmp_path.glob(".release*"))
+    assert not any(process.is_running() and process.status() != "zombie" for process in (*parties, *workers))
+    (entry,) = Ledger(tmp_path / "bank.db").entries()
+    assert entry.state in ("reserved", "ended early, spent")
+    assert Ledger(tmp_path / "bank.db").spent("customers-2026").add_remove == 1
+
+
+def test_a_release_on_the_secure_engine_charges_both_ledgers_and_shows_its_engine(tmp_path):
+    release = start_release(tmp_path)
+    output, errors = release.communicate(timeout=LIMIT_SECONDS)
+    assert release.returncode == 0, errors
+    assert "Released" in output
+    certificate = json.loads((tmp_path / "release" / "certificate.json").read_text())
+    assert certificate["engine"]["name"] == "spu"
+    for party in ("bank", "loans"):
+        (entry,) = Ledger(tmp_path / f"{party}.db").entries()
+        assert (entry.state, entry.disclosures) == ("complete", 9)
+    assert len(list((tmp_path / "release").iterdir())) == 6
