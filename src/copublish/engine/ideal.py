@@ -125,10 +125,12 @@ class IdealEngine:
         """Count aligned records by the cells that the parties hold of them."""
 
         def count(parts: list[tuple[IntArray, IntArray | None]]) -> IntArray:
+            if parts[-1][1] is None or len(parts[-1][1]) != len(cells):
+                raise ProgramMismatchError("The last party did not give each record's place.")
             cell = np.zeros(len(cells), dtype=np.int64)
             for (own, _), size in zip(parts, sizes, strict=True):
                 cell = cell * size + own
-            cell = cell * packing.row + cast(IntArray, parts[-1][1])
+            cell = cell * packing.row + parts[-1][1]
             counts = np.bincount(cell, minlength=math.prod(sizes) * packing.row)
             return packing.pack(np, counts.reshape(-1, packing.row))
 
@@ -166,7 +168,7 @@ class IdealEngine:
         """Return whether any two parties list the same identifier."""
         return self._room.meet(
             self.party,
-            ("have_common",),
+            ("have_common", padded_to),
             identifiers,
             lambda parts: len(set().union(*parts)) < sum(len(part) for part in parts),
         )

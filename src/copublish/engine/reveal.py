@@ -64,7 +64,8 @@ class RevealGate:
             Reveals: the noisy counts, to all parties; how many there are is public.
         """
         noise = disclosure.noise
-        if counts.n_cells != disclosure.entries or not measurement_fits(counts.n_cells, MAX_RECORDS, noise.bits):
+        fits = measurement_fits(counts.n_cells, MAX_RECORDS, noise.bits) and noise.bits + 1 < counts.packing.lane_bits
+        if counts.n_cells != disclosure.entries or not fits:
             raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")
         words = self.engine.coins(noise.coin_shape(2 * counts.n_cells))
         offset = 2**noise.bits  # more than any noise, so that no count becomes negative

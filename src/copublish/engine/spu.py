@@ -194,6 +194,8 @@ class SpuEngine:
 
     def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
         """Return whether both parties list the same identifier, by private set intersection of padded lists."""
+        if padded_to and len(identifiers) > padded_to:
+            raise EngineError("More identifiers than the public length they are to be padded to. Nothing was sent.")
         # The intersection shows the lists' lengths, so made-up identifiers that nobody shares fill them up.
         made_up = [f"\0{os.urandom(16).hex()}" for _ in range(padded_to - len(identifiers))]
         return len(self.align([*identifiers, *made_up])) > 0

@@ -393,6 +393,7 @@ def _silence_and_confine() -> str:
     """Keep SPU's chatter off the terminal and its temporary files in one folder that is removed at the end."""
     scratch = tempfile.mkdtemp(prefix="copublish-worker-")
     os.environ["TMPDIR"] = tempfile.tempdir = scratch
+    os.chdir(scratch)  # SPU writes a log file where it stands
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)

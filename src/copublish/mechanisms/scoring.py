@@ -59,7 +59,7 @@ class CandidateScores:
             if self.table.is_additive(axes):
                 self._own_tables[name] = self.table.count_locally(axes).reshape(shape)
             else:
-                counts = self.table.count_jointly(axes, self.engine, may_pack=False)
+                counts = self.table.count_jointly(axes, self.engine, noise_bits=None)
                 self._secret_tables[name] = self.engine.compute(
                     in_agreed_order, counts.secret, place_of_cell=counts.place_of_cell(), shape=shape
                 )

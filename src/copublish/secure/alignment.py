@@ -35,7 +35,7 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> A
 
     Privacy:
         Reveals: to the parties, which of their records are common (vertical, arbitrary), who holds which cell
-            (arbitrary), or whether anyone is listed twice (horizontal, one bit).
+            (arbitrary), or which of their people are at another party too (horizontal).
     """
     if agreement.partition == "horizontal":
         return _horizontal(agreement, fragment, engine)

@@ -51,16 +51,14 @@ class JointTable:
             return np.zeros(n_cells(axes), dtype=np.int64)
         return local_histogram(self.fragment, axes)
 
-    def count_jointly(
-        self, axes: Sequence[Axis], engine: Engine, *, noise_bits: int = 0, may_pack: bool = True
-    ) -> SecretCounts:
+    def count_jointly(self, axes: Sequence[Axis], engine: Engine, *, noise_bits: int | None) -> SecretCounts:
         """Return the secret counts of the joined table.
 
         Args:
             axes: The columns of the table and the cells their codes fall into.
             engine: This party's end of the engine.
-            noise_bits: Bits of the noise that will be added; counts are packed so that it fits.
-            may_pack: Whether counts may share ring elements. Packed counts can be measured and nothing else.
+            noise_bits: Bits of the noise that will be added; counts share ring elements so that it fits. None if the
+                counts are for computing: packed ones can be measured and nothing else.
         """
         split = [axis for axis in axes if axis.n_cells > 1]  # an attribute that is not split needs no join
         if self.is_additive(split):
@@ -70,7 +68,7 @@ class JointTable:
         down = [axis for axis in split if axis not in across]
         row = n_cells(across)
         largest = self.fragment.n_records
-        packing = Packing.densest(row, largest, noise_bits) if may_pack else Packing(row)
+        packing = Packing(row) if noise_bits is None else Packing.densest(row, largest, noise_bits)
         parts = list(self._products(down, across, packing, engine))
         zeros = np.zeros((n_cells(down), packing.elements), dtype=np.int64)
         secret = engine.compute(add, *parts) if parts else engine.share(zeros)

@@ -85,6 +85,13 @@ class SecretCounts:
     packing: Packing
     cell_at: IntArray | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a layout under which two counts would get the same noise."""
+        if len(self.secret.shape) != 2 or self.secret.shape[1] != self.packing.elements:
+            raise ValueError(f"counts of shape {self.secret.shape} do not lie as {self.packing} says")
+        if self.cell_at is not None and not np.array_equal(np.sort(self.cell_at), np.arange(self.n_cells)):
+            raise ValueError("every cell needs a place of its own")
+
     @property
     def n_cells(self) -> int:
         """Number of counts."""

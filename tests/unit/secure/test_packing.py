@@ -194,3 +194,17 @@ def test_counts_in_another_order_are_brought_back_by_cell() -> None:
     assert counts.place_of_cell().tolist() == [1, 3, 0, 2]
     assert SecretCounts(Secret(None, (2, 1)), Packing(2, 2)).place_of_cell() is None
     assert SecretCounts(Secret(None, (2, 1)), Packing(2, 2)).in_order(opened).tolist() == [20, 0, 30, 10]
+
+
+@pytest.mark.parametrize(
+    ("shape", "packing", "cell_at"),
+    [
+        ((4, 2), Packing(1), None),
+        ((4,), Packing(1), None),
+        ((4, 1), Packing(1), np.array([0, 0, 1, 1])),
+        ((2, 1), Packing(3, 3), np.arange(5)),
+    ],
+)
+def test_a_layout_under_which_counts_would_share_noise_is_refused(shape, packing, cell_at):
+    with pytest.raises(ValueError, match=r"lie as|place of its own"):
+        SecretCounts(Secret(None, shape), packing, cell_at)
