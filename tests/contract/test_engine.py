@@ -238,6 +238,24 @@ def test_what_another_than_the_last_party_says_of_places_does_not_count(room: Ro
 
 
 @pytest.mark.parametrize("packing", ROWS, ids=str)
+def test_joint_matches_count_the_cells_that_all_parties_fit(room: Room, packing: Packing) -> None:
+    """Each record's row and place are known in parts: every party rules out some cells, together all but one."""
+    generator, n_rows, n_records = np.random.default_rng(4), 5, 40
+    truth = [generator.integers(0, size, n_records) for size in (n_rows, packing.row)]
+    fits = []
+    for size, right in zip((n_rows, packing.row), truth, strict=True):
+        keeper = generator.integers(0, len(room.parties), (size, n_records))  # who rules out which cell
+        is_right = right == np.arange(size)[:, None]
+        fits.append([is_right | (keeper != number) for number in range(len(room.parties))])
+    results = run(room, lambda e: e.joint_matches(fits[0][number_of(e)], fits[1][number_of(e)], packing))
+    counts = np.zeros((n_rows, packing.row), dtype=np.int64)
+    for row, place in zip(*truth, strict=True):
+        counts[row, place] += 1
+    for secret in results.values():
+        assert packing.unpack(np.array(value(secret))).tolist() == counts.tolist()
+
+
+@pytest.mark.parametrize("packing", ROWS, ids=str)
 def test_no_records_give_a_histogram_of_zeros(room: Room, packing: Packing) -> None:
     sizes = sizes_for(len(room.parties))
     results = run(room, lambda engine: joint(engine, 0, sizes, packing))
@@ -249,7 +267,7 @@ def test_all_parties_count_the_same_number_of_records_at_a_time(room: Room) -> N
     sizes = sizes_for(len(room.parties))
     for packing in ROWS:
         fresh = type(room)(room.parties)
-        (rows,) = set(run(fresh, lambda engine, p=packing: engine.rows_per_product(sizes, p)).values())
+        (rows,) = set(run(fresh, lambda engine, p=packing: engine.rows_per_product(math.prod(sizes), p)).values())
         assert isinstance(rows, int)
         assert rows >= 1
 

@@ -242,33 +242,15 @@ def test_one_record_changes_no_step_and_no_measurement_beyond_its_sensitivity(pa
     assert max(moved) == (1 if relation == "add-remove" else 2)  # the record was there
 
 
-def without_products(trace: Trace) -> list[tuple[str, ...]]:
-    """All engine calls but those that count records of one pattern of holders and put the parts together."""
-    return [
-        call
-        for call in trace.calls
-        if call[1] != "joint_histogram"
-        and not (call[1] == "compute" and call[2][0] in ("take_rows", "add") and len(call[-1]) == 2)
-    ]
-
-
-def test_a_record_with_other_holders_than_any_other_adds_a_product_and_nothing_else() -> None:
-    """Who holds which cell is public between the parties, so the number of products may depend on it."""
+def test_a_record_with_other_holders_than_any_other_changes_no_step() -> None:
+    """Spread cells are matched by all parties, so no engine call depends on which patterns of holders occur."""
     agreement = agreement_for("arbitrary", "add-remove")
     table = base_table(agreement).head(3)
     base = traced(agreement, table)
-    products_added = set()
     for neighbour in neighbours_of(agreement, table, "add-remove", 6):
         other = traced(agreement, neighbour, replay=base)
-        assert base.disclosures == other.disclosures
-        assert base.candidates == other.candidates
-        assert without_products(base) == without_products(other)
+        check_same_course(base, other)
         assert check_sensitivity(base, other, "add-remove") == 1
-        products = [sum(call[:2] == ("p0", "joint_histogram") for call in t.calls) for t in (base, other)]
-        products_added.add(products[1] - products[0])
-        if products[0] == products[1]:
-            check_same_course(base, other)
-    assert products_added == {0, 1}
 
 
 @pytest.mark.parametrize("partition", PARTITIONS)

@@ -18,7 +18,7 @@ import numpy as np
 
 from copublish.engine.interface import Program, Secret
 from copublish.errors import PartyLostError, ProgramMismatchError
-from copublish.privacy.coins import Coins, IntArray, SystemCoins
+from copublish.privacy.coins import BoolArray, Coins, IntArray, SystemCoins
 from copublish.secure.packing import Packing
 
 T = TypeVar("T")
@@ -136,7 +136,18 @@ class IdealEngine:
 
         return self._secret(("joint_histogram", sizes, packing, cells.shape), (cells, places), count)
 
-    def rows_per_product(self, sizes: tuple[int, ...], packing: Packing) -> int:
+    def joint_matches(self, down: BoolArray, across: BoolArray, packing: Packing) -> Secret:
+        """Count aligned records by cells that all parties together fix."""
+
+        def count(parts: list[tuple[BoolArray, BoolArray]]) -> IntArray:
+            rows, places = (reduce(np.logical_and, matches) for matches in zip(*parts, strict=True))
+            cells = np.argmax(rows, axis=0) * packing.row + np.argmax(places, axis=0)
+            counts = np.bincount(cells, minlength=len(rows) * packing.row)
+            return packing.pack(np, counts.reshape(-1, packing.row))
+
+        return self._secret(("joint_matches", packing, down.shape, across.shape), (down, across), count)
+
+    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
         """Return how many records are counted at a time."""
         return ROWS_PER_PRODUCT
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from copublish.errors import SecretCannotBeReadError
-from copublish.privacy.coins import IntArray
+from copublish.privacy.coins import BoolArray, IntArray
 
 if TYPE_CHECKING:
     from copublish.secure.packing import Packing
@@ -78,8 +78,22 @@ class Engine(Protocol):
         """
         ...
 
-    def rows_per_product(self, sizes: tuple[int, ...], packing: Packing) -> int:
-        """Return how many records one call of `joint_histogram` should have, from public shapes alone."""
+    def joint_matches(self, down: BoolArray, across: BoolArray, packing: Packing) -> Secret:
+        """Count aligned records by cells that all parties together fix.
+
+        Args:
+            down: For each row of the table and each record, whether what this party holds fits; a record fits one
+                row at all parties.
+            across: The same for each place in a row.
+            packing: How a row of counts lies in ring elements.
+
+        Returns:
+            Packed counts, shape (number of rows, packing.elements).
+        """
+        ...
+
+    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
+        """Return how many records one call should have for a table with so many rows, from public shapes alone."""
         ...
 
     def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:

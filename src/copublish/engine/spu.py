@@ -6,7 +6,6 @@ expressions and computed in one compiled program when something is opened, becau
 
 from __future__ import annotations
 
-import math
 import multiprocessing
 import os
 from collections.abc import Sequence
@@ -21,17 +20,17 @@ from copublish.engine.spu_worker import (
     Call,
     Exchange,
     Intersect,
-    JointCoins,
     Kept,
     LinkSettings,
     OwnedMatrix,
     Run,
     Shared,
     Step,
+    Xored,
     serve,
 )
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
-from copublish.privacy.coins import Coins, IntArray, SystemCoins
+from copublish.privacy.coins import BoolArray, Coins, IntArray, SystemCoins
 from copublish.secure.packing import Packing
 
 T = TypeVar("T")
@@ -56,7 +55,7 @@ GRACE_SECONDS = 30
 class Node:
     """A secret as an expression: an input, a kept result, or a program on other nodes."""
 
-    step: Shared | JointCoins | Kept | None
+    step: Shared | Xored | Kept | None
     program: Program | None = None
     arguments: tuple[Node, ...] = ()
     public: dict[str, Any] | None = None
@@ -141,14 +140,14 @@ class SpuEngine:
 
     def coins(self, shape: tuple[int, ...]) -> Secret:
         """Return fresh joint coins: this party's words are its share of their XOR."""
-        return Secret(Node(JointCoins(self._own_coins.words(shape))), shape)
+        return Secret(Node(Xored(self._own_coins.words(shape))), shape)
 
     def joint_histogram(
         self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
     ) -> Secret:
         """Count aligned records by a product of the parties' matrices, tile by tile."""
         rows, columns = sizes[0], sizes[1] * packing.elements
-        padded = next(size for size in PRODUCT_ROWS if size >= len(cells))
+        padded = self._padded(len(cells))
         width = min(columns, MAX_PRODUCT_CELLS)
         height = max(1, MAX_PRODUCT_CELLS // width)
         records = np.arange(len(cells), dtype=np.int64)
@@ -173,9 +172,30 @@ class SpuEngine:
         shape = (rows * sizes[1], packing.elements)
         return self.compute(assemble, *tiles, per_row=-(-columns // width), shape=shape)
 
-    def rows_per_product(self, sizes: tuple[int, ...], packing: Packing) -> int:
+    def joint_matches(self, down: BoolArray, across: BoolArray, packing: Packing) -> Secret:
+        """Count aligned records: what both parties fit is found by AND on bits, then multiplied on shares."""
+        height = max(1, MAX_PRODUCT_CELLS // packing.elements)
+        across_bits = self._both(_words(across, self._padded(across.shape[1])))
+        tiles = []
+        for top in range(0, len(down), height):
+            band = down[top : top + height]
+            band_bits = self._both(_words(band, self._padded(band.shape[1])))
+            call = Call(match_product, (0, 1, 2, 3), {"packing": packing})
+            tiles.append(self._keep((*band_bits, *across_bits, call), (len(band), packing.elements)))
+        return self.compute(assemble, *tiles, per_row=1, shape=(len(down), packing.elements))
+
+    def _both(self, own: IntArray) -> tuple[Step, Step]:
+        """Return two boolean inputs: this party's words and the other's."""
+        nothing = np.zeros_like(own)
+        return Xored(own if self._rank == 0 else nothing), Xored(own if self._rank == 1 else nothing)
+
+    def _padded(self, n_records: int) -> int:
+        fitting: list[int] = [size for size in PRODUCT_ROWS if size >= n_records]
+        return fitting[0]
+
+    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
         """Return the largest number of records for which a product fits into memory."""
-        cells = min(MAX_PRODUCT_CELLS, math.prod(sizes) * packing.elements)
+        cells = min(MAX_PRODUCT_CELLS, n_rows * packing.elements)
         fitting: list[int] = [size for size in PRODUCT_ROWS if size * cells <= MAX_PRODUCT_WORK]
         return fitting[-1] if fitting else PRODUCT_ROWS[0]
 
@@ -238,6 +258,27 @@ class SpuEngine:
 def product(xp: ModuleType, x: IntArray, y: IntArray) -> IntArray:
     """Multiply two matrices."""
     return cast(IntArray, xp.matmul(x, y))
+
+
+def match_product(
+    xp: ModuleType, down0: IntArray, down1: IntArray, across0: IntArray, across1: IntArray, packing: Packing
+) -> IntArray:
+    """Multiply two tables of matches, each given bit by bit by two parties: (rows, n) by (places, n) transposed."""
+    rows, places = _bits(down0 & down1), _bits(across0 & across1)
+    return cast(IntArray, xp.matmul(rows, packing.pack(xp, places.T)))
+
+
+def _bits(words: IntArray) -> IntArray:
+    """Spread words of 64 bits: (k, n / 64) to (k, n)."""
+    lanes = np.arange(64, dtype=np.int64)
+    return cast(IntArray, ((words[:, :, None] >> lanes) & 1).reshape(words.shape[0], -1))
+
+
+def _words(matches: BoolArray, padded: int) -> IntArray:
+    """Put matches into words of 64 bits; records that pad them match nowhere: (k, n) to (k, padded / 64)."""
+    bits = np.zeros((len(matches), padded), dtype=np.uint8)
+    bits[:, : matches.shape[1]] = matches
+    return np.packbits(bits, axis=1, bitorder="little").view(np.int64)
 
 
 def assemble(xp: ModuleType, *tiles: IntArray, per_row: int, shape: tuple[int, ...]) -> IntArray:

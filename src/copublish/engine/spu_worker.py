@@ -70,8 +70,8 @@ class OwnedMatrix:
 
 
 @dataclass(frozen=True)
-class JointCoins:
-    """Fair coins: this party's own words are its boolean share of their XOR, so nothing is sent."""
+class Xored:
+    """A secret that is the XOR of every party's words: own words are a boolean share of it, so nothing is sent."""
 
     words: IntArray
 
@@ -93,7 +93,7 @@ class Call:
     public: dict[str, Any]
 
 
-Step = Shared | OwnedMatrix | JointCoins | Kept | Call
+Step = Shared | OwnedMatrix | Xored | Kept | Call
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,7 @@ class Worker:
             return [(step.local if rank == own else np.zeros_like(step.local), rank) for rank in ranks]
         if isinstance(step, OwnedMatrix):
             return [(step.dense(), step.owner)]
-        if isinstance(step, JointCoins):
+        if isinstance(step, Xored):
             return [(step.words, None)]
         return []
 

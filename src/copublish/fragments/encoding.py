@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain, format_number
 from copublish.fragments.fragment import Codes
-
-BoolArray = NDArray[np.bool_]
+from copublish.privacy.coins import BoolArray
 
 MISSING_REFUSED = 'missing values, which the agreement refuses (missing = "category" would allow them)'
 NOT_NUMBERS = "values that are not finite numbers"

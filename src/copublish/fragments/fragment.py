@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from copublish.privacy.coins import IntArray
+from copublish.privacy.coins import BoolArray, IntArray
 
 Codes = NDArray[np.unsignedinteger[Any]]
 
@@ -47,11 +47,11 @@ class Fragment:
             identifiers=None if self.identifiers is None else [self.identifiers[i] for i in positions],
         )
 
-    def holds(self, column: str, rows: slice = slice(None)) -> NDArray[np.bool_]:
+    def holds(self, column: str, rows: slice = slice(None)) -> BoolArray:
         """Return which cells of a column this party holds."""
         if column not in self.private_codes:
             return np.zeros(len(range(*rows.indices(self.n_records))), dtype=np.bool_)
-        return cast(NDArray[np.bool_], self.private_codes[column][rows] != self.sizes[column])
+        return cast(BoolArray, self.private_codes[column][rows] != self.sizes[column])
 
     def chunks(self) -> Iterator[slice]:
         """Yield row ranges that cover all records."""
@@ -79,13 +79,13 @@ def n_cells(axes: Sequence[Axis]) -> int:
     return int(np.prod([axis.n_cells for axis in axes], dtype=object))
 
 
-def partial_cells(fragment: Fragment, axes: Sequence[Axis], rows: slice | IntArray) -> IntArray:
+def partial_cells(fragment: Fragment, axes: Sequence[Axis], rows: slice) -> IntArray:
     """Return this party's part of each record's cell number.
 
     A cell number is the sum over axes of cell times stride; a party adds the terms of the cells it holds and 0 for
     the others, so the parties' parts add up to the whole number.
     """
-    part = np.zeros(rows.stop - rows.start if isinstance(rows, slice) else len(rows), dtype=np.int64)
+    part = np.zeros(rows.stop - rows.start, dtype=np.int64)
     stride = 1
     for axis in reversed(axes):
         if axis.n_cells > 1 and axis.column in fragment.private_codes:

@@ -14,7 +14,7 @@ import numpy as np
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import Engine
 from copublish.errors import FragmentError
-from copublish.fragments.fragment import Codes, Fragment
+from copublish.fragments.fragment import Fragment
 from copublish.secure.joint_counts import JointTable
 
 
@@ -46,11 +46,10 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> A
             fragment.party,
             ['The parties have different numbers of rows, so alignment = "row-order" cannot hold.'],
         )
-    holder_of = _find_holders(agreement, fragment, engine)
+    _check_holders(agreement, fragment, engine)
     if agreement.class_is_shared:
         _check_classes(agreement, fragment, engine)
-    table = JointTable(agreement, fragment, holder_of)
-    return Alignment(table, fragment.n_records if agreement.records.public else None)
+    return Alignment(JointTable(agreement, fragment), fragment.n_records if agreement.records.public else None)
 
 
 def _horizontal(agreement: Agreement, fragment: Fragment, engine: Engine) -> Alignment:
@@ -72,16 +71,15 @@ def _horizontal(agreement: Agreement, fragment: Fragment, engine: Engine) -> Ali
     return Alignment(JointTable(agreement, fragment), total)
 
 
-def _find_holders(agreement: Agreement, fragment: Fragment, engine: Engine) -> dict[str, Codes]:
-    """Return the holder of every spread cell, by number. Who holds what is public between the parties by agreement."""
-    problems, holder_of = [], {}
+def _check_holders(agreement: Agreement, fragment: Fragment, engine: Engine) -> None:
+    """Check that every spread cell has one holder. Who holds what is public between the parties by agreement."""
+    problems = []
     for column in agreement.attributes:
         if len(agreement.holders(column)) == 1:
             continue
         bits = engine.exchange(np.packbits(fragment.holds(column)), topic=f"holders of {column}")
         held = [np.unpackbits(packed, count=fragment.n_records) for packed in bits]
         holders = np.sum(held, axis=0)
-        holder_of[column] = np.argmax(held, axis=0).astype(np.uint8)
         if (holders > 1).any():
             problems.append(f"Column '{column}' has cells that two parties hold. A cell has one holder.")
         if (holders == 0).any():
@@ -91,7 +89,6 @@ def _find_holders(agreement: Agreement, fragment: Fragment, engine: Engine) -> d
             )
     if problems:
         raise FragmentError(fragment.party, problems)
-    return holder_of
 
 
 def _check_classes(agreement: Agreement, fragment: Fragment, engine: Engine) -> None:

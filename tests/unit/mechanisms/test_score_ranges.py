@@ -117,12 +117,8 @@ def engine_max(agreement: Agreement, records: Sequence[Record], groups: Sequence
         return Fragment(party, n_records, held, {name: sizes[name] for name in held})
 
     fragments = {party: fragment(number, party) for number, party in enumerate(parties)}
-    known = {name: holders.astype(np.uint8) for name, holders in holder_of.items()}
-    holders = known if agreement.partition == "arbitrary" else {}
     room = Room(parties)
-    scores = room.run(
-        lambda e: CandidateScores(JointTable(agreement, fragments[e.party], holders), e, NEVER_WINS).of(groups)
-    )
+    scores = room.run(lambda e: CandidateScores(JointTable(agreement, fragments[e.party]), e, NEVER_WINS).of(groups))
     return scores[parties[0]]._handle.tolist()
 
 
