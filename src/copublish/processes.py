@@ -89,6 +89,7 @@ def _party(
         with SpuEngine(party, agreement.party_names, addresses, coins, timeout_seconds) as engine:
             fragment = read_fragment(agreement, party, source)
             release = publish_release(agreement, fragment, engine, open_ledger(agreement, ledger_file), tell)
+        tell(f"sent {engine.bytes_sent / 2**20:.1f} MiB to the other party", 1, 1)
         connection.send(("release", release))
     except CopublishError as exc:
         connection.send(("error", (type(exc), str(exc))))

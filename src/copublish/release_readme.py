@@ -13,7 +13,7 @@ def folder_readme(certificate: dict[str, Any], n_records: int) -> str:
     sections = [
         f"# {certificate['release']}",
         certificate["deployment"]["basic"]["description"],
-        "**This is a simulated release.** Secrecy: " + certificate["engine"]["secrecy"] if simulated else "",
+        ("**This is a simulated release.** " if simulated else "") + "Secrecy: " + certificate["engine"]["secrecy"],
         f"""This folder is a differentially private data set of {n_records:,} records, made together by
 {_listed(certificate["views"])}. No record in it is a real person: it says how many people there are, about, with each
 combination of generalized values.""",

@@ -48,8 +48,11 @@ def print_release(release: Release, console: Console, rows: int) -> None:
         f"{release.records.num_rows:,} records in {release.counts.num_rows:,} cells, made by "
         f"{', '.join(certificate['views'])} on {certificate['deployment']['basic']['publication_date']}"
     )
-    if certificate["engine"]["name"] == "ideal":
-        console.print("SIMULATED. Secrecy: " + certificate["engine"]["secrecy"], style="yellow", markup=False)
+    engine = certificate["engine"]
+    if engine["name"] == "ideal":
+        console.print("SIMULATED. Secrecy: " + engine["secrecy"], style="yellow", markup=False)
+    else:
+        console.print("Secrecy: " + engine["secrecy"], markup=False)
     console.print()
     print_epsilon(certificate["epsilon"], console)
     console.print(f"delta (the sampler's part) at most {certificate['delta_bound']}\n")

@@ -161,10 +161,13 @@ def run_specialization(
     progress("leaf counts", 0, 1)
     axes: list[Axis] = [*cut.axes(), class_axis(table.agreement)]
     disclosure = plan.leaf_counts(rounds_done, cut.n_leaves * len(table.agreement.class_.values))
-    counts = table.count_jointly(axes, engine, noise_bits=disclosure.noise.bits)
+    counts = table.count_jointly(
+        axes, engine, noise_bits=disclosure.noise.bits, progress=lambda done, of: progress("leaf counts", done, of)
+    )
+    progress("leaf noise", 0, 1)
     # Opens every cell's count plus noise, empty cells included, to all parties; covered by what is left.
     noisy = gate.reveal_measurement(counts, disclosure)
-    progress("leaf counts", 1, 1)
+    progress("leaf noise", 1, 1)
 
     total = max(0, int(noisy.sum())) if public_total is None else public_total
     shape = (cut.n_leaves, len(table.agreement.class_.values))

@@ -6,8 +6,7 @@ to open: exact counts would show.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,7 +42,14 @@ class JointTable:
             return np.zeros(n_cells(axes), dtype=np.int64)
         return local_histogram(self.fragment, axes)
 
-    def count_jointly(self, axes: Sequence[Axis], engine: Engine, *, noise_bits: int | None) -> SecretCounts:
+    def count_jointly(
+        self,
+        axes: Sequence[Axis],
+        engine: Engine,
+        *,
+        noise_bits: int | None,
+        progress: Callable[[int, int], None] = lambda done, of: None,
+    ) -> SecretCounts:
         """Return the secret counts of the joined table.
 
         Args:
@@ -51,6 +57,7 @@ class JointTable:
             engine: This party's end of the engine.
             noise_bits: Bits of the noise that will be added; counts share ring elements so that it fits. None if the
                 counts are for computing: packed ones can be measured and nothing else.
+            progress: Told how many records are counted and how many there are.
         """
         split = [axis for axis in axes if axis.n_cells > 1]  # an attribute that is not split needs no join
         if self.is_additive(split):
@@ -66,31 +73,33 @@ class JointTable:
             count = self._count_pairs
         row = n_cells(across)
         packing = Packing(row) if noise_bits is None else Packing.densest(row, self.fragment.n_records, noise_bits)
-        parts = list(count(down, across, packing, engine))
+        parts: list[Secret] = []
+        step = engine.rows_per_product(n_cells(down), packing)
+        for rows in self._chunks(step):
+            parts.append(count(down, across, rows, packing, engine))
+            progress(rows.stop, self.fragment.n_records)
         zeros = np.zeros((n_cells(down), packing.elements), dtype=np.int64)
         secret = engine.compute(add, *parts) if parts else engine.share(zeros)
         return SecretCounts(secret, packing, _order([*down, *across], split))
 
     def _count_pairs(
-        self, down: Sequence[Axis], across: Sequence[Axis], packing: Packing, engine: Engine
-    ) -> Iterator[Secret]:
-        """Count columns that one party each holds, chunk by chunk: every party numbers its own cells."""
+        self, down: Sequence[Axis], across: Sequence[Axis], rows: slice, packing: Packing, engine: Engine
+    ) -> Secret:
+        """Count columns that one party each holds: every party numbers its own cells."""
         own = [axis for axis in down if self._holder(axis) == self._number()]
         sizes = tuple(
             n_cells([axis for axis in down if self._holder(axis) == number])
             for number in range(len(self.agreement.parties))
         )
-        for rows in self._chunks(engine.rows_per_product(math.prod(sizes), packing)):
-            cells = partial_cells(self.fragment, own, rows)
-            places = partial_cells(self.fragment, across, rows) if self._is_last() else None
-            yield engine.joint_histogram(cells, places, sizes, packing)
+        cells = partial_cells(self.fragment, own, rows)
+        places = partial_cells(self.fragment, across, rows) if self._is_last() else None
+        return engine.joint_histogram(cells, places, sizes, packing)
 
     def _count_matches(
-        self, down: Sequence[Axis], across: Sequence[Axis], packing: Packing, engine: Engine
-    ) -> Iterator[Secret]:
-        """Count columns whose cells are spread, chunk by chunk: every party says which cells a record may be in."""
-        for rows in self._chunks(engine.rows_per_product(n_cells(down), packing)):
-            yield engine.joint_matches(self._matches(down, rows), self._matches(across, rows), packing)
+        self, down: Sequence[Axis], across: Sequence[Axis], rows: slice, packing: Packing, engine: Engine
+    ) -> Secret:
+        """Count columns whose cells are spread: every party says which cells a record may be in."""
+        return engine.joint_matches(self._matches(down, rows), self._matches(across, rows), packing)
 
     def _matches(self, axes: Sequence[Axis], rows: slice) -> BoolArray:
         """Return for each cell and record whether what this party holds fits: shape (n_cells, n_records).
