@@ -21,12 +21,13 @@ import itertools
 import json
 import math
 import multiprocessing
+import os
 import pickle
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -38,7 +39,7 @@ import copublish as cp
 from adult import PARTIES, adult_agreement, read_adult, scatter_cells, split_columns
 from copublish import processes
 from copublish.engine.spu import SpuEngine
-from copublish.engine.spu_worker import JointCoins, OwnedMatrix, Run, Shared, Step, _signature
+from copublish.engine.spu_worker import Call, Exchange, Kept, OwnedMatrix, Run, _signature
 from copublish.fragments.fragment import Fragment
 from copublish.simulation import no_progress, read_fragments
 
@@ -51,6 +52,12 @@ def peak_mib(process: int | str = "self") -> float:
     """Return the largest memory that a process has had so far."""
     status = Path(f"/proc/{process}/status").read_text().splitlines()
     return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
+
+
+def cpu_seconds(process: int | str = "self") -> float:
+    """Return the processor time that a process has used so far, all threads, user and system."""
+    after_name = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def forget_peak() -> None:
@@ -70,49 +77,36 @@ class FixedCoins:
 
 
 @dataclass(frozen=True)
-class Hollow:
-    """An input of a request without its data: what kind it is, its shape, and for a matrix its number of entries."""
+class Blank:
+    """An array without its data."""
 
-    kind: type[Step]
     shape: tuple[int, ...]
-    owner: int = 0
-    entries: int | None = None
-
-    def filled(self, generator: np.random.Generator) -> Step:
-        """Return an input of the same shape with made-up data."""
-        if self.kind is JointCoins:
-            return JointCoins(generator.integers(-(2**63), 2**63, size=self.shape, dtype=np.int64))
-        if self.kind is Shared:
-            return Shared(generator.integers(0, 1000, size=self.shape))
-        if self.entries is None:
-            return OwnedMatrix(self.owner, self.shape, None)
-        rows, columns = (generator.integers(0, length, self.entries) for length in self.shape)
-        return OwnedMatrix(self.owner, self.shape, (rows, columns, np.ones(self.entries, np.int64)))
 
 
 def hollow(request: Any) -> Any:
-    """Return a request without the data in it."""
-    if not isinstance(request, Run):
-        return request
-    steps: list[Any] = []
-    for step in request.steps:
-        if isinstance(step, Shared):
-            steps.append(Hollow(Shared, step.local.shape))
-        elif isinstance(step, JointCoins):
-            steps.append(Hollow(JointCoins, step.words.shape))
-        elif isinstance(step, OwnedMatrix):
-            entries = None if step.entries is None else len(step.entries[0])
-            steps.append(Hollow(OwnedMatrix, step.shape, step.owner, entries))
-        else:
-            steps.append(step)
-    return replace(request, steps=tuple(steps))
+    """Return a request without the data in it: a blank for every array that goes into a run."""
+    if isinstance(request, np.ndarray):
+        return Blank(request.shape)
+    if isinstance(request, tuple):
+        return tuple(hollow(part) for part in request)
+    if is_dataclass(request) and not isinstance(request, Call | Exchange):
+        return replace(request, **{part.name: hollow(getattr(request, part.name)) for part in fields(request)})
+    return request
 
 
 def filled(request: Any, generator: np.random.Generator) -> Any:
     """Return a request with made-up data of the same shapes."""
-    if not isinstance(request, Run):
-        return request
-    return replace(request, steps=tuple(s.filled(generator) if isinstance(s, Hollow) else s for s in request.steps))
+    if isinstance(request, Blank):
+        return generator.integers(-(2**63), 2**63, size=request.shape, dtype=np.int64)
+    if isinstance(request, tuple):
+        return tuple(filled(part, generator) for part in request)
+    if isinstance(request, OwnedMatrix) and request.entries is not None:
+        n = request.entries[0].shape
+        rows, columns = (generator.integers(0, length, n) for length in request.shape)
+        return replace(request, entries=(rows, columns, np.ones(n, dtype=np.int64)))
+    if is_dataclass(request) and not isinstance(request, Call | Exchange):
+        return replace(request, **{p.name: filled(getattr(request, p.name), generator) for p in fields(request)})
+    return request
 
 
 @dataclass
@@ -120,6 +114,7 @@ class PartyRecord:
     """What one party's processes did: their memory and traffic, and every request to the engine's worker."""
 
     bytes_sent: int = 0
+    cpu_seconds: dict[str, float] = field(default_factory=dict)
     peak_mib: dict[str, float] = field(default_factory=dict)
     requests: list[Any] = field(default_factory=list)
     seconds: list[tuple[str, float]] = field(default_factory=list)
@@ -135,21 +130,18 @@ class MeasuredEngine(SpuEngine):
         super().__init__(*arguments, **options)
 
     def close(self, *, politely: bool = True) -> None:
-        """Note the worker's memory while it is still there."""
-        if self._process.is_alive():
-            self.record.peak_mib["worker"] = peak_mib(self._process.pid or 0)
+        """Note the worker's memory and processor time while it is still there."""
+        if self._process.pid is not None and self._process.is_alive():
+            self.record.peak_mib["worker"] = peak_mib(self._process.pid)
+            self.record.cpu_seconds["worker"] = cpu_seconds(self._process.pid)
         super().close(politely=politely)
         self.record.bytes_sent = self.bytes_sent
 
     def _ask(self, request: object) -> Any:
         start = time.perf_counter()
-        if not self._is_ready:
-            self._receive()
-            self._is_ready = True
-            self.record.seconds.append(("waiting for the engine", time.perf_counter() - start))
-            start = time.perf_counter()
         answer = super()._ask(request)
-        self.record.seconds.append((kind_of(request), time.perf_counter() - start))
+        kind = kind_of(request) if self.record.seconds else "start-up"  # the first request waits for both workers
+        self.record.seconds.append((kind, time.perf_counter() - start))
         if request != "close":
             self.record.requests.append(hollow(request))
         if isinstance(request, Run):
@@ -169,12 +161,15 @@ def kind_of(request: object) -> str:
 
 def program_of(request: Run) -> str:
     """Return what a compiled program has to depend on: its steps and the shapes of its inputs, and no names."""
-    steps = [step for step in hollow(request).steps if hasattr(step, "shape")]
-    return repr((_signature(request.steps), [step.shape for step in steps], request.keep_as is None))
+    shapes = [hollow(step) for step in request.steps if not isinstance(step, Call | Kept)]
+    shapes += [step.shape for step in request.steps if isinstance(step, Kept)]
+    without_data = [replace(s, entries=None) if isinstance(s, OwnedMatrix) else s for s in shapes]
+    return repr((_signature(request.steps), without_data, request.keep_as is None))
 
 
 def write_record(folder: str, party: str) -> None:
     records[0].peak_mib["party"] = peak_mib()
+    records[0].cpu_seconds["party"] = cpu_seconds()
     Path(folder, party).write_bytes(pickle.dumps(records[0]))
 
 
@@ -199,6 +194,7 @@ class Measured:
     """One run of all processes.
 
     Attributes:
+        cpu_seconds: Processor time of all parties and workers: less disturbed by others on the machine than `seconds`.
         peak_mib: Largest memory of each process.
         calls: By kind of engine call, how many there were and how long the first party waited for them.
         programs: Different programs among them: other steps or shapes.
@@ -208,6 +204,7 @@ class Measured:
     name: str
     records: int
     seconds: float
+    cpu_seconds: float = 0
     mib_sent: float = 0
     peak_mib: dict[str, float] = field(default_factory=dict)
     calls: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -225,7 +222,8 @@ def summary(name: str, n: int, seconds: float, found: Mapping[str, PartyRecord])
         by_kind[kind].append(taken)
     calls = {kind: (len(taken), sum(taken)) for kind, taken in by_kind.items()}
     sent = sum(record.bytes_sent for record in found.values()) / MIB
-    return Measured(name, n, seconds, sent, peaks, calls, len(first.programs))
+    cpu = sum(sum(record.cpu_seconds.values()) for record in found.values())
+    return Measured(name, n, seconds, cpu, sent, peaks, calls, len(first.programs))
 
 
 def read_records(folder: str, parties: Sequence[str]) -> dict[str, PartyRecord]:
@@ -270,17 +268,19 @@ def bare(name: str, n: int, recorded: Mapping[str, PartyRecord]) -> Measured:
         for process in started:
             process.join()
         seconds = time.perf_counter() - start
+        if any(process.exitcode for process in started):
+            raise RuntimeError("A party of the bare engine calls failed; its own message is above.")
         return summary(name, n, seconds, read_records(folder, parties))
 
 
 def ideal(name: str, agreement: cp.Agreement, frames: dict[str, pd.DataFrame]) -> Measured:
     """Run a whole release on the ideal engine, in this process."""
     forget_peak()
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), cpu_seconds()
     release = cp.simulate(agreement, frames)
-    seconds = time.perf_counter() - start
+    seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu_start
     n = len(next(iter(frames.values())))
-    return Measured(name, n, seconds, peak_mib={"coordinator": peak_mib()}, leaves=leaves_of(release.cut))
+    return Measured(name, n, seconds, cpu, peak_mib={"coordinator": peak_mib()}, leaves=leaves_of(release.cut))
 
 
 class Adult:
@@ -306,6 +306,8 @@ def adult_part(adult: Adult) -> dict[str, Any]:
     ]
     ratios = {
         "secure release / bare engine calls": whole.seconds / runs[1].seconds,
+        "secure release / bare engine calls, CPU seconds": whole.cpu_seconds / runs[1].cpu_seconds,
+        "secure release / its own waiting for the engine": whole.seconds / sum(s for _, s in whole.calls.values()),
         "secure release / ideal release": whole.seconds / runs[2].seconds,
     }
     return {"title": "Adult, 14 attributes split 7/7, h = 10, epsilon 1", "runs": runs, "ratios": ratios}
@@ -317,6 +319,7 @@ def arbitrary_part(adult: Adult) -> dict[str, Any]:
     spread, other, _ = secure("secure release, arbitrary", agreement, scatter_cells(adult.table))
     ratios = {
         "arbitrary / vertical, seconds": spread.seconds / vertical.seconds,
+        "arbitrary / vertical, CPU seconds": spread.cpu_seconds / vertical.cpu_seconds,
         "arbitrary / vertical, MiB sent": spread.mib_sent / vertical.mib_sent,
     }
     same = "the same" if release.counts.equals(other.counts) else "ANOTHER"
@@ -358,6 +361,7 @@ def scaling_part(sizes: Sequence[int]) -> dict[str, Any]:
         more = larger.records / smaller.records
         pair = f"{larger.records:,} / {smaller.records:,} records"
         ratios[f"{pair}, seconds per record"] = larger.seconds / smaller.seconds / more
+        ratios[f"{pair}, CPU seconds per record"] = larger.cpu_seconds / smaller.cpu_seconds / more
         ratios[f"{pair}, MiB sent per record"] = larger.mib_sent / smaller.mib_sent / more
         ratios[f"{pair}, largest process"] = max(larger.peak_mib.values()) / max(smaller.peak_mib.values())
     return {"title": "Made-up tables, 6 attributes split 3/3, h = 8, epsilon 1", "runs": runs, "ratios": ratios}
@@ -444,11 +448,13 @@ def paillier_part(adult: Adult) -> dict[str, Any]:
 
 
 def print_runs(runs: Sequence[Measured]) -> None:
-    print(f"  {'':<28}{'records':>9}{'seconds':>9}{'MiB sent':>9}{'leaves':>8}{'split':>6}   peak MiB of each process")
+    heads = f"{'records':>9}{'seconds':>9}{'CPU s':>8}{'MiB sent':>9}{'leaves':>8}{'split':>6}"
+    print(f"  {'':<28}{heads}   peak MiB of each process")
     for run in runs:
-        peaks = ", ".join(f"{what} {mib:.0f}" for what, mib in run.peak_mib.items())
+        numbers = f"{run.records:9,}{run.seconds:9.2f}{run.cpu_seconds:8.1f}{run.mib_sent:9.1f}"
         leaves = "".join(f"{number or '-':>{width}}" for number, width in zip(run.leaves, (8, 6), strict=True))
-        print(f"  {run.name:<28}{run.records:9,}{run.seconds:9.2f}{run.mib_sent:9.1f}{leaves}   {peaks}")
+        peaks = ", ".join(f"{what} {mib:.0f}" for what, mib in run.peak_mib.items())
+        print(f"  {run.name:<28}{numbers}{leaves}   {peaks}")
     for run in runs:
         if run.calls:
             calls = ", ".join(f"{number} {kind} {seconds:.2f} s" for kind, (number, seconds) in run.calls.items())
