@@ -153,4 +153,4 @@ def test_programs_with_operations_that_are_not_vetted_are_refused(code, reason):
 
 def test_protocols_with_a_dealer_among_the_parties_are_not_offered():
     with pytest.raises(ValueError, match="SEMI2K is not offered"):
-        Worker(LinkSettings(0, ("a", "b"), 5, protocol="SEMI2K"))
+        Worker(LinkSettings(0, ("a", "b"), 5, "nowhere", protocol="SEMI2K"))

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
+import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import ModuleType, TracebackType
 from typing import Any, TypeVar, cast
@@ -99,7 +102,8 @@ class SpuEngine:
         self._timeout = timeout_seconds
         self._kept = 0
         self._rank = self.parties.index(party)
-        settings = LinkSettings(self._rank, tuple(addresses), timeout_seconds)
+        self._scratch = tempfile.mkdtemp(prefix="copublish-worker-")
+        settings = LinkSettings(self._rank, tuple(addresses), timeout_seconds, self._scratch)
         context = multiprocessing.get_context("spawn")  # SPU's threads do not survive a fork
         self._connection, other_end = context.Pipe()
         self._process = context.Process(target=serve, args=(other_end, settings), daemon=True)
@@ -119,13 +123,16 @@ class SpuEngine:
         """End the worker; politely: after the other party has got everything it waits for."""
         try:
             if politely and self._process.is_alive():
-                self._ask("close")
+                # All that was agreed has been exchanged by now, so a worker that is lost while closing loses nothing.
+                with suppress(EngineError):
+                    self._ask("close")
         finally:
             self._connection.close()
             self._process.join(timeout=2)
             if self._process.is_alive():
                 self._process.kill()
                 self._process.join()
+            shutil.rmtree(self._scratch, ignore_errors=True)
 
     def share(self, local: IntArray) -> Secret:
         """Return the sum of what every party puts in. Each party's own part stays its own."""

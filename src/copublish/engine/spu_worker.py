@@ -17,7 +17,6 @@ import json
 import os
 import pickle
 import re
-import shutil
 import signal
 import tempfile
 from collections.abc import Sequence
@@ -32,6 +31,9 @@ from copublish.engine.interface import Program
 from copublish.privacy.coins import IntArray
 
 PROTOCOL = "CHEETAH"
+
+RESULT = "result"
+"""What a program calls what it computes; kept results get names of their own afterwards."""
 
 VETTED_OPERATIONS = frozenset(
     (
@@ -125,13 +127,15 @@ class LinkSettings:
     rank: int
     addresses: tuple[str, ...]
     timeout_seconds: int
+    scratch_folder: str
+    """For SPU's temporary files; the party removes it, however the worker ends."""
     protocol: str = PROTOCOL
 
 
 def serve(connection: Connection, settings: LinkSettings) -> None:
     """Answer requests until the pipe is closed. Runs as the main function of the worker process."""
     _die_with_parent()
-    scratch = _silence_and_confine()
+    _silence_and_confine(settings.scratch_folder)
     try:
         import jax  # noqa: F401  # loading takes seconds, which are not the other party's fault
         import spu  # noqa: F401
@@ -148,7 +152,6 @@ def serve(connection: Connection, settings: LinkSettings) -> None:
         # SPU's messages hold a C++ stack trace and no data; the first line says what happened.
         connection.send(("failed", f"{type(exc).__name__}: {str(exc).split('tacktrace')[0].strip()[:300]}"))
     finally:
-        shutil.rmtree(scratch, ignore_errors=True)
         os._exit(0)  # SPU's threads would otherwise be torn down in an order that can crash
 
 
@@ -215,20 +218,19 @@ class Worker:
 
     def _run(self, request: Run) -> IntArray | None:
         names, shapes = self._put_in(request.steps)
-        output = request.keep_as or "opened"
-        executable = self._executable(request, names, shapes, output)
+        executable = self._executable(request, names, shapes)
         self._runtime.run(executable)
         for name in names:
             if name.startswith("input"):
                 self._runtime.del_var(name)
+        share, visibility = self._runtime.get_var(RESULT), self._runtime.get_var_meta(RESULT).visibility
+        self._runtime.del_var(RESULT)
         if request.keep_as is not None:
+            self._runtime.set_var(request.keep_as, share)
             return None
-        share = self._runtime.get_var(output)
-        if self._runtime.get_var_meta(output).visibility != self._library.Visibility.VIS_PUBLIC:
+        if visibility != self._library.Visibility.VIS_PUBLIC:
             raise ValueError("a result is not public after its reveal")
-        opened = self._io.reconstruct([share] * len(self.settings.addresses))
-        self._runtime.del_var(output)
-        return np.asarray(opened, dtype=np.int64)
+        return np.asarray(self._io.reconstruct([share] * len(self.settings.addresses)), dtype=np.int64)
 
     def _put_in(self, steps: Sequence[Step]) -> tuple[list[str], list[tuple[int, ...]]]:
         """Give SPU this party's inputs; return the names and shapes of all inputs, in order."""
@@ -272,9 +274,11 @@ class Worker:
         share.meta, share.share_chunks = meta.SerializeToString(), [chunk.SerializeToString()]
         return share
 
-    def _executable(self, request: Run, names: list[str], shapes: list[tuple[int, ...]], output: str) -> Any:
+    def _executable(self, request: Run, names: list[str], shapes: list[tuple[int, ...]]) -> Any:
         """Compile, vet and compare with the other parties; once for each program and shape."""
-        key = hashlib.sha256(pickle.dumps((_signature(request.steps), names, shapes, output))).hexdigest()
+        key = hashlib.sha256(
+            pickle.dumps((_signature(request.steps), names, shapes, request.keep_as is None))
+        ).hexdigest()
         if key not in self._compiled:
             secret = self._library.Visibility.VIS_SECRET
             executable, _ = self._frontend.compile(
@@ -284,7 +288,7 @@ class Worker:
                 {},
                 names,
                 [secret] * len(names),
-                lambda _: [output],
+                lambda _: [RESULT],
                 copts=self._options,
             )
             refuse_unvetted(executable.code.decode(), opens=request.keep_as is None)
@@ -304,7 +308,8 @@ class Worker:
             # Hexadecimal, so that no identifier can be mistaken for CSV syntax.
             rows = [f"{identifier.encode().hex()},{row}" for row, identifier in enumerate(identifiers)]
             own.write_text("\n".join(["id,row", *rows, ""]))
-            psi.psi_execute(
+            _quietly(
+                psi.psi_execute,
                 psi.PsiExecuteConfig(
                     protocol_conf=psi.PsiProtocolConfig(
                         protocol=psi.PsiProtocol.PROTOCOL_RR22, receiver_rank=0, broadcast_result=True
@@ -317,6 +322,14 @@ class Worker:
             lines = common.read_text().splitlines()
         column = [name.strip('"') for name in lines[0].split(",")].index("row")
         return [int(line.split(",")[column].strip('"')) for line in lines[1:]]
+
+
+def _quietly(work: Any, *arguments: Any) -> None:
+    """Run something whose error messages could quote identifiers, and pass on that it failed and no more."""
+    try:
+        work(*arguments)
+    except Exception:
+        raise ValueError("private set intersection failed") from None
 
 
 def _as_jax(request: Run, n_parties: int) -> Any:
@@ -389,15 +402,13 @@ def _from_text(text: str | bytes) -> tuple[str, Any]:
     return topic, np.frombuffer(base64.b64decode(content), dtype=np.uint8) if is_array else content
 
 
-def _silence_and_confine() -> str:
-    """Keep SPU's chatter off the terminal and its temporary files in one folder that is removed at the end."""
-    scratch = tempfile.mkdtemp(prefix="copublish-worker-")
+def _silence_and_confine(scratch: str) -> None:
+    """Keep SPU's chatter off the terminal and its temporary files in one folder."""
     os.environ["TMPDIR"] = tempfile.tempdir = scratch
     os.chdir(scratch)  # SPU writes a log file where it stands
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    return scratch
 
 
 def _bytes_written() -> int:
