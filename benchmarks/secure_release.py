@@ -39,7 +39,8 @@ import copublish as cp
 from adult import PARTIES, adult_agreement, read_adult, scatter_cells, split_columns
 from copublish import processes
 from copublish.engine.spu import SpuEngine
-from copublish.engine.spu_worker import Call, Exchange, Kept, OwnedMatrix, Run, _signature
+from copublish.engine.spu_requests import Call, Exchange, Kept, OwnedMatrix, Run
+from copublish.engine.spu_worker import _signature
 from copublish.fragments.fragment import Fragment
 from copublish.simulation import no_progress, read_fragments
 

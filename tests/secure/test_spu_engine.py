@@ -14,7 +14,8 @@ from scipy import stats
 
 from copublish.engine.reveal import RevealGate
 from copublish.engine.spu import product
-from copublish.engine.spu_worker import LinkSettings, Worker, refuse_unvetted
+from copublish.engine.spu_requests import LinkSettings
+from copublish.engine.spu_worker import Worker, refuse_unvetted
 from copublish.privacy.accounting import Cost
 from copublish.privacy.disclosures import Measure, Select
 from copublish.privacy.ledger import Ledger, Limit

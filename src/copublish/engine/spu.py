@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from copublish.engine.interface import Program, Secret
-from copublish.engine.spu_worker import (
+from copublish.engine.spu_requests import (
     Call,
     Exchange,
     Intersect,
@@ -30,8 +30,8 @@ from copublish.engine.spu_worker import (
     Shared,
     Step,
     Xored,
-    serve,
 )
+from copublish.engine.spu_worker import serve
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from copublish.privacy.coins import BoolArray, Coins, IntArray, SystemCoins
 from copublish.secure.packing import Packing

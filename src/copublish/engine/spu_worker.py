@@ -27,10 +27,20 @@ from typing import Any
 
 import numpy as np
 
-from copublish.engine.interface import Program
+from copublish.engine.spu_requests import (
+    PROTOCOL,
+    Call,
+    Exchange,
+    Intersect,
+    Kept,
+    LinkSettings,
+    OwnedMatrix,
+    Run,
+    Shared,
+    Step,
+    Xored,
+)
 from copublish.privacy.coins import IntArray
-
-PROTOCOL = "CHEETAH"
 
 RESULT = "result"
 """What a program calls what it computes; kept results get names of their own afterwards."""
@@ -44,92 +54,6 @@ VETTED_OPERATIONS = frozenset(
     )
 )
 """Operations that are exact on 64-bit integers. `reduce` is vetted for addition alone."""
-
-
-@dataclass(frozen=True)
-class Shared:
-    """A secret that is the sum of what every party puts in; `local` is this party's part."""
-
-    local: IntArray
-
-
-@dataclass(frozen=True)
-class OwnedMatrix:
-    """A matrix that one party puts in and that is 0 but for some entries; the others know its shape."""
-
-    owner: int
-    shape: tuple[int, int]
-    entries: tuple[IntArray, IntArray, IntArray] | None
-    """Row, column and value of the entries, at the owner alone."""
-
-    def dense(self) -> IntArray:
-        """Return the matrix as SPU takes it; zeros stand for what only the owner knows."""
-        matrix = np.zeros(self.shape, dtype=np.int64)
-        if self.entries is not None:
-            rows, columns, values = self.entries
-            matrix[rows, columns] = values
-        return matrix
-
-
-@dataclass(frozen=True)
-class Xored:
-    """A secret that is the XOR of every party's words: own words are a boolean share of it, so nothing is sent."""
-
-    words: IntArray
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A secret that an earlier run left in the worker."""
-
-    name: str
-    shape: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Call:
-    """A program on earlier steps."""
-
-    program: Program
-    arguments: tuple[int, ...]
-    public: dict[str, Any]
-
-
-Step = Shared | OwnedMatrix | Xored | Kept | Call
-
-
-@dataclass(frozen=True)
-class Run:
-    """Compute the last step; open it to all parties, or keep it as a secret under a name."""
-
-    steps: tuple[Step, ...]
-    keep_as: str | None = None
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """Tell every party a topic and a public value."""
-
-    public: tuple[str, Any]
-
-
-@dataclass(frozen=True)
-class Intersect:
-    """Find the common identifiers by private set intersection."""
-
-    identifiers: Sequence[str]
-
-
-@dataclass(frozen=True)
-class LinkSettings:
-    """Where the parties meet, and how long they wait for each other."""
-
-    rank: int
-    addresses: tuple[str, ...]
-    timeout_seconds: int
-    scratch_folder: str
-    """For SPU's temporary files; the party removes it, however the worker ends."""
-    protocol: str = PROTOCOL
 
 
 def serve(connection: Connection, settings: LinkSettings) -> None:
