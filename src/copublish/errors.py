@@ -85,3 +85,12 @@ class ReleaseError(CopublishError):
     """A release folder is missing, incomplete or would be overwritten."""
 
     exit_code = 7
+
+
+def combined_error(errors: Sequence[CopublishError]) -> CopublishError:
+    """Return one error that says what all of them say, with the exit code of the first."""
+    if len(errors) == 1:
+        return errors[0]
+    combined = CopublishError("\n".join(map(str, errors)))
+    combined.exit_code = errors[0].exit_code
+    return combined

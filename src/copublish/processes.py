@@ -17,7 +17,7 @@ from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.engine.spu import SpuEngine
-from copublish.errors import CopublishError, EngineError, PartyLostError
+from copublish.errors import CopublishError, EngineError, PartyLostError, combined_error
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
 from copublish.mechanisms.specialization import Plan, Progress
@@ -27,6 +27,9 @@ from copublish.publication import Release
 from copublish.release import publish_release
 
 FAREWELL_SECONDS = 2.0
+
+LAST_WORDS_SECONDS = 8.0
+"""How long the other parties have, after one failed, to say what is wrong with their own data."""
 
 
 def simulate_in_processes(
@@ -137,9 +140,11 @@ def _collect(connections: Mapping[str, Connection], progress: Progress) -> dict[
                 results[party] = content
             else:
                 errors.append(_error(*content))
-                deadline = deadline or time.monotonic() + FAREWELL_SECONDS
+                deadline = deadline or time.monotonic() + LAST_WORDS_SECONDS
     if errors:
-        raise sorted(errors, key=lambda error: isinstance(error, EngineError))[0]
+        # A party that was lost is seldom the cause: what the others say about themselves is.
+        causes = [error for error in errors if not isinstance(error, EngineError)]
+        raise combined_error(causes or errors[:1])
     return results
 
 

@@ -43,9 +43,8 @@ def publish_release(
     refuse_differences(agreement, engine)
     cost = Plan.of(agreement).cost()
     ledger.refuse_if_over(agreement.dataset, cost)
-    engine.exchange(
-        "can pay", topic="budget"
-    )  # a party that cannot stops everyone here, before anything is learned or reserved
+    # A party that cannot pay stops everyone here, before anything is learned or reserved.
+    engine.exchange("can pay", topic="budget")
     progress("alignment", 0, 1)
     alignment = align_records(agreement, fragment, engine)
     progress("alignment", 1, 1)
@@ -53,15 +52,9 @@ def publish_release(
         gate = RevealGate(engine, charge, agreement.records.public)
         result = run_specialization(alignment.table, engine, gate, progress, alignment.public_total)
         # From here on: released values only.
+        date = engine.exchange(datetime.now(UTC).date().isoformat(), topic="date")[0]  # one clock: the same bytes
         circumstances = Circumstances(
-            engine.name,
-            engine.secrecy,
-            engine.assumptions,
-            software_versions(),
-            engine.exchange(datetime.now(UTC).date().isoformat(), topic="date")[
-                0
-            ],  # one clock, so that all write the same bytes
-            alignment.public_total,
+            engine.name, engine.secrecy, engine.assumptions, software_versions(), date, alignment.public_total
         )
         certificate = build_certificate(agreement, [disclosure for disclosure, _ in gate.opened], circumstances)
         release = Release(counts_table(agreement, result), describe_cut(agreement, result.cut), certificate)
@@ -85,7 +78,7 @@ def refuse_differences(agreement: Agreement, engine: Engine) -> None:
 @cache
 def software_versions() -> dict[str, str]:
     """Return the versions that a release depends on, for the certificate and for parties to compare."""
-    packages = ("copublish", "numpy", "pyarrow")
+    packages = ("copublish", "numpy", "pyarrow", "spu")
     versions = {package: importlib.metadata.version(package) for package in packages}
     return {**versions, "mechanism": f"specialization {MECHANISM_VERSION}"}
 

@@ -10,7 +10,7 @@ from typing import Literal
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.engine.ideal import IdealEngine, Room
-from copublish.errors import CopublishError, FragmentError
+from copublish.errors import CopublishError, FragmentError, combined_error
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
@@ -56,7 +56,8 @@ def simulate(
 
     Privacy:
         Guarantee: what is published is as private as the certificate says.
-        Assumes: whoever runs this may see every party's data. Between the parties there is no secrecy.
+        Assumes: whoever runs this may see every party's data. Between the parties there is no secrecy with `ideal`;
+            with `spu` each party's process sees its own data alone.
     """
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
     refuse_wrong_parties(agreement, data)
@@ -91,12 +92,8 @@ def read_fragments(agreement: Agreement, data: Mapping[str, Source]) -> dict[str
             fragments[party] = read_fragment(agreement, party, data[party])
         except CopublishError as exc:
             errors.append(exc)
-    if len(errors) == 1:
-        raise errors[0]
     if errors:
-        combined = CopublishError("\n".join(map(str, errors)))
-        combined.exit_code = errors[0].exit_code
-        raise combined
+        raise combined_error(errors)
     return fragments
 
 

@@ -11,13 +11,15 @@ import time
 from fractions import Fraction
 from pathlib import Path
 
+import pandas as pd
 import psutil
 import pytest
 
 from copublish.demo import write_demo
 from copublish.engine.spu import SpuEngine
-from copublish.errors import EngineError
+from copublish.errors import CopublishError, EngineError
 from copublish.privacy.ledger import Ledger, Limit
+from copublish.simulation import simulate
 
 TIMEOUT_SECONDS = 10
 LIMIT_SECONDS = 90
@@ -113,3 +115,18 @@ def test_a_release_on_the_secure_engine_charges_both_ledgers_and_shows_its_engin
         (entry,) = Ledger(tmp_path / f"{party}.db").entries()
         assert (entry.state, entry.disclosures) == ("complete", 9)
     assert len(list((tmp_path / "release").iterdir())) == 6
+
+
+def test_problems_of_both_parties_are_reported_together_and_show_no_value(tmp_path):
+    files = write_demo(tmp_path, 200)
+    for party, column in (("bank", "age"), ("loans", "months")):
+        frame = pd.read_parquet(files[party]) if party == "bank" else pd.read_csv(files[party])
+        frame.loc[frame.index[0], column] = 98_765
+        frame.to_parquet(tmp_path / f"{party}-bad.parquet", index=False)
+    bad = {party: tmp_path / f"{party}-bad.parquet" for party in files}
+    with pytest.raises(CopublishError) as caught:
+        simulate(tmp_path / "agreement.toml", bad, engine="spu", timeout_seconds=TIMEOUT_SECONDS)
+    assert caught.value.exit_code == 4
+    for words in ("party 'bank'", "'age'", "party 'loans'", "'months'"):
+        assert words in str(caught.value)
+    assert "98765" not in str(caught.value)
