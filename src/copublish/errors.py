@@ -87,6 +87,12 @@ class ReleaseError(CopublishError):
     exit_code = 7
 
 
+class MeetingError(CopublishError):
+    """The parties could not meet: identity, network, certificates, or agreements and versions that differ."""
+
+    exit_code = 8
+
+
 def combined_error(errors: Sequence[CopublishError]) -> CopublishError:
     """Return one error that says what all of them say, with the exit code of the first."""
     if len(errors) == 1:

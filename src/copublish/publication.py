@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
@@ -22,6 +23,7 @@ import pyarrow.parquet as pq
 
 from copublish.errors import ReleaseError
 from copublish.release_readme import folder_readme
+from copublish.scratch import Scratch
 
 COUNT, NOISY_COUNT = "count", "noisy_count"
 
@@ -86,21 +88,53 @@ class Release:
         Raises:
             ReleaseError: If the folder is there already, or cannot be written.
         """
+        with self.staged(folder, overwrite=overwrite) as publish:
+            publish()
+        return Path(folder)
+
+    @contextmanager
+    def staged(self, folder: str | Path, *, overwrite: bool = False) -> Iterator[Callable[[], None]]:
+        """Write everything under a temporary name, safely on disk; what is yielded gives it its own name.
+
+        Raises:
+            ReleaseError: If the folder is there already, or cannot be written.
+        """
         target = Path(folder)
         refuse_existing(target, overwrite=overwrite)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}-") as scratch:
-                staged = Path(scratch) / "release"
+            with Scratch(f".{target.name}-", target.parent) as scratch:
+                staged = scratch / "release"
                 staged.mkdir(mode=0o755)
                 for name, content in self.files().items():
-                    (staged / name).write_bytes(content)
-                if target.exists():
-                    shutil.move(target, Path(scratch) / "old")
-                staged.rename(target)
+                    _write_durably(staged / name, content)
+                _sync_folder(staged)
+
+                def publish() -> None:
+                    if target.exists():
+                        shutil.move(target, scratch / "old")
+                    staged.rename(target)
+                    _sync_folder(target.parent)
+
+                yield publish
         except OSError as exc:
             raise ReleaseError(f"The release cannot be written to '{target}': {exc.strerror}.") from exc
-        return target
+
+
+def _write_durably(path: Path, content: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the names in a folder on disk, too."""
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def refuse_existing(folder: Path, *, overwrite: bool) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.metadata
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
@@ -29,11 +31,26 @@ from copublish.privacy.ledger import Ledger
 from copublish.publication import COUNT, NOISY_COUNT, Release
 from copublish.secure.alignment import align_records
 
+Staged = Callable[[Release], AbstractContextManager[Callable[[], None]]]
+
 
 def publish_release(
-    agreement: Agreement, fragment: Fragment, engine: Engine, ledger: Ledger, progress: Progress
+    agreement: Agreement,
+    fragment: Fragment,
+    engine: Engine,
+    ledger: Ledger,
+    progress: Progress,
+    staged: Staged = lambda release: nullcontext(lambda: None),
 ) -> Release:
     """Run one agreed release at this party and return what may be published.
+
+    Args:
+        agreement: What all parties agreed on.
+        fragment: This party's rows.
+        engine: Its end of the engine.
+        ledger: Its ledger.
+        progress: Told about every step.
+        staged: Puts a release on disk under a temporary name; what it yields gives it its own name.
 
     Privacy:
         Guarantee: the agreement's epsilon, as `Plan` splits it; stated in the certificate for both relations.
@@ -60,6 +77,9 @@ def publish_release(
         release = Release(counts_table(agreement, result), describe_cut(agreement, result.cut), certificate)
         if len(set(engine.exchange(release.digest(), topic="release"))) > 1:
             raise EngineError("The parties ended with different releases. Nothing is published.")
+        with staged(release) as publish:
+            engine.exchange("on disk", topic="release on disk")  # a party whose disk is full stops everyone here
+            publish()
     return release
 
 

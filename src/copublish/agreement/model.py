@@ -9,6 +9,7 @@ from __future__ import annotations
 import decimal
 import hashlib
 import json
+import re
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
@@ -37,6 +38,10 @@ MAX_CELLS = 2**22
 """Cells of a release: more would not fit into memory."""
 
 MAX_DIGITS = 30
+
+_PORT = r"([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])"
+HOST_PATTERN = re.compile(rf"([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]):{_PORT}")
+FINGERPRINT_PATTERN = re.compile(r"sha256:[0-9a-f]{64}")
 
 MAX_EXPECTED = 10**12
 
@@ -77,9 +82,42 @@ class _Model(BaseModel):
 
 
 class Party(_Model):
-    """One organization."""
+    """One organization, and how the others recognize its node on the network."""
 
     description: str = ""
+    host: str | None = None
+    certificate: str | None = None
+    authority: str | None = None
+
+    @field_validator("host")
+    @classmethod
+    def _check_host(cls, host: str | None) -> str | None:
+        if host is not None and not HOST_PATTERN.fullmatch(host):
+            raise ValueError(f'write name and port, like "bank.example:7700" or "[2001:db8::1]:7700", got \'{host}\'')
+        return host
+
+    @field_validator("certificate", "authority")
+    @classmethod
+    def _check_fingerprint(cls, fingerprint: str | None) -> str | None:
+        if fingerprint is not None and not FINGERPRINT_PATTERN.fullmatch(fingerprint):
+            raise ValueError(
+                "write the fingerprint that 'copublish identity show' prints: sha256: and 64 hexadecimal digits"
+            )
+        return fingerprint
+
+    @model_validator(mode="after")
+    def _check_one_pin(self) -> Party:
+        if self.certificate is not None and self.authority is not None:
+            raise ValueError("give 'certificate' (the party's own) or 'authority' (who issues it), one of them")
+        return self
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Name and port where the other parties reach this one."""
+        if self.host is None:
+            raise ValueError("this party has no host")
+        name, _, port = self.host.rpartition(":")
+        return name.strip("[]"), int(port)
 
 
 class Records(_Model):
@@ -317,6 +355,17 @@ class Agreement(_Model):
         """Return the agreement in the one spelling that is hashed."""
         content = self.model_dump(mode="python", by_alias=True)
         return json.dumps(_canonical(content), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+
+    def parts(self) -> dict[str, str]:
+        """Return a hash for every part, so that parties whose agreements differ can say where."""
+        found: dict[str, object] = {}
+        for key, value in json.loads(self.canonical()).items():
+            if key in ("parties", "attributes"):
+                found |= {f"{key}.{name}": content for name, content in value}
+                found[f"order of {key}"] = [name for name, _ in value]
+            else:
+                found[key] = value
+        return {key: hashlib.sha256(json.dumps(value).encode()).hexdigest() for key, value in found.items()}
 
     @cached_property
     def hash(self) -> str:

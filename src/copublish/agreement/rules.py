@@ -16,11 +16,21 @@ RESERVED_COLUMNS = ("count", "noisy_count")
 def broken_rules(agreement: Agreement) -> list[str]:
     """Return one sentence for every rule that the agreement breaks."""
     return [
+        *_network(agreement),
         *_column_names(agreement),
         *_holders(agreement),
         *_records(agreement),
         *_missing_values(agreement),
     ]
+
+
+def _network(agreement: Agreement) -> Iterator[str]:
+    for key in ("host", "certificate"):
+        first: dict[str, str] = {}
+        for name, party in agreement.parties.items():
+            value = getattr(party, key)
+            if value is not None and first.setdefault(value, name) != name:
+                yield f"parties.{name}.{key}: it is the same as that of '{first[value]}'. Every party has its own"
 
 
 def _column_names(agreement: Agreement) -> Iterator[str]:

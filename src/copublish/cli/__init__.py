@@ -12,8 +12,11 @@ from copublish.cli import (
     demo_command,
     describe_command,
     generalize_command,
+    identity_command,
     init_command,
     ledger_command,
+    node_command,
+    run_command,
     show_command,
     simulate_command,
 )
@@ -30,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Organizations that hold pieces of one table publish one differentially private data set together.",
     epilog="Start with: copublish demo. Exit codes: 0 done, 2 wrong usage, 3 agreement, 4 data, 5 budget, "
-    "6 computation, 7 release folder, 1 anything else.",
+    "6 computation, 7 release folder, 8 meeting the other party, 1 anything else.",
 )
 for module in (
     demo_command,
@@ -38,6 +41,9 @@ for module in (
     check_command,
     describe_command,
     simulate_command,
+    identity_command,
+    run_command,
+    node_command,
     show_command,
     generalize_command,
     ledger_command,

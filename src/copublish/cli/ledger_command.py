@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 
 from copublish.cli.terminal import Format, FormatOption, parse_pairs, print_json, results_console
+from copublish.home import default_ledger, make_private_folder
 from copublish.privacy.certificate import show_exact
 from copublish.privacy.disclosures import NEIGHBOURS
 from copublish.privacy.ledger import Ledger, Limit
@@ -22,7 +23,10 @@ def register(app: typer.Typer) -> None:
 
 
 def ledger(
-    file: Annotated[Path, typer.Argument(help="The ledger, an SQLite file; --limit creates it.")],
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="The ledger, an SQLite file; --limit creates it. Default: in your copublish folder."),
+    ] = None,
     limit: Annotated[
         list[str] | None, typer.Option(help="DATASET=EPSILON: the most that may ever be spent on it.")
     ] = None,
@@ -36,13 +40,15 @@ def ledger(
 
     A charge is never given back: a release that was reserved and failed stays spent.
 
-    Example: copublish ledger bank.db --limit customers-2026=3
+    Example: copublish ledger --limit customers-2026=3
     """
+    file = file or default_ledger()
     if neighbours is not None and neighbours not in NEIGHBOURS:
         raise typer.BadParameter(f"choose one of {', '.join(NEIGHBOURS)}", param_hint="--neighbours")
     limits = {name: _epsilon(text) for name, text in parse_pairs(limit or [], "--limit").items()}
     if not file.exists() and not limits:
         raise typer.BadParameter(f"there is no ledger '{file}'; --limit DATASET=EPSILON creates one")
+    make_private_folder(file.parent)
     book = Ledger(file)
     for dataset, epsilon in limits.items():
         before = book.limit(dataset)

@@ -119,6 +119,10 @@ class SpuEngine:
     ) -> None:
         self.close(politely=kind is None)
 
+    def abort(self) -> None:
+        """End the worker at once, from another thread: whoever waits for it gets a `PartyLostError`."""
+        self._process.kill()
+
     def close(self, *, politely: bool = True) -> None:
         """End the worker; politely: after the other party has got everything it waits for."""
         try:

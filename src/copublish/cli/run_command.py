@@ -1,0 +1,188 @@
+"""`copublish run`: a release between machines, as one of its parties."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from copublish.agreement import Agreement, load_agreement
+from copublish.cli.describe_command import print_description
+from copublish.cli.terminal import (
+    Format,
+    FormatOption,
+    errors_console,
+    note,
+    print_json,
+    progress_bars,
+    results_console,
+)
+from copublish.description import describe
+from copublish.errors import CopublishError, FragmentError, LedgerError
+from copublish.home import default_ledger, home_folder
+from copublish.mechanisms.specialization import Plan
+from copublish.node.identity import identity_folder, load_identity
+from copublish.node.log import RunLog, log_file
+from copublish.node.run import RunResult, RunSettings, run_party
+from copublish.privacy.certificate import show_exact
+from copublish.privacy.ledger import Ledger
+from copublish.publication import refuse_existing
+
+IdentityOption = Annotated[
+    Path | None, typer.Option(help="Folder with your key.pem and certificate.pem. Default: made by 'identity new'.")
+]
+InsecureOption = Annotated[
+    bool, typer.Option("--insecure", help="No TLS and no certificates; for parties on loopback alone.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("run")(run)
+
+
+def run(
+    agreement: Annotated[Path, typer.Argument(help="The agreement, the same file at every party.")],
+    party: Annotated[str, typer.Option(help="Which party of the agreement you are.")],
+    data: Annotated[Path, typer.Option(help="Your data: .csv or .parquet.")],
+    out: Annotated[Path, typer.Option(help="Folder for the release.")],
+    ledger: Annotated[Path | None, typer.Option(help="Your ledger. Default: in your copublish folder.")] = None,
+    identity: IdentityOption = None,
+    listen: Annotated[
+        str | None, typer.Option(help="ADDRESS:PORT to listen at, if not the port of your host in the agreement.")
+    ] = None,
+    wait: Annotated[int, typer.Option(min=1, help="Seconds to wait for the other party to come.")] = 3600,
+    timeout: Annotated[int, typer.Option(min=5, help="Seconds to wait for an answer once it is there.")] = 600,
+    yes: Annotated[bool, typer.Option("--yes", help="Spend without asking, for automation.")] = False,
+    insecure: InsecureOption = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a release that is in the folder.")] = False,
+    log: Annotated[Path | None, typer.Option(help="File for the log. Default: in your copublish folder.")] = None,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Show the log while it is written.")] = False,
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Run a release together with the other party, each on its own machine.
+
+    Shows what will be opened and asks before anything is spent. Then waits for the other party, compares agreements and
+    versions with it over mutual TLS, and computes on secret shares: neither side sees the other's data. Both end
+    with the same release, byte for byte, or with none. A run that has begun to spend stays spent, however it ends.
+
+    Example: copublish run agreement.toml --party bank --data bank.parquet --out release/
+    """
+    agreed = load_agreement(agreement)
+    if party not in agreed.parties:
+        raise FragmentError(party, [f"There is no such party in the agreement: {', '.join(agreed.parties)}."])
+    refuse_existing(out, overwrite=force)
+    who = None if insecure else load_identity(identity or identity_folder(party))
+    book = _open_ledger(ledger or default_ledger(), agreed)
+    _ask_consent(agreed, book, yes=yes)
+    settings = RunSettings(out, force, _address(listen), wait, timeout)
+    run_log = RunLog(log or log_file(home_folder() / "logs", agreed.name, party), tell=note if verbose else None)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other party is told and folders go
+    run_log("start", release=agreed.name, party=party, agreement=agreed.hash, secure=not insecure)
+    start, phases = time.monotonic(), set()
+    try:
+        with progress_bars() as bars:
+
+            def progress(phase: str, done: int, of: int) -> None:
+                if phase not in phases:
+                    phases.add(phase)
+                    run_log("phase", phase=phase)  # how far it is could tell how many records there are
+                bars(phase, done, of)
+
+            def waiting(what: str) -> None:
+                note(f"Waiting for {what}")
+
+            result = run_party(
+                agreed, party, data, who, book, settings, progress=progress, waiting=waiting, log=run_log
+            )
+    except CopublishError as exc:
+        run_log("failed", kind=type(exc).__name__, message=str(exc))
+        note(f"Log: {run_log.path}")
+        raise
+    except BaseException as exc:
+        run_log("failed", kind=type(exc).__name__)
+        raise
+    run_log("complete", seconds=round(time.monotonic() - start, 1), sent=result.bytes_sent)
+    _print_result(result, agreed, book, out, time.monotonic() - start, run_log.path, output)
+
+
+def _open_ledger(file: Path, agreement: Agreement) -> Ledger:
+    if not file.exists():
+        raise LedgerError(
+            f"There is no ledger '{file}'. Make one by setting the most that may ever be spent on these data: "
+            f"copublish ledger {file} --limit {agreement.dataset}=EPSILON"
+        )
+    return Ledger(file)
+
+
+def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool) -> None:
+    """Show what would be opened and what it costs, and ask; nothing has been spent or sent so far."""
+    cost = Plan.of(agreement).cost()
+    ledger.refuse_if_over(agreement.dataset, cost)
+    limit = ledger.limit(agreement.dataset)
+    spent = ledger.spent(agreement.dataset).under(limit.neighbours) if limit else None
+    wanted = cost.under(limit.neighbours) if limit else None
+    if limit is None or spent is None or wanted is None:
+        raise LedgerError(f"The ledger has no usable limit for data set '{agreement.dataset}'. Nothing was measured.")
+    if not yes:
+        print_description(describe(agreement), errors_console)
+    earlier = [entry for entry in ledger.entries() if entry.agreement_hash == agreement.hash]
+    if earlier:
+        note(
+            f"\nThis agreement was charged to this ledger before, last on {earlier[-1].reserved_at[:10]} "
+            f"({earlier[-1].state}). Running it again is a new charge."
+        )
+    price = (
+        f"epsilon {show_exact(wanted)} of the {show_exact(limit.epsilon - spent)} that are left for data set "
+        f"'{agreement.dataset}' ({limit.neighbours})"
+    )
+    if yes:
+        note(f"Spending {price}.")
+    elif not sys.stdin.isatty():
+        raise CopublishError("Nobody is there to be asked. Add --yes to spend without asking. Nothing was spent.")
+    elif not typer.confirm(f"\nSpend {price}?", err=True):
+        raise CopublishError("Not confirmed. Nothing was spent and nobody was contacted.")
+
+
+def _address(listen: str | None) -> tuple[str, int] | None:
+    if listen is None:
+        return None
+    host, _, port = listen.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise typer.BadParameter("write ADDRESS:PORT, like 0.0.0.0:7700", param_hint="--listen")
+    return host.strip("[]"), int(port)
+
+
+def _print_result(
+    result: RunResult, agreement: Agreement, ledger: Ledger, out: Path, seconds: float, log: Path, output: Format
+) -> None:
+    release = result.release
+    limit = ledger.limit(agreement.dataset)
+    spent = ledger.spent(agreement.dataset).under(limit.neighbours) if limit else None
+    left = None if limit is None or spent is None else show_exact(limit.epsilon - spent)
+    if output is Format.JSON:
+        print_json(
+            {
+                "folder": str(out),
+                "records": release.records.num_rows,
+                "cells": release.counts.num_rows,
+                "epsilon": release.certificate["epsilon"],
+                "budget_left": left,
+                "seconds": round(seconds, 1),
+                "mib_sent": round(result.bytes_sent / 2**20, 1),
+                "mib_received": round(result.bytes_received / 2**20, 1),
+                "log": str(log),
+            }
+        )
+        return
+    results_console().print(
+        f"Released {release.records.num_rows:,} records in {release.counts.num_rows:,} cells to {out}, "
+        f"in {seconds:.0f} s with {result.bytes_sent / 2**20:.1f} MiB sent. Epsilon {left} is left. "
+        f"See: copublish show {out}",
+        markup=False,
+        soft_wrap=True,
+    )

@@ -1,0 +1,230 @@
+"""One authenticated connection between two parties: TLS 1.3 with both certificates checked against the agreement.
+
+The library decides nothing about trust here. A handshake proves that the peer holds the key of the certificate it
+shows; whether that is the certificate in the agreement is decided by `certificate_problem`, before a byte of content is
+read or sent. OpenSSL's own check needs the peer's certificate beforehand, and parties know its fingerprint alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ipaddress
+import json
+import select
+import socket
+import struct
+import time
+from typing import Any
+
+from cryptography import x509
+from OpenSSL import SSL
+
+from copublish.agreement.model import Agreement
+from copublish.errors import MeetingError
+from copublish.node.identity import Identity, certificate_problem
+
+HANDSHAKE_SECONDS = 10.0
+MAX_MESSAGE_BYTES = 256 * 1024
+CHUNK = 256 * 1024
+
+
+class RefusedError(MeetingError):
+    """A peer is not who the agreement says, or says that we are not: trying again does not help."""
+
+
+class ChannelClosedError(MeetingError):
+    """The other side closed the connection or it broke."""
+
+
+class Channel:
+    """A connection, with the plain socket's ways of waiting and TLS's ways of reading and writing.
+
+    Without TLS (`--insecure`) it is the socket alone; only loopback addresses get that far.
+    """
+
+    def __init__(self, sock: socket.socket, secure: SSL.Connection | None) -> None:
+        self._socket, self._secure = sock, secure
+
+    def fileno(self) -> int:
+        """Return the file to wait for."""
+        return self._socket.fileno()
+
+    def pending(self) -> bool:
+        """Whether bytes were decrypted already, which waiting for the file would not show."""
+        return self._secure is not None and self._secure.pending() > 0
+
+    def try_read(self) -> bytes | None:
+        """Return what is there, nothing if there is nothing yet.
+
+        Raises:
+            ChannelClosedError: If the other side has ended the connection, or it broke.
+        """
+        try:
+            data = (self._secure or self._socket).recv(CHUNK)
+        except (SSL.WantReadError, SSL.WantWriteError, BlockingIOError):
+            return None
+        except (SSL.Error, OSError) as exc:
+            raise ChannelClosedError("The connection was closed.") from exc
+        if not data:
+            raise ChannelClosedError("The connection was closed.")
+        return bytes(data)
+
+    def try_write(self, data: bytes | bytearray | memoryview) -> int:
+        """Send what can be sent now and return how much that was."""
+        try:
+            return int((self._secure or self._socket).send(bytes(data[:CHUNK])))
+        except (SSL.WantReadError, SSL.WantWriteError, BlockingIOError):
+            return 0
+        except (SSL.Error, OSError) as exc:
+            raise ChannelClosedError("The connection was closed.") from exc
+
+    def send_message(self, content: dict[str, Any], *, seconds: float = HANDSHAKE_SECONDS) -> None:
+        """Send one small public message."""
+        body = json.dumps(content).encode()
+        data, deadline = memoryview(struct.pack(">I", len(body)) + body), time.monotonic() + seconds
+        while data:
+            sent = self.try_write(data)
+            data = data[sent:]
+            if data and not sent:
+                self._wait(deadline, write=True)
+
+    def receive_message(self, *, seconds: float) -> dict[str, Any]:
+        """Wait for one message.
+
+        Raises:
+            ChannelClosedError: If the connection ends before.
+            MeetingError: If it takes too long, or what comes is no message.
+        """
+        deadline = time.monotonic() + seconds
+        (length,) = struct.unpack(">I", self._receive_exactly(4, deadline))
+        if length > MAX_MESSAGE_BYTES:
+            raise MeetingError("The other side sent something that is no message of copublish.")
+        try:
+            content = json.loads(self._receive_exactly(length, deadline))
+        except (ValueError, RecursionError):
+            content = None
+        if not isinstance(content, dict):
+            raise MeetingError("The other side sent something that is no message of copublish.")
+        return content
+
+    def _receive_exactly(self, length: int, deadline: float) -> bytes:
+        found = bytearray()
+        while len(found) < length:
+            try:
+                # Exactly as much as is wanted: what follows a message may belong to the engine.
+                data = (self._secure or self._socket).recv(length - len(found))
+            except (SSL.WantReadError, SSL.WantWriteError, BlockingIOError):
+                self._wait(deadline, write=False)
+                continue
+            except (SSL.Error, OSError) as exc:
+                raise ChannelClosedError("The other side closed the connection.") from exc
+            if not data:
+                raise ChannelClosedError("The other side closed the connection.")
+            found += data
+        return bytes(found)
+
+    def _wait(self, deadline: float, *, write: bool) -> None:
+        left = deadline - time.monotonic()
+        waiting = [self._socket] if self._socket.fileno() >= 0 else []
+        try:
+            ready = select.select([] if write else waiting, waiting if write else [], [], max(0.0, left))
+        except (OSError, ValueError) as exc:
+            raise ChannelClosedError("The connection was closed.") from exc
+        if left <= 0 or not (ready[0] or ready[1]):
+            raise MeetingError("The other side did not answer in time.")
+
+    def break_off(self) -> None:
+        """End the connection under whoever uses it now, from another thread."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """End the connection; the other side sees that it ended."""
+        if self._secure is not None:
+            with contextlib.suppress(SSL.Error, OSError):
+                self._secure.shutdown()
+        self.break_off()
+        self._socket.close()
+
+
+def secure_channel(sock: socket.socket, identity: Identity, *, is_server: bool) -> tuple[Channel, Chain]:
+    """Do the handshake and return the channel with the certificates that the peer showed, not yet checked.
+
+    Raises:
+        RefusedError: If the peer does not speak TLS 1.3 or shows no certificate.
+        ChannelClosedError: If the connection ends meanwhile.
+    """
+    connection = SSL.Connection(_context(identity), sock)
+    (connection.set_accept_state if is_server else connection.set_connect_state)()
+    sock.setblocking(False)
+    deadline = time.monotonic() + HANDSHAKE_SECONDS
+    while True:
+        try:
+            connection.do_handshake()
+            break
+        except SSL.WantReadError:
+            waiting: tuple[list[Any], list[Any]] = ([sock], [])
+        except SSL.WantWriteError:
+            waiting = ([], [sock])
+        except (SSL.SysCallError, SSL.ZeroReturnError, OSError) as exc:
+            raise ChannelClosedError("the connection ended during the handshake") from exc
+        except SSL.Error as exc:
+            raise RefusedError(_handshake_problem(exc)) from exc
+        left = deadline - time.monotonic()
+        if left <= 0 or not any(select.select(*waiting, [], left)):
+            raise ChannelClosedError("the handshake took too long")
+    chain = connection.get_peer_cert_chain(as_cryptography=True) or []
+    # A server's list of what the peer sent does not start with the peer's own certificate in every version.
+    own = connection.get_peer_certificate(as_cryptography=True)
+    others = [certificate for certificate in chain if certificate != own]
+    return Channel(sock, connection), (() if own is None else (own, *others))
+
+
+Chain = tuple[x509.Certificate, ...]
+
+
+def peer_problem(agreement: Agreement, party: str, chain: Chain) -> str | None:
+    """Say why certificates are not those of a party of the agreement; nothing if they are."""
+    agreed = agreement.parties[party]
+    if agreed.certificate is None and agreed.authority is None:
+        return f"could not be checked: the agreement has no certificate for '{party}'"
+    return certificate_problem(chain, party, pinned=agreed.certificate, authority=agreed.authority)
+
+
+def _context(identity: Identity) -> SSL.Context:
+    context = SSL.Context(SSL.TLS_METHOD)
+    context.set_min_proto_version(SSL.TLS1_3_VERSION)
+    context.set_session_cache_mode(SSL.SESS_CACHE_OFF)  # every connection proves its key anew
+    context.set_options(SSL.OP_NO_TICKET)
+    context.use_privatekey_file(str(identity.key_file))
+    context.use_certificate(identity.certificate)
+    for issuer in identity.chain[1:]:
+        context.add_extra_chain_cert(issuer)
+    # A certificate is demanded; any is let through the handshake, because `peer_problem` decides, and can say why.
+    context.set_verify(SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT, lambda *_: True)
+    return context
+
+
+def _handshake_problem(error: SSL.Error) -> str:
+    reasons = " ".join(str(part) for entry in (error.args[0] if error.args else []) for part in entry)
+    if "certificate required" in reasons or "did not return a certificate" in reasons:
+        return "showed no certificate"
+    if any(words in reasons for words in ("http request", "wrong version number", "unexpected message", "record")):
+        return "does not speak TLS"
+    if "unsupported protocol" in reasons or "version" in reasons:
+        return "does not speak TLS 1.3"
+    return "failed the TLS handshake"
+
+
+def plain_text(said: object, limit: int = 200) -> str:
+    """Return what a peer said as one short line that is safe to show in a terminal and a log."""
+    return "".join(character if character.isprintable() else " " for character in str(said)[:limit])
+
+
+def resolves_to_loopback(host: str) -> bool:
+    """Whether a name stands for addresses of this machine alone."""
+    try:
+        found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
+    except OSError:
+        return False
+    return all(ipaddress.ip_address(address).is_loopback for address in found)

@@ -1,0 +1,123 @@
+"""Reaching another party: where the agreement says it is, and only if it is who the agreement says."""
+
+from __future__ import annotations
+
+import socket
+
+from copublish.agreement.model import Agreement
+from copublish.errors import MeetingError
+from copublish.node.channel import (
+    HANDSHAKE_SECONDS,
+    Channel,
+    ChannelClosedError,
+    RefusedError,
+    peer_problem,
+    plain_text,
+    resolves_to_loopback,
+    secure_channel,
+)
+from copublish.node.identity import Identity
+
+PROTOCOL = 1
+DIAL_SECONDS = 5.0
+
+
+class UnreachableError(MeetingError):
+    """Nobody answers at the other party's address: trying again may help."""
+
+
+def dial(
+    agreement: Agreement,
+    party: str,
+    identity: Identity | None,
+    peer: str,
+    purpose: str,
+    *,
+    run: str | None = None,
+    timeout_seconds: int = 60,
+) -> Channel:
+    """Connect to another party and say what for: `meeting`, `engine` or `status`.
+
+    Raises:
+        UnreachableError: If nobody answers there.
+        RefusedError: If it is somebody else, or does not accept us.
+    """
+    host, port = agreement.parties[peer].address
+    try:
+        sock = socket.create_connection((host, port), timeout=DIAL_SECONDS)
+    except OSError as exc:
+        raise UnreachableError(f"{_dial_problem(exc)} {host}:{port}") from exc
+    try:
+        tune(sock, timeout_seconds)
+        channel = _checked(sock, agreement, identity, peer)
+        channel.send_message({"copublish": PROTOCOL, "purpose": purpose, "party": party, "run": run})
+        answer = channel.receive_message(seconds=HANDSHAKE_SECONDS)
+    except (ChannelClosedError, OSError) as exc:
+        sock.close()
+        raise UnreachableError(f"the connection was closed by {host}:{port}") from exc
+    except BaseException:
+        sock.close()
+        raise
+    if "refused" in answer:
+        channel.close()
+        raise RefusedError(f"Party '{peer}' refuses: {plain_text(answer['refused'])}.")
+    return channel
+
+
+def _checked(sock: socket.socket, agreement: Agreement, identity: Identity | None, peer: str) -> Channel:
+    """Return a channel to a peer whose certificate is the agreed one."""
+    if identity is None:
+        sock.setblocking(False)
+        return Channel(sock, None)
+    host = agreement.parties[peer].host
+    try:
+        channel, chain = secure_channel(sock, identity, is_server=False)
+    except RefusedError as exc:
+        raise RefusedError(f"Who answers at {host} {exc}. Nothing was sent.") from exc
+    if problem := peer_problem(agreement, peer, chain):
+        channel.close()
+        raise RefusedError(f"Who answers at {host} {problem}. Nothing was sent.")
+    return channel
+
+
+def refuse_unfit_hosts(agreement: Agreement, party: str, identity: Identity | None) -> None:
+    """Raise unless the agreement says where and who the parties are, or all of them are on loopback.
+
+    Raises:
+        MeetingError: With every problem.
+    """
+    problems = []
+    for name, other in agreement.parties.items():
+        if other.host is None:
+            problems.append(f'parties.{name}: say where the others reach it, like host = "{name}.example:7700"')
+        elif identity is None and not resolves_to_loopback(other.address[0]):
+            problems.append(f"parties.{name}.host: --insecure is for loopback alone, like localhost:7700")
+        elif identity is not None and other.certificate is None and other.authority is None:
+            problems.append(f"parties.{name}: 'certificate' is missing. 'copublish identity show' prints it there")
+    if not problems and identity is not None and (problem := peer_problem(agreement, party, identity.chain)):
+        problems.append(f"your own identity does not fit: it {problem}. Choose it with --identity FOLDER")
+    if problems:
+        raise MeetingError("\n  - ".join(["The agreement cannot be run between machines:", *problems]))
+
+
+def tune(sock: socket.socket, timeout_seconds: int) -> None:
+    """Send at once, and notice a dead link even if nothing is sent."""
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (
+        ("TCP_USER_TIMEOUT", 1000 * timeout_seconds),
+        ("TCP_KEEPIDLE", 10),
+        ("TCP_KEEPINTVL", 5),
+    ):
+        if hasattr(socket, option):  # Linux
+            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+
+
+def _dial_problem(error: OSError) -> str:
+    if isinstance(error, socket.gaierror):
+        return "the name is not known:"
+    if isinstance(error, ConnectionRefusedError):
+        return "nobody listens at"
+    if isinstance(error, TimeoutError):
+        return "no answer from"
+    return f"cannot reach ({error.strerror})"

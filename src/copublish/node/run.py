@@ -1,0 +1,137 @@
+"""One release at one party, between machines: from the port to the release folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from copublish.agreement.model import Agreement
+from copublish.engine.spu import SpuEngine
+from copublish.errors import (
+    CopublishError,
+    EngineError,
+    FragmentError,
+    LedgerError,
+    PartyLostError,
+    ReleaseError,
+    SourceError,
+)
+from copublish.fragments.reading import read_fragment
+from copublish.fragments.sources import Source
+from copublish.mechanisms.specialization import Plan, Progress
+from copublish.node.identity import Identity
+from copublish.node.meeting import Meeting, Waiting
+from copublish.node.port import Log, Port
+from copublish.privacy.coins import Coins
+from copublish.privacy.ledger import Ledger
+from copublish.publication import Release, refuse_existing
+from copublish.release import publish_release, software_versions
+from copublish.scratch import Scratch
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """How one party runs a release; the other party's settings may differ.
+
+    Attributes:
+        out: Folder for the release.
+        overwrite: Whether a release that is there may be replaced.
+        listen: Address and port to listen at, if not those of the agreement.
+        wait_seconds: How long the other party may take to come.
+        timeout_seconds: How long it may take to answer, and a link may be dead.
+    """
+
+    out: Path
+    overwrite: bool = False
+    listen: tuple[str, int] | None = None
+    wait_seconds: int = 3600
+    timeout_seconds: int = 600
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A release, and what it took."""
+
+    release: Release
+    bytes_sent: int
+    bytes_received: int
+
+
+def run_party(
+    agreement: Agreement,
+    party: str,
+    source: Source,
+    identity: Identity | None,
+    ledger: Ledger,
+    settings: RunSettings,
+    *,
+    progress: Progress,
+    waiting: Waiting,
+    log: Log,
+    coins: Coins | None = None,
+) -> RunResult:
+    """Meet the other party, compute the release with it and write it.
+
+    Raises:
+        MeetingError: If the parties cannot meet, or differ in what they agreed to.
+        CopublishError: Whatever else stopped the run; nothing is published then.
+
+    Privacy:
+        Reveals: to the other party what the certificate lists, and if this party stops, the kind of reason.
+    """
+    refuse_existing(settings.out, overwrite=settings.overwrite)
+    ledger.refuse_if_over(agreement.dataset, Plan.of(agreement).cost())
+    facts = {f"agreement: {part}": hash_ for part, hash_ in agreement.parts().items()} | software_versions()
+    with Port(
+        agreement, party, identity, listen=settings.listen, timeout_seconds=settings.timeout_seconds, log=log
+    ) as port:
+        meeting = Meeting(port, facts, wait_seconds=settings.wait_seconds, waiting=waiting, log=log)
+        try:
+            release = _compute(agreement, party, source, ledger, settings, port, meeting, progress, coins)
+        except BaseException as exc:
+            meeting.say_stop(_reason(exc))
+            if isinstance(exc, EngineError) and meeting.loss:
+                raise PartyLostError(f"{meeting.loss} Nothing is published.") from exc
+            raise
+        meeting.say_done()
+        return RunResult(release, port.bytes_sent, port.bytes_received)
+
+
+def _compute(
+    agreement: Agreement,
+    party: str,
+    source: Source,
+    ledger: Ledger,
+    settings: RunSettings,
+    port: Port,
+    meeting: Meeting,
+    progress: Progress,
+    coins: Coins | None,
+) -> Release:
+    with Scratch() as folder:
+        own, bridge = folder / "own.sock", folder / "peer.sock"
+        port.carry_engine(meeting.run, own, bridge, meeting.peer)
+        addresses = [f"unix:{own if name == party else bridge}" for name in agreement.parties]
+        with SpuEngine(party, agreement.party_names, addresses, coins, settings.timeout_seconds) as engine:
+            meeting.on_loss(engine.abort)
+            fragment = read_fragment(agreement, party, source)  # while the engine loads
+            staged = partial(Release.staged, folder=settings.out, overwrite=settings.overwrite)
+            return publish_release(agreement, fragment, engine, ledger, progress, staged)
+
+
+REASONS: dict[type[BaseException], str] = {
+    FragmentError: "its data do not fit the agreement",
+    SourceError: "its data cannot be read",
+    LedgerError: "its ledger refuses",
+    ReleaseError: "it cannot write the release",
+    EngineError: "its engine failed or lost the link",
+    CopublishError: "it found a problem",
+    KeyboardInterrupt: "it was interrupted",
+    SystemExit: "it was ended",
+}
+"""What the other party is told: the kind of reason, and nothing about data."""
+
+
+def _reason(error: BaseException) -> str:
+    return next((said for kind, said in REASONS.items() if isinstance(error, kind)), "of an unexpected error")
