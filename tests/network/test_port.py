@@ -1,0 +1,335 @@
+"""Who gets through the one port that a party opens, and who does not: strangers, impostors, plaintext, noise."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import socket
+import ssl
+import struct
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import copublish as cp
+from copublish.errors import MeetingError
+from copublish.node.channel import RefusedError
+from copublish.node.dialling import UnreachableError, dial
+from copublish.node.identity import Identity, fingerprint, load_identity, new_identity
+from copublish.node.port import Port
+from support import small_mapping
+from support.certificates import Authority, self_signed
+from support.node import free_port
+
+NAMES = ("bank", "loans")
+SECONDS = 30
+"""Long enough for a slow machine; nothing here should take longer."""
+
+
+class Meeting:
+    """An agreement with certificates, a port of the bank, and what it logged."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.identities = {name: new_identity(name, folder / name, days=30) for name in NAMES}
+        self.mapping = small_mapping(
+            parties={
+                name: {"host": f"127.0.0.1:{free_port()}", "certificate": self.identities[name].fingerprint}
+                for name in NAMES
+            }
+        )
+        self.agreement = cp.agreement_from_mapping(self.mapping)
+        self.log: list[tuple[str, dict[str, object]]] = []
+
+    def port(self, party: str = "bank", **options: object) -> Port:
+        return Port(
+            self.agreement,
+            party,
+            self.identities[party],
+            log=lambda event, **facts: self.log.append((event, facts)),
+            **options,
+        )
+
+    def address(self, party: str = "bank") -> tuple[str, int]:
+        return self.agreement.parties[party].address
+
+    def dial(self, identity: Identity | None = None, purpose: str = "status", run: str | None = None) -> None:
+        who = identity or self.identities["loans"]
+        dial(self.agreement, "loans", who, "bank", purpose, run=run).close()
+
+    def wait_for(self, words: str) -> str:
+        deadline = time.monotonic() + SECONDS
+        while time.monotonic() < deadline:
+            for event, facts in self.log:
+                if words in f"{event} {facts.get('reason', '')}":
+                    return f"{event} {facts.get('reason', '')}"
+            time.sleep(0.02)
+        raise AssertionError(f"'{words}' was not logged: {self.log}")
+
+
+@pytest.fixture
+def meeting(tmp_path):
+    return Meeting(tmp_path)
+
+
+def test_the_agreed_party_gets_through(meeting):
+    with meeting.port():
+        meeting.dial()
+
+
+def test_another_certificate_is_refused_and_both_sides_say_so(meeting, tmp_path):
+    stranger = new_identity("loans", tmp_path / "stranger", days=30)
+    with meeting.port():
+        with pytest.raises(RefusedError, match="you showed another certificate"):
+            meeting.dial(stranger)
+        meeting.wait_for("showed another certificate")
+
+
+def test_no_certificate_is_refused(meeting):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    with meeting.port():
+        with (
+            socket.create_connection(meeting.address(), timeout=SECONDS) as plain,
+            pytest.raises((ssl.SSLError, OSError)),
+            context.wrap_socket(plain) as secure,
+        ):
+            secure.sendall(b"hello")
+            assert secure.recv(100) != b"", "an answer"
+            raise OSError("closed")
+        meeting.wait_for("showed no certificate")
+
+
+def test_an_expired_certificate_is_refused_and_named(tmp_path):
+    meeting = Meeting(tmp_path)
+    old = self_signed("loans", tmp_path / "old", ended_days_ago=5)
+    meeting.mapping["parties"]["loans"]["certificate"] = fingerprint(old)
+    meeting.agreement = cp.agreement_from_mapping(meeting.mapping)
+    expired = Identity("loans", tmp_path / "old" / "key.pem", (old,))
+    with meeting.port():
+        with pytest.raises(RefusedError, match="you showed a certificate that expired on"):
+            meeting.dial(expired)
+        meeting.wait_for("expired on")
+
+
+def test_a_server_that_is_somebody_else_is_told_nothing(meeting, tmp_path):
+    impostor = new_identity("bank", tmp_path / "impostor", days=30)
+    theirs = small_mapping(parties=meeting.mapping["parties"])
+    theirs["parties"]["bank"]["certificate"] = impostor.fingerprint
+    with (
+        Port(cp.agreement_from_mapping(theirs), "bank", impostor),
+        pytest.raises(RefusedError, match=r"showed another certificate .* Nothing was sent"),
+    ):
+        meeting.dial()
+
+
+def test_the_bank_s_own_certificate_does_not_open_its_own_port(meeting):
+    """One party's certificate is not any party's: the bank's does not pass for the lender's."""
+    with meeting.port(), pytest.raises(RefusedError, match="another certificate"):
+        meeting.dial(meeting.identities["bank"])
+
+
+def test_an_authority_s_certificates_work_for_the_names_in_them(tmp_path):
+    meeting, authority = Meeting(tmp_path), Authority("statistics office")
+    for name in NAMES:
+        authority.issue(name, tmp_path / "issued" / name)
+        meeting.identities[name] = load_identity(tmp_path / "issued" / name)
+        meeting.mapping["parties"][name].pop("certificate")
+        meeting.mapping["parties"][name]["authority"] = fingerprint(authority.certificate)
+    meeting.agreement = cp.agreement_from_mapping(meeting.mapping)
+    with meeting.port():
+        meeting.dial()
+        with pytest.raises(RefusedError, match="another name"):
+            meeting.dial(meeting.identities["bank"])
+        stranger = Authority("statistics office")
+        stranger.issue("loans", tmp_path / "forged")
+        with pytest.raises(RefusedError, match="without that of the authority"):
+            meeting.dial(load_identity(tmp_path / "forged"))
+
+
+def test_tls_below_1_3_is_refused(meeting):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with (
+        meeting.port(),
+        socket.create_connection(meeting.address(), timeout=SECONDS) as plain,
+        pytest.raises((ssl.SSLError, OSError)),
+    ):
+        context.wrap_socket(plain)
+
+
+def test_plaintext_is_refused_at_every_open_port_even_with_the_engine_running(meeting, tmp_path):
+    """SPU's own port would take this POST as a message of the other party; ours takes it for noise."""
+    before = open_ports()
+    with meeting.port() as port:
+        engine = tmp_path / "engine.sock"
+        arrived = listen_as_engine(engine)
+        port.carry_engine("a" * 32, engine, tmp_path / "bridge.sock", "loans")
+        opened = open_ports() - before
+        assert opened == {meeting.address()[1]}, "one port and no other"
+        for number in opened:
+            connection = http.client.HTTPConnection("127.0.0.1", number, timeout=SECONDS)
+            body = json.dumps({"sender_rank": 1, "key": "k", "value": "dg=="})
+            with pytest.raises((http.client.HTTPException, OSError)):
+                connection.request("POST", "/org.interconnection.link.ReceiverService/Push", body)
+                connection.getresponse()
+        meeting.wait_for("does not speak TLS")
+        assert arrived == []
+
+
+def test_the_engine_s_link_needs_the_certificate_and_the_run(meeting, tmp_path):
+    with meeting.port() as port:
+        engine = tmp_path / "engine.sock"
+        arrived = listen_as_engine(engine)
+        port.carry_engine("a" * 32, engine, tmp_path / "bridge.sock", "loans")
+        with pytest.raises(RefusedError, match="not under way"):
+            meeting.dial(purpose="engine", run="b" * 32)
+        with pytest.raises(RefusedError, match="not under way"):
+            meeting.dial(purpose="engine")
+        assert arrived == []
+        channel = dial(meeting.agreement, "loans", meeting.identities["loans"], "bank", "engine", run="a" * 32)
+        channel.try_write(b"hello engine")
+        deadline = time.monotonic() + SECONDS
+        while b"".join(arrived) != b"hello engine" and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert b"".join(arrived) == b"hello engine"
+        channel.close()
+
+
+def test_bytes_are_carried_unchanged_in_both_directions_at_once(meeting, tmp_path):
+    """More than all buffers hold, so that both sides have to wait for each other."""
+    payloads = {name: bytes([number]) * 3 + bytes(range(256)) * 40_000 for number, name in enumerate(NAMES)}
+    received = {name: bytearray() for name in NAMES}
+    with meeting.port("bank") as bank, meeting.port("loans") as loans:
+        server = socket.socket(socket.AF_UNIX)
+        server.bind(str(tmp_path / "bank.sock"))
+        server.listen()
+        bank.carry_engine("a" * 32, tmp_path / "bank.sock", tmp_path / "unused.sock", "loans")
+        loans.carry_engine("a" * 32, tmp_path / "unused2.sock", tmp_path / "to-bank.sock", "bank")
+        client = socket.socket(socket.AF_UNIX)
+        client.connect(str(tmp_path / "to-bank.sock"))
+        at_bank, _ = server.accept()
+        ends = {"loans": client, "bank": at_bank}
+
+        def send(name):
+            ends[name].sendall(payloads[name])
+
+        def receive(name):
+            while len(received[name]) < len(payloads[name]):
+                received[name] += ends[name].recv(100_000)
+
+        threads = [threading.Thread(target=work, args=(name,)) for name in NAMES for work in (send, receive)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(SECONDS)
+        assert bytes(received["bank"]) == payloads["loans"]
+        assert bytes(received["loans"]) == payloads["bank"]
+        assert bank.bytes_received == loans.bytes_sent == len(payloads["loans"])
+        client.close()
+        at_bank.settimeout(SECONDS)
+        assert at_bank.recv(1) == b"", "the end of one side is the end of the other"
+
+
+def test_a_hundred_silent_strangers_do_not_keep_the_agreed_party_out_for_good(meeting):
+    with meeting.port():
+        strangers = [socket.create_connection(meeting.address(), timeout=SECONDS) for _ in range(100)]
+        deadline, through = time.monotonic() + SECONDS, False
+        while not through and time.monotonic() < deadline:
+            with contextlib.suppress(UnreachableError):
+                meeting.dial()
+                through = True
+        assert through
+        for stranger in strangers:
+            stranger.close()
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory):
+    meeting = Meeting(tmp_path_factory.mktemp("fuzzed"))
+    with meeting.port():
+        yield meeting
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=2000))
+def test_random_bytes_before_the_handshake_end_their_own_connection_alone(fuzzed, noise):
+    with socket.create_connection(fuzzed.address(), timeout=SECONDS) as stranger, contextlib.suppress(OSError):
+        stranger.sendall(noise)
+        stranger.shutdown(socket.SHUT_WR)
+        while stranger.recv(4096):
+            pass
+    fuzzed.dial()
+
+
+greetings = st.one_of(
+    st.binary(max_size=500),
+    st.binary(max_size=200).map(lambda body: struct.pack(">I", len(body)) + body),
+    st.integers(0, 2**32 - 1).map(lambda length: struct.pack(">I", length) + b"{}"),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=20),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
+    ).map(lambda content: (lambda body: struct.pack(">I", len(body)) + body)(json.dumps(content).encode())),
+    st.fixed_dictionaries(
+        {
+            "copublish": st.sampled_from([1, 2, "1", None]),
+            "purpose": st.sampled_from(["engine", "meeting", "status", "", 7]),
+            "party": st.sampled_from(["bank", "loans", "nobody", None, ["loans"]]),
+            "run": st.sampled_from([None, "a" * 32, 5]),
+        }
+    ).map(lambda content: (lambda body: struct.pack(">I", len(body)) + body)(json.dumps(content).encode())),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(greetings, st.integers(0, 60))
+def test_random_messages_after_the_handshake_are_clean_errors(fuzzed, greeting, keep):
+    """An agreed party whose software is broken, or cut off in the middle of a message."""
+    from copublish.node.channel import secure_channel
+
+    plain = socket.create_connection(fuzzed.address(), timeout=SECONDS)
+    channel, _ = secure_channel(plain, fuzzed.identities["loans"], is_server=False)
+    with contextlib.suppress(MeetingError):
+        channel.try_write(greeting[: len(greeting) - keep] if keep < 30 else greeting)
+    channel.close()
+    fuzzed.dial()
+    reasons = " ".join(str(facts) for _, facts in fuzzed.log)
+    assert "Traceback" not in reasons
+    key = (fuzzed.folder / "bank" / "key.pem").read_text().splitlines()[1]
+    assert key not in reasons
+
+
+def test_what_a_peer_says_cannot_play_with_the_terminal():
+    from copublish.node.channel import plain_text
+
+    assert plain_text("\x1b[31mred\nnext\x07") == " [31mred next "
+    assert len(plain_text("x" * 10_000)) == 200
+
+
+def open_ports() -> set[int]:
+    found = psutil.Process().net_connections(kind="inet")
+    return {connection.laddr.port for connection in found if connection.status == psutil.CONN_LISTEN}
+
+
+def listen_as_engine(path: Path) -> list[bytes]:
+    """Stand for SPU at its unix socket; return what arrives there."""
+    arrived: list[bytes] = []
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(str(path))
+    server.listen()
+
+    def serve() -> None:
+        while True:
+            local, _ = server.accept()
+            while data := local.recv(4096):
+                arrived.append(data)
+
+    threading.Thread(target=serve, daemon=True).start()
+    return arrived

@@ -1,0 +1,177 @@
+"""`copublish run` at two parties on loopback over mutual TLS: what both end with, and what stops them."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from copublish.privacy.ledger import Ledger
+from support.node import NAMES, finish, on_loopback
+
+MEETING = 8
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory):
+    """One release, run once for several tests."""
+    parties = on_loopback(tmp_path_factory.mktemp("released"))
+    return parties, parties.run_both()
+
+
+def test_both_end_with_the_same_release_and_a_ledger_entry_each(released):
+    parties, ends = released
+    for name in NAMES:
+        code, output, errors = ends[name]
+        assert code == 0, errors
+        assert json.loads(output)["budget_left"] == "1"
+        (entry,) = Ledger(parties.home(name) / "ledger.db").entries()
+        assert (entry.state, entry.disclosures) == ("complete", 9)
+    assert parties.files("bank") == parties.files("loans")
+    assert len(parties.files("bank")) == 6
+    certificate = json.loads(parties.files("bank")["certificate.json"])
+    assert certificate["engine"]["name"] == "spu"
+
+
+def test_what_one_party_sent_the_other_received(released):
+    _, ends = released
+    bank, loans = (json.loads(ends[name][1]) for name in NAMES)
+    assert bank["mib_sent"] == loans["mib_received"] > 1
+    assert loans["mib_sent"] == bank["mib_received"] > 1
+
+
+def test_logs_are_structured_and_hold_no_private_value(released):
+    parties, ends = released
+    for name in NAMES:
+        text = (parties.home(name) / "run.jsonl").read_text()
+        events = [json.loads(line)["event"] for line in text.splitlines()]
+        assert events[0] == "start"
+        assert events[-1] == "complete"
+        assert {"listening", "met", "phase"} <= set(events)
+        frame = pd.read_parquet(parties.home(name) / "data.parquet")
+        for shown in (text, ends[name][2]):
+            assert not any(identifier in shown for identifier in frame["customer_id"])
+            assert str(len(frame)) not in shown
+        assert (parties.home(name) / "run.jsonl").stat().st_mode & 0o077 == 0
+
+
+def test_nothing_temporary_is_left(released):
+    parties, _ = released
+    for name in NAMES:
+        assert not list(parties.home(name).glob(".release*"))
+
+
+def test_a_second_run_is_a_new_charge_and_says_so(released):
+    parties, _ = released
+    ends = parties.run_both(bank=("--out", "second"), loans=("--out", "second"))
+    for name in NAMES:
+        code, output, errors = ends[name]
+        assert code == 0, errors
+        assert "new charge" in errors
+        assert json.loads(output)["budget_left"] == "0"
+        assert parties.charges(name) == ["complete", "complete"]
+    third = finish(parties.start("bank", "--out", "third"))
+    assert third[0] == 5
+    assert "epsilon 0 is left" in third[2]
+
+
+def test_agreements_that_differ_in_one_character_end_the_run_before_data_is_touched(tmp_path):
+    parties = on_loopback(tmp_path)
+    parties.write_agreement(parties.agreement_text(("epsilon = 1.0", "epsilon = 1.1")), at=["loans"])
+    for name in NAMES:
+        (parties.home(name) / "data.parquet").write_bytes(b"nobody reads this")
+    ends = parties.run_both()
+    for name in NAMES:
+        code, _, errors = ends[name]
+        assert code == MEETING, errors
+        assert "differ in: agreement: privacy." in " ".join(errors.split())
+        assert "No data were touched" in " ".join(errors.split())
+        assert parties.charges(name) == []
+
+
+def test_other_versions_are_named(tmp_path):
+    parties = on_loopback(tmp_path)
+    other = (
+        "import copublish.release as release; versions = release.software_versions(); "
+        "release.software_versions = lambda: {**versions, 'copublish': '9.9'}; "
+        "import copublish.node.run as run; run.software_versions = release.software_versions; "
+        "from copublish.cli import main; main()"
+    )
+    command = parties.command("loans")
+    command[2] = other
+    environment = {**os.environ, "COPUBLISH_HOME": str(parties.home("loans")), "PYTHONPATH": os.pathsep.join(sys.path)}
+    loans = subprocess.Popen(command, cwd=parties.home("loans"), env=environment, stdout=-1, stderr=-1, text=True)
+    bank = parties.start("bank")
+    for process, words in ((bank, "0.1.0 here, 9.9 there"), (loans, "9.9 here, 0.1.0 there")):
+        code, _, errors = finish(process)
+        assert code == MEETING, errors
+        assert words in " ".join(errors.split())
+
+
+def test_a_problem_with_one_party_s_data_is_told_to_it_and_its_kind_to_the_other(tmp_path):
+    parties = on_loopback(tmp_path)
+    path = parties.home("loans") / "data.parquet"
+    frame = pd.read_parquet(path)
+    frame.loc[frame.index[0], "months"] = 98_765
+    frame.to_parquet(path, index=False)
+    ends = parties.run_both()
+    assert ends["loans"][0] == 4, ends
+    assert "'months'" in ends["loans"][2]
+    assert ends["bank"][0] == 6, ends
+    said = " ".join(ends["bank"][2].split())
+    assert "Party 'loans' stopped: its data do not fit the agreement" in said
+    assert "months" not in said
+    for name in NAMES:
+        assert "98765" not in ends[name][2]
+        assert parties.charges(name) == []
+
+
+def test_nobody_is_contacted_and_nothing_spent_without_consent(tmp_path):
+    parties = on_loopback(tmp_path)
+    command = [word for word in parties.command("bank") if word != "--yes"]
+    environment = {**os.environ, "COPUBLISH_HOME": str(parties.home("bank")), "PYTHONPATH": os.pathsep.join(sys.path)}
+    settings = {"cwd": parties.home("bank"), "env": environment, "stdout": -1, "stderr": -1, "text": True}
+    piped = subprocess.run(command, stdin=subprocess.DEVNULL, timeout=120, **settings)
+    assert piped.returncode == 1
+    assert "--yes" in piped.stderr
+    ours, theirs = pty.openpty()  # a person at a terminal who says no
+    os.write(ours, b"n\n")
+    asked = subprocess.run(command, stdin=theirs, timeout=120, **settings)
+    assert asked.returncode == 1
+    assert "Everything that is opened" in asked.stderr
+    assert "Spend epsilon 1 of the 2" in asked.stderr
+    assert "nobody was contacted" in " ".join(asked.stderr.split())
+    assert parties.charges("bank") == []
+
+
+def test_a_party_that_never_comes_is_given_up_with_advice(tmp_path):
+    parties = on_loopback(tmp_path)
+    code, _, errors = finish(parties.start("bank", "--wait", "2"))
+    assert code == MEETING
+    assert "nobody listens at" in errors
+    assert "copublish node status" in " ".join(errors.split())
+
+
+def test_insecure_runs_on_loopback_and_is_refused_elsewhere(tmp_path):
+    parties = on_loopback(tmp_path / "near")
+    ends = parties.run_both(bank=["--insecure"], loans=["--insecure"])
+    assert [ends[name][0] for name in NAMES] == [0, 0], ends
+    assert parties.files("bank") == parties.files("loans")
+    far = on_loopback(tmp_path / "far")
+    far.write_agreement(far.agreement_text(("127.0.0.1:", "192.0.2.7:")))
+    code, _, errors = finish(far.start("bank", "--insecure"))
+    assert code == MEETING
+    assert "loopback alone" in errors
+
+
+def test_a_limit_and_a_ledger_are_asked_for(tmp_path):
+    parties = on_loopback(tmp_path)
+    (parties.home("bank") / "ledger.db").unlink()
+    code, _, errors = finish(parties.start("bank"))
+    assert code == 5
+    assert "--limit customers-2026=EPSILON" in " ".join(errors.split())

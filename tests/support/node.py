@@ -1,0 +1,114 @@
+"""Two parties with identities, ledgers and an agreement that names both, run as `copublish run` in processes."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import copublish
+from copublish.agreement.template import EXAMPLE
+from copublish.demo import made_up_data
+from copublish.node.identity import Identity, new_identity
+from copublish.privacy.ledger import Ledger, Limit
+
+NAMES = ("bank", "loans")
+DATASET = "customers-2026"
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@dataclass
+class TwoParties:
+    """Both parties' folders below one: `bank/` and `loans/`, each with data, identity, ledger and agreement."""
+
+    folder: Path
+    hosts: Mapping[str, str]
+    records: int = 1500
+    changes: Sequence[tuple[str, str]] = ()
+    identities: dict[str, Identity] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        frames = dict(zip(NAMES, made_up_data(self.records), strict=True))
+        for name in NAMES:
+            home = self.home(name)
+            home.mkdir(parents=True)
+            frames[name].to_parquet(home / "data.parquet", index=False)
+            self.identities[name] = new_identity(name, home / "identities" / name, days=30)
+            ledger = Ledger(home / "ledger.db")
+            ledger.set_limit(DATASET, Limit(Fraction(2), "add-remove"))
+            ledger.close()
+        self.write_agreement(self.agreement_text())
+
+    def home(self, party: str) -> Path:
+        return self.folder / party
+
+    def agreement_text(self, *changes: tuple[str, str]) -> str:
+        text = EXAMPLE
+        for name in NAMES:
+            lines = f'host = "{self.hosts[name]}"\ncertificate = "{self.identities[name].fingerprint}"\n'
+            text = text.replace(f"[parties.{name}]\n", f"[parties.{name}]\n{lines}")
+        for old, new in (*self.changes, *changes):
+            assert old in text, old
+            text = text.replace(old, new)
+        return text
+
+    def write_agreement(self, text: str, *, at: Sequence[str] = NAMES) -> None:
+        for name in at:
+            (self.home(name) / "agreement.toml").write_text(text)
+
+    def command(self, party: str, *options: str) -> list[str]:
+        return [
+            *(sys.executable, "-c", "from copublish.cli import main; main()", "run", "agreement.toml"),
+            *("--party", party, "--data", "data.parquet", "--out", "release", "--yes", "--format", "json"),
+            *("--timeout", "20", "--wait", "60", "--log", "run.jsonl", *options),
+        ]
+
+    def start(self, party: str, *options: str, **popen: Any) -> subprocess.Popen[str]:
+        home = self.home(party)
+        environment = {**os.environ, "COPUBLISH_HOME": str(home), "PYTHONPATH": source_path()}
+        settings: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen(self.command(party, *options), cwd=home, env=environment, **{**settings, **popen})
+
+    def run_both(self, **options: Sequence[str]) -> dict[str, tuple[int, str, str]]:
+        """Run both to the end; return each one's exit code, output and errors."""
+        started = {name: self.start(name, *options.get(name, ())) for name in NAMES}
+        return {name: finish(process) for name, process in started.items()}
+
+    def files(self, party: str) -> dict[str, bytes]:
+        folder = self.home(party) / "release"
+        return {path.name: path.read_bytes() for path in sorted(folder.iterdir())} if folder.exists() else {}
+
+    def charges(self, party: str) -> list[str]:
+        ledger = Ledger(self.home(party) / "ledger.db")
+        try:
+            return [entry.state for entry in ledger.entries()]
+        finally:
+            ledger.close()
+
+
+def finish(process: subprocess.Popen[str], seconds: float = 180) -> tuple[int, str, str]:
+    try:
+        output, errors = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        output, errors = process.communicate()
+        raise AssertionError(f"a party did not end: {errors}") from None
+    return process.returncode, output, errors
+
+
+def source_path() -> str:
+    return str(Path(copublish.__file__).parent.parent)
+
+
+def on_loopback(folder: Path, **settings: Any) -> TwoParties:
+    return TwoParties(folder, {name: f"127.0.0.1:{free_port()}" for name in NAMES}, **settings)
