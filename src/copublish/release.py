@@ -69,6 +69,7 @@ def publish_release(
         gate = RevealGate(engine, charge, agreement.records.public)
         result = run_specialization(alignment.table, engine, gate, progress, alignment.public_total)
         # From here on: released values only.
+        progress("writing", 0, 1)
         date = engine.exchange(datetime.now(UTC).date().isoformat(), topic="date")[0]  # one clock: the same bytes
         circumstances = Circumstances(
             engine.name, engine.secrecy, engine.assumptions, software_versions(), date, alignment.public_total
@@ -80,6 +81,7 @@ def publish_release(
         with staged(release) as publish:
             engine.exchange("on disk", topic="release on disk")  # a party whose disk is full stops everyone here
             publish()
+        progress("writing", 1, 1)
     return release
 
 

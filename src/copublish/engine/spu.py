@@ -261,6 +261,8 @@ class SpuEngine:
         if not self._connection.poll(patience_seconds):
             raise PartyLostError(f"The other party did not answer in {self._timeout} s. Nothing is published.")
         kind, content = self._connection.recv()
+        if kind == "failed" and "timeout" in content:
+            raise PartyLostError(f"The other party did not answer in {self._timeout} s. Nothing is published.")
         if kind == "failed":
             raise EngineError(f"The secure engine failed ({content}). Nothing is published.")
         return content

@@ -74,7 +74,8 @@ def serve(connection: Connection, settings: LinkSettings) -> None:
         pass
     except BaseException as exc:
         # SPU's messages hold a C++ stack trace and no data; the first line says what happened.
-        connection.send(("failed", f"{type(exc).__name__}: {str(exc).split('tacktrace')[0].strip()[:300]}"))
+        first = " ".join(str(exc).split("tacktrace")[0].split())
+        connection.send(("failed", f"{type(exc).__name__}: {first[:300]}"))
     finally:
         os._exit(0)  # SPU's threads would otherwise be torn down in an order that can crash
 

@@ -22,6 +22,8 @@ from copublish.node.port import Log, Port
 
 RETRY_SECONDS = 0.5
 
+LAST_WORD_SECONDS = 2.0
+
 FOR_EVER_SECONDS = 10.0**7
 
 Waiting = Callable[[str], None]
@@ -43,6 +45,7 @@ class Meeting:
         (self.peer,) = port.peers
         self._log = log
         self._lost: str | None = None
+        self._heard = threading.Event()
         self._on_loss: Callable[[], None] | None = None
         self._over = False
         deadline = time.monotonic() + wait_seconds
@@ -107,9 +110,9 @@ class Meeting:
         if self._lost is not None:
             act()
 
-    @property
     def loss(self) -> str | None:
-        """Why the peer stopped, if it did."""
+        """Why the peer stopped, if it did; the engine may have noticed a moment before its word came."""
+        self._heard.wait(LAST_WORD_SECONDS)
         return self._lost
 
     def _listen(self) -> None:
@@ -121,6 +124,7 @@ class Meeting:
         if "done" in message or self._over:
             return
         self._lost = _left(self.peer, message)
+        self._heard.set()
         self._log("peer stopped", peer=self.peer, reason=plain_text(message.get("stop", "connection lost")))
         if self._on_loss is not None:
             self._on_loss()

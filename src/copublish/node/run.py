@@ -90,9 +90,10 @@ def run_party(
         try:
             release = _compute(agreement, party, source, ledger, settings, port, meeting, progress, coins)
         except BaseException as exc:
+            loss = meeting.loss() if isinstance(exc, EngineError) else None
             meeting.say_stop(_reason(exc))
-            if isinstance(exc, EngineError) and meeting.loss:
-                raise PartyLostError(f"{meeting.loss} Nothing is published.") from exc
+            if loss:
+                raise PartyLostError(f"{loss} Nothing is published.") from exc
             raise
         meeting.say_done()
         return RunResult(release, port.bytes_sent, port.bytes_received)

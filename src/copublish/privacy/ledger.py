@@ -178,6 +178,10 @@ class Ledger:
     def _reading(self) -> Iterator[None]:
         try:
             yield
+        except sqlite3.OperationalError as exc:
+            raise LedgerError(
+                f"The ledger '{self.path}' cannot be read now ({exc}). Nothing is opened. Does another program hold it?"
+            ) from exc
         except (sqlite3.Error, ValueError, TypeError, ZeroDivisionError) as exc:
             raise LedgerError(
                 f"The ledger '{self.path}' cannot be read ({type(exc).__name__}). Nothing is opened. Restore it from a "

@@ -1,0 +1,248 @@
+"""Breaking a run on purpose and looking at what is left: used by `make faults` and, in short, by the tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from copublish.errors import CopublishError
+from copublish.privacy.ledger import Ledger
+from copublish.publication import load_release
+from support.hosts import TwoHosts
+from support.node import DATASET, NAMES, TwoParties, on_loopback, source_path
+
+TIMEOUT_SECONDS = 10
+PATIENCE_SECONDS = 100
+"""No party may need longer to end after a fault: its timeout, the ledger's 30 s for a lock, and a slow machine."""
+
+PHASES = ("listening", "met", "alignment", "specialization", "leaf counts", "leaf noise", "writing")
+"""In the order of a run: waiting for the other party, loading, and then as the log names them."""
+
+
+@dataclass
+class Outcome:
+    """What a fault led to, and every promise that was broken by it."""
+
+    fault: str
+    moment: str
+    seconds: float = 0.0
+    ends: dict[str, str] = field(default_factory=dict)
+    releases: dict[str, bool] = field(default_factory=dict)
+    charges: dict[str, list[str]] = field(default_factory=dict)
+    broken: list[str] = field(default_factory=list)
+
+
+class Stage:
+    """Two parties under way, each with a folder of its own for temporary files."""
+
+    def __init__(self, folder: Path, hosts: TwoHosts | None = None) -> None:
+        if hosts is None:
+            self.parties = on_loopback(folder)
+        else:
+            self.parties = TwoParties(folder, dict(zip(NAMES, (f"{a}:7700" for a in hosts.addresses), strict=True)))
+        self.hosts, self.processes = hosts, dict[str, subprocess.Popen[str]]()
+        self.errors: dict[str, str] = {}
+
+    def start(self) -> None:
+        for number, name in enumerate(NAMES):
+            home = self.parties.home(name)
+            (home / "tmp").mkdir()
+            settings: dict[str, Any] = {
+                "cwd": home,
+                "env": {
+                    **os.environ,
+                    "COPUBLISH_HOME": str(home),
+                    "PYTHONPATH": source_path(),
+                    "TMPDIR": str(home / "tmp"),
+                },
+                "stdout": subprocess.DEVNULL,
+                "stderr": (home / "errors.txt").open("w"),
+                "text": True,
+            }
+            command = self.parties.command(name, "--timeout", str(TIMEOUT_SECONDS), "--wait", "20")
+            if self.hosts is None:
+                self.processes[name] = subprocess.Popen(command, **settings)
+            else:
+                self.processes[name] = self.hosts.start(number, command, **settings)
+
+    def wait_for(self, party: str, phase: str) -> None:
+        """Wait until a party's log says that it is in a phase, or its run is over."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while time.monotonic() < deadline and self.processes[party].poll() is None:
+            with suppress(OSError, ValueError):
+                for line in (self.parties.home(party) / "run.jsonl").read_text().splitlines():
+                    entry = json.loads(line)
+                    if phase in (entry["event"], entry.get("phase")):
+                        return
+            time.sleep(0.01)
+
+    def party(self, name: str) -> psutil.Process:
+        return psutil.Process(self.processes[name].pid)
+
+    def worker(self, name: str) -> psutil.Process:
+        """The process below a party in which SPU runs."""
+        found = [c for c in self.party(name).children() if "spawn_main" in " ".join(c.cmdline())]
+        return found[0]
+
+    def look(self, outcome: Outcome) -> Outcome:
+        """Wait for both to end and check every promise."""
+        start = time.monotonic()
+        family = [p for name in NAMES for p in _family(self.processes[name].pid)]
+        for name, process in self.processes.items():
+            try:
+                process.wait(timeout=max(1.0, PATIENCE_SECONDS - (time.monotonic() - start)))
+            except subprocess.TimeoutExpired:
+                outcome.broken.append(f"{name} hangs")
+                process.kill()
+                process.wait()
+            self.errors[name] = (self.parties.home(name) / "errors.txt").read_text()
+            outcome.ends[name] = _end(process.returncode)
+        outcome.seconds = time.monotonic() - start
+        time.sleep(2.5)  # the janitors of killed processes take a second
+        if any(p.is_running() and p.status() != psutil.STATUS_ZOMBIE for p in family):
+            outcome.broken.append("a process is left")
+        for name in NAMES:
+            self._check(name, outcome)
+        if len({json.dumps(sorted(map(str, self.parties.files(n).items()))) for n in NAMES if outcome.releases[n]}) > 1:
+            outcome.broken.append("the releases differ")
+        return outcome
+
+    def _check(self, name: str, outcome: Outcome) -> None:
+        home, code = self.parties.home(name), self.processes[name].returncode
+        outcome.releases[name] = (home / "release").exists()
+        if outcome.releases[name]:
+            try:
+                load_release(home / "release")
+            except CopublishError as exc:
+                outcome.broken.append(f"{name} has half a release: {exc}")
+            if len(self.parties.files(name)) != 6:
+                outcome.broken.append(f"{name} has half a release")
+        elif code == 0:
+            outcome.broken.append(f"{name} ended well without a release")
+        if left := [path.name for path in (*home.glob(".release*"), *(home / "tmp").iterdir())]:
+            outcome.broken.append(f"{name} left {left}")
+        if "Traceback" in self.errors[name] or "bug" in self.errors[name]:
+            outcome.broken.append(f"{name} crashed: {self.errors[name][-300:]}")
+        if code not in (0, -signal.SIGKILL) and "Error" not in self.errors[name]:
+            outcome.broken.append(f"{name} ended without a message: {self.errors[name][-300:]}")
+        ledger = Ledger(home / "ledger.db")
+        entries, spent = ledger.entries(), ledger.spent(DATASET).add_remove
+        ledger.close()
+        outcome.charges[name] = [f"{entry.state}, {entry.disclosures} opened" for entry in entries]
+        if len(entries) > 1 or spent not in (0, 1):
+            outcome.broken.append(f"{name} was charged twice or in part")
+        others = [Ledger(self.parties.home(other) / "ledger.db").entries() for other in NAMES]
+        if any(entry.disclosures for found in others for entry in found) and spent != 1:
+            outcome.broken.append(f"{name} lost a charge")
+        if outcome.releases[name] and spent != 1:
+            outcome.broken.append(f"{name} published without a charge")
+
+
+def killed(folder: Path, who: str, phase: str, delay: float, *, worker: bool = False) -> Outcome:
+    """Kill a party, or the engine's worker below it, with SIGKILL some time after a phase began."""
+    stage = Stage(folder)
+    stage.start()
+    stage.wait_for(who, phase)
+    time.sleep(delay)
+    what = f"engine of {who} killed" if worker else f"{who} killed"
+    outcome = Outcome(what, f"{phase}, {delay:.2f} s in")
+    with suppress(psutil.NoSuchProcess, IndexError):
+        victim = stage.worker(who) if worker else stage.party(who)
+        victim.kill()
+    return stage.look(outcome)
+
+
+def cut(folder: Path, phase: str, seconds: float | None) -> Outcome:
+    """Cut the link between two hosts in a phase, for some seconds or for good."""
+    with TwoHosts() as hosts:
+        stage = Stage(folder, hosts)
+        stage.start()
+        stage.wait_for("bank", phase)
+        hosts.cut()
+        if seconds is not None:
+            time.sleep(seconds)
+            hosts.restore()
+        how_long = "for good" if seconds is None else f"for {seconds:g} s"
+        outcome = stage.look(Outcome(f"link cut {how_long}", phase))
+    if seconds is not None and not all(outcome.releases.values()):
+        outcome.broken.append("a short cut ended the run")
+    if seconds is None and any(outcome.releases.values()):
+        outcome.broken.append("something was published over a link that was cut")
+    return outcome
+
+
+def disk_full(folder: Path, who: str) -> Outcome:
+    """Give a party a disk for its release that is too small for one."""
+    stage = Stage(folder)
+    with _small_disk(stage.parties.home(who) / "disk"):
+        usual = stage.parties.command
+        stage.parties.command = (  # type: ignore[method-assign]
+            lambda party, *options: usual(party, *options, *(("--out", "disk/release") if party == who else ()))
+        )
+        stage.start()
+        outcome = stage.look(Outcome(f"disk of {who} full", "writing"))
+        if any((stage.parties.home(who) / "disk").iterdir()):
+            outcome.broken.append(f"{who} left something on the disk")
+    if any(outcome.releases.values()):
+        outcome.broken.append("one party published although the other could not")
+    return outcome
+
+
+def ledger_locked(folder: Path, who: str, phase: str) -> Outcome:
+    """Have another program hold a party's ledger from a phase on."""
+    stage = Stage(folder)
+    stage.start()
+    stage.wait_for(who, phase)
+    database = sqlite3.connect(stage.parties.home(who) / "ledger.db", timeout=60, isolation_level=None)
+    database.execute("BEGIN EXCLUSIVE")
+    outcome = Outcome(f"ledger of {who} locked", phase)
+    for process in stage.processes.values():
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=PATIENCE_SECONDS)
+    database.execute("ROLLBACK")
+    database.close()
+    return stage.look(outcome)
+
+
+@contextmanager
+def _small_disk(folder: Path) -> Iterator[None]:
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(folder)], check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def _family(pid: int) -> list[psutil.Process]:
+    with suppress(psutil.NoSuchProcess):
+        process = psutil.Process(pid)
+        return [process, *(c for c in process.children(recursive=True) if c.name() != "sh")]
+    return []
+
+
+def _end(code: int) -> str:
+    return "killed" if code == -signal.SIGKILL else "published" if code == 0 else f"exit code {code}"
+
+
+Fault = Callable[[Path], Outcome]
+
+
+def run_all(faults: list[Fault], folder: Path, tell: Callable[[Outcome], None]) -> list[Outcome]:
+    found = []
+    with ExitStack():
+        for number, fault in enumerate(faults):
+            found.append(fault(folder / str(number)))
+            tell(found[-1])
+    return found

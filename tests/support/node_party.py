@@ -1,0 +1,38 @@
+"""One party of a run with coins from a seed: `python -m support.node_party FOLDER PARTY SEED`, for `TwoParties`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import copublish as cp
+from copublish.node.identity import load_identity
+from copublish.node.log import RunLog
+from copublish.node.run import RunSettings, run_party
+from copublish.privacy.ledger import Ledger
+from support import SeededCoins
+
+
+def main(folder: str, party: str, seed: str) -> None:
+    home = Path(folder)
+    log = RunLog(home / "run.jsonl")
+    start = time.perf_counter()
+    result = run_party(
+        cp.load_agreement(home / "agreement.toml"),
+        party,
+        home / "data.parquet",
+        load_identity(home / "identities" / party),
+        Ledger(home / "ledger.db"),
+        RunSettings(home / "release", wait_seconds=60, timeout_seconds=60),
+        progress=lambda phase, done, of: log("progress", phase=phase, done=done, of=of),
+        waiting=lambda what: log("waiting", reason=what),
+        log=log,
+        coins=SeededCoins(int(seed)),
+    )
+    print(json.dumps({"seconds": time.perf_counter() - start, "sent": result.bytes_sent}))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
