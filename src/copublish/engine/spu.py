@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import shutil
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -34,6 +32,7 @@ from copublish.engine.spu_requests import (
 from copublish.engine.spu_worker import serve
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from copublish.privacy.coins import BoolArray, Coins, IntArray, SystemCoins
+from copublish.scratch import Scratch
 from copublish.secure.packing import Packing
 
 T = TypeVar("T")
@@ -102,8 +101,8 @@ class SpuEngine:
         self._timeout = timeout_seconds
         self._kept = 0
         self._rank = self.parties.index(party)
-        self._scratch = tempfile.mkdtemp(prefix="copublish-worker-")
-        settings = LinkSettings(self._rank, tuple(addresses), timeout_seconds, self._scratch)
+        self._scratch = Scratch("copublish-worker-")
+        settings = LinkSettings(self._rank, tuple(addresses), timeout_seconds, str(self._scratch.path))
         context = multiprocessing.get_context("spawn")  # SPU's threads do not survive a fork
         self._connection, other_end = context.Pipe()
         self._process = context.Process(target=serve, args=(other_end, settings), daemon=True)
@@ -132,7 +131,7 @@ class SpuEngine:
             if self._process.is_alive():
                 self._process.kill()
                 self._process.join()
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch.remove()
 
     def share(self, local: IntArray) -> Secret:
         """Return the sum of what every party puts in. Each party's own part stays its own."""
