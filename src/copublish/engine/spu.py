@@ -7,7 +7,6 @@ expressions and computed in one compiled program when something is opened, becau
 from __future__ import annotations
 
 import multiprocessing
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +16,14 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from copublish.engine.interface import Program, Secret
+from copublish.engine.pseudonyms import (
+    have_repeated,
+    in_common_order,
+    joint_key,
+    made_up_pseudonyms,
+    part_of_key,
+    pseudonyms_of,
+)
 from copublish.engine.spu_requests import (
     Call,
     Exchange,
@@ -214,17 +221,27 @@ class SpuEngine:
 
     def align(self, identifiers: Sequence[str]) -> IntArray:
         """Return the positions of the common records among one's own, by private set intersection."""
-        if 0 in self.exchange(len(identifiers), topic="identifiers"):
-            return np.empty(0, dtype=np.int64)
-        return np.array(self._ask(Intersect(list(identifiers))), dtype=np.int64)
+        return self._common(identifiers, made_up=0)
 
     def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
         """Return whether both parties list the same identifier, by private set intersection of padded lists."""
         if padded_to and len(identifiers) > padded_to:
             raise EngineError("More identifiers than the public length they are to be padded to. Nothing was sent.")
-        # The intersection shows the lists' lengths, so made-up identifiers that nobody shares fill them up.
-        made_up = [f"\0{os.urandom(16).hex()}" for _ in range(padded_to - len(identifiers))]
-        return len(self.align([*identifiers, *made_up])) > 0
+        # The intersection shows the lists' lengths, so made-up entries that nobody shares fill them up.
+        return len(self._common(identifiers, made_up=max(0, padded_to - len(identifiers)))) > 0
+
+    def _common(self, identifiers: Sequence[str], made_up: int) -> IntArray:
+        """Return the positions of the common identifiers, in an order that both parties share."""
+        own: dict[str, Any] = {"length": len(identifiers) + made_up, "key": part_of_key()}
+        lists = self.exchange(own, topic="identifiers")
+        if any(one["length"] == 0 for one in lists):
+            return np.empty(0, dtype=np.int64)
+        key = joint_key(one["key"] for one in lists)
+        pseudonyms = pseudonyms_of(identifiers, len(identifiers), key)
+        if have_repeated(pseudonyms):
+            raise EngineError("An identifier is listed twice. Nothing was compared.")
+        pseudonyms = np.concatenate([pseudonyms, made_up_pseudonyms(made_up)])
+        return in_common_order(pseudonyms, self._ask(Intersect(pseudonyms)))
 
     def _open(self, secret: Secret) -> IntArray:
         return cast(IntArray, self._ask(Run(_steps(cast(Node, secret._handle)))))
