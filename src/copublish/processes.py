@@ -7,7 +7,6 @@ sockets in a folder that only this user can enter, so no port is opened.
 from __future__ import annotations
 
 import multiprocessing
-import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -25,6 +24,7 @@ from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.publication import Release
 from copublish.release import publish_release
+from copublish.scratch import Scratch
 
 FAREWELL_SECONDS = 2.0
 
@@ -47,7 +47,7 @@ def simulate_in_processes(
         CopublishError: What stopped the party that stopped first.
     """
     context = multiprocessing.get_context("spawn")
-    with tempfile.TemporaryDirectory(prefix="copublish-") as folder:
+    with Scratch() as folder:
         addresses = tuple(f"unix:{folder}/{number}.sock" for number in range(len(agreement.parties)))
         processes, connections = {}, {}
         for party in agreement.parties:

@@ -37,7 +37,7 @@ ALLOWED = {
     "privacy": {"privacy", "agreement", "errors"},
     # One party's rows know nothing of engines.
     "fragments": {"fragments", "agreement", "privacy", "errors"},
-    "engine": {"engine", "secure", "privacy", "errors"},
+    "engine": {"engine", "secure", "privacy", "errors", "scratch"},
     "secure": {"secure", "engine", "fragments", "agreement", "privacy", "errors"},
     # The network sees whole runs; nothing below it sees the network.
     "node": {"node", "release", "publication", "engine", "fragments", "mechanisms", "agreement", "privacy", "errors"}

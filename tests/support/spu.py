@@ -54,3 +54,61 @@ def _party(
     except BaseException as exc:
         result = f"{type(exc).__name__}: {exc}\n{traceback.format_exc()}"
     pipe.send(result)
+
+
+class Pair:
+    """Two parties that stay and do one job after another, because starting them takes seconds.
+
+    Jobs are functions of a module that a new process can import; they get the party's engine and its own argument.
+    """
+
+    def __init__(self, timeout_seconds: int = 120) -> None:
+        self._timeout = timeout_seconds
+        self._folder = tempfile.TemporaryDirectory(prefix="copublish-test-")
+        addresses = tuple(f"unix:{self._folder.name}/{party}.sock" for party in PARTIES)
+        context = multiprocessing.get_context("spawn")
+        self.pipes, self.processes = [], []
+        for party in PARTIES:
+            here, there = context.Pipe()
+            arguments = (there, party, addresses, _do_jobs, (there,), timeout_seconds)
+            self.processes.append(context.Process(target=_party, args=arguments))
+            self.processes[-1].start()
+            there.close()
+            self.pipes.append(here)
+
+    def do(self, job: Callable[..., Any], one: Any, other: Any) -> list[Any]:
+        """Run `job(engine, argument)` at both parties; return both results, or an exception's text for one."""
+        self.start(job, one, other)
+        return [self.answer(number) for number in range(2)]
+
+    def start(self, job: Callable[..., Any], one: Any, other: Any) -> None:
+        for pipe, argument in zip(self.pipes, (one, other), strict=True):
+            pipe.send((job, argument))
+
+    def answer(self, number: int) -> Any:
+        try:
+            return self.pipes[number].recv() if self.pipes[number].poll(self._timeout + 60) else "no answer"
+        except EOFError:
+            return "died"
+
+    def __enter__(self) -> Pair:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for pipe in self.pipes:
+            pipe.close()
+        for process in self.processes:
+            process.join(timeout=10)
+            if process.is_alive():
+                process.kill()
+                process.join()
+        self._folder.cleanup()
+
+
+def _do_jobs(engine: SpuEngine, pipe: Connection) -> None:
+    while True:
+        try:
+            job, argument = pipe.recv()
+        except EOFError:
+            return
+        pipe.send(job(engine, argument))

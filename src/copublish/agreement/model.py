@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
@@ -75,6 +75,7 @@ Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 """Names that stand in commands and files: letters, digits, '.', '_' and '-'."""
 PartyNames = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+IdentifierRule = Literal["ignore-case", "ignore-spaces", "ignore-punctuation", "ignore-leading-zeros"]
 
 
 class _Model(BaseModel):
@@ -124,10 +125,18 @@ class Records(_Model):
     """Which records the release is about, and what is public about them."""
 
     identifier: str | None = Field(default=None, min_length=1)
+    identifier_rules: tuple[IdentifierRule, ...] = ()
     alignment: Literal["identifier", "row-order"] = "identifier"
     expected: Whole = Field(gt=0, le=MAX_EXPECTED)
     public: StrictBool = False
     missing_spellings: tuple[str, ...] = ("", "?", "NA")
+
+    @field_validator("identifier_rules")
+    @classmethod
+    def _check_rules(cls, rules: tuple[IdentifierRule, ...]) -> tuple[IdentifierRule, ...]:
+        if repeated := [rule for rule, times in Counter(rules).items() if times > 1]:
+            raise ValueError(f"name each rule once; these are listed twice: {', '.join(map(repr, repeated))}")
+        return tuple(rule for rule in get_args(IdentifierRule) if rule in rules)  # their order means nothing
 
     @field_validator("missing_spellings")
     @classmethod

@@ -100,6 +100,11 @@ def _records(agreement: Agreement) -> Iterator[str]:
         )
     if agreement.partition == "horizontal" and records.alignment == "row-order":
         yield 'records.alignment: horizontal data are not joined, so "row-order" means nothing here. Remove it'
+    if records.identifier_rules and records.identifier is None:
+        yield (
+            "records.identifier_rules: they say how identifiers are compared, but the agreement names no identifier. "
+            'Name its column, like identifier = "customer_id", or remove the rules'
+        )
     joined = agreement.partition != "horizontal" and records.alignment == "identifier"
     if joined and records.identifier is None:
         yield (

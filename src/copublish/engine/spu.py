@@ -7,9 +7,6 @@ expressions and computed in one compiled program when something is opened, becau
 from __future__ import annotations
 
 import multiprocessing
-import os
-import shutil
-import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,6 +16,14 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from copublish.engine.interface import Program, Secret
+from copublish.engine.pseudonyms import (
+    have_repeated,
+    in_common_order,
+    joint_key,
+    made_up_pseudonyms,
+    part_of_key,
+    pseudonyms_of,
+)
 from copublish.engine.spu_requests import (
     Call,
     Exchange,
@@ -34,6 +39,7 @@ from copublish.engine.spu_requests import (
 from copublish.engine.spu_worker import serve
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from copublish.privacy.coins import BoolArray, Coins, IntArray, SystemCoins
+from copublish.scratch import Scratch
 from copublish.secure.packing import Packing
 
 T = TypeVar("T")
@@ -102,8 +108,8 @@ class SpuEngine:
         self._timeout = timeout_seconds
         self._kept = 0
         self._rank = self.parties.index(party)
-        self._scratch = tempfile.mkdtemp(prefix="copublish-worker-")
-        settings = LinkSettings(self._rank, tuple(addresses), timeout_seconds, self._scratch)
+        self._scratch = Scratch("copublish-worker-")
+        settings = LinkSettings(self._rank, tuple(addresses), timeout_seconds, str(self._scratch.path))
         context = multiprocessing.get_context("spawn")  # SPU's threads do not survive a fork
         self._connection, other_end = context.Pipe()
         self._process = context.Process(target=serve, args=(other_end, settings), daemon=True)
@@ -136,7 +142,7 @@ class SpuEngine:
             if self._process.is_alive():
                 self._process.kill()
                 self._process.join()
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch.remove()
 
     def share(self, local: IntArray) -> Secret:
         """Return the sum of what every party puts in. Each party's own part stays its own."""
@@ -219,17 +225,27 @@ class SpuEngine:
 
     def align(self, identifiers: Sequence[str]) -> IntArray:
         """Return the positions of the common records among one's own, by private set intersection."""
-        if 0 in self.exchange(len(identifiers), topic="identifiers"):
-            return np.empty(0, dtype=np.int64)
-        return np.array(self._ask(Intersect(list(identifiers))), dtype=np.int64)
+        return self._common(identifiers, made_up=0)
 
     def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
         """Return whether both parties list the same identifier, by private set intersection of padded lists."""
         if padded_to and len(identifiers) > padded_to:
             raise EngineError("More identifiers than the public length they are to be padded to. Nothing was sent.")
-        # The intersection shows the lists' lengths, so made-up identifiers that nobody shares fill them up.
-        made_up = [f"\0{os.urandom(16).hex()}" for _ in range(padded_to - len(identifiers))]
-        return len(self.align([*identifiers, *made_up])) > 0
+        # The intersection shows the lists' lengths, so made-up entries that nobody shares fill them up.
+        return len(self._common(identifiers, made_up=max(0, padded_to - len(identifiers)))) > 0
+
+    def _common(self, identifiers: Sequence[str], made_up: int) -> IntArray:
+        """Return the positions of the common identifiers, in an order that both parties share."""
+        own: dict[str, Any] = {"length": len(identifiers) + made_up, "key": part_of_key()}
+        lists = self.exchange(own, topic="identifiers")
+        if any(one["length"] == 0 for one in lists):
+            return np.empty(0, dtype=np.int64)
+        key = joint_key(one["key"] for one in lists)
+        pseudonyms = pseudonyms_of(identifiers, len(identifiers), key)
+        if have_repeated(pseudonyms):
+            raise EngineError("An identifier is listed twice. Nothing was compared.")
+        pseudonyms = np.concatenate([pseudonyms, made_up_pseudonyms(made_up)])
+        return in_common_order(pseudonyms, self._ask(Intersect(pseudonyms)))
 
     def _open(self, secret: Secret) -> IntArray:
         return cast(IntArray, self._ask(Run(_steps(cast(Node, secret._handle)))))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from copublish.engine.interface import Program
+from copublish.engine.pseudonyms import Pseudonyms
 from copublish.privacy.coins import IntArray
 
 PROTOCOL = "CHEETAH"
@@ -83,9 +83,9 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Intersect:
-    """Find the common identifiers by private set intersection."""
+    """Find the common pseudonyms by private set intersection."""
 
-    identifiers: Sequence[str]
+    pseudonyms: Pseudonyms
 
 
 @dataclass(frozen=True)

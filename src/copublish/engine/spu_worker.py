@@ -27,6 +27,8 @@ from typing import Any
 
 import numpy as np
 
+from copublish.engine.pseudonyms import Pseudonyms
+from copublish.engine.psi_files import NAME, read_rows, remove_traces, write_pseudonyms
 from copublish.engine.spu_requests import (
     PROTOCOL,
     Call,
@@ -137,7 +139,7 @@ class Worker:
         if isinstance(request, Exchange):
             return [_from_text(text) for text in self._link.all_gather(_to_text(request.public))]
         if isinstance(request, Intersect):
-            return self._intersect(request.identifiers)
+            return self._intersect(request.pseudonyms)
         self._link.stop_link()
         return None
 
@@ -224,33 +226,35 @@ class Worker:
             raise ValueError("the parties compiled different programs; nothing was run")
         return executable
 
-    def _intersect(self, identifiers: Sequence[str]) -> list[int]:
-        """Return the positions of the common identifiers, in an order that all parties share."""
+    def _intersect(self, pseudonyms: Pseudonyms) -> IntArray:
+        """Return the positions of the common pseudonyms."""
         import spu.psi as psi
 
-        with tempfile.TemporaryDirectory(prefix="copublish-psi-") as scratch:
-            own, common = Path(scratch) / "own.csv", Path(scratch) / "common.csv"
-            # Hexadecimal, so that no identifier can be mistaken for CSV syntax.
-            rows = [f"{identifier.encode().hex()},{row}" for row, identifier in enumerate(identifiers)]
-            own.write_text("\n".join(["id,row", *rows, ""]))
-            _quietly(
-                psi.psi_execute,
-                psi.PsiExecuteConfig(
-                    protocol_conf=psi.PsiProtocolConfig(
-                        protocol=psi.PsiProtocol.PROTOCOL_RR22, receiver_rank=0, broadcast_result=True
+        with tempfile.TemporaryDirectory(prefix="psi-") as folder:
+            own, common = Path(folder) / "own.csv", Path(folder) / "common.csv"
+            write_pseudonyms(own, pseudonyms)
+            os.environ["TMPDIR"] = folder  # libpsi leaves more files behind, for as long as the process lives
+            try:
+                _quietly(
+                    psi.psi_execute,
+                    psi.PsiExecuteConfig(
+                        protocol_conf=psi.PsiProtocolConfig(
+                            protocol=psi.PsiProtocol.PROTOCOL_RR22, receiver_rank=0, broadcast_result=True
+                        ),
+                        input_params=psi.InputParams(path=str(own), selected_keys=[NAME], keys_unique=True),
+                        output_params=psi.OutputParams(path=str(common), disable_alignment=True),
                     ),
-                    input_params=psi.InputParams(path=str(own), selected_keys=["id"], keys_unique=True),
-                    output_params=psi.OutputParams(path=str(common), disable_alignment=False),
-                ),
-                self._link,
-            )
-            lines = common.read_text().splitlines()
-        column = [name.strip('"') for name in lines[0].split(",")].index("row")
-        return [int(line.split(",")[column].strip('"')) for line in lines[1:]]
+                    self._link,
+                )
+            finally:
+                os.environ["TMPDIR"] = self.settings.scratch_folder
+                remove_traces()
+            own.unlink()
+            return read_rows(common)
 
 
 def _quietly(work: Any, *arguments: Any) -> None:
-    """Run something whose error messages could quote identifiers, and pass on that it failed and no more."""
+    """Run something whose error messages could quote its input, and pass on that it failed and no more."""
     try:
         work(*arguments)
     except Exception:

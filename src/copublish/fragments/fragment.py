@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from copublish.fragments.identifiers import Identifiers
 from copublish.privacy.coins import BoolArray, IntArray
 
 Codes = NDArray[np.unsignedinteger[Any]]
@@ -34,7 +35,7 @@ class Fragment:
     n_records: int = field(repr=False)
     private_codes: Mapping[str, Codes] = field(repr=False)  # a repr may end up in a log
     sizes: Mapping[str, int]
-    identifiers: Sequence[str] | None = field(default=None, repr=False)
+    identifiers: Identifiers | None = field(default=None, repr=False)
 
     def take(self, positions: IntArray) -> Fragment:
         """Return these records in this order."""
@@ -44,7 +45,7 @@ class Fragment:
             self,
             n_records=len(positions),
             private_codes={name: codes[positions] for name, codes in self.private_codes.items()},
-            identifiers=None if self.identifiers is None else [self.identifiers[i] for i in positions],
+            identifiers=None if self.identifiers is None else self.identifiers.take(positions),
         )
 
     def holds(self, column: str, rows: slice = slice(None)) -> BoolArray:

@@ -9,12 +9,14 @@ from typing import Any
 
 import ibis
 import numpy as np
+import pyarrow as pa
 
 from copublish.agreement.domain import Domain
 from copublish.agreement.model import Agreement
 from copublish.errors import CopublishError, FragmentError, SourceError
 from copublish.fragments.encoding import MISSING_REFUSED, as_text, column_expressions, encode_batch
 from copublish.fragments.fragment import Codes, Fragment
+from copublish.fragments.identifiers import Identifiers, normalize_batch
 from copublish.fragments.sources import ROWS_PER_BATCH, Source, open_source
 
 MISSING_CLASS = "missing values; every record needs a class"
@@ -85,7 +87,7 @@ class _Reader:
             for column in agreement.columns_of(party)
         }
         self._codes: dict[str, list[Codes]] = {column: [] for column in self._domains}
-        self._identifiers: list[str] = []
+        self._identifiers: list[pa.Array] = []
         self._problems: set[str] = set()
 
     def read(self, table: Any, connection: Any) -> Fragment:
@@ -100,9 +102,11 @@ class _Reader:
             for column in self._domains:
                 self._encode(column, batch)
             if identifier is not None:
-                self._identifiers += batch.column("identifier").to_pylist()
+                rules = self.agreement.records.identifier_rules
+                self._identifiers.append(normalize_batch(batch.column("identifier"), rules))
+        identifiers = Identifiers(self._identifiers)
         if identifier is not None:
-            self._check_identifiers(identifier)
+            self._check_identifiers(identifier, identifiers)
         if self._problems:
             raise FragmentError(self.party, sorted(self._problems))
         return Fragment(
@@ -110,7 +114,7 @@ class _Reader:
             n_records,
             {column: self._joined(column) for column in self._domains},
             {column: domain.size for column, domain in self._domains.items()},
-            None if identifier is None else self._identifiers,
+            None if identifier is None else identifiers,
         )
 
     def _encode(self, column: str, batch: Any) -> None:
@@ -130,8 +134,10 @@ class _Reader:
         parts = self._codes.pop(column)  # freed column by column, so that memory holds the codes about once
         return np.concatenate([np.empty(0, dtype=np.min_scalar_type(self._domains[column].size)), *parts])
 
-    def _check_identifiers(self, column: str) -> None:
-        if any(not identifier for identifier in self._identifiers):
-            self._problems.add(f"Column '{column}' has empty identifiers. Every record needs one.")
-        if len(set(self._identifiers)) < len(self._identifiers):
-            self._problems.add(f"Column '{column}' has duplicate identifiers. One person is one record.")
+    def _check_identifiers(self, column: str, identifiers: Identifiers) -> None:
+        rules = ", ".join(f'"{rule}"' for rule in self.agreement.records.identifier_rules)
+        under = f" under identifier_rules = [{rules}]" if rules else ""
+        if identifiers.has_empty():
+            self._problems.add(f"Column '{column}' has empty identifiers{under}. Every record needs one.")
+        if identifiers.has_repeated():
+            self._problems.add(f"Column '{column}' has duplicate identifiers{under}. One person is one record.")

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from copublish.fragments import Axis, Fragment, local_histogram, partial_cells
 from copublish.fragments import fragment as fragment_module
 from copublish.fragments.fragment import n_cells
+from copublish.fragments.identifiers import Identifiers
 
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 """A busy machine is no failure, nor is a monkeypatch that stays for all examples."""
@@ -21,7 +23,8 @@ UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow,
 
 def fragment_of(columns: dict[str, list[int]], sizes: dict[str, int], n: int) -> Fragment:
     codes = {name: np.array(column, dtype=np.uint8) for name, column in columns.items()}
-    return Fragment("bank", n, codes, {name: sizes[name] for name in columns}, [f"p{i}" for i in range(n)])
+    identifiers = Identifiers([pa.array([f"p{i}" for i in range(n)], pa.string())])
+    return Fragment("bank", n, codes, {name: sizes[name] for name in columns}, identifiers)
 
 
 @st.composite

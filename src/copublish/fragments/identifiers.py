@@ -1,0 +1,112 @@
+"""A party's identifiers: normalized as agreed before anything compares them, and kept compactly."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
+from typing import overload
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from copublish.privacy.coins import IntArray
+
+SPACE = "".join(filter(str.isspace, map(chr, range(128))))
+PUNCTUATION = "".join(c for c in map(chr, range(128)) if unicodedata.category(c).startswith("P"))
+"""The ASCII characters that two rules ignore; what they ignore beyond ASCII is in `normalize`."""
+
+
+def normalize(identifier: str, rules: Collection[str]) -> str:
+    """Return what an identifier is compared by. This is the definition; batches take a faster way to the same.
+
+    Always: Unicode normalization form C, no white space at either end. By rule, in this order:
+
+    - `ignore-case`: full Unicode case folding of the decomposed text, as for canonical caseless matching;
+    - `ignore-punctuation`: no character of a Unicode category P (so `-`, `.`, `/` and `_` go, `+` and `$` stay);
+    - `ignore-spaces`: no white space anywhere;
+    - `ignore-leading-zeros`: if nothing but the digits 0 to 9 is left, no zeros in front; a number of zeros is `0`.
+
+    Applying it twice changes nothing more.
+    """
+    text = unicodedata.normalize("NFD", identifier)
+    if "ignore-case" in rules:
+        text = text.casefold()
+    if "ignore-punctuation" in rules:
+        text = "".join(c for c in text if not unicodedata.category(c).startswith("P"))
+    if "ignore-spaces" in rules:
+        text = "".join(text.split())
+    text = unicodedata.normalize("NFC", text).strip()
+    if "ignore-leading-zeros" in rules and text.isascii() and text.isdigit():
+        text = text.lstrip("0") or "0"
+    return text
+
+
+def normalize_batch(identifiers: pa.Array, rules: Collection[str]) -> pa.Array:
+    """Normalize a batch of text; a missing identifier becomes an empty one."""
+    identifiers = pc.fill_null(identifiers.cast(pa.string()), "")
+    is_ascii = pc.string_is_ascii(identifiers)
+    normalized = _normalize_ascii(identifiers, rules)
+    if not pc.all(is_ascii).as_py():
+        others = pc.invert(is_ascii)
+        slowly = [normalize(identifier, rules) for identifier in identifiers.filter(others).to_pylist()]
+        normalized = pc.replace_with_mask(normalized, others, pa.array(slowly, pa.string()))
+    return normalized
+
+
+def _normalize_ascii(identifiers: pa.Array, rules: Collection[str]) -> pa.Array:
+    if "ignore-case" in rules:
+        identifiers = pc.ascii_lower(identifiers)
+    if "ignore-punctuation" in rules:
+        identifiers = pc.replace_substring_regex(identifiers, _any_of(PUNCTUATION), "")
+    if "ignore-spaces" in rules:
+        identifiers = pc.replace_substring_regex(identifiers, _any_of(SPACE), "")
+    identifiers = pc.ascii_trim(identifiers, characters=SPACE)
+    if "ignore-leading-zeros" in rules:
+        identifiers = pc.replace_substring_regex(identifiers, r"^0+([0-9]+)$", r"\1")
+    return identifiers
+
+
+def _any_of(characters: str) -> str:
+    return "[" + "".join(f"\\x{ord(c):02x}" for c in characters) + "]+"
+
+
+class Identifiers(Sequence[str]):
+    """Identifiers as one column of text: a list of strings would take four times the memory."""
+
+    __hash__ = None  # type: ignore[assignment]  # compared like a list
+
+    def __init__(self, batches: Sequence[pa.Array] | pa.ChunkedArray) -> None:
+        self._column = batches if isinstance(batches, pa.ChunkedArray) else pa.chunked_array(batches, pa.string())
+
+    def __len__(self) -> int:
+        return len(self._column)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        found = self._column[place]
+        return found.to_pylist() if isinstance(place, slice) else found.as_py()  # type: ignore[no-any-return]
+
+    def __iter__(self) -> Iterator[str]:
+        for batch in self._column.chunks:  # as Python strings batch by batch, never all at once
+            yield from batch.to_pylist()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __repr__(self) -> str:
+        return "Identifiers(...)"  # a repr may end up in a log
+
+    def take(self, positions: IntArray) -> Identifiers:
+        """Return these identifiers in this order."""
+        return Identifiers(self._column.take(pa.array(positions)))
+
+    def has_empty(self) -> bool:
+        """Return whether some record has no identifier."""
+        return bool(pc.any(pc.equal(self._column, "")).as_py())
+
+    def has_repeated(self) -> bool:
+        """Return whether two records have the same identifier."""
+        return bool(pc.count_distinct(self._column).as_py() < len(self._column))
