@@ -24,7 +24,7 @@ from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.publication import Release
 from copublish.release import publish_release
-from copublish.scratch import Scratch
+from copublish.scratch import folder_for_sockets
 
 FAREWELL_SECONDS = 2.0
 
@@ -47,7 +47,7 @@ def simulate_in_processes(
         CopublishError: What stopped the party that stopped first.
     """
     context = multiprocessing.get_context("spawn")
-    with Scratch() as folder:
+    with folder_for_sockets() as folder:
         addresses = tuple(f"unix:{folder}/{number}.sock" for number in range(len(agreement.parties)))
         processes, connections = {}, {}
         for party in agreement.parties:

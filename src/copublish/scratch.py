@@ -14,6 +14,17 @@ JANITOR = 'read _; rm -rf -- "$0"; sleep 1; rm -rf -- "$0"'
 then once more, for what a dying child of that process still wrote."""
 
 
+SOCKET_PATH_BYTES = 100
+"""The path of a unix socket has at most 107 bytes on Linux and 103 elsewhere."""
+
+
+def folder_for_sockets() -> Scratch:
+    """Return a folder with a path short enough for unix sockets: in /tmp if that of temporary files is too long."""
+    parent = Path(tempfile.gettempdir()).absolute()
+    longest = parent / f"copublish-{'0' * 16}" / "peer.sock"
+    return Scratch(parent=parent if len(os.fsencode(longest)) <= SOCKET_PATH_BYTES else Path("/tmp"))  # noqa: S108
+
+
 class Scratch:
     """A folder that only this user can enter, removed when its time is over or when this process ends.
 

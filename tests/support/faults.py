@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from copublish.publication import load_release
 from support.hosts import TwoHosts
 from support.node import DATASET, NAMES, TwoParties, on_loopback, source_path
 
-TIMEOUT_SECONDS = 10
+TIMEOUT_SECONDS = 30
 PATIENCE_SECONDS = 100
 """No party may need longer to end after a fault: its timeout, the ledger's 30 s for a lock, and a slow machine."""
 
@@ -78,7 +78,7 @@ class Stage:
 
     def wait_for(self, party: str, phase: str) -> None:
         """Wait until a party's log says that it is in a phase, or its run is over."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + 5 * PATIENCE_SECONDS
         while time.monotonic() < deadline and self.processes[party].poll() is None:
             with suppress(OSError, ValueError):
                 for line in (self.parties.home(party) / "run.jsonl").read_text().splitlines():
@@ -173,6 +173,7 @@ def cut(folder: Path, phase: str, seconds: float | None) -> Outcome:
         if seconds is not None:
             time.sleep(seconds)
             hosts.restore()
+            stage.wait_for("bank", "complete")
         how_long = "for good" if seconds is None else f"for {seconds:g} s"
         outcome = stage.look(Outcome(f"link cut {how_long}", phase))
     if seconds is not None and not all(outcome.releases.values()):
@@ -191,6 +192,7 @@ def disk_full(folder: Path, who: str) -> Outcome:
             lambda party, *options: usual(party, *options, *(("--out", "disk/release") if party == who else ()))
         )
         stage.start()
+        stage.wait_for(who, "writing")
         outcome = stage.look(Outcome(f"disk of {who} full", "writing"))
         if any((stage.parties.home(who) / "disk").iterdir()):
             outcome.broken.append(f"{who} left something on the disk")
@@ -241,8 +243,7 @@ Fault = Callable[[Path], Outcome]
 
 def run_all(faults: list[Fault], folder: Path, tell: Callable[[Outcome], None]) -> list[Outcome]:
     found = []
-    with ExitStack():
-        for number, fault in enumerate(faults):
-            found.append(fault(folder / str(number)))
-            tell(found[-1])
+    for number, fault in enumerate(faults):
+        found.append(fault(folder / str(number)))
+        tell(found[-1])
     return found

@@ -27,7 +27,7 @@ from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
 from copublish.publication import Release, refuse_existing
 from copublish.release import publish_release, software_versions
-from copublish.scratch import Scratch
+from copublish.scratch import folder_for_sockets
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def _compute(
     progress: Progress,
     coins: Coins | None,
 ) -> Release:
-    with Scratch() as folder:
+    with folder_for_sockets() as folder:
         own, bridge = folder / "own.sock", folder / "peer.sock"
         port.carry_engine(meeting.run, own, bridge, meeting.peer)
         addresses = [f"unix:{own if name == party else bridge}" for name in agreement.parties]

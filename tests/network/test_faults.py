@@ -1,0 +1,66 @@
+"""The fault table in short: a few of the faults of `make faults`, chosen at random where there is a choice.
+
+Every fault is followed by the same checks (`support/faults.py`): nobody hangs beyond the timeout, nobody has half a
+release, no charge is lost or doubled, no process and no temporary file is left.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from support import faults
+from support.faults import PHASES, Outcome, Stage
+from support.hosts import HostsUnavailableError, refuse_if_unavailable
+from support.node import NAMES
+
+
+@pytest.fixture
+def root():
+    try:
+        refuse_if_unavailable()
+    except HostsUnavailableError as exc:
+        pytest.skip(str(exc))
+
+
+@pytest.mark.parametrize("phases", [PHASES[:3], PHASES[3:6], PHASES[6:]], ids=["before", "during", "after"])
+def test_a_party_killed_at_a_random_moment_leaves_no_half_release_and_no_wrong_charge(tmp_path, phases):
+    who, phase, delay = random.choice(NAMES), random.choice(phases), random.uniform(0, 1)
+    outcome = faults.killed(tmp_path / "run", who, phase, delay)
+    assert outcome.broken == [], outcome
+
+
+def test_a_link_cut_for_five_seconds_delays_the_release_and_no_more(tmp_path, root):
+    outcome = faults.cut(tmp_path / "run", "specialization", 5)
+    assert outcome.broken == [], outcome
+
+
+def test_a_link_cut_for_good_ends_the_run_at_both_sides(tmp_path, root):
+    outcome = faults.cut(tmp_path / "run", "specialization", None)
+    assert outcome.broken == [], outcome
+
+
+def test_a_full_disk_at_one_party_keeps_both_from_publishing(tmp_path, root):
+    outcome = faults.disk_full(tmp_path / "run", "loans")
+    assert outcome.broken == [], outcome
+
+
+def test_the_checks_can_fail(tmp_path):
+    """A run that leaves half a release, a file and a charge that is too many is found out."""
+    stage = Stage(tmp_path / "run")
+    stage.start()
+    for process in stage.processes.values():
+        process.kill()
+    home = stage.parties.home("bank")
+    (home / "release").mkdir()
+    (home / "tmp" / "identifiers.csv").write_text("C0000001\n")
+    from copublish.privacy.accounting import Cost
+    from copublish.privacy.ledger import Ledger
+
+    for _ in range(2):
+        with Ledger(home / "ledger.db").reserve("customers-2026", "x", "y", Cost(1, 2, 0)):
+            pass
+    outcome = stage.look(Outcome("made up", "never"))
+    for words in ("half a release", "identifiers.csv", "charged twice"):
+        assert any(words in broken for broken in outcome.broken), (words, outcome.broken)
