@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 from copublish.agreement.template import EXAMPLE
+from copublish.node.identity import Identity
 
 JOBS = np.array(["builder", "driver", "cook", "clerk", "manager", "retired", "student"])
 PURPOSES = np.array(["car", "home", "education", "business", "other"])
@@ -22,6 +25,19 @@ def write_demo(folder: Path, n_records: int) -> dict[str, Path]:
     loans.to_csv(files["loans"], index=False)
     (folder / "agreement.toml").write_text(EXAMPLE, encoding="utf-8")
     return files
+
+
+def add_network(agreement: Path, parties: Mapping[str, Identity]) -> dict[str, str]:
+    """Write hosts on this machine and certificates into an agreement; return each party's host."""
+    text = agreement.read_text(encoding="utf-8")
+    hosts = {}
+    for name, identity in parties.items():
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            hosts[name] = f"127.0.0.1:{free.getsockname()[1]}"
+        lines = f'host = "{hosts[name]}"\ncertificate = "{identity.fingerprint}"\n'
+        text = text.replace(f"[parties.{name}]\n", f"[parties.{name}]\n{lines}")
+    agreement.write_text(text, encoding="utf-8")
+    return hosts
 
 
 def made_up_data(n_records: int) -> tuple[pd.DataFrame, pd.DataFrame]:

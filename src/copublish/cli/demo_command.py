@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +17,17 @@ from copublish.cli.describe_command import print_description
 from copublish.cli.show_command import print_release
 from copublish.cli.simulate_command import EngineChoice
 from copublish.cli.terminal import note, progress_bars, results_console
-from copublish.demo import write_demo
+from copublish.demo import add_network, write_demo
 from copublish.description import describe
-from copublish.errors import CopublishError
+from copublish.errors import CopublishError, EngineError
+from copublish.home import HOME_VARIABLE
+from copublish.node.identity import new_identity
+from copublish.privacy.ledger import Ledger, Limit
 from copublish.publication import load_release
 from copublish.simulation import simulate
+
+BUDGET = Fraction(3)
+"""What the demo's parties may spend: three releases."""
 
 
 def register(app: typer.Typer) -> None:
@@ -28,31 +39,85 @@ def demo(
     folder: Annotated[Path, typer.Argument(help="Folder for the agreement, the data and the release.")] = Path("demo"),
     records: Annotated[int, typer.Option(min=100, help="How many people to make up.")] = 20_000,
     engine: Annotated[
-        EngineChoice, typer.Option(help="spu: secret shares between two processes. ideal: in the clear, in a second.")
+        EngineChoice,
+        typer.Option(help="spu: two processes over mutual TLS on secret shares. ideal: in the clear, in a second."),
     ] = EngineChoice.SPU,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier demo in the folder.")] = False,
 ) -> None:
     """Make up data of a bank and a lender, release them together and show the result.
 
-    Each of them runs in a process of its own that never sees the other's data.
-
-    Every step is a command you can repeat on your own data: init, check, describe, simulate, show.
+    Each of them has a folder of its own with its key, its ledger and its copy of the release, and runs in a process
+    of its own that never sees the other's data. Every step is a command you can repeat on your own data.
 
     Example: copublish demo my-first-release
     """
     if folder.exists() and any(folder.iterdir()) and not (force and (folder / "agreement.toml").exists()):
         raise CopublishError(f"'{folder}' is not empty. Choose another folder, or --force to replace an earlier demo.")
+    for party in ("bank", "loans"):
+        shutil.rmtree(folder / party, ignore_errors=True)
     files = write_demo(folder, records)
-    agreement_path, out = folder / "agreement.toml", folder / "release"
-    agreement = load_agreement(agreement_path)
-    console = results_console()
-    note(f"$ copublish describe {agreement_path}")
-    print_description(describe(agreement), console)
+    release = _simulate(folder, files) if engine is EngineChoice.IDEAL else _run(folder, files)
+    note(f"\n$ copublish show {release}")
+    print_release(load_release(release), results_console(), rows=8)
+    note(f"\nLook around in {folder}, change agreement.toml and run it again.")
+
+
+def _simulate(folder: Path, files: dict[str, Path]) -> Path:
+    agreement, out = folder / "agreement.toml", folder / "release"
+    _describe(agreement)
     data = " ".join(f"--data {party}={path}" for party, path in files.items())
-    note(f"\n$ copublish simulate {agreement_path} {data} --engine {engine.value} --out {out}")
+    note(f"\n$ copublish simulate {agreement} {data} --out {out}")
     with progress_bars() as progress:
-        release = simulate(agreement, dict(files), engine=engine.value, progress=progress)
+        release = simulate(load_agreement(agreement), dict(files), progress=progress)
     release.write(out, overwrite=True)
-    note(f"\n$ copublish show {out}")
-    print_release(load_release(out), console, rows=8)
-    note(f"\nLook around in {folder}, change agreement.toml and simulate again.")
+    return out
+
+
+def _run(folder: Path, files: dict[str, Path]) -> Path:
+    """Run both parties as two organizations would, but on this machine."""
+    agreement = folder / "agreement.toml"
+    identities = {party: new_identity(party, folder / party / "identities" / party, days=30) for party in files}
+    hosts = add_network(agreement, identities)
+    dataset = load_agreement(agreement).dataset
+    processes = {}
+    for party, host in hosts.items():
+        note(f"{party}$ copublish identity new --name {party} --host {host}")
+        note(f"{party}$ copublish ledger --limit {dataset}={BUDGET}")
+        ledger = Ledger(folder / party / "ledger.db")
+        ledger.set_limit(dataset, Limit(BUDGET, "add-remove"))
+        ledger.close()
+    _describe(agreement)
+    note("")
+    for number, (party, data) in enumerate(files.items()):
+        options = [
+            "run",
+            str(agreement),
+            "--party",
+            party,
+            "--data",
+            str(data),
+            "--out",
+            str(folder / party / "release"),
+        ]
+        note(f"{party}$ copublish {' '.join(options)} --yes")
+        processes[party] = subprocess.Popen(  # noqa: S603  # this program with fixed options
+            [sys.executable, "-m", "copublish", *options, "--yes"],
+            env={**os.environ, HOME_VARIABLE: str(folder / party)},
+            stdout=subprocess.DEVNULL,
+            stderr=None if number == 0 else subprocess.PIPE,  # one party's progress is enough to look at
+            text=True,
+        )
+    said = {party: process.communicate()[1] for party, process in processes.items()}
+    if failed := [party for party, process in processes.items() if process.returncode]:
+        words = "\n".join(filter(None, said.values()))
+        raise EngineError(f"The run of {' and '.join(failed)} failed. Nothing is published.\n{words}")
+    first, second = (load_release(folder / party / "release") for party in files)
+    if first.files() != second.files():
+        raise EngineError("The parties ended with different releases.")
+    note("Both have the same release, byte for byte.")
+    return folder / "bank" / "release"
+
+
+def _describe(agreement: Path) -> None:
+    note(f"$ copublish describe {agreement}")
+    print_description(describe(load_agreement(agreement)), results_console())
