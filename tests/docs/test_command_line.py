@@ -17,14 +17,15 @@ import copublish as cp
 from copublish.demo import write_demo
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("demo", "init", "check", "describe", "simulate", "show", "generalize", "ledger")
+COMMANDS = ("demo", "init", "check", "describe", "simulate", "run", "show", "generalize", "ledger")
+SUBCOMMANDS = (("identity", "new"), ("identity", "show"), ("node", "status"))
 
 
 def run(
-    *arguments: object, cwd: Path | None = None, code: int = 0, answers: str = ""
+    *arguments: object, cwd: Path | None = None, code: int = 0, answers: str = "", home: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", "from copublish.cli import main; main()", *map(str, arguments)]
-    environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1"}
+    environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1", "COPUBLISH_HOME": str(home or cwd)}
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, input=answers)
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
@@ -40,9 +41,9 @@ def demo(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*((name,) for name in COMMANDS), *SUBCOMMANDS], ids=" ".join)
 def test_help_says_what_the_command_does_and_gives_an_example(command):
-    text = run(command, "--help").stdout
+    text = run(*command, "--help").stdout
     assert "Example: copublish" in re.sub(r"\s+", " ", text.replace("│", " "))
 
 
@@ -234,3 +235,43 @@ def test_every_command_in_the_readme_exists():
     assert "make test" in text
     for command in re.findall(r"^\$ copublish (\w+)", text, flags=re.M):
         assert command in COMMANDS, command
+
+
+def test_an_identity_is_printed_as_it_goes_into_an_agreement(tmp_path):
+    made = run("identity", "new", "--name", "bank", "--host", "localhost:7700", home=tmp_path)
+    party = tomllib.loads(made.stdout)["parties"]["bank"]
+    shown = json.loads(run("identity", "show", "--name", "bank", "--format", "json", home=tmp_path).stdout)
+    assert party == {"host": "localhost:7700", "certificate": shown["certificate"]}
+    run("identity", "new", "--name", "bank", home=tmp_path, code=8)
+    run("identity", "show", "--name", "nobody", home=tmp_path, code=8)
+    run("identity", "new", "--name", "x", "--host", "no port", home=tmp_path, code=2)
+
+
+def test_node_status_says_what_is_in_the_way(tmp_path):
+    from support.node import on_loopback
+
+    parties = on_loopback(tmp_path)
+    home = parties.home("bank")
+    options = ("node", "status", home / "agreement.toml", "--party", "bank", "--format", "json")
+    alone = json.loads(run(*options, home=home, code=8).stdout)
+    assert [(entry["what"], entry["ok"]) for entry in alone] == [
+        ("identity", True),
+        ("agreement", True),
+        ("own port", True),
+        ("name of loans", True),
+        ("node of loans", False),
+    ]
+    assert "nobody listens" in alone[-1]["found"]
+    with parties.port("loans"):
+        run(*options, home=home)
+    stranger = json.loads(run(*options[:-2], "--format", "json", home=tmp_path / "empty", code=8).stdout)
+    assert (stranger[0]["what"], stranger[0]["ok"]) == ("identity", False)
+    run("node", "status", home / "agreement.toml", "--party", "nobody", home=home, code=4)
+
+
+def test_the_ledger_of_this_user_is_the_default_one(tmp_path):
+    run("ledger", home=tmp_path / "home", code=2)
+    run("ledger", "--limit", "people=2", home=tmp_path / "home")
+    shown = json.loads(run("ledger", "--format", "json", home=tmp_path / "home").stdout)
+    assert shown["datasets"]["people"]["left"] == "2"
+    assert (tmp_path / "home").stat().st_mode & 0o077 == 0

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import copublish
+from copublish.agreement import load_agreement
 from copublish.agreement.template import EXAMPLE
 from copublish.demo import made_up_data
 from copublish.node.identity import Identity, new_identity
+from copublish.node.port import Port
 from copublish.privacy.ledger import Ledger, Limit
 
 NAMES = ("bank", "loans")
@@ -83,6 +85,10 @@ class TwoParties:
         """Run both to the end; return each one's exit code, output and errors."""
         started = {name: self.start(name, *options.get(name, ())) for name in NAMES}
         return {name: finish(process) for name, process in started.items()}
+
+    def port(self, party: str) -> Port:
+        """Open a party's port as its run would."""
+        return Port(load_agreement(self.home(party) / "agreement.toml"), party, self.identities[party])
 
     def files(self, party: str) -> dict[str, bytes]:
         folder = self.home(party) / "release"

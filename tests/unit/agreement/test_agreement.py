@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from copublish import AgreementError, agreement_from_mapping, load_agreement
+from copublish.agreement.template import EXAMPLE
 from support import repartition, small_mapping
 
 JOBS = {"ANY": {"Worker": {"cook": {}, "clerk": {}, "driver": {}}, "Doctor": {"surgeon": {}, "vet": {}}}}
@@ -342,6 +343,35 @@ def test_whatever_is_written_gives_an_agreement_or_a_list_of_problems(data: st.D
         assert all(problem.strip() for problem in error.problems)
     else:
         assert len(agreement.hash) == 64
+
+
+@UNHURRIED
+@given(st.data())
+def test_a_file_with_changed_bytes_gives_an_agreement_or_a_list_of_problems(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    path = tmp_path_factory.mktemp("changed") / "agreement.toml"
+    pin = f'host = "bank.example:7700"\ncertificate = "sha256:{"ab" * 32}"\n'
+    content = bytearray(EXAMPLE.replace("[parties.bank]\n", f"[parties.bank]\n{pin}").encode())
+    for _ in range(data.draw(st.integers(1, 5))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content[: data.draw(st.integers(0, len(content)) | st.just(len(content)))])
+    try:
+        assert len(load_agreement(path).parts()) > 10
+    except AgreementError as error:
+        assert error.problems
+
+
+def test_parts_name_what_differs() -> None:
+    def different(**changes: Any) -> set[str]:
+        here, there = (agreement_from_mapping(small_mapping(**c)).parts() for c in ({}, changes))
+        return {key for key in here.keys() | there.keys() if here.get(key) != there.get(key)}
+
+    assert different() == set()
+    assert different(**{"privacy.epsilon": 2}) == {"privacy"}
+    assert different(**{"attributes.age.bounds": [0, 99]}) == {"attributes.age"}
+    assert different(**{"parties.bank": {"host": "bank.example:1"}}) == {"parties.bank"}
+    assert different(parties={"loans": {}, "bank": {}}) == {"order of parties"}
 
 
 @pytest.mark.parametrize("step", ["1e-999999", "1e999999"])
