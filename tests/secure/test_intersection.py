@@ -72,7 +72,7 @@ CASES = {
     "one person, the same": (["a"], ["a"]),
     "one person each": (["a"], ["b"]),
     "one among many": ([str(i) for i in range(2000)], ["1234"]),
-    "names that look like CSV": (['a,"b"', "x\ny", "name,row", ""], ["", "name,row", 'a,"b"', "x"]),
+    "names that look like CSV": (['a,"b"', "x\ny", "name", ""], ["", "name", 'a,"b"', "x"]),
     "other writing systems": (["Zoë", "北京", "😀", "e\u0301", "\u202eabc"], ["é", "😀", "北京", "zoë", "abc\u202e"]),
     "an empty name": (["", "a"], ["", "b"]),
 }
@@ -142,7 +142,7 @@ def test_files_hold_no_identifier_and_are_gone_afterwards(pair):
     people = [f"person{number}" for number in range(30_000)]
     for found in pair.do(watched_align, people, [*people[10_000:], "personB"]):
         assert found["common"] == 20_000
-        assert found["input seen"].startswith(b"name,row\n")  # the watcher did see the file that matters
+        assert found["input seen"].startswith(b"name\n")  # the watcher did see the file that matters
         assert len(found["input seen"]) > 10_000
         assert found["raw"] == []
         assert found["left"] in ([], ["spu.log"])

@@ -23,8 +23,10 @@ KEY_BYTES = 32
 PSEUDONYM_BYTES = 16
 """Two of N different identifiers collide with probability below N^2 / 2^129: for two lists of 2^40 that is 2^-47."""
 
-Pseudonyms = NDArray[np.uint8]
-"""Shape (n, PSEUDONYM_BYTES)."""
+Pseudonyms = NDArray[np.bytes_]
+"""Of dtype S16, shape (n,). NumPy fills such strings up with zeros, so a digest that ends in zeros loses nothing."""
+
+DTYPE = f"S{PSEUDONYM_BYTES}"
 
 
 def part_of_key() -> str:
@@ -39,34 +41,37 @@ def joint_key(parts: Iterable[str]) -> bytes:
 
 def pseudonyms_of(identifiers: Iterable[str], how_many: int, key: bytes) -> Pseudonyms:
     """Return a keyed digest of every identifier."""
-    digests = (
-        hashlib.blake2b(identifier.encode(errors="surrogatepass"), digest_size=PSEUDONYM_BYTES, key=key).digest()
-        for identifier in identifiers
-    )
-    # NumPy pads what it calls a string with zeros, so that nothing of a digest that ends in zeros is lost.
-    return _as_rows(np.fromiter(digests, dtype=f"S{PSEUDONYM_BYTES}", count=how_many).view(np.uint8))
+    keyed = hashlib.blake2b(key=key, digest_size=PSEUDONYM_BYTES)
+
+    def digest(identifier: str) -> bytes:
+        hashed = keyed.copy()
+        hashed.update(identifier.encode(errors="surrogatepass"))
+        return hashed.digest()
+
+    return np.fromiter(map(digest, identifiers), dtype=DTYPE, count=how_many)
 
 
 def made_up_pseudonyms(how_many: int) -> Pseudonyms:
     """Return pseudonyms that nobody shares, to fill up a list."""
-    return _as_rows(np.frombuffer(os.urandom(how_many * PSEUDONYM_BYTES), dtype=np.uint8))
+    return from_bytes(os.urandom(how_many * PSEUDONYM_BYTES))
+
+
+def from_bytes(digests: bytes) -> Pseudonyms:
+    """Return digests that stand one after the other."""
+    return np.frombuffer(digests, dtype=DTYPE)
 
 
 def have_repeated(pseudonyms: Pseudonyms) -> bool:
     """Return whether a pseudonym is listed twice."""
-    ordered = pseudonyms[_order(pseudonyms)]
-    return bool((ordered[1:] == ordered[:-1]).all(axis=1).any())
+    ordered = np.sort(pseudonyms)
+    return bool((ordered[1:] == ordered[:-1]).any())
 
 
-def in_common_order(pseudonyms: Pseudonyms, positions: IntArray) -> IntArray:
-    """Return the positions by ascending pseudonym: an order that the parties share and that tells nothing."""
-    return positions[_order(pseudonyms[positions])]
+def positions_of(common: Pseudonyms, own: Pseudonyms) -> IntArray:
+    """Return where the common ones are among one's own, by ascending pseudonym: the parties share that order.
 
-
-def _order(pseudonyms: Pseudonyms) -> IntArray:
-    high, low = pseudonyms.view(">u8").T
-    return np.asarray(np.lexsort((low, high)), dtype=np.int64)
-
-
-def _as_rows(digests: NDArray[np.uint8]) -> Pseudonyms:
-    return digests.reshape(-1, PSEUDONYM_BYTES)
+    It is a new one every time, as the key is, and tells nothing.
+    """
+    order = np.argsort(own)
+    places = np.searchsorted(own, np.sort(common), sorter=order)
+    return np.asarray(order[places], dtype=np.int64)

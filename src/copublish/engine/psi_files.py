@@ -1,6 +1,6 @@
 """The files through which the private set intersection of SPU (libpsi) takes its input and gives its result.
 
-They hold pseudonyms (`pseudonyms.py`) and row numbers, lie in the worker's scratch folder and are removed when read.
+They hold pseudonyms (`pseudonyms.py`) and nothing else, lie in the worker's scratch folder and are removed when read.
 """
 
 from __future__ import annotations
@@ -9,12 +9,9 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
+from copublish.engine.pseudonyms import PSEUDONYM_BYTES, Pseudonyms, from_bytes
 
-from copublish.engine.pseudonyms import PSEUDONYM_BYTES, Pseudonyms
-from copublish.privacy.coins import IntArray
-
-NAME, ROW = "name", "row"
+NAME = "name"
 
 ROWS_PER_WRITE = 65_536
 
@@ -23,25 +20,21 @@ TRACE_FOLDER, TRACE_FILES = Path("/tmp"), "psi_*.trace"  # noqa: S108  # libpsi'
 
 
 def write_pseudonyms(file: Path, pseudonyms: Pseudonyms) -> None:
-    """Write pseudonyms in hexadecimal, each with its row number."""
-    width = 2 * PSEUDONYM_BYTES
+    """Write one pseudonym a line, in hexadecimal, which no reader takes for CSV syntax."""
     with file.open("w") as lines:
-        lines.write(f"{NAME},{ROW}\n")
+        lines.write(f"{NAME}\n")
         for start in range(0, len(pseudonyms), ROWS_PER_WRITE):
-            digits = pseudonyms[start : start + ROWS_PER_WRITE].tobytes().hex()
-            lines.writelines(
-                f"{digits[i * width : (i + 1) * width]},{start + i}\n" for i in range(len(digits) // width)
-            )
+            digests = pseudonyms[start : start + ROWS_PER_WRITE].tobytes()
+            lines.write(digests.hex("\n", PSEUDONYM_BYTES) + "\n")
 
 
-def read_rows(file: Path) -> IntArray:
-    """Return the row numbers of a result, which has the columns of the input, and remove it."""
-    with file.open() as lines:
-        header = [column.strip('"') for column in next(lines).rstrip("\n").split(",")]
-        column = header.index(ROW)
-        rows = np.fromiter((int(line.split(",")[column].strip('"\n')) for line in lines), dtype=np.int64)
+def read_pseudonyms(file: Path) -> Pseudonyms:
+    """Return what a file lists, and remove it."""
+    header, _, lines = file.read_text().partition("\n")
+    if header.strip('"') != NAME:
+        raise ValueError("the result of the intersection has another form than expected")
     file.unlink()
-    return rows
+    return from_bytes(bytes.fromhex(lines.replace('"', "")))  # line ends are skipped
 
 
 def remove_traces() -> None:

@@ -18,10 +18,10 @@ import numpy as np
 from copublish.engine.interface import Program, Secret
 from copublish.engine.pseudonyms import (
     have_repeated,
-    in_common_order,
     joint_key,
     made_up_pseudonyms,
     part_of_key,
+    positions_of,
     pseudonyms_of,
 )
 from copublish.engine.spu_requests import (
@@ -245,7 +245,7 @@ class SpuEngine:
         if have_repeated(pseudonyms):
             raise EngineError("An identifier is listed twice. Nothing was compared.")
         pseudonyms = np.concatenate([pseudonyms, made_up_pseudonyms(made_up)])
-        return in_common_order(pseudonyms, self._ask(Intersect(pseudonyms)))
+        return positions_of(self._ask(Intersect(pseudonyms)), pseudonyms)
 
     def _open(self, secret: Secret) -> IntArray:
         return cast(IntArray, self._ask(Run(_steps(cast(Node, secret._handle)))))

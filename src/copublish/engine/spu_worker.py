@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from copublish.engine.pseudonyms import Pseudonyms
-from copublish.engine.psi_files import NAME, read_rows, remove_traces, write_pseudonyms
+from copublish.engine.psi_files import NAME, read_pseudonyms, remove_traces, write_pseudonyms
 from copublish.engine.spu_requests import (
     PROTOCOL,
     Call,
@@ -226,8 +226,8 @@ class Worker:
             raise ValueError("the parties compiled different programs; nothing was run")
         return executable
 
-    def _intersect(self, pseudonyms: Pseudonyms) -> IntArray:
-        """Return the positions of the common pseudonyms."""
+    def _intersect(self, pseudonyms: Pseudonyms) -> Pseudonyms:
+        """Return the common pseudonyms."""
         import spu.psi as psi
 
         with tempfile.TemporaryDirectory(prefix="psi-") as folder:
@@ -250,7 +250,7 @@ class Worker:
                 os.environ["TMPDIR"] = self.settings.scratch_folder
                 remove_traces()
             own.unlink()
-            return read_rows(common)
+            return read_pseudonyms(common)
 
 
 def _quietly(work: Any, *arguments: Any) -> None:

@@ -19,6 +19,14 @@ CERTIFICATE_FORMAT = 1
 
 UNPROTECTED = "not protected"
 
+IGNORED_BY_RULE = {
+    "ignore-case": "upper and lower case",
+    "ignore-spaces": "spaces",
+    "ignore-punctuation": "punctuation",
+    "ignore-leading-zeros": "leading zeros of numbers",
+}
+"""What the agreement's identifier_rules leave out, in words."""
+
 
 @dataclass(frozen=True)
 class Circumstances:
@@ -146,7 +154,7 @@ def public_facts(agreement: Agreement, public_total: int | None) -> dict[str, An
 def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list[str]:
     """Return what the guarantee rests on."""
     found = [
-        "One person is one record.",
+        f"One person is one record{_told_apart(agreement)}.",
         "Domains, bounds, grids and the expected number of records in the agreement come from public knowledge.",
         "At least one party's coins are uniform and secret.",
         *engine_assumptions,
@@ -160,22 +168,39 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
 
 def view_of(agreement: Agreement, party: str) -> list[str]:
     """Return everything one party sees during a run."""
-    seen = ["its own fragment and its own coins", "the agreement"]
+    seen, by = ["its own fragment and its own coins", "the agreement"], _compared_by(agreement)
     if agreement.partition != "horizontal" and agreement.records.alignment == "identifier":
-        seen.append("which of its records are common to all parties, and how many records each party has")
+        seen.append(f"which of its records are common to all parties {by}, and how many records each party has")
     if agreement.partition != "horizontal":
         by_identifier = agreement.records.alignment == "identifier"
         seen.append("the number of common records" if by_identifier else "every party's number of rows")
     elif agreement.records.public:
         seen.append("the number of records of every party")
     if agreement.partition == "horizontal" and agreement.records.identifier is not None:
-        seen.append("which of its people, if any, are at another party too (the run ends if there are any)")
+        seen.append(f"which of its people, if any, are at another party too {by} (the run ends if there are any)")
+        seen.append(
+            f"that no party lists more than {2 * agreement.records.expected:,} people, twice records.expected; lists "
+            "are padded to that length, so their own lengths stay secret"
+        )
     if agreement.partition == "arbitrary":
         seen.append("which party holds which cell")
     if agreement.class_is_shared:
         seen.append("a digest of the other parties' class column; if theirs differs, it may tell for which records")
     seen.append("the disclosures listed here, and nothing else")
     return seen
+
+
+def _told_apart(agreement: Agreement) -> str:
+    by = _compared_by(agreement)
+    return f": two records are the same person's exactly if they agree {by}" if by else ""
+
+
+def _compared_by(agreement: Agreement) -> str:
+    """Return how people are compared, in words; nothing where there is no identifier."""
+    if agreement.records.identifier is None:
+        return ""
+    ignored = ", ".join(IGNORED_BY_RULE[rule] for rule in agreement.records.identifier_rules)
+    return f"by '{agreement.records.identifier}'" + (f" ignoring {ignored}" if ignored else "")
 
 
 def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) -> dict[str, Any]:

@@ -125,6 +125,39 @@ def test_records_without_an_identifier_are_an_assumption(partition: str) -> None
     assert "The engine is sound." in certificate["assumptions"]
 
 
+@pytest.mark.parametrize("partition", ["horizontal", "vertical", "arbitrary"])
+def test_how_people_are_told_apart_is_said_to_whoever_asks_what_is_learned_or_assumed(partition: str) -> None:
+    plain = certificate_for(agreement_for(partition, "add-remove", False))
+    rules = ["ignore-leading-zeros", "ignore-case", "ignore-spaces", "ignore-punctuation"]
+    ruled = certificate_for(agreement_for(partition, "add-remove", False, **{"records.identifier_rules": rules}))
+    words = "by 'id' ignoring upper and lower case, spaces, punctuation, leading zeros of numbers"
+    for certificate, expected in ((plain, "by 'id'"), (ruled, words)):
+        assert certificate["assumptions"][0].endswith(f"exactly if they agree {expected}.")
+        (line,) = [line for line in certificate["views"]["p0"] if "by 'id'" in line]
+        assert expected in line
+        assert ("ignoring" in line) == (certificate is ruled)
+        assert line.startswith("which of its")
+
+
+def test_the_length_that_hides_how_many_people_a_horizontal_party_lists_is_said() -> None:
+    named = certificate_for(agreement_for("horizontal", "add-remove", False, **{"records.expected": 3000}))
+    assert any("more than 6,000 people" in line for line in named["views"]["p0"])
+    for partition in ("vertical", "arbitrary"):
+        other = certificate_for(agreement_for(partition, "add-remove", False))
+        assert not any("padded" in line for line in other["views"]["p0"])
+    nameless = certificate_for(agreement_for("horizontal", "add-remove", False, **{"records.identifier": None}))
+    assert not any("padded" in line for line in nameless["views"]["p0"])
+    assert nameless["assumptions"][0] == "One person is one record."
+
+
+@pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
+def test_row_order_shows_numbers_of_rows_and_no_intersection(partition: str) -> None:
+    agreement = agreement_for(partition, "add-remove", False, **{"records.alignment": "row-order"})
+    seen = certificate_for(agreement)["views"]["p1"]
+    assert "every party's number of rows" in seen
+    assert not any("common" in line for line in seen)
+
+
 @pytest.mark.parametrize("case", EPSILONS, ids=str)
 def test_a_certificate_is_json_and_has_everything_that_a_reader_needs(case) -> None:
     agreement = agreement_for(*case)

@@ -1,0 +1,311 @@
+"""Time, traffic and memory of private set intersection between two processes, beside the bare call and plain sets.
+
+    python benchmarks/alignment.py
+
+Half of each party's identifiers are common. Times on shared machines are noisy, so the table gives ratios within one
+run. Start-up (loading SPU, connecting) is not in the times. Memory is the peak of each process while it aligns, with
+what it had before in brackets. Linux alone.
+
+engine  what a release does: `SpuEngine.align`, from identifiers to positions in a common order
+bare    `spu.psi.psi_execute` on files that lie there already, identifiers in the clear, and no more
+plain   Python's set intersection in one process that sees both lists
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import asdict, dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from copublish.engine.psi_files import remove_traces
+from copublish.engine.spu import SpuEngine
+from copublish.engine.spu_requests import LinkSettings
+from copublish.engine.spu_worker import Worker
+from copublish.fragments.identifiers import Identifiers
+
+PARTIES = ("a", "b")
+MIB = 2**20
+TIMEOUT_SECONDS = 600
+
+
+@dataclass
+class Meeting:
+    """Where the parties meet.
+
+    Attributes:
+        addresses: For each party the addresses of all parties as it sees them; it listens at its own.
+        bytes_sent: Bytes that went between the parties so far, both directions.
+    """
+
+    addresses: tuple[tuple[str, ...], ...]
+    bytes_sent: Callable[[], int]
+
+
+Meet = Callable[[], AbstractContextManager[Meeting]]
+"""How the parties are connected: any function like `unix_sockets`."""
+
+
+@contextmanager
+def unix_sockets() -> Iterator[Meeting]:
+    """Connect the parties by unix sockets, through a relay that counts what goes by."""
+    count = {"bytes": 0}
+    with tempfile.TemporaryDirectory(prefix="copublish-benchmark-") as folder:
+        for party in PARTIES:
+            listener = socket.socket(socket.AF_UNIX)
+            listener.bind(f"{folder}/to-{party}")
+            listener.listen()
+            threading.Thread(target=_relay, args=(listener, f"{folder}/{party}", count), daemon=True).start()
+        seen_by = tuple(
+            tuple(f"unix:{folder}/{party if party == own else f'to-{party}'}" for party in PARTIES) for own in PARTIES
+        )
+        yield Meeting(seen_by, lambda: count["bytes"])
+
+
+def _relay(listener: socket.socket, target: str, count: dict[str, int]) -> None:
+    while True:
+        incoming, _ = listener.accept()
+        outgoing = socket.socket(socket.AF_UNIX)
+        try:
+            outgoing.connect(target)
+        except OSError:  # not there yet: whoever asks tries again
+            incoming.close()
+            continue
+        for source, sink in ((incoming, outgoing), (outgoing, incoming)):
+            threading.Thread(target=_pass_on, args=(source, sink, count), daemon=True).start()
+
+
+def _pass_on(source: socket.socket, sink: socket.socket, count: dict[str, int]) -> None:
+    with suppress(OSError):
+        while chunk := source.recv(2**18):
+            count["bytes"] += len(chunk)
+            sink.sendall(chunk)
+        sink.shutdown(socket.SHUT_WR)
+
+
+def memory_mib(process: int, which: str) -> float:
+    """Return the memory that a process has (VmRSS) or the most it has had (VmHWM)."""
+    status = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in status if line.startswith(which))
+
+
+def forget_peak(process: int) -> None:
+    Path(f"/proc/{process}/clear_refs").write_text("5")
+
+
+def cpu_seconds(process: int) -> float:
+    """Return the processor time that a process and the children it waited for have used so far."""
+    after_name = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return sum(int(part) for part in after_name[11:15]) / os.sysconf("SC_CLK_TCK")
+
+
+class Watch:
+    """Seconds, processor time and memory of some processes while something runs."""
+
+    def __init__(self, **processes: int) -> None:
+        self._processes = processes
+
+    def __enter__(self) -> Watch:
+        self.before_mib = {name: memory_mib(process, "VmRSS") for name, process in self._processes.items()}
+        self._cpu = sum(map(cpu_seconds, self._processes.values()))
+        for process in self._processes.values():
+            forget_peak(process)
+        self._start = time.perf_counter()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds = time.perf_counter() - self._start
+        self.cpu_seconds = sum(map(cpu_seconds, self._processes.values())) - self._cpu
+        self.peak_mib = {name: memory_mib(process, "VmHWM") for name, process in self._processes.items()}
+
+    def result(self, common: int) -> dict[str, Any]:
+        return {
+            "common": common,
+            "seconds": self.seconds,
+            "cpu_seconds": self.cpu_seconds,
+            "peak_mib": self.peak_mib,
+            "before_mib": self.before_mib,
+        }
+
+
+def identifiers(party: int, n: int) -> Iterator[str]:
+    """Yield a party's identifiers, half of them common, in an order that tells nothing."""
+    step = 7_368_787  # a prime, so that the numbers below go round the list
+    for i in range(n):
+        yield f"customer-{(i * step % n) + party * (n // 2):09d}"
+
+
+def engine_party(pipe: Connection, number: int, addresses: tuple[str, ...], n: int) -> None:
+    """Align as a release does."""
+    people = iter(identifiers(number, n))
+    batches = [pa.array([next(people) for _ in range(min(65_536, n - start))]) for start in range(0, n, 65_536)]
+    column = Identifiers(batches)
+    with SpuEngine(PARTIES[number], PARTIES, addresses, timeout_seconds=TIMEOUT_SECONDS) as engine:
+        engine.exchange("ready")
+        pipe.send("ready")
+        pipe.recv()
+        with Watch(party=os.getpid(), worker=engine._process.pid or 0) as watch:
+            common = len(engine.align(column))
+        pipe.send(watch.result(common))
+
+
+def bare_party(pipe: Connection, number: int, addresses: tuple[str, ...], n: int) -> None:
+    """Call SPU's private set intersection on a file and do nothing else."""
+    with tempfile.TemporaryDirectory(prefix="copublish-benchmark-") as folder:
+        os.chdir(folder)
+        os.environ["TMPDIR"] = folder
+        for terminal in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), terminal)
+        import spu.psi as psi
+
+        with Path(folder, "own.csv").open("w") as lines:
+            lines.write("id\n")
+            lines.writelines(f"{identifier}\n" for identifier in identifiers(number, n))
+        link = Worker(LinkSettings(number, addresses, TIMEOUT_SECONDS, folder))._link
+        link.all_gather("ready")
+        pipe.send("ready")
+        pipe.recv()
+        config = psi.PsiExecuteConfig(
+            protocol_conf=psi.PsiProtocolConfig(
+                protocol=psi.PsiProtocol.PROTOCOL_RR22, receiver_rank=0, broadcast_result=True
+            ),
+            input_params=psi.InputParams(path=f"{folder}/own.csv", selected_keys=["id"], keys_unique=True),
+            output_params=psi.OutputParams(path=f"{folder}/common.csv", disable_alignment=False),
+        )
+        with Watch(party=os.getpid()) as watch:
+            common = psi.psi_execute(config, link).intersection_count
+        remove_traces()
+        link.stop_link()
+        pipe.send(watch.result(common))
+    os._exit(0)  # SPU's threads would otherwise be torn down in an order that can crash
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One intersection.
+
+    Attributes:
+        cpu_seconds: Processor time of all processes: less disturbed by others on the machine than `seconds`.
+        peak_mib: Peak of each process while it aligned.
+        before_mib: What it had before.
+    """
+
+    name: str
+    identifiers: int
+    common: int
+    seconds: float
+    cpu_seconds: float = 0
+    mib_sent: float = 0
+    peak_mib: dict[str, float] = field(default_factory=dict)
+    before_mib: dict[str, float] = field(default_factory=dict)
+
+
+def measure(name: str, party: Callable[..., None], n: int, meet: Meet) -> Measured:
+    """Run two parties and let them align at the same time."""
+    context = multiprocessing.get_context("spawn")
+    with meet() as meeting:
+        pipes, processes = [], []
+        for number in range(len(PARTIES)):
+            here, there = context.Pipe()
+            processes.append(context.Process(target=party, args=(there, number, meeting.addresses[number], n)))
+            processes[-1].start()
+            there.close()
+            pipes.append(here)
+        for pipe in pipes:
+            pipe.recv()
+        before = meeting.bytes_sent()
+        for pipe in pipes:
+            pipe.send("go")
+        results = [pipe.recv() for pipe in pipes]
+        sent = meeting.bytes_sent() - before
+        for process in processes:
+            process.join()
+    if results[0]["common"] != results[1]["common"]:
+        raise RuntimeError("The parties found different numbers of common identifiers.")
+    return Measured(
+        name,
+        n,
+        results[0]["common"],
+        max(result["seconds"] for result in results),
+        sum(result["cpu_seconds"] for result in results),
+        sent / MIB,
+        _by_process(results, "peak_mib"),
+        _by_process(results, "before_mib"),
+    )
+
+
+def _by_process(results: list[dict[str, Any]], what: str) -> dict[str, float]:
+    return {
+        f"{process} {party}": mib
+        for party, result in zip(PARTIES, results, strict=True)
+        for process, mib in result[what].items()
+    }
+
+
+def plain(n: int) -> Measured:
+    """Intersect both lists in the clear, in this process."""
+    lists = [list(identifiers(number, n)) for number in range(len(PARTIES))]
+    start = time.perf_counter()
+    common = len(set(lists[0]) & set(lists[1]))
+    seconds = time.perf_counter() - start
+    return Measured("plain sets, in the clear", n, common, seconds, seconds)
+
+
+def compare(n: int, meet: Meet) -> dict[str, Any]:
+    """Measure all three for one size."""
+    runs = [
+        measure("engine", engine_party, n, meet),
+        measure("bare spu.psi", bare_party, n, meet),
+        plain(n),
+    ]
+    if len({run.common for run in runs}) > 1:
+        raise RuntimeError("The intersections differ.")
+    engine, bare, clear = runs
+    ratios = {
+        "engine / bare spu.psi, seconds": engine.seconds / bare.seconds,
+        "engine / bare spu.psi, CPU seconds": engine.cpu_seconds / bare.cpu_seconds,
+        "engine / bare spu.psi, MiB sent": engine.mib_sent / bare.mib_sent,
+        "engine / plain sets, seconds": engine.seconds / clear.seconds,
+    }
+    return {"title": f"{n:,} against {n:,} identifiers", "runs": runs, "ratios": ratios}
+
+
+def print_part(part: dict[str, Any]) -> None:
+    print(part["title"])
+    print(f"  {'':<26}{'common':>10}{'seconds':>9}{'CPU s':>8}{'MiB sent':>10}   peak MiB of each process (before)")
+    for run in part["runs"]:
+        peaks = ", ".join(f"{what} {mib:.0f} ({run.before_mib[what]:.0f})" for what, mib in run.peak_mib.items())
+        numbers = f"{run.common:10,}{run.seconds:9.2f}{run.cpu_seconds:8.1f}{run.mib_sent:10.1f}"
+        print(f"  {run.name:<26}{numbers}   {peaks}")
+    for what, ratio in part["ratios"].items():
+        print(f"  {what:<40}{ratio:8,.2f}")
+
+
+def main(meet: Meet = unix_sockets) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--format", choices=["text", "json"], default="text")
+    arguments = parser.parse_args()
+    parts = []
+    for n in arguments.sizes:
+        parts.append(compare(n, meet))
+        if arguments.format == "text":
+            print_part(parts[-1])
+    if arguments.format == "json":
+        print(json.dumps(parts, indent=2, default=asdict))
+
+
+if __name__ == "__main__":
+    main()
