@@ -118,11 +118,16 @@ def refuse_malformed_address(address: str) -> None:
         ) from None
 
 
-def reading_problem(exc: Exception, table: DatabaseTable) -> str | None:
-    """Return what to say about a driver's error, if it is a kind that a user can do something about."""
-    if type(exc).__name__ == "InsufficientPrivilege":  # by name: psycopg is loaded for PostgreSQL alone
-        return f"This login may not read {table}. Ask for: GRANT SELECT."
-    return None
+def reading_problem(exc: Exception, table: DatabaseTable) -> str:
+    """Return what may be said about an error that the database gave while it was read."""
+    if table.is_postgres:
+        import psycopg
+
+        while isinstance(exc.__context__, psycopg.Error):  # a failed query takes its cursor along: a second error
+            exc = exc.__context__
+        if isinstance(exc, psycopg.errors.InsufficientPrivilege):
+            return f"This login may not read {table}. Ask for: GRANT SELECT."
+    return f"The rows of {table} cannot be read ({type(exc).__name__})."
 
 
 def _connect_duckdb(table: DatabaseTable) -> Any:

@@ -89,8 +89,9 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
     except CopublishError:
         raise
     except Exception as exc:  # the source's messages can quote rows, so only the kind of error is passed on
-        known = reading_problem(exc, source) if isinstance(source, DatabaseTable) else None
-        raise SourceError(known or f"{subject} cannot be read ({type(exc).__name__}).") from None
+        if isinstance(source, DatabaseTable):
+            raise SourceError(reading_problem(exc, source)) from None
+        raise SourceError(f"{subject} cannot be read ({type(exc).__name__}).") from None
     finally:
         connection.disconnect()
 
