@@ -80,13 +80,12 @@ def test_no_message_of_a_command_shows_the_password(folder: Path, postgres: Post
     assert not (folder / "nothing").exists()
 
 
-@pytest.mark.parametrize("engine", ["ideal", "spu"])
 def test_a_whole_release_with_both_parties_in_databases(
-    folder: Path, postgres: PostgresServer, loans: str, tmp_path: Path, engine: str
+    folder: Path, postgres: PostgresServer, loans: str, tmp_path: Path
 ) -> None:
     data = ["--data", f"loans={postgres.url()}", "--table", f"loans=public.{loans}"]
     data += ["--data", f"bank={folder / 'bank.duckdb'}", "--table", "bank=customers"]
-    run("simulate", folder / "agreement.toml", *data, "--engine", engine, "--out", tmp_path / "release")
+    run("simulate", folder / "agreement.toml", *data, "--out", tmp_path / "release")
     shown = json.loads(run("show", tmp_path / "release", "--format", "json").stdout)
     assert shown["certificate"]["epsilon"]["public"] == {"add-remove": "1", "replace": "2"}
     assert READER_PASSWORD not in "".join(file.read_text(errors="ignore") for file in (tmp_path / "release").iterdir())
