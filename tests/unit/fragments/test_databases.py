@@ -65,7 +65,7 @@ def outcome(agreement: cp.Agreement, source: Source) -> Any:
         fragment = read_fragment(agreement, "bank", source)
     except FragmentError as exc:
         return exc.problems
-    return {name: codes.tolist() for name, codes in fragment.private_codes.items()}, fragment.identifiers
+    return {name: codes.tolist() for name, codes in fragment.private_codes.items()}, list(fragment.identifiers or [])
 
 
 # --- The same column in the types that each source has for it --------------------------------------------------------
