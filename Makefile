@@ -4,5 +4,49 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+.PHONY: help demo test check accuracy benchmark secure-benchmark alignment-benchmark faults clean
+
+help:
+	@echo "make demo       set up, run a two-party release on made-up data and show it"
+	@echo "make test       set up, then lint, types and tests"
+	@echo "make check      ruff and mypy alone"
+	@echo "make accuracy   classification accuracy of Adult releases (needs ADULT=folder with adult.data)"
+	@echo "make benchmark  time and memory of a release beside the bare NumPy work"
+	@echo "make secure-benchmark  the secure engine beside its bare calls and the papers' Paillier way"
+	@echo "make alignment-benchmark  private set intersection beside the bare call and plain sets"
+	@echo "make faults     break runs on purpose and write what is left of them to docs/faults.md (root, Linux)"
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+demo: $(READY)
+	$(BIN)/copublish demo demo --force
+
+check: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: check
+	$(BIN)/pytest
+
+ADULT ?= ../shared/data
+accuracy: $(READY)
+	$(BIN)/python benchmarks/adult_accuracy.py --data $(ADULT)
+
+benchmark: $(READY)
+	$(BIN)/python benchmarks/release_speed.py --data $(ADULT)
+
+secure-benchmark: $(READY)
+	$(BIN)/python benchmarks/secure_release.py --data $(ADULT)
+
 alignment-benchmark: $(READY)
 	$(BIN)/python benchmarks/alignment.py
+
+faults: $(READY)
+	PYTHONPATH=tests $(BIN)/python benchmarks/faults.py
+
+clean:
+	rm -rf $(VENV) demo

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         ReleaseError,
         SourceError,
     )
+    from copublish.fragments.database import DatabaseTable
     from copublish.fragments.reading import read_fragment
     from copublish.generalization import generalize
     from copublish.privacy.ledger import Ledger, Limit
@@ -34,6 +35,7 @@ __all__ = [
     "AgreementError",
     "BudgetExceededError",
     "CopublishError",
+    "DatabaseTable",
     "EngineError",
     "FragmentError",
     "Ledger",
@@ -54,6 +56,7 @@ __all__ = [
 _HOMES = {
     "copublish.agreement": ("Agreement", "agreement_from_mapping", "load_agreement"),
     "copublish.description": ("describe",),
+    "copublish.fragments.database": ("DatabaseTable",),
     "copublish.fragments.reading": ("read_fragment",),
     "copublish.generalization": ("generalize",),
     "copublish.privacy.ledger": ("Ledger", "Limit"),

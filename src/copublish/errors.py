@@ -48,7 +48,7 @@ class FragmentError(CopublishError):
 
 
 class SourceError(CopublishError):
-    """A file or data frame could not be read at all."""
+    """A file, a database or a data frame could not be read at all."""
 
     exit_code = 4
 

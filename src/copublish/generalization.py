@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
 
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.agreement.taxonomy import flat_taxonomy, parse_taxonomy
-from copublish.errors import CopublishError, FragmentError, SourceError
-from copublish.fragments.encoding import column_expressions, encode_batch
+from copublish.errors import FragmentError
+from copublish.fragments.encoding import column_expression, encode_batch
 from copublish.fragments.reading import ambiguous_columns
-from copublish.fragments.sources import ROWS_PER_BATCH, Source, open_source
+from copublish.fragments.sources import OpenSource, Source, open_source
 
 
 def generalize(cut: Mapping[str, Any], source: Source) -> pa.Table:
@@ -23,24 +22,17 @@ def generalize(cut: Mapping[str, Any], source: Source) -> pa.Table:
 
     Args:
         cut: The `cut` of a release, or the content of its `cut.json`.
-        source: A CSV or Parquet file or a data frame with the attributes, and the class if it is known.
+        source: A file, a table in a database or a data frame with the attributes, and the class if it is known.
 
     Raises:
         FragmentError: If a column is missing or has values outside the release's public domain.
     """
-    connection = ibis.duckdb.connect()
-    try:
-        table = open_source(source, connection)
-        return _generalize_table(cut, table, connection)
-    except CopublishError:
-        raise
-    except Exception as exc:  # the source's messages can quote rows
-        raise SourceError(f"The data cannot be read ({type(exc).__name__}).") from None
-    finally:
-        connection.disconnect()
+    with open_source(source) as opened:
+        return _generalize_table(cut, opened)
 
 
-def _generalize_table(cut: Mapping[str, Any], table: Any, connection: Any) -> pa.Table:
+def _generalize_table(cut: Mapping[str, Any], opened: OpenSource) -> pa.Table:
+    table = opened.table
     domains = {name: domain_of(name, entry["domain"]) for name, entry in cut["attributes"].items()}
     labels = {name: _label_of_code(entry["values"]) for name, entry in cut["attributes"].items()}
     class_name = cut["class"]["name"]
@@ -53,10 +45,10 @@ def _generalize_table(cut: Mapping[str, Any], table: Any, connection: Any) -> pa
         domains[class_name] = CategoricalDomain(class_name, flat_taxonomy(tuple(cut["class"]["values"])))
         labels[class_name] = np.array(cut["class"]["values"], dtype=object)
     spellings = tuple(cut["missing_spellings"])
-    expressions = [e for name, domain in domains.items() for e in column_expressions(table[name], domain)]
+    expressions = [column_expression(table[name], domain) for name, domain in domains.items()]
     columns: dict[str, list[pa.Array]] = {name: [] for name in domains}
     problems: set[str] = set()
-    for batch in connection.to_pyarrow_batches(table.select(expressions), chunk_size=ROWS_PER_BATCH):
+    for batch in opened.batches(expressions):
         for name, domain in domains.items():
             codes, broken = encode_batch(domain, batch, spellings, null_is_elsewhere=False)
             problems.update(f"Column '{name}' has {rule}." for rule in broken)

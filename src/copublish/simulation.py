@@ -43,7 +43,7 @@ def simulate(
 
     Args:
         agreement: The agreement, or the path of its file.
-        data: For every party a CSV or Parquet file or a pandas, Polars or Arrow table.
+        data: For every party a CSV or Parquet file, a `DatabaseTable`, or a pandas, Polars or Arrow table.
         engine: `ideal` computes in the clear in this process; `spu` runs every party in a process of its own and
             computes on secret shares.
         ledger_files: Each party's ledger. Without them nothing is remembered: the caller, who sees all data anyway,

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from copublish.agreement import load_agreement
-from copublish.cli.terminal import Format, FormatOption, print_json, results_console
+from copublish.cli.terminal import Format, FormatOption, TableOption, print_json, results_console
 from copublish.fragments.reading import read_fragment
+from copublish.fragments.sources import KINDS_OF_DATA, source_from
 
 
 def register(app: typer.Typer) -> None:
@@ -20,7 +21,8 @@ def register(app: typer.Typer) -> None:
 def check(
     agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
     party: Annotated[str | None, typer.Option(help="Which party of the agreement you are.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Your data: .csv or .parquet.")] = None,
+    data: Annotated[str | None, typer.Option(help=f"Your data: {KINDS_OF_DATA}.")] = None,
+    table: TableOption = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Check an agreement and, with --party and --data, your own data against it. Costs nothing.
@@ -29,13 +31,17 @@ def check(
     never a value of a person.
 
     Example: copublish check agreement.toml --party bank --data bank.parquet
+
+    Example: copublish check agreement.toml --party loans --data postgresql://reader@db.example/lending --table loans
     """
     if (party is None) != (data is None):
         raise typer.BadParameter("give both --party and --data, or neither to check the agreement alone")
+    if table is not None and data is None:
+        raise typer.BadParameter("name the database of the table with --data", param_hint="--table")
     agreed = load_agreement(agreement)
     result = {"agreement": agreed.name, "agreement_hash": agreed.hash, "ok": True}
     if party is not None and data is not None:
-        fragment = read_fragment(agreed, party, data)
+        fragment = read_fragment(agreed, party, source_from(data, table))
         result |= {"party": party, "records": fragment.n_records, "columns": list(fragment.private_codes)}
     if output is Format.JSON:
         print_json(result)

@@ -10,8 +10,9 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import typer
 
-from copublish.cli.terminal import Format, FormatOption, note, print_json
+from copublish.cli.terminal import Format, FormatOption, TableOption, note, print_json
 from copublish.errors import ReleaseError
+from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.generalization import generalize as generalize_data
 
 
@@ -22,8 +23,9 @@ def register(app: typer.Typer) -> None:
 
 def generalize(
     release: Annotated[Path, typer.Argument(help="A release folder, or its cut.json.")],
-    data: Annotated[Path, typer.Option(help="Data to generalize: .csv or .parquet.")],
+    data: Annotated[str, typer.Option(help=f"Data to generalize: {KINDS_OF_DATA}.")],
     out: Annotated[Path, typer.Option(help="Where to write: .csv or .parquet.")],
+    table: TableOption = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Generalize other data the way a release did, for example a test set. Costs nothing.
@@ -40,8 +42,8 @@ def generalize(
         raise ReleaseError(f"'{path}' cannot be read as the cut of a release.") from exc
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise typer.BadParameter("end the name in .csv or .parquet", param_hint="--out")
-    table = generalize_data(cut, data)
-    (pq.write_table if out.suffix.lower() == ".parquet" else pa_csv.write_csv)(table, str(out))
-    note(f"Wrote {table.num_rows:,} generalized rows to {out}. They are not private: do not publish them.")
+    rows = generalize_data(cut, source_from(data, table))
+    (pq.write_table if out.suffix.lower() == ".parquet" else pa_csv.write_csv)(rows, str(out))
+    note(f"Wrote {rows.num_rows:,} generalized rows to {out}. They are not private: do not publish them.")
     if output is Format.JSON:
-        print_json({"file": str(out), "rows": table.num_rows})
+        print_json({"file": str(out), "rows": rows.num_rows})

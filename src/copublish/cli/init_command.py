@@ -6,13 +6,12 @@ import sys
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
-import ibis
 import typer
 
 from copublish.agreement.template import EXAMPLE, Draft, Kind, draft_agreement
-from copublish.cli.terminal import note
-from copublish.errors import CopublishError, SourceError
-from copublish.fragments.sources import open_source
+from copublish.cli.terminal import TableOption, note
+from copublish.errors import CopublishError
+from copublish.fragments.sources import Source, open_source, source_from
 
 PARTITIONS = ("horizontal", "vertical", "arbitrary")
 
@@ -24,9 +23,11 @@ def register(app: typer.Typer) -> None:
 
 def init(
     path: Annotated[Path, typer.Argument(help="Where to write the agreement.")] = Path("agreement.toml"),
-    source: Annotated[
-        Path | None, typer.Option("--from", help="Draft the attributes' kinds from the columns of this file.")
+    data: Annotated[
+        str | None,
+        typer.Option("--from", help="Draft the attributes' kinds from the columns of this file or database."),
     ] = None,
+    table: TableOption = None,
     ask: Annotated[
         bool | None, typer.Option("--ask/--no-ask", help="Ask questions. Default: only at a terminal.")
     ] = None,
@@ -35,20 +36,22 @@ def init(
     """Write a commented agreement to start from.
 
     Asks for the essentials at a terminal; elsewhere, or with --no-ask, it writes a complete example. With --from it
-    drafts the attributes from the column names and types of your file: values and bounds are left for you to
+    drafts the attributes from the column names and types of your data: values and bounds are left for you to
     fill in from public knowledge, because an agreement is public and must not repeat private data.
 
     Example: copublish init agreement.toml --from bank.csv
     """
     if path.exists() and not force:
         raise CopublishError(f"'{path}' exists. Choose another name, or add --force to replace it.")
-    kinds = None if source is None else _kinds(source)
+    if table is not None and data is None:
+        raise typer.BadParameter("name the database of the table with --from", param_hint="--table")
+    kinds = None if data is None else _kinds(data, source_from(data, table))
     asking = sys.stdin.isatty() if ask is None else ask
     text = EXAMPLE if kinds is None and not asking else draft_agreement(_draft(kinds, asking))
     path.write_text(text, encoding="utf-8")
     fill_in = text.count("FILL IN")
     if kinds is not None:
-        note(f"The first line of {source} was taken as column names; they stand in the agreement, which is public.")
+        note("The column names (of a CSV file: its first line) stand in the agreement, which is public.")
     note(f"Wrote {path}." + (f" Fill in the {fill_in} places marked FILL IN." if fill_in else ""))
     note(f"Then: copublish describe {path}")
 
@@ -79,18 +82,10 @@ def _draft(kinds: dict[str, Kind] | None, asking: bool) -> Draft:
     )
 
 
-def _kinds(source: Path) -> dict[str, Kind]:
+def _kinds(data: str, source: Source) -> dict[str, Kind]:
     """Read column names and types, and no values."""
-    connection = ibis.duckdb.connect()
-    try:
-        if source.suffix.lower() == ".csv" and source.exists():
-            schema = connection.read_csv(source, header=True).schema()  # typed here, to tell numbers from text
-        else:
-            schema = open_source(source, connection).schema()
-    except SourceError:
-        raise
-    except Exception as exc:  # the source's messages can quote rows
-        raise SourceError(f"'{source}' cannot be read ({type(exc).__name__}).") from None
-    finally:
-        connection.disconnect()
+    with open_source(source, "The data") as opened:
+        schema = opened.table.schema()
+        if data.lower().endswith(".csv"):
+            schema = opened.connection.read_csv(data, header=True).schema()  # typed here, to tell numbers from text
     return {name: "numerical" if kind.is_numeric() else "categorical" for name, kind in schema.items()}

@@ -15,6 +15,7 @@ from copublish.cli.describe_command import print_description
 from copublish.cli.terminal import (
     Format,
     FormatOption,
+    TableOption,
     errors_console,
     note,
     print_json,
@@ -23,6 +24,8 @@ from copublish.cli.terminal import (
 )
 from copublish.description import describe
 from copublish.errors import CopublishError, FragmentError, LedgerError
+from copublish.fragments.reading import check_columns
+from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.home import default_ledger, home_folder
 from copublish.mechanisms.specialization import Plan
 from copublish.node.identity import identity_folder, load_identity
@@ -48,8 +51,9 @@ def register(app: typer.Typer) -> None:
 def run(
     agreement: Annotated[Path, typer.Argument(help="The agreement, the same file at every party.")],
     party: Annotated[str, typer.Option(help="Which party of the agreement you are.")],
-    data: Annotated[Path, typer.Option(help="Your data: .csv or .parquet.")],
+    data: Annotated[str, typer.Option(help=f"Your data: {KINDS_OF_DATA}.")],
     out: Annotated[Path, typer.Option(help="Folder for the release.")],
+    table: TableOption = None,
     ledger: Annotated[Path | None, typer.Option(help="Your ledger. Default: in your copublish folder.")] = None,
     identity: IdentityOption = None,
     listen: Annotated[
@@ -71,11 +75,16 @@ def run(
     with the same release, byte for byte, or with none. A run that has begun to spend stays spent, however it ends.
 
     Example: copublish run agreement.toml --party bank --data bank.parquet --out release/
+
+    Example: copublish run agreement.toml --party loans --data postgresql://reader@db.example/lending --table loans
+    --out release/
     """
     agreed = load_agreement(agreement)
     if party not in agreed.parties:
         raise FragmentError(party, [f"There is no such party in the agreement: {', '.join(agreed.parties)}."])
     refuse_existing(out, overwrite=force)
+    source = source_from(data, table)
+    check_columns(agreed, party, source)  # before anybody is asked or waited for; no row is read
     who = None if insecure else load_identity(identity or identity_folder(party))
     book = _open_ledger(ledger or default_ledger(), agreed)
     _ask_consent(agreed, book, yes=yes)
@@ -97,7 +106,7 @@ def run(
                 note(f"Waiting for {what}")
 
             result = run_party(
-                agreed, party, data, who, book, settings, progress=progress, waiting=waiting, log=run_log
+                agreed, party, source, who, book, settings, progress=progress, waiting=waiting, log=run_log
             )
     except CopublishError as exc:
         run_log("failed", kind=type(exc).__name__, message=str(exc))

@@ -18,6 +18,7 @@ from copublish.cli.terminal import (
     progress_bars,
     results_console,
 )
+from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.publication import refuse_existing
 from copublish.simulation import simulate as run_simulation
 
@@ -36,8 +37,11 @@ def register(app: typer.Typer) -> None:
 
 def simulate(
     agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
-    data: Annotated[list[str], typer.Option(help="PARTY=FILE for every party: .csv or .parquet.")],
+    data: Annotated[list[str], typer.Option(help=f"PARTY=DATA for every party: {KINDS_OF_DATA}.")],
     out: Annotated[Path, typer.Option(help="Folder for the release.")],
+    table: Annotated[
+        list[str] | None, typer.Option(help="PARTY=TABLE for a party whose data are in a database.")
+    ] = None,
     ledger: Annotated[
         list[str] | None,
         typer.Option(help="PARTY=FILE: charge this party's ledger. Without it nothing is remembered."),
@@ -58,13 +62,16 @@ def simulate(
 
     Example: copublish simulate agreement.toml --data bank=bank.parquet --data loans=loans.csv --out release/
     """
-    files = parse_pairs(data, "--data")
+    data_of = parse_pairs(data, "--data")
+    table_of = parse_pairs(table or [], "--table")
+    if unknown := set(table_of) - set(data_of):
+        raise typer.BadParameter(f"there is no --data for {', '.join(sorted(unknown))}", param_hint="--table")
     ledger_files = parse_pairs(ledger or [], "--ledger")
     refuse_existing(out, overwrite=force)
     agreed = load_agreement(agreement)
     if ledger_files and set(ledger_files) != set(agreed.parties):
         raise typer.BadParameter(f"give one for every party: {', '.join(agreed.parties)}", param_hint="--ledger")
-    sources: dict[str, str | Path] = dict(files)
+    sources = {party: source_from(value, table_of.get(party)) for party, value in data_of.items()}
     with progress_bars() as progress:
         release = run_simulation(
             agreed, sources, engine=engine.value, ledger_files=ledger_files, progress=progress, timeout_seconds=timeout

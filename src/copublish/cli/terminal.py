@@ -27,6 +27,10 @@ class Format(StrEnum):
 
 FormatOption = Annotated[Format, typer.Option("--format", help="text for people, json for machines.")]
 
+TableOption = Annotated[
+    str | None, typer.Option(help="Which table, if the data are in a database: TABLE or SCHEMA.TABLE.")
+]
+
 
 def results_console() -> Console:
     """Return the console of results; a table is not squeezed when it goes into a file or a pipe."""
@@ -76,8 +80,9 @@ def parse_pairs(pairs: list[str], option: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for pair in pairs:
         name, separator, value = pair.partition("=")
-        if not separator or not name or not value:
-            raise typer.BadParameter(f"write {option} NAME=VALUE, got '{pair}'", param_hint=option)
+        if not separator or not name or not value or "://" in name:
+            # What was written is not repeated: it can be the address of a database, with a password.
+            raise typer.BadParameter(f"write {option} NAME=VALUE", param_hint=option)
         if name in found:
             raise typer.BadParameter(f"'{name}' is given twice", param_hint=option)
         found[name] = value

@@ -6,7 +6,9 @@ import math
 from typing import Any, cast
 
 import ibis
+import ibis.expr.operations as ops
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
@@ -20,29 +22,45 @@ NOT_NUMBERS = "values that are not finite numbers"
 NOT_LISTED = "values that are not in the agreed list (spelling counts; whole numbers are written without a point)"
 
 
-def column_expressions(column: Any, domain: Domain) -> list[Any]:
-    """Return what encoding needs, for the source to compute: a category's text, a number, a number's spelling."""
-    if isinstance(domain, CategoricalDomain):
-        return [as_text(column).name(f"{domain.name}/value")]
+def column_expression(column: Any, domain: Domain) -> Any:
+    """Return what encoding needs of a column, for the source to compute: its numbers or its text.
+
+    Only conversions that cannot fail are left to the source. What may or may not be a number comes as text and is read
+    here, by one reader for all sources.
+    """
     kind = column.type()
-    if not (kind.is_string() or kind.is_numeric() or kind.is_boolean() or kind.is_null()):
+    if isinstance(domain, CategoricalDomain) or kind.is_string() or kind.is_decimal() or kind.is_unknown():
+        expression = as_text(column)
+    elif kind.is_integer() or kind.is_floating() or kind.is_null():
+        expression = column.cast("float64")
+    elif kind.is_boolean():
+        expression = column.cast("int32").cast("float64")
+    else:
         # Dates and the like have no number; marked as infinite, so that they are refused and not taken for missing.
-        return [ibis.literal(math.inf).name(f"{domain.name}/value")]
-    if not kind.is_string():
-        return [column.try_cast("float64").name(f"{domain.name}/value")]
-    text = as_text(column)
-    return [text.try_cast("float64").name(f"{domain.name}/value"), text.name(f"{domain.name}/text")]
+        expression = ibis.literal(math.inf)
+    return expression.name(domain.name)
 
 
 def as_text(column: Any) -> Any:
-    """Return a column as text without surrounding space."""
-    return (column if column.type().is_string() else column.cast("string")).strip()
+    """Return a column as text without surrounding space; floats as they are, for `texts_of` to write."""
+    if column.type().is_floating():
+        return column
+    # Not column.cast(), which does nothing where Ibis sees text already: enumerations are not text to PostgreSQL.
+    return ops.Cast(column, "string").to_expr().strip()
+
+
+def texts_of(values: pa.Array) -> pa.Array:
+    """Return what `as_text` gave as text. Databases write floats in different ways, 7 or 7.0, so it is done here."""
+    if not pa.types.is_floating(values.type):
+        return values
+    numbers = values.to_numpy(zero_copy_only=False)
+    return pa.array(numbers.astype(str), pa.string(), mask=~_mask(pc.is_valid(values)))
 
 
 def encode_batch(
     domain: Domain, batch: pa.RecordBatch, missing_spellings: tuple[str, ...], *, null_is_elsewhere: bool
 ) -> tuple[Codes, list[str]]:
-    """Encode one column of a batch that holds its `column_expressions`.
+    """Encode one column of a batch that holds its `column_expression`.
 
     Args:
         domain: The column's public domain.
@@ -53,8 +71,13 @@ def encode_batch(
     Returns:
         One code per row (`domain.size` for a cell held elsewhere) and the rules that some row breaks.
     """
-    values = batch.column(f"{domain.name}/value")
-    null, spelled_missing = _empty_cells(domain, batch, missing_spellings)
+    values = batch.column(domain.name)
+    if isinstance(domain, CategoricalDomain):
+        values = texts_of(values)
+    null, spelled_missing = _empty_cells(values, missing_spellings)
+    if isinstance(domain, NumericalDomain):
+        values = _numbers_of(values)
+        spelled_missing |= np.isin(values, _finite_numbers(missing_spellings))
     elsewhere = null if null_is_elsewhere else np.zeros_like(null)
     missing = (null | spelled_missing) & ~elsewhere
     present = ~(missing | elsewhere)
@@ -70,19 +93,25 @@ def encode_batch(
     return cast(Codes, codes.astype(np.min_scalar_type(domain.size))), broken
 
 
-def _empty_cells(
-    domain: Domain, batch: pa.RecordBatch, missing_spellings: tuple[str, ...]
-) -> tuple[BoolArray, BoolArray]:
+def _empty_cells(values: pa.Array, missing_spellings: tuple[str, ...]) -> tuple[BoolArray, BoolArray]:
     """Return which cells are empty, and which are spelled as missing."""
-    values = batch.column(f"{domain.name}/value")
-    texts = values
-    if isinstance(domain, NumericalDomain):
-        if f"{domain.name}/text" not in batch.schema.names:  # data frames write NaN for an empty cell
-            null = _mask(pc.is_null(values, nan_is_null=True))
-            return null, np.zeros_like(null)
-        texts = batch.column(f"{domain.name}/text")
-    null = _mask(pc.is_null(texts)) | _mask(pc.equal(texts, ""))
-    return null, _mask(pc.is_in(texts, value_set=pa.array(missing_spellings, pa.string())))
+    if pa.types.is_floating(values.type):  # data frames write NaN for an empty cell
+        null = _mask(pc.is_null(values, nan_is_null=True))
+        return null, np.zeros_like(null)
+    null = _mask(pc.is_null(values)) | _mask(pc.equal(values, ""))
+    return null, _mask(pc.is_in(values, value_set=pa.array(missing_spellings, pa.string())))
+
+
+def _numbers_of(values: pa.Array) -> NDArray[np.float64]:
+    """Return numbers, read from text where they are text; NaN where there is none."""
+    numbers = cast(pl.Series, pl.from_arrow(values)).cast(pl.Float64, strict=False)
+    return cast(NDArray[np.float64], numbers.to_numpy())
+
+
+def _finite_numbers(spellings: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return the spellings that are numbers: -9 is missing however a source writes or stores it."""
+    numbers = _numbers_of(pa.array(spellings, pa.string()))
+    return cast(NDArray[np.float64], numbers[np.isfinite(numbers)])
 
 
 def _encode_categories(
@@ -96,9 +125,8 @@ def _encode_categories(
 
 
 def _encode_numbers(
-    domain: NumericalDomain, values: pa.Array, present: BoolArray
+    domain: NumericalDomain, numbers: NDArray[np.float64], present: BoolArray
 ) -> tuple[NDArray[np.int64], list[str]]:
-    numbers = values.to_numpy(zero_copy_only=False).astype(np.float64)
     finite = np.isfinite(numbers)
     outside = finite & ~((numbers >= float(domain.lower)) & (numbers <= float(domain.upper)))
     broken = []

@@ -5,21 +5,27 @@ All problems are collected and reported at once, each naming the column and the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
 
 from copublish.agreement.domain import Domain
 from copublish.agreement.model import Agreement
-from copublish.errors import CopublishError, FragmentError, SourceError
-from copublish.fragments.encoding import MISSING_REFUSED, as_text, column_expressions, encode_batch
+from copublish.errors import FragmentError
+from copublish.fragments.database import DatabaseTable
+from copublish.fragments.encoding import MISSING_REFUSED, as_text, column_expression, encode_batch, texts_of
 from copublish.fragments.fragment import Codes, Fragment
 from copublish.fragments.identifiers import Identifiers, normalize_batch
-from copublish.fragments.sources import ROWS_PER_BATCH, Source, open_source
+from copublish.fragments.sources import OpenSource, Source, open_source
 
 MISSING_CLASS = "missing values; every record needs a class"
+NO_ORDER = (
+    'The agreement joins records by their order (alignment = "row-order"), and rows of a database table have none. '
+    "Write them to a file in the agreed order, or join by an identifier."
+)
 
 
 def read_fragment(agreement: Agreement, party: str, source: Source) -> Fragment:
@@ -29,22 +35,34 @@ def read_fragment(agreement: Agreement, party: str, source: Source) -> Fragment:
         FragmentError: If anything is not as agreed; it lists every broken rule.
         SourceError: If the source cannot be read at all.
     """
+    with _opened(agreement, party, source) as opened:
+        return _Reader(agreement, party).read(opened)
+
+
+def check_columns(agreement: Agreement, party: str, source: Source) -> None:
+    """Open one party's data and check that all agreed columns are there and may be read. No row is read.
+
+    Raises:
+        FragmentError: If columns are missing or not as agreed; it lists every broken rule.
+        SourceError: If the source cannot be opened or read.
+    """
+    with _opened(agreement, party, source) as opened:
+        for _ in opened.batches(_Reader(agreement, party).expressions(opened.table), limit=0):
+            pass
+
+
+@contextmanager
+def _opened(agreement: Agreement, party: str, source: Source) -> Iterator[OpenSource]:
+    """Open a source that has the columns of a party."""
     if party not in agreement.parties:
         known = ", ".join(f"'{name}'" for name in agreement.parties)
         raise FragmentError(party, [f"There is no such party in the agreement. Parties: {known}."])
-    connection = ibis.duckdb.connect()
-    try:
-        table = open_source(source, connection)
-        problems = _column_problems(agreement, party, list(table.columns))
-        if problems:
+    if isinstance(source, DatabaseTable) and agreement.records.alignment == "row-order":
+        raise FragmentError(party, [NO_ORDER])
+    with open_source(source, f"The data of party '{party}'") as opened:
+        if problems := _column_problems(agreement, party, list(opened.table.columns)):
             raise FragmentError(party, problems)
-        return _Reader(agreement, party).read(table, connection)
-    except CopublishError:
-        raise
-    except Exception as exc:  # the source's messages can quote rows, so only the kind of error is passed on
-        raise SourceError(f"The data of party '{party}' cannot be read ({type(exc).__name__}).") from None
-    finally:
-        connection.disconnect()
+        yield opened
 
 
 def _column_problems(agreement: Agreement, party: str, present: list[str]) -> list[str]:
@@ -90,20 +108,24 @@ class _Reader:
         self._identifiers: list[pa.Array] = []
         self._problems: set[str] = set()
 
-    def read(self, table: Any, connection: Any) -> Fragment:
+    def expressions(self, table: Any) -> list[Any]:
+        """Return what the source is asked for."""
+        expressions = [column_expression(table[column], domain) for column, domain in self._domains.items()]
+        if (identifier := self.agreement.records.identifier) is not None:
+            expressions.append(as_text(table[identifier]).name(identifier))
+        return expressions
+
+    def read(self, opened: OpenSource) -> Fragment:
         """Return the fragment, or raise with everything that is wrong with it."""
-        expressions = [e for c, d in self._domains.items() for e in column_expressions(table[c], d)]
         identifier = self.agreement.records.identifier
-        if identifier is not None:
-            expressions.append(as_text(table[identifier]).name("identifier"))
         n_records = 0
-        for batch in connection.to_pyarrow_batches(table.select(expressions), chunk_size=ROWS_PER_BATCH):
+        for batch in opened.batches(self.expressions(opened.table)):
             n_records += batch.num_rows
             for column in self._domains:
                 self._encode(column, batch)
             if identifier is not None:
                 rules = self.agreement.records.identifier_rules
-                self._identifiers.append(normalize_batch(batch.column("identifier"), rules))
+                self._identifiers.append(normalize_batch(texts_of(batch.column(identifier)), rules))
         identifiers = Identifiers(self._identifiers)
         if identifier is not None:
             self._check_identifiers(identifier, identifiers)

@@ -1,7 +1,10 @@
-"""Where a party's rows come from: CSV and Parquet files and data frames, read through Ibis on DuckDB."""
+"""Where a party's rows come from: files, data frames and tables in databases, all read through Ibis."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -10,11 +13,20 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-from copublish.errors import SourceError
+from copublish.errors import CopublishError, SourceError
+from copublish.fragments.database import (
+    DUCKDB_SUFFIXES,
+    POSTGRES_SCHEMES,
+    DatabaseTable,
+    reading_problem,
+    scheme_of,
+)
 
-Source: TypeAlias = str | Path | pd.DataFrame | pl.DataFrame | pa.Table
+Source: TypeAlias = str | Path | DatabaseTable | pd.DataFrame | pl.DataFrame | pa.Table
 
 ROWS_PER_BATCH = 65_536
+
+KINDS_OF_DATA = "a .csv, .parquet or .duckdb file, or postgresql://user@host/database"
 
 CSV_OPTIONS: dict[str, Any] = {
     "all_varchar": True,  # '007' is not 7
@@ -27,12 +39,66 @@ CSV_OPTIONS: dict[str, Any] = {
 }
 
 
-def open_source(source: Source, connection: Any) -> Any:
-    """Return an Ibis table over a source. CSV columns stay text, so that '007' is not turned into 7.
+def source_from(data: str | Path, table: str | None = None) -> Source:
+    """Return the source that a user names on the command line: a file, or a database and its table.
 
     Raises:
-        SourceError: If there is no such file or it is of another kind.
+        SourceError: If the two do not go together, or are of no known kind.
     """
+    scheme = scheme_of(data)
+    if scheme is not None and scheme not in POSTGRES_SCHEMES:
+        raise SourceError(f"Data cannot be read from addresses with {scheme}://. Data are {KINDS_OF_DATA}.")
+    if scheme is not None or Path(data).suffix.lower() in DUCKDB_SUFFIXES:
+        if table is None:
+            raise SourceError("The data are in a database: name the table too, with --table.")
+        return DatabaseTable(data, table)
+    if table is not None:
+        raise SourceError(f"'{data}' is a file without tables. Leave out --table, which is for databases.")
+    return Path(data)
+
+
+@dataclass(frozen=True)
+class OpenSource:
+    """A table that can be read, and the Ibis connection to read it with."""
+
+    table: Any
+    connection: Any
+
+    def batches(self, expressions: Sequence[Any], *, limit: int | None = None) -> Iterator[pa.RecordBatch]:
+        """Compute expressions at the source and yield the results in batches; the table is never here as a whole."""
+        selected = self.table.select(expressions)
+        if limit is not None:
+            selected = selected.limit(limit)
+        return iter(self.connection.to_pyarrow_batches(selected, chunk_size=ROWS_PER_BATCH))
+
+
+@contextmanager
+def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSource]:
+    """Open a source for reading. CSV columns stay text, so that '007' is not turned into 7.
+
+    Args:
+        source: Where the rows are.
+        subject: How an error calls them.
+
+    Raises:
+        SourceError: If there is no such source, it is of another kind, or it fails while it is read.
+    """
+    connection = source.connect() if isinstance(source, DatabaseTable) else ibis.duckdb.connect()
+    try:
+        yield OpenSource(_table(source, connection), connection)
+    except CopublishError:
+        raise
+    except Exception as exc:  # the source's messages can quote rows, so only the kind of error is passed on
+        if isinstance(source, DatabaseTable):
+            raise SourceError(reading_problem(exc, source)) from None
+        raise SourceError(f"{subject} cannot be read ({type(exc).__name__}).") from None
+    finally:
+        connection.disconnect()
+
+
+def _table(source: Source, connection: Any) -> Any:
+    if isinstance(source, DatabaseTable):
+        return source.open(connection)
     if isinstance(source, pd.DataFrame | pl.DataFrame | pa.Table):
         try:
             return ibis.memtable(source)
@@ -41,6 +107,8 @@ def open_source(source: Source, connection: Any) -> Any:
                 f"The data frame cannot be read as a table ({type(exc).__name__}). Every column needs one type and "
                 "a name of its own."
             ) from None
+    if scheme_of(source) is not None or Path(source).suffix.lower() in DUCKDB_SUFFIXES:
+        raise SourceError("The data are in a database: give DatabaseTable(database, table).")
     path = Path(source)
     if not path.exists():
         raise SourceError(f"There is no file '{path}'.")
@@ -49,7 +117,7 @@ def open_source(source: Source, connection: Any) -> Any:
         ".parquet": lambda: connection.read_parquet(path),
     }
     if path.suffix.lower() not in readers:
-        raise SourceError(f"'{path}' is neither .csv nor .parquet.")
+        raise SourceError(f"'{path}' is of no known kind. Data are {KINDS_OF_DATA}.")
     try:
         return readers[path.suffix.lower()]()
     except Exception as exc:  # DuckDB raises many kinds, and their messages can quote rows of the file

@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -20,9 +21,17 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from copublish import Agreement, CopublishError, FragmentError, SourceError, agreement_from_mapping, read_fragment
+from copublish import (
+    Agreement,
+    CopublishError,
+    DatabaseTable,
+    FragmentError,
+    SourceError,
+    agreement_from_mapping,
+    read_fragment,
+)
 from copublish.fragments import Fragment
-from support import repartition, small_mapping
+from support import postgres, repartition, small_mapping
 
 CODES = ["007", "7", "a, b", 'say "hi"', "x;y", "#9", "naïve", "nan", "true"]
 """Values that a careless reader would change: numbers in disguise, separators, quotes, remarks."""
@@ -98,12 +107,22 @@ def as_arrow(columns: Columns) -> pa.Table:
     return pa.table({n: a.cast(pa.string()) if pa.types.is_null(a.type) else a for n, a in arrays.items()})
 
 
+def write_duckdb(columns: Columns, path: Path) -> DatabaseTable:
+    path.unlink(missing_ok=True)
+    with duckdb.connect(path) as connection:
+        connection.register("rows_here", as_arrow(columns))
+        connection.execute("CREATE TABLE rows AS SELECT * FROM rows_here")
+    return DatabaseTable(path, "rows")
+
+
 SOURCES: dict[str, Callable[[Columns, Path], Any]] = {
     "pandas": lambda columns, folder: pd.DataFrame(columns),
     "polars": lambda columns, folder: pl.DataFrame(columns, strict=False),
     "arrow": lambda columns, folder: as_arrow(columns),
     "csv": lambda columns, folder: write_csv(columns, folder / "rows.csv"),
     "parquet": lambda columns, folder: write_parquet(columns, folder / "rows.parquet"),
+    "duckdb": lambda columns, folder: write_duckdb(columns, folder / "rows.duckdb"),
+    "postgresql": lambda columns, folder: postgres.server().table(columns),
 }
 
 every_source = pytest.mark.parametrize("source", SOURCES)
@@ -311,7 +330,7 @@ def test_empty_table_gives_an_empty_fragment(tmp_path: Path, source: str) -> Non
     assert list(fragment.identifiers or []) == []
 
 
-@pytest.mark.parametrize("source", ["pandas", "csv", "parquet"])
+@pytest.mark.parametrize("source", ["pandas", "csv", "parquet", "duckdb", "postgresql"])
 def test_more_rows_than_one_batch_are_read_in_order(tmp_path: Path, source: str) -> None:
     n, generator = 70_000, np.random.default_rng(5)
     columns: Columns = {
@@ -366,7 +385,7 @@ def refusal(source: Any, agreement: Agreement | None = None, party: str = "bank"
     return caught.value
 
 
-@pytest.mark.parametrize("source", ["pandas", "csv", "parquet"])
+@pytest.mark.parametrize("source", ["pandas", "csv", "parquet", "duckdb", "postgresql"])
 @pytest.mark.parametrize("bad", BAD)
 def test_bad_data_are_refused_with_column_and_rule_and_without_a_value(tmp_path: Path, bad: str, source: str) -> None:
     columns, column, rule = BAD[bad]
@@ -479,7 +498,7 @@ def test_file_that_is_not_there_is_named() -> None:
 
 def test_other_kinds_of_files_are_named_with_what_is_allowed(tmp_path: Path) -> None:
     (tmp_path / "rows.xlsx").write_text("")
-    assert "rows.xlsx' is neither .csv nor .parquet" in str(refusal(tmp_path / "rows.xlsx"))
+    assert "rows.xlsx' is of no known kind. Data are a .csv, .parquet" in str(refusal(tmp_path / "rows.xlsx"))
 
 
 FINE = pd.DataFrame(bank())
