@@ -13,15 +13,18 @@ import pytest
 
 from copublish.privacy.ledger import Ledger
 from support.node import NAMES, finish, on_loopback
+from support.postgres import READER_PASSWORD, server
 
 MEETING = 8
 
 
 @pytest.fixture(scope="module")
 def released(tmp_path_factory):
-    """One release, run once for several tests."""
+    """One release, run once for several tests: the bank's rows in a file, the lender's in a real PostgreSQL."""
     parties = on_loopback(tmp_path_factory.mktemp("released"))
-    return parties, parties.run_both()
+    frame = pd.read_parquet(parties.home("loans") / "data.parquet")
+    loans = server().table({name: column.tolist() for name, column in frame.items()})
+    return parties, parties.run_both(loans=("--data", loans.database, "--table", loans.table))
 
 
 def test_both_end_with_the_same_release_and_a_ledger_entry_each(released):
@@ -57,6 +60,7 @@ def test_logs_are_structured_and_hold_no_private_value(released):
         for shown in (text, ends[name][2]):
             assert not any(identifier in shown for identifier in frame["customer_id"])
             assert str(len(frame)) not in shown
+        assert READER_PASSWORD not in text + ends[name][2]
         assert (parties.home(name) / "run.jsonl").stat().st_mode & 0o077 == 0
 
 
@@ -83,8 +87,9 @@ def test_a_second_run_is_a_new_charge_and_says_so(released):
 def test_agreements_that_differ_in_one_character_end_the_run_before_data_is_touched(tmp_path):
     parties = on_loopback(tmp_path)
     parties.write_agreement(parties.agreement_text(("epsilon = 1.0", "epsilon = 1.1")), at=["loans"])
-    for name in NAMES:
-        (parties.home(name) / "data.parquet").write_bytes(b"nobody reads this")
+    for name, column in (("bank", "age"), ("loans", "months")):  # who reads these rows refuses them
+        frame = pd.read_parquet(parties.home(name) / "data.parquet")
+        frame.assign(**{column: 98_765}).to_parquet(parties.home(name) / "data.parquet", index=False)
     ends = parties.run_both()
     for name in NAMES:
         code, _, errors = ends[name]
@@ -175,3 +180,16 @@ def test_a_limit_and_a_ledger_are_asked_for(tmp_path):
     code, _, errors = finish(parties.start("bank"))
     assert code == 5
     assert "--limit customers-2026=EPSILON" in " ".join(errors.split())
+
+
+def test_a_missing_file_or_column_is_told_before_anybody_is_waited_for(tmp_path):
+    parties = on_loopback(tmp_path)
+    code, _, errors = finish(parties.start("bank", "--data", "nothing.parquet"))
+    assert code == 4
+    assert "There is no file" in errors
+    path = parties.home("bank") / "data.parquet"
+    pd.read_parquet(path).drop(columns="age").to_parquet(path, index=False)
+    code, _, errors = finish(parties.start("bank"))
+    assert code == 4
+    assert "'age'" in errors
+    assert not (parties.home("bank") / "run.jsonl").exists()
