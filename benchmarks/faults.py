@@ -25,16 +25,19 @@ START, END = "<!-- table -->", "<!-- end of table -->"
 def all_faults(generator: random.Random, random_moments: int) -> list[Fault]:
     """Return kills of both parties in every phase and at random moments, and every other fault."""
     kills = [partial(faults.killed, who=who, phase=phase) for phase in PHASES for who in NAMES]
-    found: list[Fault] = [partial(kill, delay=generator.uniform(0, 1)) for kill in kills]
+    # The last phase takes a fraction of a second.
+    found: list[Fault] = [
+        partial(kill, delay=generator.uniform(0, 0.1 if kill.keywords["phase"] == "writing" else 1)) for kill in kills
+    ]
     for number in range(random_moments):
         delay = generator.uniform(0, 12)
         found.append(partial(faults.killed, who=NAMES[number % 2], phase="listening", delay=delay))
     for phase in ("alignment", "leaf counts"):
         found.append(partial(faults.killed, who="bank", phase=phase, delay=0.2, worker=True))
-    for phase in ("met", "specialization", "leaf noise"):
+    for phase in ("met", "specialization", "leaf noise", "writing"):
         found += [partial(faults.cut, phase=phase, seconds=5), partial(faults.cut, phase=phase, seconds=None)]
     found += [partial(faults.disk_full, who=who) for who in NAMES]
-    found += [partial(faults.ledger_locked, who="loans", phase=phase) for phase in ("met", "specialization")]
+    found += [partial(faults.ledger_locked, who="loans", phase=phase) for phase in ("met", "specialization", "writing")]
     return found
 
 

@@ -73,6 +73,10 @@ class PartyLostError(EngineError):
     """Another party stopped, so this one cannot go on."""
 
 
+class LostAtTheLastStepError(PartyLostError):
+    """The other party was lost while both were about to publish: it may have, and this one has not."""
+
+
 class ProgramMismatchError(EngineError):
     """The parties asked the engine for different things: their software or agreements differ."""
 
@@ -91,6 +95,11 @@ class MeetingError(CopublishError):
     """The parties could not meet: identity, network, certificates, or agreements and versions that differ."""
 
     exit_code = 8
+
+
+def plain_text(said: object, limit: int = 200) -> str:
+    """Return what somebody else said as one short line that is safe to show in a terminal and a log."""
+    return "".join(character if character.isprintable() else " " for character in str(said)[:limit])
 
 
 def combined_error(errors: Sequence[CopublishError]) -> CopublishError:

@@ -23,5 +23,5 @@ def make_private_folder(folder: Path) -> Path:
     """Make a folder, and those above it, that this user alone can enter."""
     for parent in reversed([folder, *folder.parents]):
         if not parent.exists():
-            parent.mkdir(mode=0o700)
+            parent.mkdir(mode=0o700, exist_ok=True)
     return folder

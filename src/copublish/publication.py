@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
@@ -99,7 +99,7 @@ class Release:
         Raises:
             ReleaseError: If the folder is there already, or cannot be written.
         """
-        target = Path(folder)
+        target = Path(folder).absolute()
         refuse_existing(target, overwrite=overwrite)
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -111,9 +111,15 @@ class Release:
                 _sync_folder(staged)
 
                 def publish() -> None:
-                    if target.exists():
-                        shutil.move(target, scratch / "old")
-                    staged.rename(target)
+                    refuse_existing(target, overwrite=overwrite)  # it may have come since
+                    if target.exists() and overwrite:
+                        # Aside, and not into the scratch folder: whatever happens now, one of the two is there.
+                        old = target.with_name(f".{target.name}-old-{scratch.name[-8:]}")
+                        target.rename(old)
+                        staged.rename(target)
+                        shutil.rmtree(old, ignore_errors=True)
+                    else:
+                        staged.rename(target)
                     _sync_folder(target.parent)
 
                 yield publish
@@ -129,12 +135,35 @@ def _write_durably(path: Path, content: bytes) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Have the names in a folder on disk, too."""
-    file = os.open(folder, os.O_RDONLY)
+    """Have the names in a folder on disk, too; some file systems do so without being asked, and cannot be."""
+    with suppress(OSError):
+        file = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(file)
+        finally:
+            os.close(file)
+
+
+def refuse_unwritable(folder: Path, *, overwrite: bool) -> None:
+    """Raise before any budget is spent unless a release could be written there: tries it with an empty one.
+
+    Raises:
+        ReleaseError: If it could not.
+    """
+    refuse_existing(folder, overwrite=overwrite)
+    target = folder.absolute()
+    if target.is_symlink() or target.is_mount() or target.resolve().name != target.name:
+        raise ReleaseError(f"'{folder}' is a link or a mount point and cannot be replaced. Name a new folder below it.")
     try:
-        os.fsync(file)
-    finally:
-        os.close(file)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with Scratch(f".{target.name}-", target.parent) as scratch:
+            (scratch / "release").mkdir()
+            _write_durably(scratch / "release" / "try", b"try")
+            (scratch / "release").rename(scratch / "renamed")
+    except OSError as exc:
+        raise ReleaseError(
+            f"The release could not be written to '{folder}': {exc.strerror}. Nothing was spent."
+        ) from exc
 
 
 def refuse_existing(folder: Path, *, overwrite: bool) -> None:

@@ -6,6 +6,7 @@ import importlib.metadata
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
+from datetime import date as date_type
 from functools import cache
 from typing import Any
 
@@ -16,7 +17,7 @@ from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain, for
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
-from copublish.errors import EngineError
+from copublish.errors import EngineError, LostAtTheLastStepError, PartyLostError
 from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.cut import Cut
 from copublish.mechanisms.specialization import (
@@ -70,7 +71,9 @@ def publish_release(
         result = run_specialization(alignment.table, engine, gate, progress, alignment.public_total)
         # From here on: released values only.
         progress("writing", 0, 1)
-        date = engine.exchange(datetime.now(UTC).date().isoformat(), topic="date")[0]  # one clock: the same bytes
+        date = _date(
+            engine.exchange(datetime.now(UTC).date().isoformat(), topic="date")[0]
+        )  # one clock: the same bytes
         circumstances = Circumstances(
             engine.name, engine.secrecy, engine.assumptions, software_versions(), date, alignment.public_total
         )
@@ -79,10 +82,29 @@ def publish_release(
         if len(set(engine.exchange(release.digest(), topic="release"))) > 1:
             raise EngineError("The parties ended with different releases. Nothing is published.")
         with staged(release) as publish:
-            engine.exchange("on disk", topic="release on disk")  # a party whose disk is full stops everyone here
+            _wait_until_all_have_it(engine)
             publish()
+            charge.complete()
         progress("writing", 1, 1)
     return release
+
+
+def _wait_until_all_have_it(engine: Engine) -> None:
+    """Tell that the release is on disk here, and wait for the others: a party whose disk is full stops everyone."""
+    try:
+        engine.exchange("on disk", topic="release on disk")
+    except PartyLostError as exc:
+        raise LostAtTheLastStepError(
+            "The other party was lost at the last step. Nothing is published here; it may have published."
+        ) from exc
+
+
+def _date(said: object) -> str:
+    """Return the first party's date, which goes into everybody's certificate, if it is one."""
+    try:
+        return date_type.fromisoformat(str(said)).isoformat()
+    except ValueError:
+        raise EngineError("The first party's date is not a date. Nothing is published.") from None
 
 
 def refuse_differences(agreement: Agreement, engine: Engine) -> None:

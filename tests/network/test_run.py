@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pty
@@ -146,11 +147,18 @@ def test_nobody_is_contacted_and_nothing_spent_without_consent(tmp_path):
     assert "--yes" in piped.stderr
     ours, theirs = pty.openpty()  # a person at a terminal who says no
     os.write(ours, b"n\n")
-    asked = subprocess.run(command, stdin=theirs, timeout=120, **settings)
-    assert asked.returncode == 1
-    assert "Everything that is opened" in asked.stderr
-    assert "Spend epsilon 1 of the 2" in asked.stderr
-    assert "nobody was contacted" in " ".join(asked.stderr.split())
+    asked = subprocess.Popen(command, **{**settings, "stdin": theirs, "stderr": theirs})
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # the terminal is closed when the command has ended
+        while data := os.read(ours, 4096):
+            shown += data
+    assert asked.wait(120) == 1
+    text = " ".join(shown.decode().split())
+    assert "Everything that is opened" in text
+    assert parties.identities["loans"].fingerprint in text
+    assert "Spend epsilon 1 of the 2" in text
+    assert "nobody was contacted" in text
     assert parties.charges("bank") == []
 
 
@@ -193,3 +201,15 @@ def test_a_missing_file_or_column_is_told_before_anybody_is_waited_for(tmp_path)
     assert code == 4
     assert "'age'" in errors
     assert not (parties.home("bank") / "run.jsonl").exists()
+
+
+def test_an_out_that_cannot_be_written_is_told_before_anything_is_spent(tmp_path):
+    parties = on_loopback(tmp_path)
+    home = parties.home("bank")
+    (home / "file").write_text("")
+    (home / "link").symlink_to(home / "elsewhere")
+    for out in ("file/release", "link", "/proc/nowhere/release"):
+        code, _, errors = finish(parties.start("bank", "--out", out))
+        assert code == 7, (out, errors)
+    assert parties.charges("bank") == []
+    assert not (home / "run.jsonl").exists()

@@ -40,7 +40,8 @@ MAX_CELLS = 2**22
 MAX_DIGITS = 30
 
 _PORT = r"([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])"
-HOST_PATTERN = re.compile(rf"([A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\]):{_PORT}")
+_LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+HOST_PATTERN = re.compile(rf"({_LABEL}(\.{_LABEL})*|\[[0-9A-Fa-f:.]+\]):{_PORT}")
 FINGERPRINT_PATTERN = re.compile(r"sha256:[0-9a-f]{64}")
 
 MAX_EXPECTED = 10**12

@@ -26,6 +26,9 @@ from copublish.privacy.ledger import Ledger, Limit
 from copublish.publication import load_release
 from copublish.simulation import simulate
 
+MARKER = ".copublish-demo"
+"""What a folder that the demo made has in it: no other folder is ever replaced."""
+
 BUDGET = Fraction(3)
 """What the demo's parties may spend: three releases."""
 
@@ -51,8 +54,10 @@ def demo(
 
     Example: copublish demo my-first-release
     """
-    if folder.exists() and any(folder.iterdir()) and not (force and (folder / "agreement.toml").exists()):
+    if folder.exists() and any(folder.iterdir()) and not (force and (folder / MARKER).exists()):
         raise CopublishError(f"'{folder}' is not empty. Choose another folder, or --force to replace an earlier demo.")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARKER).touch()
     for party in ("bank", "loans"):
         shutil.rmtree(folder / party, ignore_errors=True)
     files = write_demo(folder, records)
@@ -101,7 +106,7 @@ def _run(folder: Path, files: dict[str, Path]) -> Path:
         ]
         note(f"{party}$ copublish {' '.join(options)} --yes")
         processes[party] = subprocess.Popen(  # noqa: S603  # this program with fixed options
-            [sys.executable, "-m", "copublish", *options, "--yes"],
+            [sys.executable, "-m", "copublish", *options, "--yes", "--wait", "60"],
             env={**os.environ, HOME_VARIABLE: str(folder / party)},
             stdout=subprocess.DEVNULL,
             stderr=None if number == 0 else subprocess.PIPE,  # one party's progress is enough to look at

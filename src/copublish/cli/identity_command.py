@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,14 @@ from copublish.node.identity import Identity, identity_folder, load_identity, ne
 
 app = typer.Typer(no_args_is_help=True, help="Make and show the key and certificate by which other parties know you.")
 
-NameOption = Annotated[str, typer.Option(help="Your name in the agreement.", metavar="PARTY")]
+
+def _party_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", name):
+        raise typer.BadParameter("use up to 64 letters, digits, '.', '_' and '-', as in the agreement")
+    return name
+
+
+NameOption = Annotated[str, typer.Option(help="Your name in the agreement.", metavar="PARTY", callback=_party_name)]
 FolderOption = Annotated[
     Path | None, typer.Option("--identity", help="Folder of the identity. Default: by name, in your copublish folder.")
 ]

@@ -23,17 +23,18 @@ from copublish.cli.terminal import (
     results_console,
 )
 from copublish.description import describe
-from copublish.errors import CopublishError, FragmentError, LedgerError
+from copublish.errors import CopublishError, FragmentError, LedgerError, SourceError
 from copublish.fragments.reading import check_columns
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.home import default_ledger, home_folder
 from copublish.mechanisms.specialization import Plan
+from copublish.node.dialling import refuse_unfit_hosts
 from copublish.node.identity import identity_folder, load_identity
 from copublish.node.log import RunLog, log_file
 from copublish.node.run import RunResult, RunSettings, run_party
 from copublish.privacy.certificate import show_exact
 from copublish.privacy.ledger import Ledger
-from copublish.publication import refuse_existing
+from copublish.publication import refuse_unwritable
 
 IdentityOption = Annotated[
     Path | None, typer.Option(help="Folder with your key.pem and certificate.pem. Default: made by 'identity new'.")
@@ -82,10 +83,11 @@ def run(
     agreed = load_agreement(agreement)
     if party not in agreed.parties:
         raise FragmentError(party, [f"There is no such party in the agreement: {', '.join(agreed.parties)}."])
-    refuse_existing(out, overwrite=force)
+    refuse_unwritable(out, overwrite=force)
     source = source_from(data, table)
     check_columns(agreed, party, source)  # before anybody is asked or waited for; no row is read
     who = None if insecure else load_identity(identity or identity_folder(party))
+    refuse_unfit_hosts(agreed, party, who)
     book = _open_ledger(ledger or default_ledger(), agreed)
     _ask_consent(agreed, book, yes=yes)
     settings = RunSettings(out, force, _address(listen), wait, timeout)
@@ -109,7 +111,9 @@ def run(
                 agreed, party, source, who, book, settings, progress=progress, waiting=waiting, log=run_log
             )
     except CopublishError as exc:
-        run_log("failed", kind=type(exc).__name__, message=str(exc))
+        # Which column breaks which rule is for this party's own person, and a log gets passed around.
+        about_data = isinstance(exc, FragmentError | SourceError)
+        run_log("failed", kind=type(exc).__name__, **({} if about_data else {"message": str(exc)}))
         note(f"Log: {run_log.path}")
         raise
     except BaseException as exc:
@@ -139,6 +143,9 @@ def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool) -> None:
         raise LedgerError(f"The ledger has no usable limit for data set '{agreement.dataset}'. Nothing was measured.")
     if not yes:
         print_description(describe(agreement), errors_console)
+        note("")
+        for name, party in agreement.parties.items():
+            note(f"{name} is at {party.host}, known by {party.certificate or party.authority or 'nothing'}.")
     earlier = [entry for entry in ledger.entries() if entry.agreement_hash == agreement.hash]
     if earlier:
         note(
@@ -151,7 +158,7 @@ def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool) -> None:
     )
     if yes:
         note(f"Spending {price}.")
-    elif not sys.stdin.isatty():
+    elif not (sys.stdin.isatty() and errors_console.is_terminal):
         raise CopublishError("Nobody is there to be asked. Add --yes to spend without asking. Nothing was spent.")
     elif not typer.confirm(f"\nSpend {price}?", err=True):
         raise CopublishError("Not confirmed. Nothing was spent and nobody was contacted.")

@@ -37,7 +37,7 @@ from copublish.engine.spu_requests import (
     Xored,
 )
 from copublish.engine.spu_worker import serve
-from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
+from copublish.errors import EngineError, PartyLostError, ProgramMismatchError, plain_text
 from copublish.privacy.coins import BoolArray, Coins, IntArray, SystemCoins
 from copublish.scratch import Scratch
 from copublish.secure.packing import Packing
@@ -280,7 +280,7 @@ class SpuEngine:
         if kind == "failed" and "timeout" in content:
             raise PartyLostError(f"The other party did not answer in {self._timeout} s. Nothing is published.")
         if kind == "failed":
-            raise EngineError(f"The secure engine failed ({content}). Nothing is published.")
+            raise EngineError(f"The secure engine failed ({plain_text(content, 300)}). Nothing is published.")
         return content
 
 

@@ -26,6 +26,8 @@ from copublish.node.identity import Identity, certificate_problem
 HANDSHAKE_SECONDS = 10.0
 MAX_MESSAGE_BYTES = 256 * 1024
 CHUNK = 256 * 1024
+RECORD = 16 * 1024
+"""What TLS sends at once."""
 
 
 class RefusedError(MeetingError):
@@ -70,13 +72,31 @@ class Channel:
         return bytes(data)
 
     def try_write(self, data: bytes | bytearray | memoryview) -> int:
-        """Send what can be sent now and return how much that was."""
+        """Send what can be sent now, at most one record, and return how much that was."""
         try:
-            return int((self._secure or self._socket).send(bytes(data[:CHUNK])))
+            return int((self._secure or self._socket).send(bytes(data[:RECORD])))
         except (SSL.WantReadError, SSL.WantWriteError, BlockingIOError):
             return 0
         except (SSL.Error, OSError) as exc:
             raise ChannelClosedError("The connection was closed.") from exc
+
+    def has_something(self, seconds: float) -> bool:
+        """Whether something can be read within some seconds: content, or the end."""
+        if self.pending():
+            return True
+        try:
+            return bool(select.select([self._socket], [], [], seconds)[0])
+        except (OSError, ValueError):
+            return True
+
+    def has_ended(self) -> bool:
+        """Whether the other side has closed a connection on which it never says anything."""
+        if not self.has_something(0):
+            return False
+        try:
+            return self.try_read() is not None  # it has no business to speak here
+        except ChannelClosedError:
+            return True
 
     def send_message(self, content: dict[str, Any], *, seconds: float = HANDSHAKE_SECONDS) -> None:
         """Send one small public message."""
@@ -154,7 +174,10 @@ def secure_channel(sock: socket.socket, identity: Identity, *, is_server: bool) 
         RefusedError: If the peer does not speak TLS 1.3 or shows no certificate.
         ChannelClosedError: If the connection ends meanwhile.
     """
-    connection = SSL.Connection(_context(identity), sock)
+    try:
+        connection = SSL.Connection(_context(identity), sock)
+    except SSL.Error as exc:
+        raise MeetingError(f"Your key '{identity.key_file}' can no longer be used. Nothing was sent.") from exc
     (connection.set_accept_state if is_server else connection.set_connect_state)()
     sock.setblocking(False)
     deadline = time.monotonic() + HANDSHAKE_SECONDS
@@ -173,9 +196,12 @@ def secure_channel(sock: socket.socket, identity: Identity, *, is_server: bool) 
         left = deadline - time.monotonic()
         if left <= 0 or not any(select.select(*waiting, [], left)):
             raise ChannelClosedError("the handshake took too long")
-    chain = connection.get_peer_cert_chain(as_cryptography=True) or []
-    # A server's list of what the peer sent does not start with the peer's own certificate in every version.
-    own = connection.get_peer_certificate(as_cryptography=True)
+    try:
+        chain = connection.get_peer_cert_chain(as_cryptography=True) or []
+        # A server's list of what the peer sent does not start with the peer's own certificate in every version.
+        own = connection.get_peer_certificate(as_cryptography=True)
+    except (ValueError, x509.InvalidVersion) as exc:
+        raise RefusedError("showed a certificate that cannot be read") from exc
     others = [certificate for certificate in chain if certificate != own]
     return Channel(sock, connection), (() if own is None else (own, *others))
 
@@ -205,26 +231,36 @@ def _context(identity: Identity) -> SSL.Context:
     return context
 
 
+NOT_TLS = ("http request", "wrong version number", "unexpected message", "packet length", "record layer", "record type")
+"""How OpenSSL says that what came is no TLS at all."""
+
+
 def _handshake_problem(error: SSL.Error) -> str:
     reasons = " ".join(str(part) for entry in (error.args[0] if error.args else []) for part in entry)
     if "certificate required" in reasons or "did not return a certificate" in reasons:
         return "showed no certificate"
-    if any(words in reasons for words in ("http request", "wrong version number", "unexpected message", "record")):
+    if any(words in reasons for words in NOT_TLS):
         return "does not speak TLS"
     if "unsupported protocol" in reasons or "version" in reasons:
         return "does not speak TLS 1.3"
     return "failed the TLS handshake"
 
 
-def plain_text(said: object, limit: int = 200) -> str:
-    """Return what a peer said as one short line that is safe to show in a terminal and a log."""
-    return "".join(character if character.isprintable() else " " for character in str(said)[:limit])
-
-
-def resolves_to_loopback(host: str) -> bool:
-    """Whether a name stands for addresses of this machine alone."""
+def means_loopback(host: str) -> bool:
+    """Whether a host is this machine by its very name; others can resolve to one address now and to another later."""
     try:
-        found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)}
-    except OSError:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
         return False
-    return all(ipaddress.ip_address(address).is_loopback for address in found)
+
+
+def plain_channel(sock: socket.socket) -> Channel:
+    """Return a channel without TLS, to and from this machine alone.
+
+    Raises:
+        RefusedError: If the other end is on another machine.
+    """
+    if not ipaddress.ip_address(sock.getpeername()[0]).is_loopback:
+        raise RefusedError("is not on this machine, and --insecure is for loopback alone")
+    sock.setblocking(False)
+    return Channel(sock, None)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import socket
 
 from copublish.agreement.model import Agreement
-from copublish.errors import MeetingError
+from copublish.errors import MeetingError, plain_text
 from copublish.node.channel import (
     HANDSHAKE_SECONDS,
     Channel,
     ChannelClosedError,
     RefusedError,
+    means_loopback,
     peer_problem,
-    plain_text,
-    resolves_to_loopback,
+    plain_channel,
     secure_channel,
 )
 from copublish.node.identity import Identity
@@ -45,32 +45,34 @@ def dial(
     host, port = agreement.parties[peer].address
     try:
         sock = socket.create_connection((host, port), timeout=DIAL_SECONDS)
-    except OSError as exc:
+    except (OSError, UnicodeError) as exc:
         raise UnreachableError(f"{_dial_problem(exc)} {host}:{port}") from exc
     try:
         tune(sock, timeout_seconds)
         channel = _checked(sock, agreement, identity, peer)
         channel.send_message({"copublish": PROTOCOL, "purpose": purpose, "party": party, "run": run})
         answer = channel.receive_message(seconds=HANDSHAKE_SECONDS)
-    except (ChannelClosedError, OSError) as exc:
-        sock.close()
-        raise UnreachableError(f"the connection was closed by {host}:{port}") from exc
-    except BaseException:
+    except RefusedError:
         sock.close()
         raise
-    if "refused" in answer:
+    except ChannelClosedError as exc:
+        sock.close()
+        raise UnreachableError(f"the connection was closed by {host}:{port}") from exc
+    except (MeetingError, OSError) as exc:  # connected and silent: it may be busy
+        sock.close()
+        raise UnreachableError(f"no answer from {host}:{port}") from exc
+    if answer.get("ok") is not True:
         channel.close()
-        raise RefusedError(f"Party '{peer}' refuses: {plain_text(answer['refused'])}.")
+        raise RefusedError(f"Party '{peer}' refuses: {plain_text(answer.get('refused', 'it does not say why'))}.")
     return channel
 
 
 def _checked(sock: socket.socket, agreement: Agreement, identity: Identity | None, peer: str) -> Channel:
     """Return a channel to a peer whose certificate is the agreed one."""
-    if identity is None:
-        sock.setblocking(False)
-        return Channel(sock, None)
     host = agreement.parties[peer].host
     try:
+        if identity is None:
+            return plain_channel(sock)
         channel, chain = secure_channel(sock, identity, is_server=False)
     except RefusedError as exc:
         raise RefusedError(f"Who answers at {host} {exc}. Nothing was sent.") from exc
@@ -87,10 +89,12 @@ def refuse_unfit_hosts(agreement: Agreement, party: str, identity: Identity | No
         MeetingError: With every problem.
     """
     problems = []
+    if len(agreement.parties) != 2:
+        problems.append(f"{len(agreement.parties)} parties: a run between machines has two")
     for name, other in agreement.parties.items():
         if other.host is None:
             problems.append(f'parties.{name}: say where the others reach it, like host = "{name}.example:7700"')
-        elif identity is None and not resolves_to_loopback(other.address[0]):
+        elif identity is None and not means_loopback(other.address[0]):
             problems.append(f"parties.{name}.host: --insecure is for loopback alone, like localhost:7700")
         elif identity is not None and other.certificate is None and other.authority is None:
             problems.append(f"parties.{name}: 'certificate' is missing. 'copublish identity show' prints it there")
@@ -113,8 +117,8 @@ def tune(sock: socket.socket, timeout_seconds: int) -> None:
             sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 
 
-def _dial_problem(error: OSError) -> str:
-    if isinstance(error, socket.gaierror):
+def _dial_problem(error: OSError | UnicodeError) -> str:
+    if isinstance(error, socket.gaierror | UnicodeError):
         return "the name is not known:"
     if isinstance(error, ConnectionRefusedError):
         return "nobody listens at"

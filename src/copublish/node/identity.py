@@ -129,7 +129,7 @@ def load_identity(folder: Path) -> Identity:
         raise MeetingError(
             f"There is no identity in '{folder}' ({Path(exc.filename).name} is missing). {hint}"
         ) from exc
-    except (OSError, ValueError, TypeError, UnsupportedAlgorithm):
+    except (OSError, ValueError, TypeError, UnsupportedAlgorithm, x509.InvalidVersion):
         raise MeetingError(f"The identity in '{folder}' cannot be read: key or certificate is damaged.") from None
     if not belongs:
         raise MeetingError(f"In '{folder}' the key does not belong to the certificate.")
@@ -168,7 +168,7 @@ def certificate_problem(
         return "showed no certificate"
     own = chain[0]
     if pinned is not None and fingerprint(own) != pinned:
-        return f"showed another certificate ({fingerprint(own)[:23]}…) than the agreement names for '{party}'"
+        return f"showed another certificate ({fingerprint(own)[:23]}…) than the one in the agreement"
     if pinned is None and (problem := _issue_problem(chain, party, authority)):
         return problem
     if problem := expiry_problem(own):
@@ -179,13 +179,13 @@ def certificate_problem(
 def _issue_problem(chain: tuple[x509.Certificate, ...], party: str, authority: str | None) -> str | None:
     issuers = [certificate for certificate in chain[1:] if fingerprint(certificate) == authority]
     if not issuers:
-        return f"showed a certificate without that of the authority that the agreement names for '{party}'"
+        return "showed a certificate without that of the authority in the agreement"
     try:
         chain[0].verify_directly_issued_by(issuers[0])
     except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
         return "showed a certificate that the authority in the agreement did not issue"
     if common_name(chain[0]) != party:
-        return f"showed a certificate that the authority issued for another name than '{party}'"
+        return "showed a certificate that the authority issued for another name"
     return f"showed the certificate of an authority that {problem}" if (problem := expiry_problem(issuers[0])) else None
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from copublish.errors import CopublishError
 from copublish.home import make_private_folder
 
 
@@ -22,9 +23,13 @@ class RunLog:
     """Writes events to a file and, if wanted, tells a person."""
 
     def __init__(self, file: Path, *, tell: Callable[[str], None] | None = None) -> None:
-        make_private_folder(file.parent)
         self.path = file
-        self._file = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            make_private_folder(file.parent)
+            self._file = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+            os.fchmod(self._file, 0o600)
+        except OSError as exc:
+            raise CopublishError(f"The log cannot be written to '{file}': {exc.strerror}. Nothing was spent.") from exc
         self._tell, self._lock = tell, threading.Lock()
 
     def __call__(self, event: str, **facts: object) -> None:

@@ -13,7 +13,6 @@ import socket
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,30 +23,21 @@ from copublish.node.channel import (
     Channel,
     ChannelClosedError,
     RefusedError,
+    means_loopback,
     peer_problem,
-    resolves_to_loopback,
+    plain_channel,
     secure_channel,
 )
 from copublish.node.dialling import PROTOCOL, dial, refuse_unfit_hosts, tune
 from copublish.node.identity import Identity
 from copublish.node.pump import carry
-
-MAX_CONNECTIONS = 32
-"""More at once are turned away, so that strangers cannot use up threads or files."""
+from copublish.node.waiting_room import WaitingRoom
 
 ENGINE_PATIENCE_SECONDS = 120.0
 """How long a connection of the engine waits for the worker at its end, which may still be loading."""
 
 Log = Callable[..., None]
 """Called with the name of an event and public facts about it."""
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """A peer that came in to meet us."""
-
-    peer: str
-    channel: Channel
 
 
 class Port:
@@ -74,27 +64,20 @@ class Port:
     ) -> None:
         refuse_unfit_hosts(agreement, party, identity)
         self.agreement, self.party, self.identity = agreement, party, identity
-        self.arrivals: queue.Queue[Arrival] = queue.Queue()
         self.bytes_sent = self.bytes_received = 0
         self._timeout, self._log = timeout_seconds, log
-        self._slots = threading.BoundedSemaphore(MAX_CONNECTIONS)
+        self._arrivals: queue.Queue[Channel] = queue.Queue()
+        self._strangers = WaitingRoom(log)
         self._run: str | None = None
-        self._engine_socket: Path | None = None
-        self._closed = threading.Event()
+        self._engine_socket = Path()
+        self._run_is_known, self._closed = threading.Event(), threading.Event()
         self._channels: set[Channel] = set()
-        host, port = listen or _own_address(agreement.parties[party].address)
-        try:
-            self._listener = socket.create_server(
-                (host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=MAX_CONNECTIONS
-            )
-        except OSError as exc:
-            raise MeetingError(
-                f"Cannot listen at {host}:{port} ({exc.strerror}). Is another run using it? "
-                "--listen ADDRESS:PORT chooses another one."
-            ) from exc
+        self._lock = threading.Lock()
+        self._listener = _listen(listen, agreement.parties[party].address, secure=identity is not None)
         self._bridges: list[socket.socket] = []
-        self._in_background(self._accept, self._listener, self._serve)
-        log("listening", address=f"{host}:{port}", secure=identity is not None)
+        _in_background(self._accept)
+        address = self._listener.getsockname()
+        log("listening", address=f"{address[0]}:{address[1]}", secure=identity is not None)
 
     def __enter__(self) -> Port:
         return self
@@ -111,6 +94,9 @@ class Port:
             listener.close()
         for channel in list(self._channels):
             channel.break_off()
+        if (channel_left := self.newest_arrival()) is not None:
+            channel_left.close()
+        self._strangers.sum_up()
 
     @property
     def peers(self) -> tuple[str, ...]:
@@ -121,95 +107,120 @@ class Port:
         """Connect to another party and say what for; see `dialling.dial`."""
         return dial(self.agreement, self.party, self.identity, peer, purpose, run=run, timeout_seconds=self._timeout)
 
+    def newest_arrival(self) -> Channel | None:
+        """Return the last connection for meeting that has come in and was not returned yet, if any."""
+        newest = None
+        with contextlib.suppress(queue.Empty):
+            while True:
+                channel = self._arrivals.get_nowait()
+                if newest is not None:
+                    newest.close()  # of a run that ended, or was dialled again
+                newest = channel
+        return newest
+
     def carry_engine(self, run: str, engine_socket: Path, bridge: Path, peer: str) -> None:
         """Let the engine's link of one run through: what comes in to our worker, what it sends to the peer's."""
         self._run, self._engine_socket = run, engine_socket
+        self._run_is_known.set()
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(str(bridge))
-        listener.listen(MAX_CONNECTIONS)
+        listener.listen()
         self._bridges.append(listener)
 
-        def out(local: socket.socket, _: Any) -> None:
+        def out(local: socket.socket) -> None:
             try:
                 channel = self.dial(peer, "engine", run)
             except MeetingError as exc:
                 self._log("engine connection failed", peer=peer, reason=str(exc))
                 local.close()
-                return
-            self._carry(channel, local)
+            else:
+                self._carry(channel, local)
 
-        self._in_background(self._accept, listener, out)
+        def accept() -> None:
+            while not self._closed.is_set():
+                with contextlib.suppress(OSError):
+                    _in_background(out, listener.accept()[0])
+
+        _in_background(accept)
 
     def _carry(self, channel: Channel, local: socket.socket) -> None:
         self._channels.add(channel)
         try:
             for sent, received in carry(channel, local):
-                self.bytes_sent += sent
-                self.bytes_received += received
+                with self._lock:
+                    self.bytes_sent += sent
+                    self.bytes_received += received
         finally:
             self._channels.discard(channel)
 
-    def _accept(self, listener: socket.socket, handle: Callable[[socket.socket, Any], None]) -> None:
+    def _accept(self) -> None:
         while not self._closed.is_set():
             try:
-                sock, address = listener.accept()
+                sock, address = self._listener.accept()
             except OSError:
-                if not self._closed.is_set():
-                    time.sleep(0.05)  # out of files for a moment, say; the port stays open
-                    continue
-                return
-            if not self._slots.acquire(blocking=False):
+                time.sleep(0.05)  # out of files for a moment, say; the port stays open
+                continue
+            came_from = str(address[0])
+            if not self._strangers.enter(came_from):
                 sock.close()
                 continue
-            self._in_background(self._attend, handle, sock, address)
+            try:
+                _in_background(self._attend, sock, came_from)
+            except RuntimeError:  # out of threads
+                self._strangers.leave(came_from)
+                sock.close()
 
-    def _attend(self, handle: Callable[[socket.socket, Any], None], sock: socket.socket, address: Any) -> None:
+    def _attend(self, sock: socket.socket, came_from: str) -> None:
+        """Find out who came in and what for; whatever a stranger sends ends its own connection and nothing else."""
         try:
-            handle(sock, address)
-        except Exception as exc:  # whatever a stranger sends ends its own connection and nothing else
-            self._log("connection ended", reason=type(exc).__name__)
-            sock.close()
-        finally:
-            self._slots.release()
-
-    def _serve(self, sock: socket.socket, address: Any) -> None:
-        """Find out who came in and what for."""
-        came_from = str(address[0])
-        tune(sock, self._timeout)
-        try:
-            peer, channel = self._recognize(sock)
-            greeting = channel.receive_message(seconds=HANDSHAKE_SECONDS)
+            try:
+                tune(sock, self._timeout)
+                channel, purpose = self._greet(sock)
+            finally:
+                self._strangers.leave(came_from)
+            if purpose == "engine":
+                self._carry(channel, _connect_patiently(self._engine_socket, self._closed))
+            elif purpose == "meeting":
+                self._arrivals.put(channel)
+            else:
+                channel.close()  # "status": it knows now that we are here and accept it
         except MeetingError as exc:
-            self._log("refused", address=came_from, reason=str(exc))
+            self._strangers.refused(came_from, str(exc))
             sock.close()
-            return
+        except Exception as exc:
+            self._strangers.refused(came_from, type(exc).__name__)
+            sock.close()
+
+    def _greet(self, sock: socket.socket) -> tuple[Channel, str]:
+        """Return a channel to a party of the agreement, and what it came for.
+
+        Raises:
+            MeetingError: If it is somebody else, or does not say what it should.
+        """
+        peer, channel = self._recognize(sock)
+        greeting = channel.receive_message(seconds=HANDSHAKE_SECONDS)
+        purpose, named = str(greeting.get("purpose")), greeting.get("party")
         problem = None
         if greeting.get("copublish") != PROTOCOL:
             problem = "another version of copublish's protocol"
-        elif peer is None and greeting.get("party") in self.peers:
-            peer = str(greeting["party"])  # without TLS, on loopback, its word is taken
-        elif greeting.get("party") != peer:
-            problem = "another party's name than the certificate's"
-        elif greeting.get("purpose") == "engine" and (self._run is None or greeting.get("run") != self._run):
+        elif named not in self.peers or (peer is not None and named != peer):  # on loopback its word is taken
+            problem = "another party's name"
+        elif purpose == "engine" and not self._is_our_run(greeting.get("run")):
             problem = "a run that is not under way here"
-        if problem or peer is None:
-            self._log("refused", address=came_from, reason=problem or "no party of the agreement")
-            channel.send_message({"refused": problem or "no party of the agreement"})
+        if problem:
+            channel.send_message({"refused": problem})
             channel.close()
-            return
+            raise RefusedError(problem)
         channel.send_message({"ok": True})
-        if greeting.get("purpose") == "engine" and self._engine_socket is not None:
-            self._carry(channel, _connect_patiently(self._engine_socket, self._closed))
-        elif greeting.get("purpose") == "meeting":
-            self._channels.add(channel)
-            self.arrivals.put(Arrival(peer, channel))
-        else:
-            channel.close()  # "status": it knows now that we are here and accept it
+        return channel, purpose
+
+    def _is_our_run(self, run: object) -> bool:
+        # The other party may have heard of the run a moment before we were told.
+        return self._run_is_known.wait(HANDSHAKE_SECONDS) and run == self._run
 
     def _recognize(self, sock: socket.socket) -> tuple[str | None, Channel]:
         if self.identity is None:
-            sock.setblocking(False)
-            return None, Channel(sock, None)
+            return None, plain_channel(sock)
         channel, chain = secure_channel(sock, self.identity, is_server=True)
         problems = {peer: peer_problem(self.agreement, peer, chain) for peer in self.peers}
         known = [peer for peer, problem in problems.items() if problem is None]
@@ -221,16 +232,29 @@ class Port:
         channel.close()
         raise RefusedError(reason)
 
-    def _in_background(self, work: Callable[..., None], *arguments: Any) -> None:
-        threading.Thread(target=work, args=arguments, daemon=True).start()
+
+def _in_background(work: Callable[..., None], *arguments: Any) -> None:
+    threading.Thread(target=work, args=arguments, daemon=True).start()
 
 
-def _own_address(address: tuple[str, int]) -> tuple[str, int]:
-    """Listen on loopback if that is all the host means; a name may be translated, so else on every interface."""
-    host, port = address
-    if resolves_to_loopback(host):
-        return ("::1" if ":" in host else "127.0.0.1"), port
-    return ("::" if ":" in host else "0.0.0.0"), port  # noqa: S104  # the port is what a party offers
+def _listen(listen: tuple[str, int] | None, own: tuple[str, int], *, secure: bool) -> socket.socket:
+    """Listen where told, on loopback if that is the host's very name, else on every interface."""
+    host, port = listen or own
+    if not secure and not means_loopback(host):
+        raise MeetingError("--insecure is for loopback alone, and so is its --listen.")
+    host = "127.0.0.1" if host == "localhost" else host
+    everywhere = listen is None and not means_loopback(host)
+    try:
+        if everywhere and socket.has_dualstack_ipv6():
+            with contextlib.suppress(OSError):  # a machine without IPv6
+                return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
+        host = "0.0.0.0" if everywhere else host  # noqa: S104  # the port is what a party offers
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except (OSError, UnicodeError) as exc:
+        raise MeetingError(
+            f"Cannot listen at {host}:{port} ({getattr(exc, 'strerror', 'no address')}). Is another run using it? "
+            "--listen ADDRESS:PORT chooses another one."
+        ) from exc
 
 
 def _connect_patiently(path: Path, closed: threading.Event) -> socket.socket:

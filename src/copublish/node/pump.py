@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import select
 import socket
 from collections.abc import Iterator
@@ -20,57 +19,71 @@ def carry(channel: Channel, local: socket.socket) -> Iterator[tuple[int, int]]:
     """
     local.setblocking(False)
     to_peer, to_local = bytearray(), bytearray()
-    peer_ended = local_ended = False
+    peer_is_there = local_is_there = True
     try:
-        while not (peer_ended and not to_local) and not (local_ended and not to_peer):
-            if channel.pending() and len(to_local) < MAX_BUFFERED:
-                readable, writable = {channel.fileno()}, set[int]()
-            else:
-                readable, writable = _ready(
+        while (peer_is_there or to_local) and (local_is_there or to_peer):
+            may_take, may_give = len(to_local) < MAX_BUFFERED, len(to_peer) < MAX_BUFFERED
+            if not (channel.pending() and may_take):
+                _wait(
                     {
-                        channel.fileno(): (not peer_ended and len(to_local) < MAX_BUFFERED, bool(to_peer)),
-                        local.fileno(): (not local_ended and len(to_peer) < MAX_BUFFERED, bool(to_local)),
+                        channel.fileno(): (peer_is_there and may_take, peer_is_there and bool(to_peer)),
+                        local.fileno(): (local_is_there and may_give, local_is_there and bool(to_local)),
                     }
                 )
             received = sent = 0
-            if channel.fileno() in readable:
+            if peer_is_there and may_take:
                 try:
                     data = channel.try_read() or b""
                     to_local += data
                     received = len(data)
                 except ChannelClosedError:
-                    peer_ended = True
-            if local.fileno() in readable:
-                try:
-                    data = local.recv(CHUNK)
-                    local_ended = not data
-                    to_peer += data
-                except BlockingIOError:
-                    pass
-            # Written at once where possible: every wait for readiness costs a round of the engine some time.
-            if to_local and (received or local.fileno() in writable):
-                with contextlib.suppress(BlockingIOError):
-                    del to_local[: local.send(to_local)]
-            if to_peer and not peer_ended:
-                sent = channel.try_write(to_peer)
-                del to_peer[:sent]
+                    peer_is_there = False
+            if local_is_there and may_give:
+                data, local_is_there = _read(local)
+                to_peer += data
+            if to_local and local_is_there:
+                local_is_there = _write(local, to_local)
+            try:
+                while peer_is_there and to_peer and (step := channel.try_write(to_peer)):
+                    del to_peer[:step]
+                    sent += step
+            except ChannelClosedError:
+                peer_is_there = False
+            if not peer_is_there:
+                to_peer.clear()
+            if not local_is_there:
+                to_local.clear()
             yield sent, received
-    except (OSError, ChannelClosedError):
-        pass  # one side broke: the engine notices, and the party says so
     finally:
         local.close()
         channel.close()
 
 
-def _ready(wishes: dict[int, tuple[bool, bool]]) -> tuple[set[int], set[int]]:
+def _read(local: socket.socket) -> tuple[bytes, bool]:
+    """Return what is there, and whether the engine is still there."""
+    try:
+        data = local.recv(CHUNK)
+    except BlockingIOError:
+        return b"", True
+    except OSError:
+        return b"", False
+    return data, bool(data)
+
+
+def _write(local: socket.socket, waiting: bytearray) -> bool:
+    """Write what can be written, take it out of what waits, and return whether the engine is still there."""
+    try:
+        del waiting[: local.send(waiting)]
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _wait(wishes: dict[int, tuple[bool, bool]]) -> None:
     poll = select.poll()
     for file, (read, write) in wishes.items():
         if read or write:  # a side that ended would be reported again and again
             poll.register(file, (select.POLLIN if read else 0) | (select.POLLOUT if write else 0))
-    readable, writable = set[int](), set[int]()
-    for file, event in poll.poll():
-        if event & (select.POLLIN | select.POLLHUP | select.POLLERR | select.POLLNVAL):
-            readable.add(file)
-        if event & select.POLLOUT:
-            writable.add(file)
-    return readable, writable
+    poll.poll()

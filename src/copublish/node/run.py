@@ -13,6 +13,7 @@ from copublish.errors import (
     EngineError,
     FragmentError,
     LedgerError,
+    LostAtTheLastStepError,
     PartyLostError,
     ReleaseError,
     SourceError,
@@ -25,7 +26,7 @@ from copublish.node.meeting import Meeting, Waiting
 from copublish.node.port import Log, Port
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
-from copublish.publication import Release, refuse_existing
+from copublish.publication import Release, refuse_unwritable
 from copublish.release import publish_release, software_versions
 from copublish.scratch import folder_for_sockets
 
@@ -80,7 +81,7 @@ def run_party(
     Privacy:
         Reveals: to the other party what the certificate lists, and if this party stops, the kind of reason.
     """
-    refuse_existing(settings.out, overwrite=settings.overwrite)
+    refuse_unwritable(settings.out, overwrite=settings.overwrite)
     ledger.refuse_if_over(agreement.dataset, Plan.of(agreement).cost())
     facts = {f"agreement: {part}": hash_ for part, hash_ in agreement.parts().items()} | software_versions()
     with Port(
@@ -92,6 +93,8 @@ def run_party(
         except BaseException as exc:
             loss = meeting.loss() if isinstance(exc, EngineError) else None
             meeting.say_stop(_reason(exc))
+            if loss and isinstance(exc, LostAtTheLastStepError):
+                raise LostAtTheLastStepError(f"{loss} {exc}") from exc
             if loss:
                 raise PartyLostError(f"{loss} Nothing is published.") from exc
             raise

@@ -6,9 +6,10 @@ release leaves it spent. Every disclosure is written, and on disk, before its va
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -68,13 +69,14 @@ class Ledger:
     def __init__(self, path: str | Path) -> None:
         self.path = str(path)
         try:
+            _make_private_file(path)
             self._database = sqlite3.connect(
                 self.path, timeout=LOCK_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
             )
             self._database.execute("PRAGMA synchronous = EXTRA")
             self._database.execute("PRAGMA foreign_keys = ON")
             self._database.executescript(_SCHEMA)
-        except sqlite3.Error as exc:
+        except (sqlite3.Error, OSError) as exc:
             raise LedgerError(
                 f"The ledger '{self.path}' cannot be opened ({exc}). Nothing was measured. Check that the file is "
                 "a copublish ledger, that you may write to it and that no other program holds it."
@@ -164,12 +166,14 @@ class Ledger:
         try:
             yield charge
         except BaseException:
-            self._end(charge, "ended early, spent")
+            if not charge.is_complete:
+                self._end(charge, "ended early, spent")
             raise
-        self._end(charge, "complete")
+        charge.complete()
 
     def _end(self, charge: Charge, state: str) -> None:
-        with self._transaction():
+        # A ledger that cannot be written now keeps the state 'reserved', which counts as spent: nothing is lost.
+        with suppress(LedgerError), self._transaction():
             self._database.execute(
                 "UPDATE charges SET state = ?, ended_at = ? WHERE id = ?", (state, _now(), charge.id)
             )
@@ -209,6 +213,13 @@ class Charge:
         self.id = charge_id
         self._ledger, self._reserved = ledger, reserved
         self._disclosed, self._position = NOTHING, 0
+        self.is_complete = False
+
+    def complete(self) -> None:
+        """Record that the release is published: what fails after that does not change it."""
+        if not self.is_complete:
+            self.is_complete = True
+            self._ledger._end(self, "complete")
 
     def disclose(self, label: str, cost: Cost) -> None:
         """Write one disclosure durably.
@@ -227,6 +238,12 @@ class Charge:
                 (self.id, self._position, label, *_write_cost(cost), _now()),
             )
         self._disclosed, self._position = total, self._position + 1
+
+
+def _make_private_file(path: str | Path) -> None:
+    """Make a new ledger readable by its user alone; an old one keeps the rights that it was given."""
+    if str(path) != ":memory:" and not Path(path).exists():
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
 
 
 def _write_cost(cost: Cost) -> tuple[str | None, str | None, str]:

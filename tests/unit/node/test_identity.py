@@ -66,20 +66,23 @@ def test_an_expired_identity_is_refused_at_home(tmp_path):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_damaged_files_are_a_clean_error(tmp_path_factory, data):
+@given(
+    st.sampled_from(["key.pem", "certificate.pem"]),
+    st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), min_size=1, max_size=4),
+    st.integers(0, 4000),
+)
+def test_damaged_files_are_a_clean_error(tmp_path_factory, name, changes, keep):
     folder = tmp_path_factory.mktemp("damaged")
     new_identity("bank", folder, days=30)
-    file = folder / data.draw(st.sampled_from(["key.pem", "certificate.pem"]))
-    content = bytearray(file.read_bytes())
-    for _ in range(data.draw(st.integers(1, 4))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    file.write_bytes(content[: data.draw(st.integers(0, len(content)))])
-    secret = (folder / "key.pem").read_text(errors="replace").splitlines()[1:-1]
+    secret = (folder / "key.pem").read_text().splitlines()[1:-1]
+    content = bytearray((folder / name).read_bytes())
+    for place, value in changes:
+        content[place % len(content)] = value
+    (folder / name).write_bytes(content[:keep])
     try:
         load_identity(folder)  # a change in a comment or a line end may be harmless
     except MeetingError as exc:
-        assert not any(line and line in str(exc) for line in secret)
+        assert not any(line in str(exc) for line in secret)
 
 
 def problem(chain, **pins):

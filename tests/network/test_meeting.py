@@ -1,0 +1,132 @@
+"""Two parties that come, leave and come again, each with a port of its own, in this process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+import copublish as cp
+from copublish.errors import MeetingError
+from copublish.node.identity import new_identity
+from copublish.node.meeting import Meeting, Rendezvous, refuse_differences
+from copublish.node.port import Port
+from support import small_mapping
+from support.node import free_port
+
+NAMES = ("bank", "loans")
+FACTS = {"agreement: privacy": "a" * 64, "copublish": "1.0"}
+SECONDS = 30
+
+
+class Pair:
+    def __init__(self, folder: Path) -> None:
+        self.identities = {name: new_identity(name, folder / name, days=30) for name in NAMES}
+        hosts = {name: f"127.0.0.1:{free_port()}" for name in NAMES}
+        self.agreement = cp.agreement_from_mapping(
+            small_mapping(parties={n: {"host": hosts[n], "certificate": self.identities[n].fingerprint} for n in NAMES})
+        )
+
+    def port(self, name: str) -> Port:
+        return Port(self.agreement, name, self.identities[name])
+
+    def meet(self, port: Port, facts: dict[str, str] = FACTS, seconds: float = SECONDS) -> Meeting:
+        return Meeting(port, facts, wait_seconds=seconds, waiting=lambda what: None, log=lambda event, **facts: None)
+
+
+@pytest.fixture
+def pair(tmp_path):
+    return Pair(tmp_path)
+
+
+def meet_both(pair: Pair, bank: Port, loans: Port) -> tuple[Meeting, Meeting]:
+    with ThreadPoolExecutor() as pool:
+        one, two = pool.submit(pair.meet, bank), pool.submit(pair.meet, loans)
+        return one.result(SECONDS), two.result(SECONDS)
+
+
+def wait_until(condition) -> None:
+    deadline = time.monotonic() + SECONDS
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert condition()
+
+
+def test_parties_that_meet_agree_on_a_run_and_every_run_is_another_one(pair):
+    runs = set()
+    for _ in range(2):
+        with pair.port("bank") as bank, pair.port("loans") as loans:
+            one, two = meet_both(pair, bank, loans)
+            assert one.run == two.run
+            runs.add(one.run)
+            one.say_done()
+            two.say_done()
+            assert one.loss() is None
+    assert len(runs) == 2
+
+
+def test_a_party_that_was_started_again_is_met(pair):
+    """The first lender says hello and is gone; the bank has its connection, and its words, still in the queue."""
+    with pair.port("bank") as bank:
+        with pair.port("loans") as loans:
+            gone = Rendezvous(loans, FACTS, lambda what: None, lambda event, **facts: None)
+            gone._dial()
+        with pair.port("loans") as loans:
+            one, two = meet_both(pair, bank, loans)
+            assert one.run == two.run
+
+
+def test_a_party_whose_connection_led_to_a_run_that_was_ending_dials_again(pair):
+    with pair.port("loans") as loans, ThreadPoolExecutor() as pool:
+        with pair.port("bank"):
+            two = pool.submit(pair.meet, loans)
+            time.sleep(0.5)  # it has dialled the bank's old run, which ends now
+        with pair.port("bank") as bank:
+            one = pool.submit(pair.meet, bank)
+            assert one.result(SECONDS).run == two.result(SECONDS).run
+
+
+def test_both_are_told_what_differs(pair):
+    other = {**FACTS, "copublish": "2.0"}
+    with pair.port("bank") as bank, pair.port("loans") as loans, ThreadPoolExecutor() as pool:
+        ends = pool.submit(pair.meet, bank), pool.submit(pair.meet, loans, other)
+        for end, words in zip(ends, ("1.0 here, 2.0 there", "2.0 here, 1.0 there"), strict=True):
+            with pytest.raises(MeetingError, match=words):
+                end.result(SECONDS)
+
+
+def test_who_does_not_come_is_given_up(pair):
+    with pair.port("bank") as bank, pytest.raises(MeetingError, match="nobody listens"):
+        pair.meet(bank, seconds=0.5)
+
+
+def test_the_reason_of_a_party_that_stops_is_heard_and_acted_on(pair):
+    with pair.port("bank") as bank, pair.port("loans") as loans:
+        one, two = meet_both(pair, bank, loans)
+        acted = threading.Event()
+        one.on_loss(acted.set)
+        two.say_stop("its data do not fit the agreement")
+        assert acted.wait(SECONDS)
+        assert one.loss() == "Party 'loans' stopped: its data do not fit the agreement."
+
+
+def test_a_party_that_vanishes_is_noticed(pair):
+    with pair.port("bank") as bank:
+        with pair.port("loans") as loans:
+            one, two = meet_both(pair, bank, loans)
+            two._to_peer.break_off()
+            wait_until(lambda: one.loss() is not None)
+        assert "the connection ended" in str(one.loss())
+
+
+def test_names_of_differences_are_made_harmless_and_few():
+    there = {**FACTS, **{f"\x1b]0;title\x07{number}": "x" for number in range(100)}}
+    with pytest.raises(MeetingError) as caught:
+        refuse_differences(FACTS, there, "loans")
+    assert "\x1b" not in str(caught.value)
+    assert "and 88 more" in str(caught.value)
+    with pytest.raises(MeetingError, match="did not say"):
+        refuse_differences(FACTS, ["no", "mapping"], "loans")
