@@ -11,6 +11,7 @@ from copublish.cli import (
     check_command,
     demo_command,
     describe_command,
+    evaluate_command,
     generalize_command,
     init_command,
     ledger_command,
@@ -40,6 +41,7 @@ for module in (
     simulate_command,
     show_command,
     generalize_command,
+    evaluate_command,
     ledger_command,
 ):
     module.register(app)
