@@ -15,6 +15,7 @@ from copublish.cli import (
     generalize_command,
     init_command,
     ledger_command,
+    report_command,
     show_command,
     simulate_command,
 )
@@ -42,6 +43,7 @@ for module in (
     show_command,
     generalize_command,
     evaluate_command,
+    report_command,
     ledger_command,
 ):
     module.register(app)
