@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check accuracy benchmark secure-benchmark clean
+.PHONY: help demo test check accuracy benchmark secure-benchmark cost-model clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -13,6 +13,7 @@ help:
 	@echo "make accuracy   classification accuracy of Adult releases (needs ADULT=folder with adult.data)"
 	@echo "make benchmark  time and memory of a release beside the bare NumPy work"
 	@echo "make secure-benchmark  the secure engine beside its bare calls and the papers' Paillier way"
+	@echo "make cost-model        coefficients of the cost model that 'copublish plan' uses"
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -39,6 +40,9 @@ benchmark: $(READY)
 
 secure-benchmark: $(READY)
 	$(BIN)/python benchmarks/secure_release.py --data $(ADULT)
+
+cost-model: $(READY)
+	$(BIN)/python benchmarks/cost_model.py
 
 clean:
 	rm -rf $(VENV) demo

@@ -1,21 +1,45 @@
-"""`plan`, `evaluate` and `report` as a user types them."""
+"""`plan`, `evaluate` and `report` as a user types them; in this process, which has their libraries loaded already."""
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import re
 import shutil
+import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 import pandas as pd
 import pytest
-from test_command_line import run
+
+from copublish.cli import main
+from copublish.demo import made_up_data, write_demo
+
+
+def run(*arguments: object, cwd: Path | None = None, code: int = 0) -> SimpleNamespace:
+    """Call the command line; return what went to stdout and to stderr."""
+    stdout, stderr, ended = io.StringIO(), io.StringIO(), 0
+    with (
+        mock.patch.object(sys, "argv", ["copublish", *map(str, arguments)]),
+        mock.patch.dict(os.environ, {"NO_COLOR": "1"}),
+        chdir(cwd or Path.cwd()),
+        redirect_stdout(stdout),
+        redirect_stderr(stderr),
+    ):
+        try:
+            main()
+        except SystemExit as exc:
+            ended = exc.code or 0
+    assert ended == code, stderr.getvalue()
+    return SimpleNamespace(stdout=stdout.getvalue(), stderr=stderr.getvalue())
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    from copublish.demo import made_up_data, write_demo
-
     folder = tmp_path_factory.mktemp("evaluation")
     write_demo(folder, 1500)
     data = ["--data", "bank=bank.parquet", "--data", "loans=loans.csv"]
