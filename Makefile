@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check accuracy benchmark secure-benchmark alignment-benchmark faults clean
+.PHONY: help demo test check accuracy benchmark secure-benchmark alignment-benchmark faults cost-model clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -15,6 +15,7 @@ help:
 	@echo "make secure-benchmark  the secure engine beside its bare calls and the papers' Paillier way"
 	@echo "make alignment-benchmark  private set intersection beside the bare call and plain sets"
 	@echo "make faults     break runs on purpose and write what is left of them to docs/faults.md (root, Linux)"
+	@echo "make cost-model        coefficients of the cost model that 'copublish plan' uses"
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -47,6 +48,9 @@ alignment-benchmark: $(READY)
 
 faults: $(READY)
 	PYTHONPATH=tests $(BIN)/python benchmarks/faults.py
+
+cost-model: $(READY)
+	$(BIN)/python benchmarks/cost_model.py
 
 clean:
 	rm -rf $(VENV) demo

@@ -85,6 +85,12 @@ class SecretCannotBeReadError(TypeError):
     """Code tried to look inside a secret. Values come out through the reveal gate alone."""
 
 
+class EvaluationError(CopublishError):
+    """A release cannot be evaluated on these data, or in this way."""
+
+    exit_code = 4
+
+
 class ReleaseError(CopublishError):
     """A release folder is missing, incomplete or would be overwritten."""
 

@@ -17,7 +17,10 @@ import copublish as cp
 from copublish.demo import write_demo
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("demo", "init", "check", "describe", "simulate", "run", "show", "generalize", "ledger")
+COMMANDS = (
+    *("demo", "init", "check", "describe", "plan", "simulate", "run", "show", "generalize", "evaluate", "report"),
+    "ledger",
+)
 SUBCOMMANDS = (("identity", "new"), ("identity", "show"), ("node", "status"))
 
 

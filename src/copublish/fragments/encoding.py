@@ -76,7 +76,7 @@ def encode_batch(
         values = texts_of(values)
     null, spelled_missing = _empty_cells(values, missing_spellings)
     if isinstance(domain, NumericalDomain):
-        values = _numbers_of(values)
+        values = numbers_of(values)
         spelled_missing |= np.isin(values, _finite_numbers(missing_spellings))
     elsewhere = null if null_is_elsewhere else np.zeros_like(null)
     missing = (null | spelled_missing) & ~elsewhere
@@ -102,7 +102,7 @@ def _empty_cells(values: pa.Array, missing_spellings: tuple[str, ...]) -> tuple[
     return null, _mask(pc.is_in(values, value_set=pa.array(missing_spellings, pa.string())))
 
 
-def _numbers_of(values: pa.Array) -> NDArray[np.float64]:
+def numbers_of(values: pa.Array) -> NDArray[np.float64]:
     """Return numbers, read from text where they are text; NaN where there is none."""
     numbers = cast(pl.Series, pl.from_arrow(values)).cast(pl.Float64, strict=False)
     return cast(NDArray[np.float64], numbers.to_numpy())
@@ -110,7 +110,7 @@ def _numbers_of(values: pa.Array) -> NDArray[np.float64]:
 
 def _finite_numbers(spellings: tuple[str, ...]) -> NDArray[np.float64]:
     """Return the spellings that are numbers: -9 is missing however a source writes or stores it."""
-    numbers = _numbers_of(pa.array(spellings, pa.string()))
+    numbers = numbers_of(pa.array(spellings, pa.string()))
     return cast(NDArray[np.float64], numbers[np.isfinite(numbers)])
 
 
