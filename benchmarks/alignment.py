@@ -28,13 +28,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from copublish.engine.psi_files import remove_traces
 from copublish.engine.spu import SpuEngine
 from copublish.engine.spu_requests import LinkSettings
 from copublish.engine.spu_worker import Worker
-from copublish.fragments.identifiers import Identifiers
 
 PARTIES = ("a", "b")
 MIB = 2**20
@@ -149,6 +146,10 @@ def identifiers(party: int, n: int) -> Iterator[str]:
 
 def engine_party(pipe: Connection, number: int, addresses: tuple[str, ...], n: int) -> None:
     """Align as a release does."""
+    import pyarrow as pa  # here, because the engine's worker loads what stands at the top of this file, too
+
+    from copublish.fragments.identifiers import Identifiers
+
     people = iter(identifiers(number, n))
     batches = [pa.array([next(people) for _ in range(min(65_536, n - start))]) for start in range(0, n, 65_536)]
     column = Identifiers(batches)

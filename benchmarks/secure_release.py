@@ -39,7 +39,7 @@ import copublish as cp
 from adult import PARTIES, adult_agreement, read_adult, scatter_cells, split_columns
 from copublish import processes
 from copublish.engine.spu import SpuEngine
-from copublish.engine.spu_requests import Call, Exchange, Kept, OwnedMatrix, Run
+from copublish.engine.spu_requests import Call, Exchange, Intersect, Kept, OwnedMatrix, Run
 from copublish.engine.spu_worker import _signature
 from copublish.fragments.fragment import Fragment
 from copublish.simulation import no_progress, read_fragments
@@ -90,7 +90,7 @@ def hollow(request: Any) -> Any:
         return Blank(request.shape)
     if isinstance(request, tuple):
         return tuple(hollow(part) for part in request)
-    if is_dataclass(request) and not isinstance(request, Call | Exchange):
+    if is_dataclass(request) and not isinstance(request, Call | Exchange | Intersect):
         return replace(request, **{part.name: hollow(getattr(request, part.name)) for part in fields(request)})
     return request
 
@@ -105,7 +105,7 @@ def filled(request: Any, generator: np.random.Generator) -> Any:
         n = request.entries[0].shape
         rows, columns = (generator.integers(0, length, n) for length in request.shape)
         return replace(request, entries=(rows, columns, np.ones(n, dtype=np.int64)))
-    if is_dataclass(request) and not isinstance(request, Call | Exchange):
+    if is_dataclass(request) and not isinstance(request, Call | Exchange | Intersect):
         return replace(request, **{p.name: filled(getattr(request, p.name), generator) for p in fields(request)})
     return request
 

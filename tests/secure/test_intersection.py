@@ -68,6 +68,7 @@ CASES = {
     "one party has nobody": ([], ["a", "b"]),
     "nobody at all": ([], []),
     "nobody in common": ([f"a{i}" for i in range(50)], [f"b{i}" for i in range(60)]),
+    "everybody in common, in the same order": ([str(i) for i in range(3000)], [str(i) for i in range(3000)]),
     "everybody in common": ([str(i) for i in range(50)], [str(i) for i in reversed(range(50))]),
     "one person, the same": (["a"], ["a"]),
     "one person each": (["a"], ["b"]),
@@ -140,13 +141,18 @@ def watched_align(engine, identifiers):
 
 def test_files_hold_no_identifier_and_are_gone_afterwards(pair):
     people = [f"person{number}" for number in range(30_000)]
-    for found in pair.do(watched_align, people, [*people[10_000:], "personB"]):
+    answers = pair.do(watched_align, people, [*people[10_000:], "personB"])
+    for found in answers:
         assert found["common"] == 20_000
         assert found["input seen"].startswith(b"name\n")  # the watcher did see the file that matters
         assert len(found["input seen"]) > 10_000
         assert found["raw"] == []
         assert found["left"] in ([], ["spu.log"])
         assert found["traces"] == []
+    # SPU shows the other party a hash of the whole list, so a name that nobody can guess is in each.
+    one, other = (set(found["input seen"].splitlines()) for found in answers)
+    assert (len(one), len(other)) == (1 + 30_000 + 1, 1 + 20_001 + 1)
+    assert (len(one - other), len(other - one)) == (10_000 + 1, 1 + 1)
 
 
 def test_the_watcher_would_notice_an_identifier(pair):

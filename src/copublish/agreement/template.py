@@ -114,6 +114,8 @@ def draft_agreement(draft: Draft) -> str:
         *(f"\n[parties.{_key(party)}]" for party in draft.parties),
         "\n[records]",
         f"identifier = {_quoted(draft.identifier)}",
+        'identifier_rules = []            # what makes no difference in it: "ignore-case", "ignore-spaces",',
+        '                                 # "ignore-punctuation", "ignore-leading-zeros"',
         "expected = 10000                 # FILL IN: a public estimate of the number of records",
         "public = false                   # is the exact number of records public?",
         'missing_spellings = ["?", "NA"]  # how files write a missing value, besides an empty cell',

@@ -240,6 +240,30 @@ def test_horizontal_release_without_identifiers_cannot_and_does_not_compare_peop
     assert align(agreement, {"p0": frame, "p1": frame})["p0"].table.fragment.n_records == 2
 
 
+# --- Spellings that the agreement makes equal ------------------------------------------------------------------------
+
+
+def respelled(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame.assign(id=[f" SECRET-person {name.removeprefix('secretperson')}" for name in frame["id"]])
+
+
+def test_parties_that_spell_identifiers_differently_find_their_common_people_if_the_rules_say_so() -> None:
+    rules = ["ignore-case", "ignore-spaces", "ignore-punctuation"]
+    frames = {"p0": vertical_frame(0, [1, 2, 3]), "p1": respelled(vertical_frame(1, [3, 1, 7]))}
+    frames["p2"] = vertical_frame(2, [3, 2, 1])
+    aligned = align(agreed("vertical", records__identifier_rules=rules), frames)
+    assert {tuple(identifiers(alignment)) for alignment in aligned.values()} == {("secretperson1", "secretperson3")}
+    assert align(agreed("vertical"), frames)["p0"].table.fragment.n_records == 0
+
+
+def test_a_person_at_two_horizontal_parties_is_refused_in_another_spelling_if_the_rules_say_so() -> None:
+    rules = ["ignore-case", "ignore-spaces", "ignore-punctuation"]
+    frames = {"p0": horizontal_frame([1, 2]), "p1": respelled(horizontal_frame([2, 3])), "p2": horizontal_frame([4])}
+    (problem,) = refusal(agreed("horizontal", records__identifier_rules=rules), frames)
+    assert "some person is listed by two parties" in problem
+    assert align(agreed("horizontal"), frames)["p0"].table.fragment.n_records == 2
+
+
 # --- Arbitrary: every cell at one party ------------------------------------------------------------------------------
 
 
