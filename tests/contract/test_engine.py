@@ -636,7 +636,7 @@ def test_noise_drawn_ahead_gives_the_selections_that_noise_drawn_in_time_gives(r
 
 
 def test_noise_drawn_ahead_is_used_at_its_own_rate_alone(room: Room, charges) -> None:
-    """At a rate of 10 noise is 0 but for one in 20,000 draws (none with these coins): the first of equal scores wins."""
+    """At a rate of 10 noise is 0 but for one in 20,000 draws, so the first of equal scores wins."""
     rates = (Fraction(1, 20), Fraction(10), Fraction(10), Fraction(1, 20))
     winners = selections(room, charges, ahead=4, rates=rates)
     assert winners[1:3] == [0, 0]
