@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check accuracy benchmark secure-benchmark alignment-benchmark faults cost-model clean
+.PHONY: help demo test check accuracy benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -12,6 +12,7 @@ help:
 	@echo "make check      ruff and mypy alone"
 	@echo "make accuracy   classification accuracy of Adult releases (needs ADULT=folder with adult.data)"
 	@echo "make benchmark  time and memory of a release beside the bare NumPy work"
+	@echo "make wide-area-benchmark  a secure release between two hosts 40 ms apart (needs root)"
 	@echo "make secure-benchmark  the secure engine beside its bare calls and the papers' Paillier way"
 	@echo "make alignment-benchmark  private set intersection beside the bare call and plain sets"
 	@echo "make faults     break runs on purpose and write what is left of them to docs/faults.md (root, Linux)"
@@ -51,6 +52,9 @@ faults: $(READY)
 
 cost-model: $(READY)
 	$(BIN)/python benchmarks/cost_model.py
+
+wide-area-benchmark: $(READY)
+	$(BIN)/python benchmarks/wide_area.py --data $(ADULT)
 
 clean:
 	rm -rf $(VENV) demo

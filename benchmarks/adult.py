@@ -47,12 +47,20 @@ def read_adult(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def adult_agreement(
-    folder: Path, epsilon: str, *, n: int, specializations: int = 10, partition: str = "vertical"
+    folder: Path,
+    epsilon: str,
+    *,
+    n: int,
+    specializations: int = 10,
+    partition: str = "vertical",
+    identifier: str | None = None,
 ) -> cp.Agreement:
     """Return the agreement: 14 attributes split 7/7 between two parties that both know the class.
 
-    With partition = "arbitrary" both parties hold cells of every attribute.
+    With partition = "arbitrary" both parties hold cells of every attribute. Rows are in the same order at both, unless
+    an identifier is named.
     """
+    alignment = {"alignment": "row-order"} if identifier is None else {"identifier": identifier}
     attributes = {}
     for name in ATTRIBUTES:
         holder: str | list[str] = next(party for party, names in PARTIES.items() if name in names)
@@ -69,7 +77,7 @@ def adult_agreement(
             "dataset": "adult",
             "partition": partition,
             "parties": {party: {} for party in PARTIES},
-            "records": {"alignment": "row-order", "expected": n},
+            "records": {**alignment, "expected": n},
             "class": {"name": CLASS, "values": ["<=50K", ">50K"]},
             "attributes": attributes,
             "privacy": {"epsilon": epsilon},

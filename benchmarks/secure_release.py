@@ -158,7 +158,7 @@ records: list[PartyRecord] = []
 
 def kind_of(request: object) -> str:
     if isinstance(request, Run):
-        return "openings" if request.keep_as is None else "products"
+        return "openings" if request.opens else "products"
     return "exchanges"
 
 
@@ -167,7 +167,7 @@ def program_of(request: Run) -> str:
     shapes = [hollow(step) for step in request.steps if not isinstance(step, Call | Kept)]
     shapes += [step.shape for step in request.steps if isinstance(step, Kept)]
     without_data = [replace(s, entries=None) if isinstance(s, OwnedMatrix) else s for s in shapes]
-    return repr((_signature(request.steps), without_data, request.keep_as is None))
+    return repr((_signature(request.steps), without_data, request.opens))
 
 
 def write_record(folder: str, party: str) -> None:

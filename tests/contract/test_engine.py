@@ -123,6 +123,24 @@ def test_a_program_runs_on_secrets_with_public_arguments_and_gives_a_secret(room
         assert value(secret) == [total + n - 4, 2 * total - 4, 3 * total - n - 4]
 
 
+def test_the_rows_of_a_secret_are_secrets_of_their_own(room: Room) -> None:
+    def job(engine: IdealEngine) -> list[Secret]:
+        table = engine.share(np.array([[1, 2], [3, number_of(engine)], [5, 6]], dtype=np.int64))
+        rows = engine.rows(engine.compute(double, table))
+        return [*rows, engine.compute(double, rows[1])]
+
+    n = len(room.parties)
+    total = n * (n - 1) // 2
+    for rows in run(room, job).values():
+        assert [row.shape for row in rows] == [(2,)] * 4
+        assert [value(row) for row in rows] == [
+            [2 * n, 4 * n],
+            [6 * n, 2 * total],
+            [10 * n, 12 * n],
+            [12 * n, 4 * total],
+        ]
+
+
 def test_joint_coins_are_the_xor_of_every_partys_own_and_never_repeat(room: Room) -> None:
     results = run(room, lambda engine: [engine.coins((2, 3)), engine.coins((2, 3))])
     own = [SeededCoins(1000 + number) for number in range(len(room.parties))]
@@ -340,6 +358,7 @@ REQUESTS: dict[str, Callable[[IdealEngine, bool], Any]] = {
     "another number of records": lambda e, odd: joint(e, 3 + odd, sizes_for(len(e.parties)), Packing(4)),
     "another length of rows": lambda e, odd: joint(e, 3, sizes_for(len(e.parties)), Packing(4 + odd)),
     "another number of lanes": lambda e, odd: joint(e, 3, sizes_for(len(e.parties)), Packing(4, 2 + odd)),
+    "rows of another shape": lambda e, odd: e.rows(e.share(np.zeros((2, 2), np.int64))) if odd else e.coins((2, 2)),
     "another topic": lambda e, odd: e.exchange(1, topic="date" if odd else "rows"),
     "another kind of call": lambda e, odd: e.exchange(1) if odd else e.coins((1,)),
     "alignment and check": lambda e, odd: e.align(["a"]) if odd else e.have_common(["a"]),
@@ -591,6 +610,37 @@ def test_the_gate_opens_a_selection_that_is_paid_for_and_has_a_place_for_every_c
         assert openings(fresh(), charges, TOO_LITTLE, CHOICE, places) == ["BudgetExceededError"]
     for places in (1, 3):
         assert openings(fresh(), charges, ENOUGH, CHOICE, places) == ["EngineError"]
+
+
+def selections(room: Room, charges, *, ahead: int, rates: tuple[Fraction, ...]) -> list[int]:
+    """Open a selection among equal scores for each rate, noise of some drawn ahead; return the winners."""
+
+    def job(engine: IdealEngine) -> list[int]:
+        gate = RevealGate(engine, charges(ENOUGH), False)
+        disclosures = [Select("which", rate, "add-remove", BOTH, 90) for rate in rates]
+        if ahead:
+            gate.draw_selection_noise(disclosures[0], 90, times=ahead)
+        scores = engine.share(np.zeros(90, dtype=np.int64))
+        return [gate.reveal_selection(scores, disclosure) for disclosure in disclosures]
+
+    return run(room, job)["p0"]
+
+
+def test_noise_drawn_ahead_gives_the_selections_that_noise_drawn_in_time_gives(room: Room, charges) -> None:
+    fresh = lambda: type(room)(room.parties, seeded(room.parties, 5))  # noqa: E731
+    same = (Fraction(1, 20),) * 6
+    expected = selections(fresh(), charges, ahead=0, rates=same)
+    assert len(set(expected)) > 1  # each selection has noise of its own
+    for ahead in (1, 4, 6):
+        assert selections(fresh(), charges, ahead=ahead, rates=same) == expected
+
+
+def test_noise_drawn_ahead_is_used_at_its_own_rate_alone(room: Room, charges) -> None:
+    """At a rate of 10 noise is 0 but for one in 20,000 draws, so the first of equal scores wins."""
+    rates = (Fraction(1, 20), Fraction(10), Fraction(10), Fraction(1, 20))
+    winners = selections(room, charges, ahead=4, rates=rates)
+    assert winners[1:3] == [0, 0]
+    assert winners[0] != winners[3]
 
 
 @pytest.mark.parametrize(

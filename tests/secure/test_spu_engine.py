@@ -6,19 +6,25 @@ system, so each fails falsely in one of 10,000 runs; the same checks reject a sc
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
+import jax
 import numpy as np
 import pytest
+import spu.utils.frontend as frontend
 from scipy import stats
+from spu import libspu
 
 from copublish.engine.reveal import RevealGate
 from copublish.engine.spu import product
-from copublish.engine.spu_requests import LinkSettings
-from copublish.engine.spu_worker import Worker, refuse_unvetted
+from copublish.engine.spu_requests import Call, LinkSettings, Run, Xored
+from copublish.engine.spu_worker import Worker, _as_jax, refuse_unvetted
 from copublish.privacy.accounting import Cost
 from copublish.privacy.disclosures import Measure, Select
+from copublish.privacy.geometric import geometric_noise
 from copublish.privacy.ledger import Ledger, Limit
+from copublish.secure.noise import handicaps, noisy_argmax
 from copublish.secure.packing import Packing, SecretCounts
 from support.spu import PARTIES, run_parties
 
@@ -121,6 +127,51 @@ def test_message_sizes_do_not_depend_on_the_data():
     for party in range(2):
         one, other = np.diff(traces[0][party]), np.diff(traces[1][party])
         assert np.all(np.abs(one - other) <= np.maximum(4096, 0.01 * one)), (one, other)
+
+
+def open_rows(engine):
+    table = engine.share(np.arange(6, dtype=np.int64).reshape(3, 2))
+    rows = engine.rows(table)
+    return [engine._open(rows[number]).tolist() for number in (2, 0, 2, 1)]
+
+
+def test_rows_are_kept_as_secrets_and_can_be_used_again():
+    doubled = [[8, 10], [0, 2], [8, 10], [4, 6]]
+    assert run_parties(open_rows) == [doubled, doubled]
+
+
+def messages_of(program, *shapes, **public):
+    """Return how many ANDs and comparisons of secrets a compiled program holds: each is a wait for the other party."""
+    steps = (*(Xored(np.zeros(shape, np.int64)) for shape in shapes), Call(program, tuple(range(len(shapes))), public))
+    jax.config.update("jax_enable_x64", True)
+    options = libspu.CompilerOptions()
+    options.disallow_mix_types_opts = True
+    secret = libspu.Visibility.VIS_SECRET
+    names = [f"input{number}" for number in range(len(shapes))]
+    zeros = [np.zeros(shape, np.int64) for shape in shapes]
+    executable, _ = frontend.compile(
+        frontend.Kind.JAX,
+        _as_jax(Run(steps), 2),
+        zeros,
+        {},
+        names,
+        [secret] * len(shapes),
+        lambda _: ["result"],
+        copts=options,
+    )
+    code = executable.code.decode()
+    refuse_unvetted(code, opens=True)
+    ands = [line for line in code.splitlines() if "pphlo.and" in line and not re.search(r"tensor<[\dx]*i\d+>", line)]
+    return len(ands), code.count("pphlo.less")
+
+
+def test_a_selection_waits_for_few_messages():
+    """Sixteen waits where comparing two by two took about ninety: a change that adds some should be on purpose."""
+    noise = geometric_noise(Fraction(1, 25))
+    words = [noise.coin_shape(87)] * 10
+    assert messages_of(handicaps, *words, planes=noise.threshold_planes, places=87) == (6, 0)
+    assert messages_of(noisy_argmax, (87,), (87,)) == (7, 1)
+    assert messages_of(noisy_argmax, (1000,), (1000,)) == (5 + 6, 2)  # in groups of 17, then all 59 winners
 
 
 def different_programs(engine):

@@ -157,6 +157,12 @@ class IdealEngine:
         request = ("compute", program, [secret.shape for secret in secrets], public)
         return self._secret(request, None, lambda _: np.asarray(program(np, *values, **public), np.int64))
 
+    def rows(self, secret: Secret) -> list[Secret]:
+        """Return the rows of a secret, to be used in different computations later."""
+        value = cast(IntArray, secret._handle)
+        rows = self._room.meet(self.party, ("rows", secret.shape), None, lambda _: list(value))
+        return [Secret(row, row.shape) for row in rows]
+
     def coins(self, shape: tuple[int, ...]) -> Secret:
         """Return fresh joint coins: the XOR of every party's own."""
         own = self._own_coins.words(shape)

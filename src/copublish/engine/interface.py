@@ -100,6 +100,10 @@ class Engine(Protocol):
         """Run a program on secrets; the result is a secret."""
         ...
 
+    def rows(self, secret: Secret) -> list[Secret]:
+        """Compute a secret now and return its rows, to be used in different computations later."""
+        ...
+
     def coins(self, shape: tuple[int, ...]) -> Secret:
         """Return fresh joint coins: words uniform and unknown to all as long as one party is honest."""
         ...

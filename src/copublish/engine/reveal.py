@@ -8,6 +8,9 @@ privacy argument of a release, and what the certificate states.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
 
 from copublish.engine.interface import Engine, Secret
 from copublish.errors import EngineError
@@ -15,7 +18,7 @@ from copublish.privacy.accounting import cost_of
 from copublish.privacy.coins import IntArray
 from copublish.privacy.disclosures import Disclosure, Measure, Select
 from copublish.privacy.ledger import Charge
-from copublish.secure.noise import measurement_fits, noisy_argmax, selection_fits
+from copublish.secure.noise import handicaps, measurement_fits, noisy_argmax, opened_index, selection_fits
 from copublish.secure.packing import SecretCounts, add_packed_noise
 
 MAX_RECORDS = 2**40
@@ -34,6 +37,8 @@ class RevealGate:
     charge: Charge
     number_of_records_is_public: bool
     opened: list[tuple[Disclosure, IntArray]] = field(default_factory=list)
+    _drawn: dict[tuple[Fraction, int], list[Secret]] = field(default_factory=dict, repr=False)
+    """Noise for selections that are still to come, by its rate and the number of places."""
 
     def reveal_selection(self, secret_scores: Secret, disclosure: Select) -> int:
         """Open the index of the noisy maximum of integer scores.
@@ -48,11 +53,24 @@ class RevealGate:
         noise, places = disclosure.noise, secret_scores.shape[0]
         if places < disclosure.candidates or not selection_fits(places, MAX_RECORDS, noise.bits):
             raise EngineError("A selection does not fit its disclosure or the engine's integers. Not opened.")
-        words = self.engine.coins(noise.coin_shape(places))
-        secret_index = self.engine.compute(noisy_argmax, secret_scores, words, planes=noise.threshold_planes)
-        index = self._charge_then_open(secret_index, disclosure)
-        self.opened.append((disclosure, index))
-        return int(index[0])
+        if not self._drawn.get((noise.rate, places)):
+            self.draw_selection_noise(disclosure, places, times=1)
+        handicap = self._drawn[noise.rate, places].pop(0)  # noise is used once
+        secret_index = self.engine.compute(noisy_argmax, secret_scores, handicap)
+        index = opened_index(self._charge_then_open(secret_index, disclosure), places)
+        self.opened.append((disclosure, np.array([index])))
+        return index
+
+    def draw_selection_noise(self, disclosure: Select, places: int, *, times: int) -> None:
+        """Draw the noise of selections to come in one computation; distant parties wait for messages, not for noise.
+
+        Privacy:
+            Reveals: nothing. The noise stays secret, and each selection takes a part of it that no other one gets.
+        """
+        noise = disclosure.noise
+        words = [self.engine.coins(noise.coin_shape(places)) for _ in range(times)]
+        drawn = self.engine.compute(handicaps, *words, planes=noise.threshold_planes, places=places)
+        self._drawn.setdefault((noise.rate, places), []).extend(self.engine.rows(drawn))
 
     def reveal_measurement(self, counts: SecretCounts, disclosure: Measure) -> IntArray:
         """Open integers plus discrete Laplace noise, one for each cell in agreed order.

@@ -155,6 +155,13 @@ class SpuEngine:
         arguments = tuple(cast(Node, secret._handle) for secret in secrets)
         return Secret(Node(None, program, arguments, public), shape)
 
+    def rows(self, secret: Secret) -> list[Secret]:
+        """Compute a secret now and return its rows, to be used in different computations later."""
+        rows, shape = secret.shape[0], secret.shape[1:]
+        names = [self._new_name() for _ in range(rows)]
+        self._ask(Run(_steps(cast(Node, secret._handle)), keep_as=tuple(names), by_rows=True))
+        return [Secret(Node(Kept(name, shape)), shape) for name in names]
+
     def coins(self, shape: tuple[int, ...]) -> Secret:
         """Return fresh joint coins: this party's words are its share of their XOR."""
         return Secret(Node(Xored(self._own_coins.words(shape))), shape)
@@ -249,10 +256,13 @@ class SpuEngine:
         return cast(IntArray, self._ask(Run(_steps(cast(Node, secret._handle)))))
 
     def _keep(self, steps: tuple[Step, ...], shape: tuple[int, ...]) -> Secret:
-        self._kept += 1
-        name = f"kept{self._kept}"
-        self._ask(Run(steps, keep_as=name))
+        name = self._new_name()
+        self._ask(Run(steps, keep_as=(name,)))
         return Secret(Node(Kept(name, shape)), shape)
+
+    def _new_name(self) -> str:
+        self._kept += 1
+        return f"kept{self._kept}"
 
     def _ask(self, request: object) -> Any:
         """Send a request to the worker and wait; whatever ends the worker becomes one of our errors."""

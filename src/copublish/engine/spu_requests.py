@@ -68,10 +68,16 @@ Step = Shared | OwnedMatrix | Xored | Kept | Call
 
 @dataclass(frozen=True)
 class Run:
-    """Compute the last step; open it to all parties, or keep it as a secret under a name."""
+    """Compute the last step; open it to all parties, or keep it as a secret: whole, or each row under its own name."""
 
     steps: tuple[Step, ...]
-    keep_as: str | None = None
+    keep_as: tuple[str, ...] = ()
+    by_rows: bool = False
+
+    @property
+    def opens(self) -> bool:
+        """Whether the result becomes known."""
+        return not self.keep_as
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ from copublish.engine.spu_requests import (
 from copublish.privacy.coins import IntArray
 
 RESULT = "result"
-"""What a program calls what it computes; kept results get names of their own afterwards."""
+"""What a program calls what it computes, with a number; kept results get names of their own afterwards."""
 
 VETTED_OPERATIONS = frozenset(
     (
@@ -100,10 +100,11 @@ class Worker:
         import spu.utils.frontend as frontend
         from spu import libspu
 
-        self._library, self._frontend = libspu, frontend
+        self._spu, self._library, self._frontend = spu, libspu, frontend
         logging = libspu.logging.LogOptions()
         logging.enable_console_logger = False
         libspu.logging.setup_logging(logging)
+        self._let_products_use_all_cores()
         self._link = self._connect()
         config = self._config()
         self._io = spu.Io(len(self.settings.addresses), config)
@@ -122,11 +123,25 @@ class Worker:
             description.add_party(f"party{rank}", address)
         return self._library.link.create_brpc(description, self.settings.rank)
 
+    def _let_products_use_all_cores(self) -> None:
+        """Fix the size of SPU's pool of threads, which is the first runtime's to choose, before the real one does.
+
+        That one asks for a single source of oblivious transfers and would get a single thread with it.
+        """
+        library = self._library
+        alone = library.link.Desc()
+        alone.add_party("alone", "nowhere")
+        config = library.RuntimeConfig(protocol=library.ProtocolKind.REF2K, field=library.FieldType.FM64)
+        config.max_concurrency = os.cpu_count() or 1
+        self._spu.Runtime(library.link.create_mem(alone, 0), config)
+
     def _config(self) -> Any:
         config = self._library.RuntimeConfig(
             protocol=self._library.ProtocolKind.CHEETAH, field=self._library.FieldType.FM64
         )
         config.experimental_enable_colocated_optimization = True  # a party's own input stays its own
+        # One source of oblivious transfers, however many cores: setting up another takes some sixty rounds.
+        config.max_concurrency = 1
         cheetah = config.cheetah_2pc_config
         if cheetah.enable_mul_lsb_error or cheetah.disable_matmul_pack or config.trunc_allow_msb_error:
             raise ValueError("SPU's settings allow inexact products; they are refused")
@@ -148,14 +163,16 @@ class Worker:
         executable = self._executable(request, names, shapes)
         self._runtime.run(executable)
         for name in names:
-            if name.startswith("input"):
-                self._runtime.del_var(name)
-        share, visibility = self._runtime.get_var(RESULT), self._runtime.get_var_meta(RESULT).visibility
-        self._runtime.del_var(RESULT)
-        if request.keep_as is not None:
-            self._runtime.set_var(request.keep_as, share)
+            self._runtime.del_var(name)
+        results = [(self._runtime.get_var(name), self._runtime.get_var_meta(name)) for name in _results(request)]
+        for name in _results(request):
+            self._runtime.del_var(name)
+        if not request.opens:
+            for name, (share, _) in zip(request.keep_as, results, strict=True):
+                self._runtime.set_var(name, share)
             return None
-        if visibility != self._library.Visibility.VIS_PUBLIC:
+        ((share, meta),) = results
+        if meta.visibility != self._library.Visibility.VIS_PUBLIC:
             raise ValueError("a result is not public after its reveal")
         return np.asarray(self._io.reconstruct([share] * len(self.settings.addresses)), dtype=np.int64)
 
@@ -165,8 +182,10 @@ class Worker:
         shapes: list[tuple[int, ...]] = []
         for step in steps:
             if isinstance(step, Kept):
-                names.append(step.name)
+                # Under a name by position, so that what is kept under different names goes through one program.
+                names.append(f"input{len(names)}")
                 shapes.append(step.shape)
+                self._runtime.set_var(names[-1], self._runtime.get_var(step.name))
                 continue
             for value, owner in self._inputs_of(step):
                 names.append(f"input{len(names)}")
@@ -204,7 +223,7 @@ class Worker:
     def _executable(self, request: Run, names: list[str], shapes: list[tuple[int, ...]]) -> Any:
         """Compile, vet and compare with the other parties; once for each program and shape."""
         key = hashlib.sha256(
-            pickle.dumps((_signature(request.steps), names, shapes, request.keep_as is None))
+            pickle.dumps((_signature(request.steps), names, shapes, _results(request), request.opens))
         ).hexdigest()
         if key not in self._compiled:
             secret = self._library.Visibility.VIS_SECRET
@@ -215,10 +234,10 @@ class Worker:
                 {},
                 names,
                 [secret] * len(names),
-                lambda _: [RESULT],
+                lambda _: _results(request),
                 copts=self._options,
             )
-            refuse_unvetted(executable.code.decode(), opens=request.keep_as is None)
+            refuse_unvetted(executable.code.decode(), opens=request.opens)
             self._compiled[key] = executable
         executable = self._compiled[key]
         digests = self._link.all_gather(hashlib.sha256(executable.code).hexdigest())
@@ -261,6 +280,11 @@ def _quietly(work: Any, *arguments: Any) -> None:
         raise ValueError("private set intersection failed") from None
 
 
+def _results(request: Run) -> list[str]:
+    """Return what a program calls its results."""
+    return [f"{RESULT}{number}" for number in range(max(1, len(request.keep_as)))]
+
+
 def _as_jax(request: Run, n_parties: int) -> Any:
     """Return the function that JAX traces: the steps of a run on its inputs."""
 
@@ -279,7 +303,9 @@ def _as_jax(request: Run, n_parties: int) -> Any:
                 values.append(sum(parts[1:], start=parts[0]))
             else:
                 values.append(waiting.pop(0))
-        return values[-1] if request.keep_as is not None else reveal(values[-1])
+        if request.opens:
+            return reveal(values[-1])
+        return tuple(values[-1]) if request.by_rows else values[-1]
 
     return function
 

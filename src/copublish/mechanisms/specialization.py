@@ -151,6 +151,8 @@ def run_specialization(
     plan = Plan.of(table.agreement)
     scores = CandidateScores(table, engine, never_wins=-plan.largest_selection_noise - 1)
     cut, rounds_done = Cut.top(table.agreement.domains), 0
+    if plan.rounds:
+        gate.draw_selection_noise(plan.selection(0, 1), max_candidates(table.agreement), times=plan.rounds)
     while rounds_done < plan.rounds and (candidates := cut.candidates(plan.max_leaves)):
         progress("specialization", rounds_done, plan.rounds)
         secret_scores = scores.of(candidates)

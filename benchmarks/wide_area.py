@@ -1,0 +1,214 @@
+"""A secure release of Adult between two hosts a wide-area link apart, beside the same release on one host.
+
+    python benchmarks/wide_area.py --data folder-with-adult.data
+
+The hosts are two network namespaces of this machine; the link takes 40 ms there and back and carries 100 Mbit/s each
+way. Needs root and Linux. Records are aligned by identifier, coins are fixed, and start-up, compilation and reading of
+data are included. Rounds are half the longest chain of messages on the link, each sent after the one before had come:
+rounds times 40 ms is what no faster machine would save.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+import numpy as np
+
+import copublish as cp
+from adult import adult_agreement, read_adult, split_columns
+from copublish.engine.spu import SpuEngine
+from copublish.engine.spu_requests import Call, Exchange, Intersect, Run
+from copublish.fragments.reading import read_fragment
+from copublish.release import publish_release
+from copublish.secure.noise import handicaps, noisy_argmax
+from copublish.secure.packing import add_packed_noise
+from copublish.simulation import no_progress, throwaway_ledger
+from secure_release import FixedCoins, cpu_seconds
+from support.hosts import TwoHosts, WideArea
+
+MIB = 2**20
+PORTS = (7701, 7702)
+IDENTIFIER = "person"
+
+
+@dataclass(frozen=True)
+class Party:
+    """What one party needs to take part in a release."""
+
+    agreement: cp.Agreement
+    name: str
+    data: Path
+    addresses: tuple[str, ...]
+    release: Path
+
+    def command(self) -> list[str]:
+        """Return the command that runs this party. It prints the name of each phase when that is done."""
+        file = self.data.with_suffix(".party")
+        file.write_bytes(pickle.dumps(self))
+        return [sys.executable, __file__, "--run-party", str(file)]
+
+    def run(self) -> None:
+        """Run this party in this process, and write its release and the processor time it took."""
+        number = self.agreement.party_names.index(self.name)
+        with TellingEngine(self.name, self.agreement.party_names, self.addresses, FixedCoins(number)) as engine:
+            fragment = read_fragment(self.agreement, self.name, self.data)
+            ledger = throwaway_ledger(self.agreement)
+            release = publish_release(self.agreement, fragment, engine, ledger, no_progress)
+            cpu = cpu_seconds() + cpu_seconds(str(engine._process.pid))
+        release.write(self.release)
+        self.data.with_suffix(".cpu").write_text(str(cpu))
+
+
+class TellingEngine(SpuEngine):
+    """The secure engine, which also tells when a phase is done."""
+
+    def _ask(self, request: object) -> Any:
+        if not self._is_ready:
+            super()._ask(Exchange(("hello", None)))
+            print("connection", flush=True)
+        answer = super()._ask(request)
+        print(phase_of(request), flush=True)
+        return answer
+
+
+def phase_of(request: object) -> str:
+    """Return what a request is for."""
+    if isinstance(request, Run):
+        programs = {step.program for step in request.steps if isinstance(step, Call)}
+        phases = {handicaps: "selection noise", noisy_argmax: "selections", add_packed_noise: "leaf noise"}
+        return next((phase for program, phase in phases.items() if program in programs), "products")
+    if isinstance(request, Intersect):
+        return "alignment"
+    return "exchanges" if isinstance(request, Exchange) else "close"
+
+
+@dataclass
+class Phase:
+    """What the first party waited for: how many times, how long, and what went over the link meanwhile."""
+
+    times: int = 0
+    seconds: float = 0.0
+    mib: float = 0.0
+    rounds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One release."""
+
+    name: str
+    seconds: float
+    cpu_seconds: float
+    phases: dict[str, Phase]
+    files: dict[str, bytes]
+
+    @property
+    def total(self) -> Phase:
+        """All phases together."""
+        phases = self.phases.values()
+        return Phase(
+            sum(phase.times for phase in phases),
+            self.seconds,
+            sum(phase.mib for phase in phases),
+            sum(phase.rounds for phase in phases),
+        )
+
+
+def measure(name: str, agreement: cp.Agreement, frames: dict[str, Any], link: WideArea | None) -> Measured:
+    """Run both parties to the end: at two hosts if there is a link, otherwise at one."""
+    with TwoHosts(link) as hosts, tempfile.TemporaryDirectory() as folder:
+        at = (0, 1) if link else (0, 0)
+        addresses = tuple(f"{hosts.addresses[host]}:{port}" for host, port in zip(at, PORTS, strict=True))
+        parties = []
+        for party in agreement.party_names:
+            data = Path(folder, f"{party}.parquet")
+            frames[party].to_parquet(data, index=False)
+            parties.append(Party(agreement, party, data, addresses, Path(folder, f"{party}-release")))
+        start = time.perf_counter()
+        started = [
+            hosts.start(host, party.command(), stdout=subprocess.PIPE, text=True)
+            for host, party in zip(at, parties, strict=True)
+        ]
+        phases = follow(started[0], hosts if link else None)
+        if any(process.wait() for process in started):
+            raise SystemExit(f"{name}: a party failed; its own message is above.")
+        seconds = time.perf_counter() - start
+        cpu = sum(float(party.data.with_suffix(".cpu").read_text()) for party in parties)
+        releases = [cp.load_release(party.release).files() for party in parties]
+    if releases[0] != releases[1]:
+        raise SystemExit(f"{name}: the parties hold different releases.")
+    return Measured(name, seconds, cpu, phases, releases[0])
+
+
+def follow(process: subprocess.Popen[str], hosts: TwoHosts | None) -> dict[str, Phase]:
+    """Read from a party's output when each phase is done, and put time and traffic down to it."""
+    phases: dict[str, Phase] = {}
+    before, at = hosts.traffic() if hosts else None, time.perf_counter()
+    for line in process.stdout or ():
+        name, now = line.strip(), time.perf_counter()
+        phase = phases.setdefault(name, Phase())
+        phase.times, phase.seconds, at = phase.times + 1, phase.seconds + now - at, now
+        if hosts is not None and before is not None:
+            traffic = hosts.traffic()
+            added, before = traffic.since(before), traffic
+            phase.mib += sum(added.bytes) / MIB
+            phase.rounds += added.chain / 2
+    return phases
+
+
+def print_table(releases: Sequence[Measured]) -> None:
+    heads = "".join(f"{'seconds':>10}{'MiB':>8}{'rounds':>8}" for _ in releases)
+    print(f"{'':<18}{'times':>6}{heads}")
+    names = [*releases[0].phases, "whole"]
+    for name in names:
+        rows = [release.total if name == "whole" else release.phases[name] for release in releases]
+        numbers = "".join(f"{row.seconds:>10.2f}{row.mib:>8.1f}{row.rounds:>8.0f}" for row in rows)
+        print(f"{name:<18}{rows[0].times:>6}{numbers}")
+    for release in releases:
+        print(f"{release.name}: {release.seconds:.1f} s, {release.cpu_seconds:.1f} CPU s of both parties")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder with adult.data, adult.test, taxonomies/")
+    parser.add_argument("--limit", type=int, help="take the first rows of Adult alone, to try this out")
+    parser.add_argument("--links", nargs="+", choices=["loopback", "wide-area"], default=["loopback", "wide-area"])
+    parser.add_argument("--round-trip", type=float, default=0.040, metavar="SECONDS")
+    parser.add_argument("--rate", type=float, default=100e6, metavar="BITS_PER_SECOND")
+    parser.add_argument("--format", choices=["text", "json"], default="text")
+    parser.add_argument("--run-party", type=Path, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.run_party:
+        pickle.loads(arguments.run_party.read_bytes()).run()
+        return
+    agreement = adult_agreement(arguments.data, "1", n=30_000, identifier=IDENTIFIER)
+    table = read_adult(arguments.data)[0].head(arguments.limit)
+    persons = np.random.default_rng(0).permutation(len(table)).astype(str)
+    frames = {
+        party: frame.assign(**{IDENTIFIER: persons}).sample(frac=1, random_state=number)  # each in an order of its own
+        for number, (party, frame) in enumerate(split_columns(table).items())
+    }
+    links = {"loopback": None, "wide-area": WideArea(arguments.round_trip, arguments.rate)}
+    releases = [measure(name, agreement, frames, links[name]) for name in arguments.links]
+    if any(release.files != releases[0].files for release in releases):
+        raise SystemExit("The releases differ although their coins are the same.")
+    if arguments.format == "json":
+        print(json.dumps([{**asdict(release), "files": sorted(release.files)} for release in releases], indent=2))
+    else:
+        print_table(releases)
+
+
+if __name__ == "__main__":
+    main()
