@@ -15,8 +15,9 @@ from copublish import Agreement, agreement_from_mapping
 from copublish.engine import Room
 from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.cut import Candidates, Cut
+from copublish.mechanisms.score import MAX_SCORE_RANGE
 from copublish.mechanisms.scoring import CandidateScores, max_candidates
-from copublish.mechanisms.specialization import HISTOGRAM_L1, MAX_SCORE_RANGE
+from copublish.mechanisms.specialization import HISTOGRAM_L1
 from copublish.secure.joint_counts import JointTable
 from copublish.secure.scores import max_scores, range_counts
 from support import repartition, small_mapping
