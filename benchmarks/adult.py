@@ -54,6 +54,7 @@ def adult_agreement(
     specializations: int = 10,
     partition: str = "vertical",
     identifier: str | None = None,
+    score: str = "max",
 ) -> cp.Agreement:
     """Return the agreement: 14 attributes split 7/7 between two parties that both know the class.
 
@@ -81,7 +82,7 @@ def adult_agreement(
             "class": {"name": CLASS, "values": ["<=50K", ">50K"]},
             "attributes": attributes,
             "privacy": {"epsilon": epsilon},
-            "mechanism": {"name": "specialization", "specializations": specializations},
+            "mechanism": {"name": "specialization", "specializations": specializations, "score": score},
         },
         folder=folder / "taxonomies",
     )

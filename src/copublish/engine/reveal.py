@@ -22,7 +22,8 @@ from copublish.secure.noise import handicaps, measurement_fits, noisy_argmax, op
 from copublish.secure.packing import SecretCounts, add_packed_noise
 
 MAX_RECORDS = 2**40
-"""Counts and scores are at most the number of records; more than this would not fit beside the noise."""
+"""Counts are at most the number of records, scores that many times their points for a person; more than this would not
+fit beside the noise."""
 
 
 @dataclass
@@ -51,7 +52,8 @@ class RevealGate:
             Reveals: the index, to all parties. No score, no noise and no comparison is opened.
         """
         noise, places = disclosure.noise, secret_scores.shape[0]
-        if places < disclosure.candidates or not selection_fits(places, MAX_RECORDS, noise.bits):
+        largest_score = MAX_RECORDS * disclosure.points_per_person
+        if places < disclosure.candidates or not selection_fits(places, largest_score, noise.bits):
             raise EngineError("A selection does not fit its disclosure or the engine's integers. Not opened.")
         if not self._drawn.get((noise.rate, places)):
             self.draw_selection_noise(disclosure, places, times=1)

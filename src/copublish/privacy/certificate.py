@@ -38,6 +38,7 @@ class Circumstances:
     software: dict[str, str]
     publication_date: str
     public_total: int | None
+    score: str
 
 
 def build_certificate(
@@ -58,7 +59,7 @@ def build_certificate(
         "assumptions": assumptions(agreement, circumstances.engine_assumptions),
         "views": {party: view_of(agreement, party) for party in agreement.parties},
         "engine": {"name": circumstances.engine, "secrecy": circumstances.secrecy},
-        "deployment": _deployment(agreement, cost, circumstances),
+        "deployment": _deployment(agreement, disclosures, cost, circumstances),
         "software": circumstances.software,
     }
 
@@ -96,7 +97,7 @@ def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
             "replace": show_exact(disclosure.epsilon("replace")),
         },
         "delta_bound": show_bound(max(disclosure.delta("add-remove"), disclosure.delta("replace"))),
-        "noise": {"law": "geometric", "scale_in_people": round(disclosure.noise.scale, 3)},
+        "noise": {"law": "geometric", "scale_in_people": round(disclosure.scale_in_people, 3)},
     }
     if isinstance(disclosure, Measure):
         described["noise"]["law"] = "discrete Laplace"
@@ -203,9 +204,13 @@ def _compared_by(agreement: Agreement) -> str:
     return f"by '{agreement.records.identifier}'" + (f" ignoring {ignored}" if ignored else "")
 
 
-def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) -> dict[str, Any]:
+def _deployment(
+    agreement: Agreement, disclosures: Sequence[Disclosure], cost: Cost, circumstances: Circumstances
+) -> dict[str, Any]:
     replace = agreement.privacy.neighbours == "replace"
     epsilon = cost.replace if replace else cost.add_remove
+    weighs_classes = sum(isinstance(disclosure, Measure) for disclosure in disclosures) > 1
+    measured = f"{'the class counts and ' if weighs_classes else ''}every leaf count by class"
     return {
         "basic": {
             "name": agreement.name,
@@ -240,13 +245,14 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
         },
         "implementation": {
             "mechanisms": (
-                "Noisy maximum with one-sided geometric noise for every specialization; discrete Laplace noise on "
-                "every leaf count by class. All noise is drawn jointly; all arithmetic is on integers."
+                f"Noisy maximum of the score {circumstances.score} with one-sided geometric noise for every "
+                f"specialization; discrete Laplace noise on {measured}. All noise is drawn jointly; all arithmetic "
+                "is on integers."
             ),
             "composition": "Sequential composition, added up as exact fractions.",
             "post_processing": (
-                "Projection on non-negative counts with the same total, rounding by largest remainder; the noisy "
-                "counts are published as well."
+                f"Projection on non-negative counts with the same total{' of every class' if weighs_classes else ''}, "
+                "rounding by largest remainder; the noisy counts are published as well."
             ),
         },
     }
