@@ -2,9 +2,9 @@
 
     python benchmarks/alignment.py
 
-Half of each party's identifiers are common. Times on shared machines are noisy, so the table gives ratios within one
-run. Start-up (loading SPU, connecting) is not in the times. Memory is the peak of each process while it aligns, with
-what it had before in brackets. Linux alone.
+The parties are connected as `copublish run` connects them, over mutual TLS. Half of each party's identifiers are common.
+Times on shared machines are noisy, so the table gives ratios within one run. Start-up (loading SPU, connecting) is not
+in the times. Memory is the peak of each process while it aligns, with what it had before in brackets. Linux alone.
 
 engine  what a release does: `SpuEngine.align`, from identifiers to positions in a common order
 bare    `spu.psi.psi_execute` on files that lie there already, identifiers in the clear, and no more
@@ -19,10 +19,9 @@ import multiprocessing
 import os
 import socket
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -52,44 +51,35 @@ class Meeting:
 
 
 Meet = Callable[[], AbstractContextManager[Meeting]]
-"""How the parties are connected: any function like `unix_sockets`."""
+"""How the parties are connected: any function like `mutual_tls`."""
 
 
 @contextmanager
-def unix_sockets() -> Iterator[Meeting]:
-    """Connect the parties by unix sockets, through a relay that counts what goes by."""
-    count = {"bytes": 0}
-    with tempfile.TemporaryDirectory(prefix="copublish-benchmark-") as folder:
-        for party in PARTIES:
-            listener = socket.socket(socket.AF_UNIX)
-            listener.bind(f"{folder}/to-{party}")
-            listener.listen()
-            threading.Thread(target=_relay, args=(listener, f"{folder}/{party}", count), daemon=True).start()
+def mutual_tls() -> Iterator[Meeting]:
+    """Connect the parties as `copublish run` does: through a port each, over mutual TLS."""
+    from copublish.agreement.loading import load_agreement
+    from copublish.agreement.model import Party
+    from copublish.agreement.template import EXAMPLE
+    from copublish.node.identity import new_identity
+    from copublish.node.port import Port
+
+    with tempfile.TemporaryDirectory(prefix="copublish-benchmark-") as name, ExitStack() as stack:
+        folder = Path(name)
+        (folder / "agreement.toml").write_text(EXAMPLE)
+        identities = {party: new_identity(party, folder / f"identity-{party}", days=1) for party in PARTIES}
+        agreed = {}
+        for party, identity in identities.items():
+            with socket.create_server(("127.0.0.1", 0)) as free:
+                host = f"127.0.0.1:{free.getsockname()[1]}"
+            agreed[party] = Party(host=host, certificate=identity.fingerprint)
+        agreement = load_agreement(folder / "agreement.toml").model_copy(update={"parties": agreed})
+        ports = {party: stack.enter_context(Port(agreement, party, identities[party])) for party in PARTIES}
+        for party, other in (PARTIES, PARTIES[::-1]):
+            ports[party].carry_engine("run", folder / party, folder / f"from-{party}", other)
         seen_by = tuple(
-            tuple(f"unix:{folder}/{party if party == own else f'to-{party}'}" for party in PARTIES) for own in PARTIES
+            tuple(f"unix:{folder / (party if party == own else f'from-{own}')}" for party in PARTIES) for own in PARTIES
         )
-        yield Meeting(seen_by, lambda: count["bytes"])
-
-
-def _relay(listener: socket.socket, target: str, count: dict[str, int]) -> None:
-    while True:
-        incoming, _ = listener.accept()
-        outgoing = socket.socket(socket.AF_UNIX)
-        try:
-            outgoing.connect(target)
-        except OSError:  # not there yet: whoever asks tries again
-            incoming.close()
-            continue
-        for source, sink in ((incoming, outgoing), (outgoing, incoming)):
-            threading.Thread(target=_pass_on, args=(source, sink, count), daemon=True).start()
-
-
-def _pass_on(source: socket.socket, sink: socket.socket, count: dict[str, int]) -> None:
-    with suppress(OSError):
-        while chunk := source.recv(2**18):
-            count["bytes"] += len(chunk)
-            sink.sendall(chunk)
-        sink.shutdown(socket.SHUT_WR)
+        yield Meeting(seen_by, lambda: sum(port.bytes_sent for port in ports.values()))
 
 
 def memory_mib(process: int, which: str) -> float:
@@ -294,7 +284,7 @@ def print_part(part: dict[str, Any]) -> None:
         print(f"  {what:<40}{ratio:8,.2f}")
 
 
-def main(meet: Meet = unix_sockets) -> None:
+def main(meet: Meet = mutual_tls) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--format", choices=["text", "json"], default="text")
