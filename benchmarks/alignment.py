@@ -2,7 +2,7 @@
 
     python benchmarks/alignment.py
 
-The parties are connected as `copublish run` connects them, over mutual TLS. Half of each party's identifiers are common.
+The parties are connected as by `copublish run`, over mutual TLS. Half of each party's identifiers are common.
 Times on shared machines are noisy, so the table gives ratios within one run. Start-up (loading SPU, connecting) is not
 in the times. Memory is the peak of each process while it aligns, with what it had before in brackets. Linux alone.
 
