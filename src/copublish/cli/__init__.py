@@ -14,6 +14,7 @@ from copublish.cli import (
     generalize_command,
     init_command,
     ledger_command,
+    reproduce_command,
     show_command,
     simulate_command,
 )
@@ -41,6 +42,7 @@ for module in (
     show_command,
     generalize_command,
     ledger_command,
+    reproduce_command,
 ):
     module.register(app)
 
