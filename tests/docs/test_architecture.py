@@ -64,6 +64,28 @@ def test_the_import_check_can_fail(tmp_path, monkeypatch):
     assert forbidden_imports(bad) == {"fragments"}
 
 
+def importers_of_reproduction(modules: list[Path]) -> set[str]:
+    return {
+        path.relative_to(SOURCE).as_posix()
+        for path in modules
+        if layer(path) != "reproduction" and re.search(r"\breproduction\b", "\n".join(import_lines(path)))
+    }
+
+
+def import_lines(path: Path) -> list[str]:
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return [ast.unparse(node) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def test_published_algorithms_stay_off_the_publish_path(tmp_path, monkeypatch):
+    """They are not private, so nothing but their own command may reach them; and the check can fail."""
+    assert importers_of_reproduction(MODULES) == {"cli/reproduce_command.py"}
+    for line in ("from copublish.reproduction.arbdistdp import ArbDistDP", "from copublish import reproduction"):
+        (tmp_path / "release.py").write_text(line)
+        monkeypatch.setattr("test_architecture.SOURCE", tmp_path)
+        assert importers_of_reproduction([tmp_path / "release.py"]) == {"release.py"}
+
+
 def test_only_programs_and_the_gate_touch_what_is_inside_a_secret():
     """`_open` is called by the gate alone, and `_handle` is known to engines alone."""
     callers = {p.relative_to(SOURCE).as_posix() for p in MODULES if re.search(r"\._open\(", p.read_text())}
@@ -78,9 +100,9 @@ def test_the_mechanism_opens_values_through_the_gate_alone():
 
 
 def test_randomness_comes_from_the_operating_system_alone():
-    """Made-up data and classifiers are the exceptions: they are no noise."""
+    """Made-up data, classifiers and experiments with published algorithms are the exceptions: they are no release."""
     for path in MODULES:
-        if path.name != "demo.py" and layer(path) != "evaluation":
+        if path.name != "demo.py" and layer(path) not in {"evaluation", "reproduction"}:
             text = path.read_text()
             assert "np.random" not in text, path
             assert not imports_of(path) & {"random", "secrets", "numpy.random"}, path

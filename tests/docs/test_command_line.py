@@ -17,7 +17,7 @@ import copublish as cp
 from copublish.demo import write_demo
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("demo", "init", "check", "describe", "simulate", "show", "generalize", "ledger")
+COMMANDS = ("demo", "init", "check", "describe", "simulate", "show", "generalize", "ledger", "reproduce")
 
 
 def run(

@@ -23,30 +23,33 @@ def audit(outputs: Ints, neighbour_outputs: Ints, alpha: float = 1e-3) -> float:
         neighbour_outputs: The same on its neighbour.
         alpha: Probability that the bound is above the true epsilon.
     """
-    picking, testing = zip(*(_halves(values) for values in (outputs, neighbour_outputs)), strict=True)
+    table, neighbour = _halves(outputs), _halves(neighbour_outputs)
     bounds = []
-    for direction in (slice(None), slice(None, None, -1)):
-        event = most_telling_event(*picking[direction])
-        (hits, runs), (other_hits, other_runs) = (
-            (int(np.isin(values, event).sum()), len(values)) for values in testing[direction]
-        )
-        bounds.append(epsilon_bound(hits, runs, other_hits, other_runs, alpha / 2))
-    return max(0.0, *bounds)
+    for (picking, testing), (other_picking, other_testing) in ((table, neighbour), (neighbour, table)):
+        event = most_telling_event(picking, other_picking, alpha)
+        hits, other_hits = (int(np.isin(values, event).sum()) for values in (testing, other_testing))
+        bounds.append(epsilon_bound(hits, len(testing), other_hits, len(other_testing), alpha / 2))
+    return max(bounds)
 
 
 def _halves(values: Ints) -> tuple[Ints, Ints]:
     return values[: len(values) // 2], values[len(values) // 2 :]
 
 
-def most_telling_event(outputs: Ints, neighbour_outputs: Ints) -> Ints:
-    """Return the set of outputs whose bound is largest among the sets of likeliest ratios (Neyman and Pearson)."""
+def most_telling_event(outputs: Ints, neighbour_outputs: Ints, alpha: float) -> Ints:
+    """Return the set of outputs whose bound is largest among the sets of largest ratios (Neyman and Pearson)."""
     values, places = np.unique(np.concatenate([outputs, neighbour_outputs]), return_inverse=True)
     counts = np.bincount(places[: len(outputs)], minlength=len(values))
     neighbour_counts = np.bincount(places[len(outputs) :], minlength=len(values))
-    order = np.argsort(-(counts + 0.5) / (neighbour_counts + 0.5), kind="stable")
+    # Rare outputs have large ratios by chance, so each is ranked by what its counts prove.
+    proved = [
+        epsilon_bound(int(k), len(outputs), int(m), len(neighbour_outputs), alpha)
+        for k, m in zip(counts, neighbour_counts, strict=True)
+    ]
+    order = np.lexsort((-(counts + 0.5) / (neighbour_counts + 0.5), -np.array(proved)))
     hits, neighbour_hits = counts[order].cumsum(), neighbour_counts[order].cumsum()
     bounds = [
-        epsilon_bound(int(k), len(outputs), int(m), len(neighbour_outputs), 0.05)
+        epsilon_bound(int(k), len(outputs), int(m), len(neighbour_outputs), alpha)
         for k, m in zip(hits, neighbour_hits, strict=True)
     ]
     event: Ints = values[order[: int(np.argmax(bounds)) + 1]]

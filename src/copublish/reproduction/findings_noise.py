@@ -40,7 +40,7 @@ def possible(outputs: Floats, count: int, scale: float) -> Bools:
     return found
 
 
-SEARCH = 64
+SEARCH = 8
 """Steps of U around the inverse that are tried: rounding moves it by far less."""
 
 

@@ -47,7 +47,7 @@ def delta_of_half_noise(epsilon: float, claim: float) -> float:
 
     That is the integral of max(0, f(x) - e^claim f(x - 1)), here over log |x|, which tames the infinite density.
     """
-    logarithms = np.linspace(math.log(1e-30), math.log(200 / epsilon), 200_001)
+    logarithms = np.linspace(math.log(1e-30), math.log(200 / epsilon), 20_001)
     distance = np.exp(logarithms)
     total = 0.0
     for x in (distance, -distance):
