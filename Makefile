@@ -10,7 +10,7 @@ help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
 	@echo "make test       set up, then lint, types and tests"
 	@echo "make check      ruff and mypy alone"
-	@echo "make accuracy   classification accuracy of Adult releases (needs ADULT=folder with adult.data)"
+	@echo "make accuracy   classification accuracy of Adult and Nursery releases (needs ADULT=folder with the data)"
 	@echo "make benchmark  time and memory of a release beside the bare NumPy work"
 	@echo "make secure-benchmark  the secure engine beside its bare calls and the papers' Paillier way"
 
@@ -32,7 +32,7 @@ test: check
 
 ADULT ?= ../shared/data
 accuracy: $(READY)
-	$(BIN)/python benchmarks/adult_accuracy.py --data $(ADULT)
+	$(BIN)/python benchmarks/accuracy.py --data $(ADULT)
 
 benchmark: $(READY)
 	$(BIN)/python benchmarks/release_speed.py --data $(ADULT)

@@ -47,7 +47,13 @@ def read_adult(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def adult_agreement(
-    folder: Path, epsilon: str, *, n: int, specializations: int = 10, partition: str = "vertical"
+    folder: Path,
+    epsilon: str,
+    *,
+    n: int,
+    specializations: int = 10,
+    partition: str = "vertical",
+    score: str = "max",
 ) -> cp.Agreement:
     """Return the agreement: 14 attributes split 7/7 between two parties that both know the class.
 
@@ -73,7 +79,7 @@ def adult_agreement(
             "class": {"name": CLASS, "values": ["<=50K", ">50K"]},
             "attributes": attributes,
             "privacy": {"epsilon": epsilon},
-            "mechanism": {"name": "specialization", "specializations": specializations},
+            "mechanism": {"name": "specialization", "specializations": specializations, "score": score},
         },
         folder=folder / "taxonomies",
     )

@@ -31,6 +31,7 @@ def describe(agreement: Agreement) -> dict[str, Any]:
         "parties": list(agreement.parties),
         "partition": agreement.partition,
         "mechanism": agreement.mechanism.name,
+        "score": {"asked": agreement.mechanism.score, "used": plan.score},
         "epsilon": describe_epsilon(agreement, cost),
         "delta_bound": show_bound(cost.delta),
         "specializations": plan.rounds,

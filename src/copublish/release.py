@@ -54,10 +54,17 @@ def publish_release(
         # From here on: released values only.
         date = engine.exchange(datetime.now(UTC).date().isoformat(), topic="date")[0]  # one clock: the same bytes
         circumstances = Circumstances(
-            engine.name, engine.secrecy, engine.assumptions, software_versions(), date, alignment.public_total
+            engine.name,
+            engine.secrecy,
+            engine.assumptions,
+            software_versions(),
+            date,
+            alignment.public_total,
+            result.score.name,
         )
         certificate = build_certificate(agreement, [disclosure for disclosure, _ in gate.opened], circumstances)
-        release = Release(counts_table(agreement, result), describe_cut(agreement, result.cut), certificate)
+        cut = {**describe_cut(agreement, result.cut), **describe_score(result)}
+        release = Release(counts_table(agreement, result), cut, certificate)
         if len(set(engine.exchange(release.digest(), topic="release"))) > 1:
             raise EngineError("The parties ended with different releases. Nothing is published.")
     return release
@@ -118,6 +125,14 @@ def describe_cut(agreement: Agreement, cut: Cut) -> dict[str, Any]:
             for name, domain in cut.domains.items()
         },
     }
+
+
+def describe_score(result: SpecializationResult) -> dict[str, Any]:
+    """Return the class counts that were opened for the score, and what it made of them; nothing if there are none."""
+    if result.noisy_class_counts is None:
+        return {}
+    weights = {f"class_{name}": values.tolist() for name, values in result.score.public.items()}
+    return {"score": {"name": result.score.name, "noisy_class_counts": result.noisy_class_counts.tolist(), **weights}}
 
 
 def _describe_domain(domain: Domain) -> dict[str, Any]:

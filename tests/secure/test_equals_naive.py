@@ -7,6 +7,8 @@ the expected value for every partition.
 from __future__ import annotations
 
 import copy
+import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -65,6 +67,52 @@ def naive_interval(low: float, high: float, edges: list[float], top: float, miss
     return NaiveValue(label, matches, splits)
 
 
+Counts = dict[str, int]
+"""Number of records by class."""
+
+
+def naive_max(children: list[Counts], total: Counts) -> Fraction:
+    return Fraction(sum(max(child.values()) for child in children))
+
+
+def naive_balanced_gain(children: list[Counts], total: Counts) -> Fraction:
+    """Weights in 64ths, half of one rounded up."""
+    atleast_one = {value: max(n, 1) for value, n in total.items()}
+    second = sorted(atleast_one.values())[-2]
+    weight = {
+        value: Fraction(min(64, max(1, math.floor(Fraction(64 * second, n) + Fraction(1, 2)))))
+        for value, n in atleast_one.items()
+    }
+
+    def largest(node: Counts) -> Fraction:
+        return max(weight[value] * n for value, n in node.items())
+
+    return sum((largest(child) for child in children), Fraction(0)) - largest(together(children))
+
+
+def naive_tv_gain(children: list[Counts], total: Counts) -> Fraction:
+    """Half the sum of absolute differences from shares in 64ths, which are given out by largest remainder."""
+    atleast_one = {value: max(n, 1) for value, n in total.items()}
+    exact = {value: Fraction(64 * n, sum(atleast_one.values())) for value, n in atleast_one.items()}
+    share = {value: math.floor(e) for value, e in exact.items()}
+    by_remainder = sorted(exact, key=lambda value: share[value] - exact[value])
+    for value in by_remainder[: 64 - sum(share.values())]:
+        share[value] += 1
+
+    def distance(node: Counts) -> Fraction:
+        n = sum(node.values())
+        return sum((abs(node[value] - Fraction(share[value], 64) * n) for value in node), Fraction(0)) / 2
+
+    return sum((distance(child) for child in children), Fraction(0)) - distance(together(children))
+
+
+def together(children: list[Counts]) -> Counts:
+    return {value: sum(child[value] for child in children) for value in children[0]}
+
+
+NAIVE_SCORES = {"max": naive_max, "balanced-gain": naive_balanced_gain, "tv-gain": naive_tv_gain}
+
+
 def naive_release(mapping: dict[str, Any], table: pd.DataFrame, plan: Plan) -> tuple[dict[str, list[str]], pd.Series]:
     """Return the labels of the final cut and the counts by leaf and class."""
     cut: dict[str, list[NaiveValue]] = {}
@@ -80,12 +128,14 @@ def naive_release(mapping: dict[str, Any], table: pd.DataFrame, plan: Plan) -> t
             cut[name] = [naive_interval(low, high, edges, high, gap)]
     label = mapping["class"]["name"]
 
-    def score(name: str, children: list[NaiveValue]) -> int:
-        total = 0
+    total = {value: int((table[label] == value).sum()) for value in mapping["class"]["values"]}
+
+    def score(name: str, children: list[NaiveValue]) -> Fraction:
+        counts = []
         for child in children:
-            classes = table[label][child.matches(table[name])].value_counts()
-            total += 0 if classes.empty else int(classes.max())
-        return total
+            inside = table[label][child.matches(table[name])]
+            counts.append({value: int((inside == value).sum()) for value in total})
+        return NAIVE_SCORES[mapping["mechanism"].get("score", "max")](counts, total)
 
     for _ in range(plan.rounds):
         leaves = int(np.prod([len(values) for values in cut.values()]))
@@ -112,10 +162,10 @@ def naive_release(mapping: dict[str, Any], table: pd.DataFrame, plan: Plan) -> t
     return {name: [value.label for value in values] for name, values in cut.items()}, counts
 
 
-def schema(classes: int, *, missing: bool) -> dict[str, Any]:
+def schema(classes: int, *, missing: bool, score: str = "max") -> dict[str, Any]:
     mapping = copy.deepcopy(SMALL)
     mapping["class"]["values"] = [f"class{number}" for number in range(classes)]
-    mapping["mechanism"] |= {"specializations": 5, "max_cells": 3000}
+    mapping["mechanism"] |= {"specializations": 5, "max_cells": 3000, "score": score}
     if missing:
         mapping["attributes"]["age"]["missing"] = "category"
         mapping["attributes"]["job"]["missing"] = "category"
@@ -159,11 +209,33 @@ def test_cuts_and_counts_equal_the_naive_ones_for_any_partition(partition, parti
         assert_counts_equal(release, counts, [*labels, "default"])
 
 
+@pytest.mark.parametrize(("partition", "parties"), PARTITIONS)
+@pytest.mark.parametrize("classes", [2, 5])
+@pytest.mark.parametrize("score", ["tv-gain", "balanced-gain"])
+def test_gains_lead_to_the_naive_cut_for_any_partition(partition, parties, classes, score):
+    generator = np.random.default_rng([parties, classes, len(score), len(partition)])
+    mapping = repartition(schema(classes, missing=False, score=score), partition, parties)
+    agreement = cp.agreement_from_mapping(mapping)
+    table = random_table(agreement, 250, generator)
+    rare = generator.random(len(table)) < 0.6  # one class dominates
+    table.loc[rare, "default"] = "class0"
+    frames = fragment_frames(agreement, table, generator)
+    release = simulate_with(agreement, frames, no_noise(agreement.party_names))
+    labels, counts = naive_release(mapping, table, Plan.of(agreement))
+    assert {n: [v["label"] for v in d["values"]] for n, d in release.cut["attributes"].items()} == labels
+    assert_counts_equal(release, counts, [*labels, "default"])
+    by_class = [int((table["default"] == value).sum()) for value in mapping["class"]["values"]]
+    assert release.cut["score"]["noisy_class_counts"] == by_class
+    as_max, _ = naive_release(schema(classes, missing=False), table, Plan.of(agreement))
+    assert as_max != labels  # another score, another cut: the comparison tells them apart
+
+
+@pytest.mark.parametrize("score", ["max", "tv-gain", "balanced-gain"])
 @pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
 @pytest.mark.parametrize("holder", ["p0", "p1"])
-def test_a_class_that_one_party_holds_gives_the_same_release(partition, holder):
+def test_a_class_that_one_party_holds_gives_the_same_release(partition, holder, score):
     generator = np.random.default_rng(5)
-    mapping = repartition(schema(3, missing=False), partition, 2)
+    mapping = repartition(schema(3, missing=False, score=score), partition, 2)
     mapping["class"]["held_by"] = [holder]
     agreement = cp.agreement_from_mapping(mapping)
     table = random_table(agreement, 300, generator)

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,9 @@ import pytest
 from copublish import Agreement, Release, agreement_from_mapping
 from copublish.engine import IdealEngine, Room, Secret
 from copublish.engine.reveal import RevealGate
-from copublish.mechanisms import scoring
+from copublish.mechanisms import specialization
 from copublish.mechanisms.cut import Candidates, Cut
+from copublish.mechanisms.score import Score
 from copublish.mechanisms.scoring import CandidateScores
 from copublish.privacy.disclosures import Disclosure, Measure, Neighbours, Select
 from copublish.secure.packing import SecretCounts
@@ -31,6 +33,7 @@ from support import random_table, repartition, seeded, small_mapping
 
 N_RECORDS = 40
 PARTITIONS = ["horizontal", "vertical", "arbitrary", "class at one party"]
+SCORES = ["max", "tv-gain", "balanced-gain"]
 RELATIONS: list[Neighbours] = ["add-remove", "replace"]
 
 
@@ -227,10 +230,11 @@ def neighbours_of(agreement: Agreement, table: pd.DataFrame, relation: Neighbour
     return found
 
 
+@pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("partition", PARTITIONS)
-def test_one_record_changes_no_step_and_no_measurement_beyond_its_sensitivity(partition, relation) -> None:
-    agreement = agreement_for(partition, relation)
+def test_one_record_changes_no_step_and_no_measurement_beyond_its_sensitivity(partition, relation, score) -> None:
+    agreement = agreement_for(partition, relation, **{"mechanism.score": score})
     table = base_table(agreement)
     base = traced(agreement, table)
     assert len(base.candidates) > len(agreement.parties) * 4  # several rounds
@@ -262,21 +266,31 @@ def test_without_the_replayed_answers_the_course_may_differ_so_the_comparison_se
         check_same_course(base, other)
 
 
-def doubled(program: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    def twice(*given: Any, **public: Any) -> np.ndarray:
-        return 2 * program(*given, **public)
+@cache  # one program for all parties
+def times(factor: int, program: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    def multiplied(*given: Any, **public: Any) -> np.ndarray:
+        return factor * program(*given, **public)
 
-    return twice
+    return multiplied
 
 
-def test_scores_that_move_by_more_than_declared_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    agreement = agreement_for("horizontal", "add-remove")
-    monkeypatch.setattr(scoring, "max_scores", doubled(scoring.max_scores))
+@pytest.mark.parametrize("score", SCORES)
+def test_scores_that_move_by_more_than_declared_are_noticed(monkeypatch: pytest.MonkeyPatch, score: str) -> None:
+    agreement = agreement_for("horizontal", "add-remove", **{"mechanism.score": score})
+    # A gain rarely moves as far as it can, so the mistake is made larger there.
+    original, factor = specialization.gain_score, 2 if score == "max" else 8
+
+    def multiplied(found: Score) -> Score:
+        return replace(found, program=times(factor, found.program))
+
+    monkeypatch.setattr(specialization, "MAX", multiplied(specialization.MAX))
+    monkeypatch.setattr(specialization, "gain_score", lambda *given: multiplied(original(*given)))
     table = base_table(agreement)
     base = traced(agreement, table)
-    (neighbour,) = neighbours_of(agreement, table, "add-remove", 1)
+    others = [traced(agreement, n, replay=base) for n in neighbours_of(agreement, table, "add-remove", 3)]
     with pytest.raises(AssertionError):
-        check_sensitivity(base, traced(agreement, neighbour, replay=base), "add-remove")
+        for other in others:
+            check_sensitivity(base, other, "add-remove")
 
 
 def test_a_step_that_depends_on_the_data_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,12 +339,14 @@ def other_values(agreement: Agreement, table: pd.DataFrame, partition: str) -> p
     return other
 
 
+@pytest.mark.parametrize("score", SCORES)
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_inputs_of_one_shape_with_the_same_coins_and_answers_give_the_same_views_and_the_same_bytes(
-    partition: str, relation: Neighbours
+    partition: str, relation: Neighbours, score: str
 ) -> None:
-    agreement = agreement_for(partition, relation, **{"records.public": relation == "replace"})
+    changes = {"records.public": relation == "replace", "mechanism.score": score}
+    agreement = agreement_for(partition, relation, **changes)
     table = base_table(agreement)
     other = other_values(agreement, table, partition)
     base = traced(agreement, table)

@@ -14,21 +14,26 @@ from copublish.simulation import no_progress
 from support import SMALL, fragment_frames, random_table, repartition, seeded, simulate_with
 
 CASES = {
-    "vertical, 2 classes": ("vertical", 2, None),
-    "vertical, 5 classes, class at one party": ("vertical", 5, "p0"),
-    "horizontal, 5 classes": ("horizontal", 5, None),
-    "arbitrary, 2 classes": ("arbitrary", 2, None),
-    "arbitrary, 5 classes": ("arbitrary", 5, None),
+    "vertical, 2 classes": ("vertical", 2, None, "max"),
+    "vertical, 5 classes, class at one party": ("vertical", 5, "p0", "max"),
+    "horizontal, 5 classes": ("horizontal", 5, None, "max"),
+    "arbitrary, 2 classes": ("arbitrary", 2, None, "max"),
+    "arbitrary, 5 classes": ("arbitrary", 5, None, "max"),
+    "vertical, 2 classes, tv-gain": ("vertical", 2, None, "tv-gain"),
+    "horizontal, 5 classes, tv-gain": ("horizontal", 5, None, "tv-gain"),
+    "arbitrary, 2 classes, tv-gain": ("arbitrary", 2, None, "tv-gain"),
+    "vertical, 5 classes, class at one party, balanced-gain": ("vertical", 5, "p0", "balanced-gain"),
+    "arbitrary, 5 classes, balanced-gain": ("arbitrary", 5, None, "balanced-gain"),
 }
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_releases_are_identical_for_the_same_coins(case):
-    partition, classes, holder = CASES[case]
+    partition, classes, holder, score = CASES[case]
     generator = np.random.default_rng(len(case))
     mapping = copy.deepcopy(SMALL)
     mapping["class"]["values"] = [f"class{number}" for number in range(classes)]
-    mapping["mechanism"]["specializations"] = 4
+    mapping["mechanism"] |= {"specializations": 4, "score": score}
     mapping = repartition(mapping, partition)
     if holder:
         mapping["class"]["held_by"] = holder

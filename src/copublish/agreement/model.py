@@ -36,6 +36,9 @@ MAX_THRESHOLDS = 128
 MAX_CELLS = 2**22
 """Cells of a release: more would not fit into memory."""
 
+MAX_GAIN_CANDIDATES = 2**14
+"""Splits on offer in one round: the engine's 62-bit integers hold a gain's noise and this many numbers beside it."""
+
 MAX_DIGITS = 30
 
 MAX_EXPECTED = 10**12
@@ -246,7 +249,7 @@ class Mechanism(_Model):
 
     name: Literal["specialization", "distdiffgen", "arbdistdp"]
     specializations: Whole = Field(default=10, ge=0, le=100)
-    score: Literal["max"] = "max"
+    score: Literal["max", "tv-gain", "balanced-gain", "auto"] = "max"
     selection_share: Number = Field(default=Decimal("0.4"), ge=Decimal("0.01"), le=Decimal("0.99"))
     max_cells: Whole | None = Field(default=None, ge=2, le=MAX_CELLS)
 

@@ -20,6 +20,7 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *_holders(agreement),
         *_records(agreement),
         *_missing_values(agreement),
+        *_candidates(agreement),
     ]
 
 
@@ -111,3 +112,14 @@ def _missing_values(agreement: Agreement) -> Iterator[str]:
             yield (
                 f"{place}: '{value}' is listed as a value and in records.missing_spellings; it can be only one of them"
             )
+
+
+def _candidates(agreement: Agreement) -> Iterator[str]:
+    from copublish.agreement.model import MAX_GAIN_CANDIDATES  # the model needs these rules
+
+    candidates = sum(domain.max_splits for domain in agreement.domains.values())
+    if agreement.mechanism.score != "max" and candidates > MAX_GAIN_CANDIDATES:
+        yield (
+            f"mechanism.score: '{agreement.mechanism.score}' compares at most {MAX_GAIN_CANDIDATES:,} splits, and "
+            f'these attributes have {candidates:,}. Take coarser grids or fewer attributes, or write score = "max"'
+        )

@@ -81,6 +81,7 @@ neighbours = "add-remove"        # protects a person's presence; "replace" prote
 [mechanism]
 name = "specialization"
 specializations = 8              # how often a value is split, at most
+score = "auto"                   # how splits are compared
 """
 """A complete agreement, the one `copublish demo` runs."""
 
@@ -137,6 +138,7 @@ def draft_agreement(draft: Draft) -> str:
         "\n[mechanism]",
         'name = "specialization"',
         "specializations = 10             # how often a value is split, at most",
+        'score = "auto"                   # how splits are compared',
     ]
     return "\n".join(lines) + "\n"
 

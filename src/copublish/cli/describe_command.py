@@ -55,7 +55,10 @@ def print_description(described: dict[str, Any], console: Console) -> None:
         f"delta at most {described['delta_bound']}",
     )
     facts.add_row(
-        "Publishes", f"at most {described['most_leaves']:,} leaves, {described['most_cells']:,} counts", "", ""
+        "Publishes",
+        f"at most {described['most_leaves']:,} leaves, {described['most_cells']:,} counts",
+        "Score",
+        _score(**described["score"]),
     )
     console.print(facts)
     console.print()
@@ -74,6 +77,10 @@ def print_description(described: dict[str, Any], console: Console) -> None:
             console.print(f"    - {item}", markup=False)
     for warning in described["warnings"]:
         console.print(f"\nWarning: {warning}", style="yellow", markup=False)
+
+
+def _score(asked: str, used: str) -> str:
+    return used if asked == used else f"{used}, chosen by {asked}"
 
 
 def _by_view(views: dict[str, list[str]]) -> dict[tuple[str, ...], list[str]]:

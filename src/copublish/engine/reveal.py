@@ -19,7 +19,8 @@ from copublish.secure.noise import measurement_fits, noisy_argmax, selection_fit
 from copublish.secure.packing import SecretCounts, add_packed_noise
 
 MAX_RECORDS = 2**40
-"""Counts and scores are at most the number of records; more than this would not fit beside the noise."""
+"""Counts are at most the number of records, scores that many times their points for a person; more than this would not
+fit beside the noise."""
 
 
 @dataclass
@@ -46,7 +47,8 @@ class RevealGate:
             Reveals: the index, to all parties. No score, no noise and no comparison is opened.
         """
         noise, places = disclosure.noise, secret_scores.shape[0]
-        if places < disclosure.candidates or not selection_fits(places, MAX_RECORDS, noise.bits):
+        largest_score = MAX_RECORDS * disclosure.points_per_person
+        if places < disclosure.candidates or not selection_fits(places, largest_score, noise.bits):
             raise EngineError("A selection does not fit its disclosure or the engine's integers. Not opened.")
         words = self.engine.coins(noise.coin_shape(places))
         secret_index = self.engine.compute(noisy_argmax, secret_scores, words, planes=noise.threshold_planes)

@@ -18,9 +18,10 @@ from copublish.agreement.model import Agreement
 from copublish.engine.interface import Engine, Secret
 from copublish.fragments.fragment import Axis
 from copublish.mechanisms.cut import Candidates
+from copublish.mechanisms.score import MAX, Score
 from copublish.privacy.coins import IntArray
 from copublish.secure.joint_counts import JointTable
-from copublish.secure.scores import add, in_agreed_order, max_scores, range_counts
+from copublish.secure.scores import add, in_agreed_order, range_counts
 
 Spread = Literal["own", "added", "joint"]
 """How an attribute's counts by class are spread: with one party, as summands at several, or as a secret table."""
@@ -42,12 +43,15 @@ class CandidateScores:
     """Counts each attribute by class once, then scores any candidates from those tables.
 
     Attributes:
-        never_wins: A score so low that no noise lifts it to 0, for places without a candidate.
+        never_wins: A score so low that no noise lifts it to 0, for places without a candidate. No candidate scores
+            below 0: gains are sums of convex functions that vanish at 0.
+        score: What makes a split good.
     """
 
     table: JointTable
     engine: Engine
     never_wins: int
+    score: Score = MAX
     _own_tables: dict[str, IntArray] = field(default_factory=dict, repr=False)
     _secret_tables: dict[str, Secret] = field(default_factory=dict)
 
@@ -75,7 +79,7 @@ class CandidateScores:
             place = places.stop
             spread = self._spread(group.attribute)
             if spread == "own" and self.engine.party in self.table.agreement.holders(group.attribute):
-                own[places] = max_scores(np, self._child_counts(group))
+                own[places] = self.score.of(self._child_counts(group))
             elif spread == "added":
                 added[places] = self._child_counts(group)
             elif spread == "joint":
@@ -84,10 +88,13 @@ class CandidateScores:
             own[place:] = self.never_wins
         parts = [self.engine.share(own)]
         if any(self._spread(name) == "added" for name in self.table.agreement.attributes):
-            parts.append(self.engine.compute(max_scores, self.engine.share(added)))
+            parts.append(self._secret_scores(self.engine.share(added)))
         if joint:
-            parts.append(self.engine.compute(max_scores, self.engine.compute(add, *joint)))
+            parts.append(self._secret_scores(self.engine.compute(add, *joint)))
         return self.engine.compute(add, *parts) if len(parts) > 1 else parts[0]
+
+    def _secret_scores(self, secret_child_counts: Secret) -> Secret:
+        return self.engine.compute(self.score.program, secret_child_counts, **self.score.public)
 
     @cached_property
     def _length(self) -> int:

@@ -17,6 +17,7 @@ from copublish.engine.reveal import RevealGate
 from copublish.fragments.fragment import Axis
 from copublish.mechanisms.cut import Cut
 from copublish.mechanisms.post_processing import consistent_counts
+from copublish.mechanisms.score import MAX, WIDEST_RANGE, Score, ScoreName, gain_score, points_per_person
 from copublish.mechanisms.scoring import CandidateScores, class_axis, count, max_candidates
 from copublish.privacy.accounting import Cost, cost_of
 from copublish.privacy.coins import IntArray
@@ -26,12 +27,14 @@ from copublish.secure.joint_counts import JointTable
 MECHANISM_VERSION = 1
 """Changes whenever the same fragments and coins would give another release."""
 
-MAX_SCORE_RANGE: Influence = {"add-remove": 1, "replace": 2}
-"""Range of Max. A record adds 0 or 1 to every candidate (it is in one child, whose largest class count grows or
-not); replacing one takes a record away and adds another: -1, 0 or 1."""
-
 HISTOGRAM_L1: Influence = {"add-remove": 1, "replace": 2}
 """A person is in one cell, so a record adds 1 to one count; replacing one changes two counts."""
+
+SHARE_FOR_CLASSES = Fraction(1, 20)
+"""Of the selections' budget, what the class counts take if the score weighs classes by them."""
+
+RECORDS_PER_NOISE = 30
+"""`auto` compares gains if the expected records are this many times a selection's noise; else `max`, which has less."""
 
 Progress = Callable[[str, int, int], None]
 """Called with a phase, how many steps are done and how many there are."""
@@ -42,55 +45,85 @@ class Plan:
     """Everything about a run that is fixed before any data is touched.
 
     Attributes:
+        score: What makes a split good; `auto` is resolved here.
         rounds: Number of specializations h.
-        epsilon_per_selection: Budget of each.
+        epsilon_for_classes: Budget of the class counts that the score weighs classes by; 0 if it needs none.
+        epsilon_per_selection: Budget of each specialization.
         epsilon: Budget of the release; what selections do not use goes to the leaf counts.
         max_leaves: Cap on the number of leaves.
     """
 
     agreement: Agreement
+    score: ScoreName
     rounds: int
+    epsilon_for_classes: Fraction
     epsilon_per_selection: Fraction
     epsilon: Fraction
     max_leaves: int
 
     @staticmethod
     def of(agreement: Agreement) -> Plan:
-        """Split the budget and size the table by the agreement alone."""
-        share = Fraction(agreement.mechanism.selection_share)
-        leaf_rate = agreement.epsilon * (1 - share) / HISTOGRAM_L1[agreement.privacy.neighbours]
-        max_cells = agreement.mechanism.max_cells
-        if max_cells is None:
-            # A mean cell then holds about two standard deviations of its noise; looser where noise is small.
-            per_record = leaf_rate / 3 if agreement.epsilon <= Fraction(1, 2) else leaf_rate
-            max_cells = min(int(agreement.records.expected * per_record), MAX_CELLS)
-        max_leaves = max(1, max_cells // len(agreement.class_.values))
+        """Choose the score, split the budget and size the table, by the agreement alone."""
+        asked = agreement.mechanism.score
+        if asked != "auto":
+            return Plan._with_score(agreement, asked)
+        plan = Plan._with_score(agreement, "balanced-gain")
+        return plan if plan._tells_gains_apart() else Plan._with_score(agreement, "max")
+
+    @staticmethod
+    def _with_score(agreement: Agreement, score: ScoreName) -> Plan:
+        for_selections = agreement.epsilon * Fraction(agreement.mechanism.selection_share)
+        max_leaves = max(1, _max_cells(agreement, score) // len(agreement.class_.values))
         rounds = min(agreement.mechanism.specializations, max_leaves.bit_length() - 1)
         # Each round adds at least one value to one attribute, so no more rounds than codes can ever be used.
         rounds = min(rounds, sum(domain.size - 1 for domain in agreement.domains.values()))
-        per_selection = agreement.epsilon * share / rounds if rounds else Fraction(0)
-        return Plan(agreement, rounds, per_selection, agreement.epsilon, max_leaves)
+        for_classes = for_selections * SHARE_FOR_CLASSES if rounds and score != "max" else Fraction(0)
+        per_selection = (for_selections - for_classes) / rounds if rounds else Fraction(0)
+        return Plan(agreement, score, rounds, for_classes, per_selection, agreement.epsilon, max_leaves)
+
+    def _tells_gains_apart(self) -> bool:
+        """Whether a selection's noise is small beside the public estimate of the number of records."""
+        if not self.rounds:
+            return False
+        people = Fraction(self._widest_range[self.agreement.privacy.neighbours], points_per_person(self.score))
+        return RECORDS_PER_NOISE * people / self.epsilon_per_selection <= self.agreement.records.expected
+
+    @property
+    def _widest_range(self) -> Influence:
+        return WIDEST_RANGE[self.score]
 
     @property
     def largest_selection_noise(self) -> int:
         """The largest noise that a selection can draw."""
         return int(2 ** self.selection(0, 1).noise.bits) if self.rounds else 0
 
-    def selection(self, number: int, candidates: int) -> Select:
-        """Return the disclosure of one round."""
+    def class_counts(self) -> Measure:
+        """Return the disclosure of the class counts that a score weighs classes by."""
+        return Measure(
+            "number of records of every class, to weigh the classes when splits are compared",
+            self.epsilon_for_classes,
+            self.agreement.privacy.neighbours,
+            HISTOGRAM_L1,
+            HISTOGRAM_L1,
+            len(self.agreement.class_.values),
+        )
+
+    def selection(self, number: int, candidates: int, score_range: Influence | None = None) -> Select:
+        """Return the disclosure of one round; without a range with the widest that the score can have."""
         return Select(
             f"specialization {number + 1} of at most {self.rounds}: which value is split, and where",
             self.epsilon_per_selection,
             self.agreement.privacy.neighbours,
-            MAX_SCORE_RANGE,
+            score_range or self._widest_range,
             candidates,
+            points_per_person(self.score),
         )
 
     def leaf_counts(self, rounds_done: int, n_cells: int) -> Measure:
         """Return the disclosure of the leaf counts, with all budget that is left."""
         return Measure(
             "number of records in every leaf, by class",
-            self.epsilon - rounds_done * self.epsilon_per_selection,
+            self.epsilon - self.epsilon_for_classes - rounds_done * self.epsilon_per_selection,
             self.agreement.privacy.neighbours,
             HISTOGRAM_L1,
             HISTOGRAM_L1,
@@ -98,11 +131,12 @@ class Plan:
         )
 
     def disclosures(self) -> list[Disclosure]:
-        """Return what a run opens if it uses all rounds; candidate and cell numbers are upper bounds."""
+        """Return what a run opens if it uses all rounds; noise, candidate and cell numbers are upper bounds."""
+        classes = [self.class_counts()] if self.epsilon_for_classes else []
         candidates = max_candidates(self.agreement)
         selections = [self.selection(number, candidates) for number in range(self.rounds)]
         n_cells = self.max_leaves * len(self.agreement.class_.values)
-        return [*selections, self.leaf_counts(self.rounds, n_cells)]
+        return [*classes, *selections, self.leaf_counts(self.rounds, n_cells)]
 
     def cost(self) -> Cost:
         """Return what the ledger reserves: epsilon exactly, delta for however many rounds are used."""
@@ -121,11 +155,15 @@ class SpecializationResult:
 
     Attributes:
         cut: The generalized values of every attribute.
+        score: How splits were compared.
+        noisy_class_counts: Unbiased counts by class that the score weighs classes by; none if it needs none.
         noisy_counts: Unbiased counts by leaf and class, shape (n_leaves, n_classes).
         counts: Non-negative integers with the same total, same shape.
     """
 
     cut: Cut
+    score: Score
+    noisy_class_counts: IntArray | None
     noisy_counts: IntArray
     counts: IntArray
 
@@ -146,29 +184,55 @@ def run_specialization(
         Protects: one person, with all their cells, at every party.
         Guarantee: the budgets of `Plan` by adaptive composition; candidates depend on the agreement and on
             earlier outputs only.
-        Reveals: the winner of every round and the noisy leaf counts, to all parties.
+        Reveals: noisy class counts if the score weighs classes, the winner of every round and the noisy leaf counts, to
+            all parties.
     """
     plan = Plan.of(table.agreement)
-    scores = CandidateScores(table, engine, never_wins=-plan.largest_selection_noise - 1)
+    score, noisy_class_counts = MAX, None
+    if plan.epsilon_for_classes:
+        progress("class counts", 0, 1)
+        noise_bits = plan.class_counts().noise.bits
+        class_counts = table.count_jointly([class_axis(table.agreement)], engine, noise_bits=noise_bits)
+        # Opens every class's count plus noise, to all parties; covered by the budget for classes.
+        noisy_class_counts = gate.reveal_measurement(class_counts, plan.class_counts())
+        score = gain_score(plan.score, noisy_class_counts)
+    scores = CandidateScores(table, engine, -plan.largest_selection_noise - 1, score)
     cut, rounds_done = Cut.top(table.agreement.domains), 0
     while rounds_done < plan.rounds and (candidates := cut.candidates(plan.max_leaves)):
         progress("specialization", rounds_done, plan.rounds)
         secret_scores = scores.of(candidates)
         # Opens which value is split and where, to all parties; covered by the round's budget.
-        winner = gate.reveal_selection(secret_scores, plan.selection(rounds_done, count(candidates)))
+        disclosed = plan.selection(rounds_done, count(candidates), score.score_range)
+        winner = gate.reveal_selection(secret_scores, disclosed)
         cut, rounds_done = cut.specialize(candidates, winner), rounds_done + 1
 
     progress("leaf counts", 0, 1)
     axes: list[Axis] = [*cut.axes(), class_axis(table.agreement)]
     disclosure = plan.leaf_counts(rounds_done, cut.n_leaves * len(table.agreement.class_.values))
-    counts = table.count_jointly(
+    secret_counts = table.count_jointly(
         axes, engine, noise_bits=disclosure.noise.bits, progress=lambda done, of: progress("leaf counts", done, of)
     )
     progress("leaf noise", 0, 1)
     # Opens every cell's count plus noise, empty cells included, to all parties; covered by what is left.
-    noisy = gate.reveal_measurement(counts, disclosure)
+    noisy = gate.reveal_measurement(secret_counts, disclosure)
     progress("leaf noise", 1, 1)
 
     total = max(0, int(noisy.sum())) if public_total is None else public_total
     shape = (cut.n_leaves, len(table.agreement.class_.values))
-    return SpecializationResult(cut, noisy.reshape(shape), consistent_counts(noisy, total).reshape(shape))
+    counts = consistent_counts(noisy, total).reshape(shape)
+    return SpecializationResult(cut, score, noisy_class_counts, noisy.reshape(shape), counts)
+
+
+def _max_cells(agreement: Agreement, score: ScoreName) -> int:
+    """Return the cap on leaves times classes: as agreed, or by the expected number of records and the leaves' noise."""
+    if agreement.mechanism.max_cells is not None:
+        return agreement.mechanism.max_cells
+    share_for_leaves = 1 - Fraction(agreement.mechanism.selection_share)
+    leaf_rate = agreement.epsilon * share_for_leaves / HISTOGRAM_L1[agreement.privacy.neighbours]
+    half = Fraction(1, 2)
+    # A mean cell then holds about two standard deviations of its noise; looser where noise is small.
+    if score == "max":
+        per_record = leaf_rate / 3 if agreement.epsilon <= half else leaf_rate
+    else:
+        per_record = leaf_rate / 2 if agreement.epsilon < half else leaf_rate
+    return min(int(agreement.records.expected * per_record), MAX_CELLS)

@@ -30,6 +30,7 @@ class Circumstances:
     software: dict[str, str]
     publication_date: str
     public_total: int | None
+    score: str
 
 
 def build_certificate(
@@ -50,7 +51,7 @@ def build_certificate(
         "assumptions": assumptions(agreement, circumstances.engine_assumptions),
         "views": {party: view_of(agreement, party) for party in agreement.parties},
         "engine": {"name": circumstances.engine, "secrecy": circumstances.secrecy},
-        "deployment": _deployment(agreement, cost, circumstances),
+        "deployment": _deployment(agreement, disclosures, cost, circumstances),
         "software": circumstances.software,
     }
 
@@ -88,7 +89,7 @@ def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
             "replace": show_exact(disclosure.epsilon("replace")),
         },
         "delta_bound": show_bound(max(disclosure.delta("add-remove"), disclosure.delta("replace"))),
-        "noise": {"law": "geometric", "scale_in_people": round(disclosure.noise.scale, 3)},
+        "noise": {"law": "geometric", "scale_in_people": round(disclosure.scale_in_people, 3)},
     }
     if isinstance(disclosure, Measure):
         described["noise"]["law"] = "discrete Laplace"
@@ -178,9 +179,13 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
     return seen
 
 
-def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) -> dict[str, Any]:
+def _deployment(
+    agreement: Agreement, disclosures: Sequence[Disclosure], cost: Cost, circumstances: Circumstances
+) -> dict[str, Any]:
     replace = agreement.privacy.neighbours == "replace"
     epsilon = cost.replace if replace else cost.add_remove
+    weighs_classes = sum(isinstance(disclosure, Measure) for disclosure in disclosures) > 1
+    measured = f"{'the class counts and ' if weighs_classes else ''}every leaf count by class"
     return {
         "basic": {
             "name": agreement.name,
@@ -215,8 +220,9 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
         },
         "implementation": {
             "mechanisms": (
-                "Noisy maximum with one-sided geometric noise for every specialization; discrete Laplace noise on "
-                "every leaf count by class. All noise is drawn jointly; all arithmetic is on integers."
+                f"Noisy maximum of the score {circumstances.score} with one-sided geometric noise for every "
+                f"specialization; discrete Laplace noise on {measured}. All noise is drawn jointly; all arithmetic "
+                "is on integers."
             ),
             "composition": "Sequential composition, added up as exact fractions.",
             "post_processing": (

@@ -41,6 +41,11 @@ class Disclosure(Protocol):
         """The noise, fixed by epsilon and the calibrated relation."""
         ...
 
+    @property
+    def scale_in_people(self) -> float:
+        """The noise's scale, in people."""
+        ...
+
     def epsilon(self, neighbours: Neighbours) -> Fraction:
         """Return the exact cost under a relation."""
         ...
@@ -61,6 +66,7 @@ class Select:
         score_range: For each relation, the largest value over neighbours of (largest change of any candidate's
             score) minus (smallest change). It, not the sensitivity, fixes the noise.
         candidates: Number of candidates.
+        points_per_person: How many points of the score stand for one person.
 
     Privacy:
         Guarantee: budget-DP with exact noise. Fix the other candidates' noise; candidate i wins iff its noise
@@ -74,12 +80,18 @@ class Select:
     calibrated_to: Neighbours
     score_range: Influence
     candidates: int
+    points_per_person: int = 1
     kind: Literal["select"] = "select"
 
     @cached_property
     def noise(self) -> Geometric:
         """The noise, fixed by epsilon and the calibrated relation."""
         return geometric_noise(self.budget / self.score_range[self.calibrated_to])
+
+    @property
+    def scale_in_people(self) -> float:
+        """The noise's scale, in people."""
+        return self.noise.scale / self.points_per_person
 
     def epsilon(self, neighbours: Neighbours) -> Fraction:
         """Return the exact cost under a relation."""
@@ -120,6 +132,11 @@ class Measure:
     def noise(self) -> Geometric:
         """The noise, fixed by epsilon and the calibrated relation."""
         return geometric_noise(self.budget / self.l1_sensitivity[self.calibrated_to])
+
+    @property
+    def scale_in_people(self) -> float:
+        """The noise's scale, in people."""
+        return self.noise.scale
 
     def epsilon(self, neighbours: Neighbours) -> Fraction:
         """Return the exact cost under a relation."""

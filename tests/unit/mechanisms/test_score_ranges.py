@@ -6,64 +6,30 @@ Expected scores come from a naive Max: count records one by one, child by child.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
-from copublish import Agreement, agreement_from_mapping
-from copublish.engine import Room
-from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.cut import Candidates, Cut
-from copublish.mechanisms.scoring import CandidateScores, max_candidates
-from copublish.mechanisms.specialization import HISTOGRAM_L1, MAX_SCORE_RANGE
-from copublish.secure.joint_counts import JointTable
+from copublish.mechanisms.score import MAX_SCORE_RANGE
+from copublish.mechanisms.scoring import max_candidates
+from copublish.mechanisms.specialization import HISTOGRAM_L1
 from copublish.secure.scores import max_scores, range_counts
-from support import repartition, small_mapping
-
-NAMES = ("tree", "flat", "number")
-SIZES = (4, 3, 3)
-
-Record = tuple[int, int, int, int]
-"""Codes of the three attributes and the class."""
-
-
-NEVER_WINS = -1000
-
-
-def agreement_with(
-    classes: int, partition: str = "horizontal", parties: int = 2, class_holder: str | None = None
-) -> Agreement:
-    attributes = {
-        "tree": {"kind": "categorical", "taxonomy": {"ANY": {"L": {"a": {}, "b": {}}, "R": {"c": {}, "d": {}}}}},
-        "flat": {"kind": "categorical", "values": ["x", "y", "z"]},
-        "number": {"kind": "numerical", "bounds": [0, 3], "grid": {"edges": [1, 2]}},
-    }
-    mapping = small_mapping(attributes=attributes)
-    mapping["class"]["values"] = ["no", "yes", "maybe"][:classes]
-    mapping = repartition(mapping, partition, parties)
-    if class_holder:
-        mapping["class"]["held_by"] = class_holder
-    return agreement_from_mapping(mapping)
-
-
-def all_records(classes: int) -> list[Record]:
-    return list(itertools.product(*map(range, (*SIZES, classes))))
-
-
-def random_records(classes: int, n: int, generator: np.random.Generator) -> list[Record]:
-    return [tuple(int(generator.integers(size)) for size in (*SIZES, classes)) for _ in range(n)]
-
-
-def cuts(agreement: Agreement) -> Iterator[Cut]:
-    """The top, and some cuts below it, on the way to the finest."""
-    cut = Cut.top(agreement.domains)
-    for choice in (2, 0, 1, 0, 0):
-        yield cut
-        groups = cut.candidates(1000)
-        if not groups:
-            return
-        cut = cut.specialize(groups, choice % sum(len(group.splits) for group in groups))
+from support.records import (
+    NAMES,
+    PARTITIONS,
+    SIZES,
+    Record,
+    added,
+    agreement_with,
+    all_records,
+    cuts,
+    engine_scores,
+    padded,
+    random_records,
+    replaced,
+)
 
 
 def naive_max(records: Sequence[Record], groups: Sequence[Candidates], classes: int) -> list[int]:
@@ -94,53 +60,10 @@ def program_max(records: Sequence[Record], groups: Sequence[Candidates], classes
     return max_scores(np, np.concatenate(children)).tolist()
 
 
-def engine_max(agreement: Agreement, records: Sequence[Record], groups: Sequence[Candidates]) -> list[int]:
-    """The whole path through an engine, with the records split between the parties as the partition says."""
-    columns = {name: np.array([r[i] for r in records], np.uint8) for i, name in enumerate(NAMES)}
-    columns["default"] = np.array([record[3] for record in records], np.uint8)
-    sizes = {**dict(zip(NAMES, SIZES, strict=True)), "default": len(agreement.class_.values)}
-    generator = np.random.default_rng(len(records))
-    parties = agreement.party_names
-    rows_of = generator.integers(0, len(parties), len(records))
-    holder_of = {name: generator.integers(0, len(parties), len(records)) for name in NAMES}
-
-    def fragment(number: int, party: str) -> Fragment:
-        held = {name: columns[name] for name in agreement.columns_of(party)}
-        if agreement.partition == "horizontal":
-            held = {name: codes[rows_of == number] for name, codes in held.items()}
-        if agreement.partition == "arbitrary":
-            held = {
-                name: np.where(holder_of[name] == number, codes, sizes[name]) if name in holder_of else codes
-                for name, codes in held.items()
-            }
-        n_records = len(next(iter(held.values()), records))
-        return Fragment(party, n_records, held, {name: sizes[name] for name in held})
-
-    fragments = {party: fragment(number, party) for number, party in enumerate(parties)}
-    room = Room(parties)
-    scores = room.run(lambda e: CandidateScores(JointTable(agreement, fragments[e.party]), e, NEVER_WINS).of(groups))
-    return scores[parties[0]]._handle.tolist()
-
-
-def padded(scores: list[int], agreement: Agreement) -> list[int]:
-    """Scores at all the places that any round of this agreement has."""
-    return scores + [NEVER_WINS] * (max_candidates(agreement) - len(scores))
-
-
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize(
     ("partition", "parties", "class_holder"),
-    [
-        ("horizontal", 3, None),
-        ("vertical", 2, None),
-        ("vertical", 3, None),
-        ("arbitrary", 3, None),
-        ("vertical", 2, "p0"),
-        ("vertical", 3, "p1"),
-        ("vertical", 3, "p2"),
-        ("arbitrary", 2, "p0"),
-        ("arbitrary", 3, "p2"),
-    ],
+    PARTITIONS,
 )
 def test_scores_of_the_engine_are_max_for_any_partition_and_never_win_elsewhere(
     partition: str, parties: int, class_holder: str | None, classes: int
@@ -153,7 +76,7 @@ def test_scores_of_the_engine_are_max_for_any_partition_and_never_win_elsewhere(
         for cut in cuts(agreement):
             groups = cut.candidates(1000)
             expected = naive_max(records, groups, classes)
-            assert engine_max(agreement, records, groups) == padded(expected, agreement)
+            assert engine_scores(agreement, records, groups) == padded(expected, agreement)
             lengths.add(len(expected))
     assert max(lengths) <= max_candidates(agreement)
     assert min(lengths) < max_candidates(agreement)  # there were places without a candidate
@@ -190,17 +113,6 @@ def test_the_candidates_include_thresholds_and_splits_into_two_and_three() -> No
         ("number", 2),
         ("number", 2),
     ]
-
-
-def added(records: list[Record], classes: int) -> Iterator[list[Record]]:
-    for record in all_records(classes):
-        yield [*records, record]
-
-
-def replaced(records: list[Record], classes: int) -> Iterator[list[Record]]:
-    for position in range(len(records)):
-        for record in all_records(classes):
-            yield [*records[:position], record, *records[position + 1 :]]
 
 
 RELATIONS = [("add-remove", added, {0, 1}), ("replace", replaced, {-1, 0, 1})]

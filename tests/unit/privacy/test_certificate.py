@@ -55,8 +55,9 @@ def agreement_for(partition: str, neighbours: str, public: bool, **changes: Any)
 
 def certificate_for(agreement: Agreement) -> dict[str, Any]:
     total = 40 if agreement.records.public else None
-    circumstances = Circumstances("ideal", "None.", ["The engine is sound."], {"copublish": "0"}, "2026-01-01", total)
-    return build_certificate(agreement, Plan.of(agreement).disclosures(), circumstances)
+    plan, assumed, software = Plan.of(agreement), ["The engine is sound."], {"copublish": "0"}
+    circumstances = Circumstances("ideal", "None.", assumed, software, "2026-01-01", total, plan.score)
+    return build_certificate(agreement, plan.disclosures(), circumstances)
 
 
 def simulated_certificate(agreement: Agreement) -> dict[str, Any]:
