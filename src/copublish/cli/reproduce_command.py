@@ -25,7 +25,9 @@ def reproduce(
     what: Annotated[str, typer.Argument(help="list, a figure's name, findings, or all.")] = LIST,
     data: Annotated[Path | None, typer.Option(help="Folder with your copies of Adult and Nursery.")] = None,
     runs: Annotated[int, typer.Option(min=1, help="How often to repeat what is random.")] = 10,
-    score: Annotated[str, typer.Option(help="Score of copublish's own releases.")] = "max",
+    score: Annotated[
+        list[str] | None, typer.Option(help="Score of copublish's own releases; repeat it for several.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder for tables and plots.")] = Path("results"),
     page: Annotated[
         Path | None, typer.Option(help="Also write the tables between the markers of this Markdown page.")
@@ -40,38 +42,39 @@ def reproduce(
     Example: copublish reproduce arbdistdp-fig7 --data data/ --runs 3
     """
     # Loaded here: plotting and learning libraries take seconds, and no other command needs this package.
-    from copublish.reproduction.figures import FIGURES
+    from copublish.reproduction.figures import SCORES, figures
 
+    known = figures(score or SCORES)
     if what == LIST:
-        _print_list(output)
+        _print_list(known, output)
         return
-    if what not in (*FIGURES, FINDINGS, ALL):
-        names = ", ".join([*FIGURES, FINDINGS, ALL])
+    if what not in (*known, FINDINGS, ALL):
+        names = ", ".join([*known, FINDINGS, ALL])
         raise typer.BadParameter(f"there is no '{what}'. There are: {names}", param_hint="WHAT")
     if data is None:
         raise typer.BadParameter("say which folder holds adult.data, nursery.data and taxonomies/", param_hint="--data")
     out.mkdir(parents=True, exist_ok=True)
     results = []
     with progress_bars() as progress:
-        for name in [*FIGURES, FINDINGS] if what == ALL else [what]:
+        for name in [*known, FINDINGS] if what == ALL else [what]:
             if name == FINDINGS:
                 results.extend(_findings(data, runs, out, page, output, progress))
             else:
-                results.extend(_figure(FIGURES[name], data, runs, score, out, page, output, progress))
+                results.extend(_figure(known[name], data, runs, out, page, output, progress))
     if output is Format.JSON:
         print_json(results)
     note(f"Tables and plots are in {out}.")
 
 
 def _figure(
-    figure: Figure, data: Path, runs: int, score: str, out: Path, page: Path | None, output: Format, progress: Tell
+    figure: Figure, data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
 ) -> list[dict[str, object]]:
     from copublish.reproduction.figures import run_figure
     from copublish.reproduction.plots import plot
     from copublish.reproduction.results_page import fill_in
     from copublish.reproduction.tables import as_csv, as_records, markdown, panel_table
 
-    points = run_figure(figure, data, runs, {"score": score}, progress)
+    points = run_figure(figure, data, runs, progress)
     (out / f"{figure.name}.csv").write_text(as_csv(figure, points), encoding="utf-8")
     for ending, content in plot(figure, points).items():
         (out / f"{figure.name}.{ending}").write_bytes(content)
@@ -80,7 +83,7 @@ def _figure(
     if output is Format.TEXT:
         for dataset in figure.panels:
             header, rows = panel_table(figure, points, dataset)
-            _print_table(f"{figure.title}. {dataset.capitalize()}, {figure.unit}, {runs} runs", header, rows)
+            _print_table(f"{figure.title}. {dataset.capitalize()}, {figure.unit}, {points[0].runs} runs", header, rows)
     return as_records(figure, points)
 
 
@@ -101,13 +104,12 @@ def _findings(
     return [dict(vars(finding)) for finding in findings]
 
 
-def _print_list(output: Format) -> None:
+def _print_list(known: dict[str, Figure], output: Format) -> None:
     from copublish.reproduction.datasets import FILES
-    from copublish.reproduction.figures import FIGURES
 
     rows = [
         [figure.name, figure.title, " ".join(file for panel in figure.panels for file in FILES[panel])]
-        for figure in FIGURES.values()
+        for figure in known.values()
     ]
     every_file = " ".join(file for files in FILES.values() for file in files)
     rows.append([FINDINGS, "what does not hold as published, each with a number", every_file])

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -41,21 +40,19 @@ class Bench:
 
     Attributes:
         dataset: Training and test records.
-        mechanism: Parameters of copublish's own mechanism, such as the score.
         generator: Noise of the algorithms that are for comparison alone. copublish's own comes from the operating
             system, as always.
     """
 
     dataset: Dataset
-    mechanism: Mapping[str, Any]
     generator: np.random.Generator
-    _sound: dict[Partition, SoundReleases] = field(default_factory=dict)
+    _sound: dict[tuple[Partition, str], SoundReleases] = field(default_factory=dict)
     _enlarged: list[Bench] = field(default_factory=list)
 
     @staticmethod
-    def load(name: DatasetName, folder: Path, run: int, mechanism: Mapping[str, Any]) -> Bench:
+    def load(name: DatasetName, folder: Path, run: int) -> Bench:
         """Prepare one run: Nursery is divided anew in every run, Adult always as its files are."""
-        return Bench(load_dataset(name, folder, seed=run), mechanism, np.random.default_rng([run, len(name)]))
+        return Bench(load_dataset(name, folder, seed=run), np.random.default_rng([run, len(name)]))
 
     @cached_property
     def plain(self) -> PlainTable:
@@ -96,13 +93,12 @@ class Bench:
         """Accuracy of a tree on records drawn from noisy attribute-by-class tables."""
         return self._accuracy(*NoisyTables(float(epsilon)).run(self.coded, self.generator), None)
 
-    def sound(self, epsilon: str, partition: Partition) -> float:
+    def sound(self, epsilon: str, partition: Partition, score: str) -> float:
         """Accuracy of a tree on a release of copublish."""
-        return self._accuracy(*self.releases(partition).run(epsilon))
-
-    def releases(self, partition: Partition) -> SoundReleases:
-        """Return copublish's releases of this table."""
-        return self._sound.setdefault(partition, SoundReleases(self.coded, partition, self.mechanism))
+        key = (partition, score)
+        if key not in self._sound:
+            self._sound[key] = SoundReleases(self.coded, partition, score)
+        return self._accuracy(*self._sound[key].run(epsilon))
 
     def enlarged(self, n: int) -> Bench:
         """Return the bench with n training records, drawn from its own with replacement, as in ArbDistDP's Fig. 9."""
@@ -110,7 +106,7 @@ class Bench:
             rows = self.generator.integers(0, len(self.dataset.train), n)
             train = self.dataset.train.iloc[rows].reset_index(drop=True)
             dataset = Dataset(self.dataset.name, self.dataset.folder, train, self.dataset.test)
-            self._enlarged[:] = [Bench(dataset, self.mechanism, self.generator)]  # one at a time: they are large
+            self._enlarged[:] = [Bench(dataset, self.generator)]  # one at a time: they are large
         return self._enlarged[0]
 
     def seconds(self, algorithm: Algorithm) -> float:

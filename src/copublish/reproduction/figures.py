@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -51,6 +51,7 @@ class Figure:
         xs: Where the series are measured.
         unit: `percent` of test records that a classifier gets right, or `seconds`.
         series: Its lines, the paper's own and those that stand beside them here.
+        most_runs: How often it is repeated at most: long measurements that vary little need few.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Figure:
     xs: tuple[str, ...]
     unit: Literal["percent", "seconds"]
     series: tuple[Series, ...]
+    most_runs: int = 1000
 
     @property
     def n_points(self) -> int:
@@ -91,14 +93,13 @@ class Point:
 Tell = Callable[[str, int, int], None]
 
 
-def run_figure(figure: Figure, folder: Path, runs: int, mechanism: Mapping[str, Any], progress: Tell) -> list[Point]:
+def run_figure(figure: Figure, folder: Path, runs: int, progress: Tell) -> list[Point]:
     """Regenerate the data of a figure.
 
     Args:
         figure: Which one.
         folder: Where the data sets are.
         runs: How often everything that is random is repeated.
-        mechanism: Parameters of copublish's own mechanism, such as the score.
         progress: Told about every measurement.
 
     Raises:
@@ -106,9 +107,10 @@ def run_figure(figure: Figure, folder: Path, runs: int, mechanism: Mapping[str, 
     """
     for name in figure.panels:  # say what is missing before anything runs for long
         load_dataset(name, folder)
+    runs = min(runs, figure.most_runs)
     points = []
     for name in figure.panels:
-        benches = [Bench.load(name, folder, run, mechanism) for run in range(runs)]
+        benches = [Bench.load(name, folder, run) for run in range(runs)]
         done = 0
         for x in ("", *figure.xs):
             for series in figure.series:
@@ -138,15 +140,13 @@ def _references() -> tuple[Series, ...]:
     )
 
 
-def _own(partition: Partition) -> tuple[Series, ...]:
-    return (
-        Series(TRIVIAL, "yes", Bench.trivial),
-        Series(COPUBLISH, "yes", partial(_sound, partition)),
-    )
+def _own(partition: Partition, scores: Sequence[str]) -> tuple[Series, ...]:
+    releases = (Series(f"{COPUBLISH}, {score}", "yes", partial(_sound, partition, score)) for score in scores)
+    return Series(TRIVIAL, "yes", Bench.trivial), *releases
 
 
-def _sound(partition: Partition, bench: Bench, epsilon: str) -> float:
-    return bench.sound(epsilon, partition)
+def _sound(partition: Partition, score: str, bench: Bench, epsilon: str) -> float:
+    return bench.sound(epsilon, partition, score)
 
 
 def _arbdistdp(digits: int, *, class_in_leaf: bool = False) -> Series:
@@ -170,9 +170,13 @@ def _seconds(label: str, guarantee: Guarantee, algorithm: Algorithm) -> Series:
 
 ARBDISTDP_EPSILONS = ("0.1", "0.25", "0.5", "0.75", "1", "2", "3")
 
-FIGURES = {
-    figure.name: figure
-    for figure in (
+SCORES = ("max", "auto")
+"""Scores of copublish's own releases that stand in every figure."""
+
+
+def figures(scores: Sequence[str] = SCORES) -> dict[str, Figure]:
+    """Return every figure by its name on the command line."""
+    every = (
         Figure(
             "distdiffgen-fig3",
             "DistDiffGen, Fig. 3: accuracy over epsilon and the digits l of the scaled weights",
@@ -180,7 +184,7 @@ FIGURES = {
             "epsilon",
             ("0.1", "0.25", "0.5", "1"),
             "percent",
-            (*_references(), *(_distdiffgen(digits) for digits in (2, 4, 6, 8, 10)), *_own("vertical")),
+            (*_references(), *(_distdiffgen(digits) for digits in (2, 4, 6, 8, 10)), *_own("vertical", scores)),
         ),
         Figure(
             "distdiffgen-fig4",
@@ -196,7 +200,7 @@ FIGURES = {
                 Series(
                     "TDS, k-anonymity 5", "no, k-anonymous", lambda bench, _: bench.k_anonymity(5), is_constant=True
                 ),
-                *_own("vertical"),
+                *_own("vertical", scores),
             ),
         ),
         Figure(
@@ -210,7 +214,7 @@ FIGURES = {
                 *_references(),
                 *(_arbdistdp(digits) for digits in (2, 4, 6)),
                 _arbdistdp(2, class_in_leaf=True),
-                *_own("arbitrary"),
+                *_own("arbitrary", scores),
             ),
         ),
         Figure(
@@ -226,7 +230,7 @@ FIGURES = {
                 _arbdistdp(2, class_in_leaf=True),
                 _distdiffgen(None),
                 Series("DiffP-C4.5", "yes, were the noise exact", Bench.diffp_c45),
-                *_own("arbitrary"),
+                *_own("arbitrary", scores),
             ),
         ),
         Figure(
@@ -241,7 +245,7 @@ FIGURES = {
                 _seconds("DiffGen", "yes, were the noise exact", "diffgen"),
                 _seconds(COPUBLISH, "yes", "copublish"),
             ),
+            most_runs=3,
         ),
     )
-}
-"""Every figure by its name on the command line."""
+    return {figure.name: figure for figure in every}

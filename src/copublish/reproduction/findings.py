@@ -49,8 +49,8 @@ def compute_findings(folder: Path, runs: int, progress: Tell) -> list[Finding]:
     Raises:
         SourceError: If the folder lacks a file.
     """
-    adult = Bench.load("adult", folder, 0, {})
-    nursery = [Bench.load("nursery", folder, run, {}) for run in range(runs)]
+    adult = Bench.load("adult", folder, 0)
+    nursery = [Bench.load("nursery", folder, run) for run in range(runs)]
     steps = (_winner, _majorities, _merging, _split_points, _scale, _half_noise, _floating_point, _flooring)
     found = []
     for number, step in enumerate(steps):

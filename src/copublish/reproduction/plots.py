@@ -44,7 +44,8 @@ def _draw_panel(axes: Any, figure: Figure, points: Sequence[Point]) -> None:
             style = "--" if "BA" in series.label else ":" if "LA" in series.label else "-."
             axes.axhline(found[0].mean, color="#666666", linestyle=style, linewidth=1, label=series.label)
             continue
-        colour = {COPUBLISH: "black", TRIVIAL: "#009e73"}.get(series.label) or next(colours)
+        is_own = series.label.startswith(COPUBLISH)
+        colour = "black" if is_own else "#009e73" if series.label == TRIVIAL else next(colours)
         xs = [float(point.x) for point in found]
         errors = [point.standard_error or 0.0 for point in found]
         axes.errorbar(
@@ -54,7 +55,8 @@ def _draw_panel(axes: Any, figure: Figure, points: Sequence[Point]) -> None:
             color=colour,
             marker="o",
             markersize=3,
-            linewidth=2 if series.label == COPUBLISH else 1.2,
+            linestyle=":" if series.label == f"{COPUBLISH}, max" else "-",
+            linewidth=2 if is_own else 1.2,
             capsize=2,
             label=series.label,
         )

@@ -18,6 +18,9 @@ from copublish.reproduction.top_down import WEIGHT
 from copublish.reproduction.trivial import CodedTable
 from copublish.simulation import read_fragments, run_room, throwaway_ledger
 
+SIZE = {"specializations": 14}
+"""More than the size rule of the mechanism allows up to epsilon 1, so that the rule decides."""
+
 
 @dataclass(frozen=True)
 class SoundReleases:
@@ -26,12 +29,12 @@ class SoundReleases:
     Attributes:
         table: The data set in the codes of its public domains.
         partition: How the table is spread over the two parties.
-        mechanism: Parameters of the mechanism other than its name, such as the score.
+        score: By what splits are chosen.
     """
 
     table: CodedTable
     partition: Partition = "vertical"
-    mechanism: Mapping[str, Any] = field(default_factory=dict)
+    score: str = "auto"
     _fragments: dict[str, Mapping[str, Fragment]] = field(default_factory=dict, repr=False)
 
     def run(self, epsilon: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -69,7 +72,9 @@ class SoundReleases:
     def agreement(self, epsilon: str) -> Agreement:
         """Return the agreement of a release with this budget."""
         dataset = self.table.dataset
-        return agreement_for(dataset.name, dataset.folder, epsilon, partition=self.partition, mechanism=self.mechanism)
+        return agreement_for(
+            dataset.name, dataset.folder, epsilon, partition=self.partition, mechanism={**SIZE, "score": self.score}
+        )
 
     def _data(self) -> dict[str, Any]:
         dataset: Dataset = self.table.dataset

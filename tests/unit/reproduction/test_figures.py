@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from copublish.cli import app
 from copublish.errors import CopublishError, SourceError
 from copublish.reproduction.datasets import load_dataset
-from copublish.reproduction.figures import FIGURES, run_figure
+from copublish.reproduction.figures import figures, run_figure
 from copublish.reproduction.plots import plot
 from copublish.reproduction.printed import PRINTED
 from copublish.reproduction.results_page import fill_in
@@ -30,15 +30,15 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def fig4(folder):
     told = []
-    figure = FIGURES["distdiffgen-fig4"]
-    points = run_figure(figure, folder, 2, {}, lambda *step: told.append(step))
+    figure = figures()["distdiffgen-fig4"]
+    points = run_figure(figure, folder, 2, lambda *step: told.append(step))
     assert told[-1][1:] == (figure.n_points, figure.n_points)
     return figure, points
 
 
 def test_every_series_has_every_point_with_its_error(fig4):
     figure, points = fig4
-    assert len(points) == figure.n_points == 4 * 5 + 3
+    assert len(points) == figure.n_points == 5 * 5 + 3
     for point in points:
         assert 0 <= point.mean <= 100
         assert point.runs == 2
@@ -53,7 +53,7 @@ def test_the_table_has_a_row_for_what_the_paper_prints(fig4):
     assert labels[:2] == ["raw data (BA)", PRINTED_ROW]
     assert rows[1][2] == "85.3"
     assert all(len(row) == len(header) for row in rows)
-    assert "| copublish | yes |" in markdown(figure, points)
+    assert "| copublish, auto | yes |" in markdown(figure, points)
     lines = list(csv.DictReader(io.StringIO(as_csv(figure, points))))
     assert len(lines) == len(points)
     assert {line["printed"] for line in lines} == {"", "85.3", "75.5"}
@@ -70,7 +70,7 @@ def test_the_plot_is_a_png_and_an_svg_that_names_every_series(fig4):
 
 def test_printed_numbers_stand_at_points_that_figures_have():
     for name, dataset, series, x in PRINTED:
-        figure = FIGURES[name]
+        figure = figures()[name]
         assert dataset in figure.panels
         assert series in [s.label for s in figure.series]
         assert x == "" or x in figure.xs
@@ -83,8 +83,8 @@ def test_what_the_papers_print_twice_agrees():
 
 
 def test_times_are_measured_on_as_many_records_as_the_figure_says(folder):
-    small = replace(FIGURES["arbdistdp-fig9"], xs=("500", "700"), panels=("nursery",))
-    points = run_figure(small, folder, 1, {}, lambda *step: None)
+    small = replace(figures()["arbdistdp-fig9"], xs=("500", "700"), panels=("nursery",))
+    points = run_figure(small, folder, 1, lambda *step: None)
     assert len(points) == 6
     assert all(point.mean > 0 and point.standard_error is None for point in points)
 
@@ -132,10 +132,10 @@ def test_one_command_writes_table_and_plot_and_prints_on_stdout(folder, tmp_path
         "--out",
         tmp_path / "results",
     )
-    assert {row["series"] for row in json.loads(done.stdout)} >= {"copublish", "DiffGen", "noisy tables"}
+    assert {row["series"] for row in json.loads(done.stdout)} >= {"copublish, max", "DiffGen", "noisy tables"}
     written = sorted(path.name for path in (tmp_path / "results").iterdir())
     assert written == ["distdiffgen-fig4.csv", "distdiffgen-fig4.png", "distdiffgen-fig4.svg"]
-    assert "| copublish |" in page.read_text()
+    assert "| copublish, auto |" in page.read_text()
     assert "results" in done.stderr
 
 
