@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check accuracy benchmark secure-benchmark clean
+.PHONY: help demo test check accuracy benchmark secure-benchmark results clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -12,6 +12,7 @@ help:
 	@echo "make check      ruff and mypy alone"
 	@echo "make accuracy   classification accuracy of Adult and Nursery releases (needs ADULT=folder with the data)"
 	@echo "make benchmark  time and memory of a release beside the bare NumPy work"
+	@echo "make results    the papers' figures beside what they print, written into docs/results.md"
 	@echo "make secure-benchmark  the secure engine beside its bare calls and the papers' Paillier way"
 
 $(READY): pyproject.toml constraints.txt
@@ -39,6 +40,9 @@ benchmark: $(READY)
 
 secure-benchmark: $(READY)
 	$(BIN)/python benchmarks/secure_release.py --data $(ADULT)
+
+results: $(READY)
+	$(BIN)/copublish reproduce all --data $(ADULT) --runs 10 --out docs/results --page docs/results.md
 
 clean:
 	rm -rf $(VENV) demo
