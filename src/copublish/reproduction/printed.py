@@ -30,16 +30,24 @@ PRINTED: dict[Key, Printed] = {
     ("distdiffgen-fig3", "adult", BA, ""): Printed(85.3),
     ("distdiffgen-fig3", "adult", LA, ""): Printed(75.5),
     ("distdiffgen-fig3", "adult", "DistDiffGen l=10", "1"): Printed(82.2, "CA-LA is 6.7; BA-CA 'around 3'"),
-    ("distdiffgen-fig3", "adult", "DistDiffGen l=2", "0.5"): Printed(81.1, "lowest over l: CA-LA 5.62"),
-    ("distdiffgen-fig3", "adult", "DistDiffGen l=10", "0.5"): Printed(81.7, "highest over l: CA-LA 6.22"),
-    ("distdiffgen-fig3", "adult", "DistDiffGen l=10", "0.1"): Printed(78.9, "'about', highest over l"),
+    ("distdiffgen-fig3", "adult", "DistDiffGen l=2", "0.5"): Printed(
+        81.1, "lowest of 81.1 to 81.7 over l (CA-LA 5.62 to 6.22); the text does not say at which l"
+    ),
+    ("distdiffgen-fig3", "adult", "DistDiffGen l=10", "0.5"): Printed(
+        81.7, "highest over l; the text does not say at which l"
+    ),
+    ("distdiffgen-fig3", "adult", "DistDiffGen l=10", "0.1"): Printed(
+        78.9, "'about', highest over l; the text does not say at which l"
+    ),
     ("distdiffgen-fig4", "adult", BA, ""): Printed(85.3),
     ("distdiffgen-fig4", "adult", LA, ""): Printed(75.5),
     ("arbdistdp-fig7", "adult", BA, ""): Printed(84.2),
     ("arbdistdp-fig7", "adult", LA, ""): Printed(75.2),
     ("arbdistdp-fig7", "adult", "ArbDistDP l=2", "0.1"): Printed(77.0, "BA-CA 7.2, CA-LA 1.8"),
-    ("arbdistdp-fig7", "adult", "ArbDistDP l=2", "0.25"): Printed(78.5, "lowest over l"),
-    ("arbdistdp-fig7", "adult", "ArbDistDP l=4", "0.25"): Printed(79.8, "highest over l"),
+    ("arbdistdp-fig7", "adult", "ArbDistDP l=2", "0.25"): Printed(
+        78.5, "'from 78.5 to 79.8 when l varied from 2 to 4'"
+    ),
+    ("arbdistdp-fig7", "adult", "ArbDistDP l=4", "0.25"): Printed(79.8, "see l=2"),
     ("arbdistdp-fig7", "adult", "ArbDistDP l=2", "3"): Printed(82.8, "'around'"),
     ("arbdistdp-fig7", "nursery", BA, ""): Printed(97.3),
     ("arbdistdp-fig7", "nursery", LA, ""): Printed(33.3),
