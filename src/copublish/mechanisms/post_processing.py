@@ -33,3 +33,18 @@ def consistent_counts(noisy_counts: IntArray, total: int) -> IntArray:
     largest_first = np.argsort(-remainders, kind="stable")[:short]
     counts[largest_first] += 1
     return counts
+
+
+def consistent_counts_by_class(noisy_counts: IntArray, total: int) -> IntArray:
+    """Return non-negative integers that add up to `total` and, class by class, to the nearest totals of the classes.
+
+    First the classes' noisy totals are made consistent, then each class's counts with its total. A rare class keeps its
+    share, where one shift for all counts would take from it what noise adds to the empty cells of the others.
+
+    Args:
+        noisy_counts: Released counts, shape (n_leaves, n_classes).
+        total: What they shall add up to, at least 0.
+    """
+    totals = consistent_counts(noisy_counts.sum(axis=0), total)
+    columns = [consistent_counts(noisy_counts[:, k], int(totals[k])) for k in range(len(totals))]
+    return np.stack(columns, axis=1)

@@ -16,7 +16,7 @@ from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
 from copublish.fragments.fragment import Axis
 from copublish.mechanisms.cut import Cut
-from copublish.mechanisms.post_processing import consistent_counts
+from copublish.mechanisms.post_processing import consistent_counts, consistent_counts_by_class
 from copublish.mechanisms.score import MAX, WIDEST_RANGE, Score, ScoreName, gain_score, points_per_person
 from copublish.mechanisms.scoring import CandidateScores, class_axis, count, max_candidates
 from copublish.privacy.accounting import Cost, cost_of
@@ -219,8 +219,10 @@ def run_specialization(
 
     total = max(0, int(noisy.sum())) if public_total is None else public_total
     shape = (cut.n_leaves, len(table.agreement.class_.values))
-    counts = consistent_counts(noisy, total).reshape(shape)
-    return SpecializationResult(cut, score, noisy_class_counts, noisy.reshape(shape), counts)
+    noisy = noisy.reshape(shape)
+    by_class = plan.score != "max"  # whose post-processing stays as it was published
+    counts = consistent_counts_by_class(noisy, total) if by_class else consistent_counts(noisy.ravel(), total)
+    return SpecializationResult(cut, score, noisy_class_counts, noisy, counts.reshape(shape))
 
 
 def _max_cells(agreement: Agreement, score: ScoreName) -> int:

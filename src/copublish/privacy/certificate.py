@@ -226,8 +226,8 @@ def _deployment(
             ),
             "composition": "Sequential composition, added up as exact fractions.",
             "post_processing": (
-                "Projection on non-negative counts with the same total, rounding by largest remainder; the noisy "
-                "counts are published as well."
+                f"Projection on non-negative counts with the same total{' of every class' if weighs_classes else ''}, "
+                "rounding by largest remainder; the noisy counts are published as well."
             ),
         },
     }

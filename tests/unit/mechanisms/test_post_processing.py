@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copublish.mechanisms.post_processing import consistent_counts
+from copublish.mechanisms.post_processing import consistent_counts, consistent_counts_by_class
 
 LAW = settings(max_examples=200, deadline=None, derandomize=True, database=None)
 
@@ -129,3 +129,26 @@ def test_the_reference_rejects_a_projection_that_shifts_all_counts_or_rounds_oth
 def test_a_negative_total_and_a_table_without_cells_are_refused(noisy: list[int], total: int) -> None:
     with pytest.raises(ValueError, match="total"):
         consistent_counts(np.array(noisy, dtype=np.int64), total)
+
+
+tables = st.integers(1, 4).flatmap(
+    lambda classes: st.lists(st.lists(st.integers(-40, 60), min_size=classes, max_size=classes), min_size=1, max_size=8)
+)
+
+
+@given(tables, totals)
+@LAW
+def test_counts_by_class_are_the_projection_of_the_class_totals_and_then_of_each_class(table, total) -> None:
+    found = consistent_counts_by_class(np.array(table, dtype=np.int64), total)
+    assert found.shape == np.array(table).shape
+    sums = [sum(row[k] for row in table) for k in range(len(table[0]))]
+    class_totals = rounded(projected(sums, total), total)
+    for k, class_total in enumerate(class_totals):
+        column = [row[k] for row in table]
+        assert found[:, k].tolist() == rounded(projected(column, class_total), class_total)
+
+
+def test_a_rare_class_keeps_its_total_where_one_shift_for_all_counts_takes_from_it() -> None:
+    noisy = np.array([[1000, 10], [9, 10], [-9, 10], [9, 10], [-9, 10]])
+    assert consistent_counts_by_class(noisy, 1050).sum(axis=0).tolist() == [1000, 50]
+    assert consistent_counts(noisy.ravel(), 1050).reshape(5, 2).sum(axis=0).tolist() == [1011, 39]  # 2.25 from each
