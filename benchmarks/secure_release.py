@@ -119,6 +119,7 @@ class PartyRecord:
     peak_mib: dict[str, float] = field(default_factory=dict)
     requests: list[Any] = field(default_factory=list)
     seconds: list[tuple[str, float]] = field(default_factory=list)
+    sent: list[int] = field(default_factory=list)
     programs: set[str] = field(default_factory=set)
 
 
@@ -139,8 +140,9 @@ class MeasuredEngine(SpuEngine):
         self.record.bytes_sent = self.bytes_sent
 
     def _ask(self, request: object) -> Any:
-        start = time.perf_counter()
+        start, before = time.perf_counter(), self.bytes_sent
         answer = super()._ask(request)
+        self.record.sent.append(self.bytes_sent - before)
         kind = kind_of(request) if self.record.seconds else "start-up"  # the first request waits for both workers
         self.record.seconds.append((kind, time.perf_counter() - start))
         if request != "close":

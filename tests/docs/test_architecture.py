@@ -42,6 +42,11 @@ ALLOWED = {
     "mechanisms": {"mechanisms", "secure", "engine", "fragments", "agreement", "privacy", "errors"},
     # Evaluation knows released values; a user's test data reach it generalized, through the one module for that.
     "evaluation": {"evaluation", "publication", "generalization", "agreement", "errors"},
+    # Planning simulates whole releases, on data that are not private; nothing on the publish path knows of it.
+    "planning": {
+        *("planning", "evaluation", "generalization", "publication", "simulation", "processes", "release"),
+        *("mechanisms", "secure", "engine", "fragments", "agreement", "privacy", "errors"),
+    },
 }
 
 
@@ -86,6 +91,12 @@ def test_published_algorithms_stay_off_the_publish_path(tmp_path, monkeypatch):
         assert importers_of_reproduction([tmp_path / "release.py"]) == {"release.py"}
 
 
+def test_the_publish_path_knows_nothing_of_evaluation_and_planning():
+    for path in MODULES:
+        if layer(path) not in ("evaluation", "planning", "reproduction", "cli"):
+            assert not any(re.match(r"copublish\.(evaluation|planning)", name) for name in imports_of(path)), path
+
+
 def test_only_programs_and_the_gate_touch_what_is_inside_a_secret():
     """`_open` is called by the gate alone, and `_handle` is known to engines alone."""
     callers = {p.relative_to(SOURCE).as_posix() for p in MODULES if re.search(r"\._open\(", p.read_text())}
@@ -102,7 +113,7 @@ def test_the_mechanism_opens_values_through_the_gate_alone():
 def test_randomness_comes_from_the_operating_system_alone():
     """Made-up data, classifiers and experiments with published algorithms are the exceptions: they are no release."""
     for path in MODULES:
-        if path.name != "demo.py" and layer(path) not in {"evaluation", "reproduction"}:
+        if path.name != "demo.py" and layer(path) not in ("evaluation", "planning", "reproduction"):
             text = path.read_text()
             assert "np.random" not in text, path
             assert not imports_of(path) & {"random", "secrets", "numpy.random"}, path

@@ -17,7 +17,10 @@ import copublish as cp
 from copublish.demo import write_demo
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("demo", "init", "check", "describe", "simulate", "show", "generalize", "ledger", "reproduce")
+COMMANDS = (
+    *("demo", "init", "check", "describe", "plan", "simulate", "show", "generalize", "evaluate", "report", "ledger"),
+    "reproduce",
+)
 
 
 def run(

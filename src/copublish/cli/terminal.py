@@ -7,12 +7,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from copublish.errors import CopublishError, ReleaseError
 from copublish.mechanisms.specialization import Progress as ProgressCallback
 
 errors_console = Console(stderr=True)
@@ -82,3 +84,12 @@ def parse_pairs(pairs: list[str], option: str) -> dict[str, str]:
             raise typer.BadParameter(f"'{name}' is given twice", param_hint=option)
         found[name] = value
     return found
+
+
+def refuse_inside_release(out: Path, folder: Path) -> None:
+    """Raise if a file would be written into a release folder: what was published stays as it is."""
+    target = out.resolve()
+    if folder.resolve() in target.parents or (target.parent / "certificate.json").exists():
+        raise ReleaseError(f"'{out}' lies in a release folder, which stays as it was published. Choose another --out.")
+    if not target.parent.is_dir():
+        raise CopublishError(f"There is no folder '{out.parent}'. Make it first, or choose another --out.")

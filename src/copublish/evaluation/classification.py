@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
 
 from copublish.errors import EvaluationError
 
@@ -103,7 +105,8 @@ def fit(
     model: Any = DummyClassifier()  # says the majority: all there is to say of one class, or without a feature
     if len(set(classes)) > 1 and features:
         steps = [("encode", _encoder(kept[features], classifier)), ("classify", _new_classifier(classifier, seed))]
-        model = Pipeline(steps).fit(_plain(kept[features]), classes, classify__sample_weight=weight)
+        with threadpool_limits(1):  # several threads are slower beside other work, and sum in changing order
+            model = Pipeline(steps).fit(_plain(kept[features]), classes, classify__sample_weight=weight)
     else:
         model.fit(np.zeros((len(classes), 1)), classes, sample_weight=weight)
     return Trained(features, model)
@@ -128,7 +131,7 @@ def _encoder(features: pd.DataFrame, classifier: ClassifierName) -> ColumnTransf
     categories = [_categories(features[name]) for name in texts]
     if classifier in ("logistic-regression", "linear-svm"):
         encode: Any = OneHotEncoder(categories=categories, handle_unknown="ignore", sparse_output=False)
-        scale: Any = StandardScaler()
+        scale: Any = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
     else:
         encode = OrdinalEncoder(categories=categories, handle_unknown="use_encoded_value", unknown_value=-1)
         scale = "passthrough"

@@ -235,7 +235,7 @@ def figures(scores: Sequence[str] = SCORES) -> dict[str, Figure]:
         ),
         Figure(
             "arbdistdp-fig9",
-            "ArbDistDP, Fig. 9: time over the number of records, all in the clear on one machine",
+            "ArbDistDP, Fig. 9: processor time over the number of records, all in the clear",
             ("adult", "nursery"),
             "records",
             ("100000", "200000", "300000", "400000", "500000"),
@@ -245,7 +245,7 @@ def figures(scores: Sequence[str] = SCORES) -> dict[str, Figure]:
                 _seconds("DiffGen", "yes, were the noise exact", "diffgen"),
                 _seconds(COPUBLISH, "yes", "copublish"),
             ),
-            most_runs=3,
+            most_runs=2,
         ),
     )
     return {figure.name: figure for figure in every}

@@ -64,5 +64,5 @@ def _draw_panel(axes: Any, figure: Figure, points: Sequence[Point]) -> None:
         if numbers:
             axes.plot(*zip(*numbers, strict=True), "s", color=colour, fillstyle="none", markersize=7)
     axes.set_xlabel(figure.x_name)
-    axes.set_ylabel("accuracy, per cent" if figure.unit == "percent" else "seconds")
+    axes.set_ylabel("accuracy, per cent" if figure.unit == "percent" else "seconds of processor time")
     axes.grid(color="#dddddd", linewidth=0.5)

@@ -50,7 +50,7 @@ def markdown(figure: Figure, points: Sequence[Point]) -> str:
     parts = []
     for dataset in figure.panels:
         header, rows = panel_table(figure, points, dataset)
-        unit = "per cent of test records" if figure.unit == "percent" else "seconds"
+        unit = "per cent of test records" if figure.unit == "percent" else "seconds of processor time"
         parts.append(f"{dataset.capitalize()}, {unit} by {figure.x_name}, mean and standard error of {runs} runs:\n")
         parts.append(f"| {' | '.join(header)} |")
         parts.append(f"| {' | '.join(['---'] * len(header))} |")

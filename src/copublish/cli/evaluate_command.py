@@ -1,0 +1,143 @@
+"""`copublish evaluate`: how good a release is, on data that the user brings."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from copublish.cli.terminal import Format, FormatOption, note, print_json, refuse_inside_release, results_console
+from copublish.publication import load_release
+
+
+class TrainOnChoice(StrEnum):
+    """What the classifiers of CA are trained on."""
+
+    RELEASE = "release"
+    GENERALIZED = "generalized"
+
+
+class ClassifierChoice(StrEnum):
+    """A classifier of scikit-learn."""
+
+    DECISION_TREE = "decision-tree"
+    LOGISTIC_REGRESSION = "logistic-regression"
+    HISTOGRAM_BOOSTING = "histogram-boosting"
+    LINEAR_SVM = "linear-svm"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("evaluate")(evaluate)
+
+
+def evaluate(
+    folder: Annotated[Path, typer.Argument(help="A release folder.")],
+    test: Annotated[Path, typer.Option(help="Records to test on: .csv or .parquet, with the class.")],
+    raw: Annotated[
+        Path | None,
+        typer.Option(help="The training records as they are, for the baseline BA. Without it BA is unknown."),
+    ] = None,
+    target: Annotated[str | None, typer.Option(help="What is predicted: the class of the release.")] = None,
+    train_on: Annotated[
+        TrainOnChoice,
+        typer.Option(help="Train on the release, or on the --raw records generalized without noise."),
+    ] = TrainOnChoice.RELEASE,
+    classifier: Annotated[
+        list[ClassifierChoice] | None, typer.Option(help="Use this classifier; may be repeated. Default: all.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Also write the scores as JSON, for 'copublish report'. Not into a release.")
+    ] = None,
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Score a release on real records. THE SCORES ARE A DISCLOSURE: no ledger is charged for them.
+
+    CA is the accuracy of a classifier trained on the release and tested on records generalized as the release is; BA
+    that of the same classifier on raw records; LA that of always saying the largest class. BA - CA is what privacy
+    costs, CA - LA what the release is worth. Marginals are compared by total variation: 0 is equal, 1 is nothing in
+    common.
+
+    To try settings before anything is spent, on data that are not private, use 'copublish plan'.
+
+    Example: copublish evaluate release/ --train-on release --test holdout.csv --raw train.csv --target income
+    """
+    from copublish.evaluation.classification import CLASSIFIERS
+    from copublish.evaluation.scorecard import evaluate as evaluate_release
+
+    if out is not None:
+        refuse_inside_release(out, folder)
+    release = load_release(folder)
+    note(
+        "WARNING: this reads real records and scores them WITHOUT NOISE. The scores are a disclosure of their own that "
+        "no ledger is charged for; they never go into the release. Keep them inside unless the data are public."
+    )
+    scores = evaluate_release(
+        release,
+        test,
+        raw=raw,
+        target=target,
+        train_on=train_on.value,
+        classifiers=[chosen.value for chosen in classifier] if classifier else CLASSIFIERS,
+    )
+    if out is not None:
+        out.write_text(json.dumps(scores, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        note(f"Wrote the scores to {out}. They are not private: keep the file where the data are kept.")
+    if output is Format.JSON:
+        print_json(scores)
+        return
+    print_scores(scores, results_console())
+
+
+def print_scores(scores: dict[str, Any], console: Console) -> None:
+    """Print scores for people."""
+    console.print(
+        f"{scores['release']}: predicting '{scores['target']}' on {scores['test_records']:,} test records, trained on "
+        + ("the release" if scores["trained_on"] == "release" else "raw records generalized without noise"),
+        markup=False,
+    )
+    _print_classification(scores["classification"], console)
+    if scores["classification"][0]["BA"] is None:
+        console.print("BA is unknown: it needs the raw training records. Give them with --raw.", style="yellow")
+    reference = {"test": "the test records", "raw": "the raw training records"}[scores["marginals"]["compared_with"]]
+    _print_marginals(scores["marginals"], reference, console)
+    lines = (
+        ("mean_wasserstein", "Wasserstein distance", "standard deviations, mean of the numerical attributes"),
+        ("rank_correlation_error", "rank correlations", "off, mean of all pairs of numerical attributes"),
+        ("mean_sse_of_generalization", "MeanSSE", "lost by generalizing; noise is no part of it"),
+    )
+    known = [line for line in lines if scores["numbers"][line[0]] is not None]
+    if known:
+        console.print(f"Numbers, against {reference}")
+    for key, what, unit in known:
+        console.print(f"  {what:22}{scores['numbers'][key]:.3f} {unit}")
+
+
+def _print_classification(rows: list[dict[str, Any]], console: Console) -> None:
+    table = Table(title="Accuracy", title_justify="left")
+    table.add_column("classifier")
+    for heading in ("BA raw", "CA release", "LA largest class", "BA - CA", "CA - LA", "CA on raw values"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        keys = ("BA", "CA", "LA", "BA_minus_CA", "CA_minus_LA", "CA_on_raw_values")
+        shown = {key: "unknown" if row[key] is None else f"{row[key]:.4f}" for key in keys}
+        shown["CA"] += f" ± {row['standard_error_of_CA']:.4f}"
+        table.add_row(row["classifier"], *shown.values())
+    console.print(table)
+
+
+def _print_marginals(marginals: dict[str, Any], reference: str, console: Console) -> None:
+    table = Table(title=f"Total variation between the release and {reference}", title_justify="left")
+    for heading in ("marginals", "of", "number", "mean", "largest", "worst columns"):
+        table.add_column(heading, justify="right" if heading in ("number", "mean", "largest") else "left")
+    for key, label in (("published_values", "published values"), ("agreed_values", "agreed values")):
+        for ways, error in marginals[key].items():
+            numbers = (str(error["marginals"]), f"{error['mean']:.4f}", f"{error['largest']:.4f}")
+            table.add_row(ways, label, *numbers, escape(", ".join(error["worst"])))
+    console.print(table)

@@ -1,0 +1,59 @@
+"""Distances between numerical columns: Wasserstein, rank correlations, and what generalizing a record costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import wasserstein_distance
+
+
+def wasserstein_errors(released: pd.DataFrame, data: pd.DataFrame, columns: Sequence[str]) -> dict[str, float]:
+    """Return for each column the first Wasserstein distance, in standard deviations of the data.
+
+    Missing values are left out; so is a column with no spread in the data, or with no value in one of the frames.
+    """
+    found = {}
+    for name in columns:
+        one, other = released[name].dropna().to_numpy(dtype=float), data[name].dropna().to_numpy(dtype=float)
+        if len(one) and len(other) and (deviation := float(np.std(other))) > 0:
+            found[name] = float(wasserstein_distance(one, other)) / deviation
+    return found
+
+
+def rank_correlation_error(released: pd.DataFrame, data: pd.DataFrame, columns: Sequence[str]) -> float | None:
+    """Return the mean error of Spearman's rank correlations over all pairs of columns, or nothing without a pair.
+
+    A column that does not vary is correlated with nothing: its correlations are 0.
+    """
+    pairs = list(combinations(columns, 2))
+    if not pairs:
+        return None
+    one, other = (frame[list(columns)].corr(method="spearman").fillna(0.0) for frame in (released, data))
+    return float(np.mean([abs(one.loc[pair] - other.loc[pair]) for pair in pairs]))
+
+
+def mean_sse(data: pd.DataFrame, cut: Mapping[str, Any], columns: Sequence[str]) -> float | None:
+    """Return the mean squared distance of records to the centres of the intervals that stand for them.
+
+    The distance of a record is (1/l) * sqrt(sum over its l numerical attributes of (difference / standard
+    deviation)^2). It measures what generalizing costs, not noise: no record of a release belongs to a record of the
+    data. Missing values, and columns without spread, add nothing.
+    """
+    squares = np.zeros(len(data))
+    for name in columns:
+        numbers = data[name].to_numpy(dtype=float)
+        deviation = float(np.nanstd(numbers)) if not np.isnan(numbers).all() else 0.0
+        if deviation > 0:
+            squares += np.nan_to_num((numbers - _centres(numbers, cut["attributes"][name]["values"])) / deviation) ** 2
+    return float(np.mean(squares / len(columns) ** 2)) if columns and len(data) else None
+
+
+def _centres(numbers: np.ndarray[Any, Any], values: Sequence[Mapping[str, Any]]) -> np.ndarray[Any, Any]:
+    intervals = [(float(value["lower"]), float(value["upper"])) for value in values if "lower" in value]
+    inner_edges = [lower for lower, _ in intervals[1:]]
+    centres = np.array([(lower + upper) / 2 for lower, upper in intervals])
+    return np.asarray(centres[np.searchsorted(inner_edges, numbers, side="right")])

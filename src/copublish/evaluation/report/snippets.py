@@ -1,0 +1,69 @@
+"""Ten lines of Python and of R that read a release and give estimates with error bars, filled in for one release."""
+
+from __future__ import annotations
+
+import json
+
+from copublish.evaluation.report.contents import CountNoise, shown_class, split_attributes
+from copublish.publication import Release
+
+PYTHON = """\
+import pandas as pd
+
+counts = pd.read_csv("counts.csv", dtype=str, keep_default_na=False)  # in the release folder
+counts["noisy_count"] = counts["noisy_count"].astype(int)  # unbiased: sum these, never 'count'
+sd = {deviation}  # standard deviation of the noise of one count, in people
+rows = counts.groupby([{by}])["noisy_count"].agg(people="sum", cells="count")
+rows["within"] = 1.96 * sd * rows["cells"] ** 0.5  # the truth is this near in 95 of 100 cases
+shown = rows.xs({value}, level={class_name})
+total = rows.groupby(level={attribute})[["people", "cells"]].sum()
+share = shown["people"] / total["people"]
+parts = shown["cells"] * (1 - share) ** 2 + (total["cells"] - shown["cells"]) * share**2
+table = pd.DataFrame({{"share": share, "within": 1.96 * sd * parts**0.5 / total["people"]}})
+print(rows, table, sep="\\n\\n")
+"""
+
+R = """\
+counts <- read.csv("counts.csv", check.names = FALSE, colClasses = "character", na.strings = character())
+noisy <- as.integer(counts$noisy_count)  # unbiased: sum these, never 'count'
+sd <- {deviation}  # standard deviation of the noise of one count, in people
+keys <- counts[c({by})]
+rows <- aggregate(data.frame(people = noisy, cells = 1), keys, sum)
+rows$within <- 1.96 * sd * sqrt(rows$cells)  # the truth is this near in 95 of 100 cases
+shown <- rows[rows[[{class_name}]] == {value}, ]
+total <- aggregate(rows[c("people", "cells")], rows[{attribute}], sum)
+share <- shown$people / total$people
+parts <- shown$cells * (1 - share)^2 + (total$cells - shown$cells) * share^2
+print(rows)
+print(data.frame(total[1], share = share, within = 1.96 * sd * sqrt(parts) / total$people))
+"""
+
+
+def example_attribute(release: Release) -> str:
+    """Return the attribute that the examples group by: one that was split, if any was."""
+    return str(next(iter([*split_attributes(release), *release.cut["attributes"]])))
+
+
+def python_snippet(release: Release) -> str:
+    """Return the lines of Python."""
+    return _filled(PYTHON, release)
+
+
+def r_snippet(release: Release) -> str:
+    """Return the lines of R."""
+    return _filled(R, release)
+
+
+def _filled(template: str, release: Release) -> str:
+    attribute, class_name = example_attribute(release), release.cut["class"]["name"]
+
+    def quoted(text: str) -> str:
+        return json.dumps(text, ensure_ascii=False)  # a string of JSON is one of Python and of R as well
+
+    return template.format(
+        deviation=f"{CountNoise.of(release.certificate).deviation:.4g}",
+        by=f"{quoted(attribute)}, {quoted(class_name)}",
+        attribute=quoted(attribute),
+        class_name=quoted(class_name),
+        value=quoted(shown_class(release)),
+    )

@@ -1,0 +1,111 @@
+"""A release and a user's data in the same terms: as values, as codes of the agreed domains, as published values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from copublish.agreement.domain import NumericalDomain
+from copublish.generalization import domain_of
+from copublish.publication import Release
+
+IntArray = NDArray[np.int64]
+
+
+def plain_records(release: Release, seed: int = 0) -> pd.DataFrame:
+    """Return the release's records with values of the domains in place of generalized ones.
+
+    What a generalized value stands for is spread evenly: intervals over equally spaced points, groups of categories
+    over their members, each in random order, independently for every attribute. That is all a release says about
+    them. The seed makes it repeatable; it has nothing to do with the release's noise.
+    """
+    generator = np.random.default_rng(seed)
+    records = release.records.to_pandas()
+    columns: dict[str, Any] = {}
+    for name, described in release.cut["attributes"].items():
+        is_number = described["domain"]["kind"] == "numerical"
+        column = np.full(len(records), np.nan) if is_number else np.empty(len(records), dtype=object)
+        labels = records[name].astype(str).to_numpy()
+        for value in described["values"]:
+            here = np.flatnonzero(labels == value["label"])
+            column[here] = generator.permutation(_spread(value, len(here)))
+        columns[name] = column
+    class_name = release.cut["class"]["name"]
+    return pd.DataFrame({**columns, class_name: records[class_name].astype(str).to_numpy(dtype=object)})
+
+
+def _spread(value: Mapping[str, Any], n: int) -> NDArray[Any]:
+    if "members" in value:
+        return np.resize(np.array(value["members"], dtype=object), n)
+    if "lower" not in value:  # the missing category of a numerical attribute
+        return np.full(n, np.nan)
+    lower, upper = float(value["lower"]), float(value["upper"])
+    return np.asarray(lower + (upper - lower) * (np.arange(n) + 0.5) / max(n, 1))
+
+
+def codes_of(cut: Mapping[str, Any], values: pd.DataFrame) -> pd.DataFrame:
+    """Return the codes of the agreed domains for a frame of values, as `read_values` and `plain_records` give it."""
+    found: dict[str, IntArray] = {}
+    for name, described in cut["attributes"].items():
+        domain, column = domain_of(name, described["domain"]), values[name]
+        if isinstance(domain, NumericalDomain):
+            numbers = column.to_numpy(dtype=float)
+            codes = np.searchsorted([float(t) for t in domain.thresholds], numbers, side="right").astype(np.int64)
+            found[name] = np.where(np.isnan(numbers), domain.size - 1, codes)
+        else:
+            found[name] = _positions(column, domain.values)
+    class_name = cut["class"]["name"]
+    return pd.DataFrame({**found, class_name: _positions(values[class_name], tuple(cut["class"]["values"]))})
+
+
+def _positions(column: pd.Series, values: tuple[str, ...]) -> IntArray:
+    place = {value: number for number, value in enumerate(values)}
+    return np.asarray(column.map(place), dtype=np.int64)
+
+
+def published_codes(cut: Mapping[str, Any], codes: pd.DataFrame) -> pd.DataFrame:
+    """Return for each code of a domain the number of the published value it falls into."""
+    part_of_code = {name: _part_of_code(described["values"]) for name, described in cut["attributes"].items()}
+    return pd.DataFrame(
+        {name: part_of_code[name][codes[name]] if name in part_of_code else codes[name] for name in codes}
+    )
+
+
+def published_labels(cut: Mapping[str, Any], published: pd.DataFrame) -> pd.DataFrame:
+    """Return published codes as categorical columns, in the order in which the release lists its values."""
+    return pd.DataFrame(
+        {
+            name: pd.Categorical.from_codes(published[name].to_numpy(), categories=labels)
+            for name, labels in _labels(cut).items()
+        }
+    )
+
+
+def _labels(cut: Mapping[str, Any]) -> dict[str, list[str]]:
+    labels = {name: [value["label"] for value in entry["values"]] for name, entry in cut["attributes"].items()}
+    return {**labels, cut["class"]["name"]: list(cut["class"]["values"])}
+
+
+def domain_sizes(cut: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number of codes of every attribute and of the class."""
+    sizes = {name: domain_of(name, described["domain"]).size for name, described in cut["attributes"].items()}
+    return {**sizes, cut["class"]["name"]: len(cut["class"]["values"])}
+
+
+def published_sizes(cut: Mapping[str, Any]) -> dict[str, int]:
+    """Return the number of published values of every attribute and of the class."""
+    return {name: len(labels) for name, labels in _labels(cut).items()}
+
+
+def numerical_attributes(cut: Mapping[str, Any]) -> list[str]:
+    """Return the names of the numerical attributes."""
+    return [name for name, described in cut["attributes"].items() if described["domain"]["kind"] == "numerical"]
+
+
+def _part_of_code(values: list[dict[str, Any]]) -> IntArray:
+    lengths = [value["codes"][1] - value["codes"][0] for value in values]
+    return np.repeat(np.arange(len(values), dtype=np.int64), lengths)

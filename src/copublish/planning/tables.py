@@ -1,0 +1,100 @@
+"""Data to plan with: a public file or made-up values, and how the agreement's parties would hold them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain
+from copublish.agreement.model import Agreement
+from copublish.errors import EvaluationError
+from copublish.evaluation.values import codes_of
+from copublish.fragments.fragment import Codes, Fragment
+from copublish.generalization import Source, read_values
+from copublish.mechanisms.cut import Cut
+from copublish.release import describe_cut
+
+MISSING_SHARE = 0.03
+CLASS_SPREAD = 0.6
+"""How much of the made-up class is chance, in standard deviations of what the attributes say about it."""
+
+
+def whole_cut(agreement: Agreement) -> dict[str, Any]:
+    """Return the cut before anything is split: the agreed domains as a release would describe them."""
+    return describe_cut(agreement, Cut.top(agreement.domains))
+
+
+def read_like(agreement: Agreement, source: Source) -> pd.DataFrame:
+    """Return a public table with all attributes and the class, checked against the agreed domains.
+
+    Raises:
+        EvaluationError: If the class or all rows are missing.
+        FragmentError: If another column is missing or has values outside its domain.
+    """
+    frame: pd.DataFrame = read_values(whole_cut(agreement), source).to_pandas()
+    if agreement.class_.name not in frame:
+        raise EvaluationError(f"The data to plan with have no column '{agreement.class_.name}', the agreed class.")
+    if len(frame) < 3:
+        raise EvaluationError("The data to plan with need at least 3 rows, to train on some and test on others.")
+    return frame
+
+
+def made_up_table(agreement: Agreement, n: int, generator: np.random.Generator) -> pd.DataFrame:
+    """Return made-up records: values spread evenly over the domains, a class that depends on them, and chance."""
+    columns: dict[str, Any] = {}
+    strength = np.zeros(n)
+    for number, (name, domain) in enumerate(agreement.domains.items()):
+        codes = generator.integers(0, domain.size - domain.missing, n)
+        # Attributes tell less and less, as in most tables; every second one in the other direction.
+        strength += (-1) ** number * 0.7**number * (codes - codes.mean()) / (codes.std() or 1)
+        columns[name] = _values(domain, codes, generator)
+        if domain.missing:
+            columns[name][generator.random(n) < MISSING_SHARE] = (
+                MISSING_LABEL if isinstance(domain, CategoricalDomain) else np.nan
+            )
+    strength += CLASS_SPREAD * strength.std() * generator.normal(size=n)
+    classes = np.array(agreement.class_.values, dtype=object)
+    # The first class is the largest: half of the records, and the others share the rest.
+    edges = np.quantile(strength, np.linspace(0.5, 1, len(classes))[:-1]) if n else np.zeros(len(classes) - 1)
+    columns[agreement.class_.name] = classes[np.searchsorted(edges, strength, side="right")]
+    return pd.DataFrame(columns)
+
+
+def _values(domain: Domain, codes: NDArray[np.int64], generator: np.random.Generator) -> NDArray[Any]:
+    if isinstance(domain, CategoricalDomain):
+        return np.array(domain.values, dtype=object)[codes]
+    edges = np.array([float(edge) for edge in (domain.lower, *domain.thresholds, domain.upper)])
+    return np.asarray(edges[codes] + generator.random(len(codes)) * (edges[codes + 1] - edges[codes]))
+
+
+def as_fragments(agreement: Agreement, table: pd.DataFrame, generator: np.random.Generator) -> dict[str, Fragment]:
+    """Return the table as the agreement's parties would hold it: by people, by columns, or cell by cell at random."""
+    n, codes = len(table), codes_of(whole_cut(agreement), table)
+    identifiers = np.array([str(number) for number in range(n)], dtype=object)
+    rows = generator.integers(0, len(agreement.parties), n) if agreement.partition == "horizontal" else None
+    holder_of = {
+        name: generator.integers(0, len(agreement.holders(name)), n)
+        for name in agreement.attributes
+        if agreement.partition != "horizontal" and len(agreement.holders(name)) > 1
+    }
+    found = {}
+    for number, party in enumerate(agreement.party_names):
+        kept = np.arange(n) if rows is None else np.flatnonzero(rows == number)
+        private_codes: dict[str, Codes] = {}
+        sizes = {name: _size(agreement, name) for name in agreement.columns_of(party)}
+        for name, size in sizes.items():
+            column = codes[name].to_numpy()
+            if name in holder_of:
+                column = np.where(holder_of[name] == agreement.holders(name).index(party), column, size)
+            private_codes[name] = column[kept].astype(np.min_scalar_type(size))
+        own = None if agreement.records.identifier is None else identifiers[kept].tolist()
+        found[party] = Fragment(party, len(kept), private_codes, sizes, own)
+    return found
+
+
+def _size(agreement: Agreement, column: str) -> int:
+    domain = agreement.class_domain if column == agreement.class_.name else agreement.domains[column]
+    return domain.size

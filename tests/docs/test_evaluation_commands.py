@@ -1,0 +1,125 @@
+"""`plan`, `evaluate` and `report` as a user types them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from test_command_line import run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    from copublish.demo import made_up_data, write_demo
+
+    folder = tmp_path_factory.mktemp("evaluation")
+    write_demo(folder, 1500)
+    data = ["--data", "bank=bank.parquet", "--data", "loans=loans.csv"]
+    run("simulate", "agreement.toml", *data, "--out", "release", cwd=folder)
+    bank, loans = made_up_data(1500)
+    table = bank.merge(loans.drop(columns="default"), on="customer_id")
+    table[:1000].to_csv(folder / "train.csv", index=False)
+    table[1000:].to_csv(folder / "test.csv", index=False)
+    return folder
+
+
+def files_of(release: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in release.iterdir()}
+
+
+def test_evaluate_prints_scores_and_warns_and_leaves_the_release_alone(folder, tmp_path):
+    before = files_of(folder / "release")
+    call = ["evaluate", "release", "--train-on", "release", "--test", "test.csv", "--target", "default"]
+    done = run(*call, "--raw", "train.csv", cwd=folder)
+    assert "WITHOUT NOISE" in done.stderr
+    assert "disclosure" in done.stderr
+    for words in ("BA raw", "CA release", "LA largest class", "BA - CA", "CA - LA", "3-way", "Wasserstein", "MeanSSE"):
+        assert words in done.stdout
+    for classifier in ("decision-tree", "logistic-regression", "histogram-boosting", "linear-svm"):
+        assert classifier in done.stdout
+    out = tmp_path / "scores.json"
+    tree = [*call, "--classifier", "decision-tree", "--format", "json"]
+    first = run(*tree, "--out", out, cwd=folder).stdout
+    assert run(*tree, cwd=folder).stdout == first, "evaluated twice"
+    assert json.loads(first) == json.loads(out.read_text())
+    assert json.loads(first)["classification"][0]["BA"] is None
+    assert "BA is unknown" in run(*call, "--classifier", "decision-tree", cwd=folder).stdout
+    assert files_of(folder / "release") == before
+
+
+def test_evaluate_says_what_does_not_fit(folder, tmp_path):
+    test = pd.read_csv(folder / "test.csv", dtype=str)
+    refused = run("evaluate", "release", "--test", "test.csv", "--target", "job", cwd=folder, code=4)
+    assert "Use --target default" in re.sub(r"\s+", " ", refused.stderr)
+    mistakes = {
+        "missing": (test.drop(columns="age"), "'age' is in the release but not in the data"),
+        "no-class": (test.drop(columns="default"), "the class of the release"),
+        "unseen": (test.assign(purpose="SECRET"), "'purpose' has values that are not in the agreed list"),
+        "empty": (test[:0], "no rows"),
+    }
+    for name, (frame, words) in mistakes.items():
+        path = tmp_path / f"{name}.csv"
+        frame.to_csv(path, index=False)
+        stderr = run("evaluate", folder / "release", "--test", path, code=4).stderr
+        assert words in re.sub(r"\s+", " ", stderr), name
+        assert "SECRET" not in stderr
+    (tmp_path / "nothing.csv").write_text("")
+    run("evaluate", folder / "release", "--test", tmp_path / "nothing.csv", code=4)
+    assert "no file" in run("evaluate", folder / "release", "--test", tmp_path / "none.csv", code=4).stderr
+    assert "certificate.json is missing" in run("evaluate", tmp_path, "--test", folder / "test.csv", code=7).stderr
+    shutil.copytree(folder / "release", tmp_path / "broken")
+    (tmp_path / "broken" / "counts.csv").write_text("changed")
+    assert "digest" in run("evaluate", tmp_path / "broken", "--test", folder / "test.csv", code=7).stderr
+
+
+def test_nothing_is_written_into_a_release(folder, tmp_path):
+    before = files_of(folder / "release")
+    (tmp_path / "link").symlink_to(folder / "release")
+    for out in (folder / "release" / "scores.json", tmp_path / "link" / "scores.json"):
+        done = run("evaluate", folder / "release", "--test", folder / "test.csv", "--out", out, code=7)
+        assert "release folder" in done.stderr
+        done = run("report", folder / "release", "--out", out, code=7)
+        assert "release folder" in done.stderr
+    assert files_of(folder / "release") == before
+
+
+def test_report_writes_a_page_and_replaces_none_unasked(folder, tmp_path):
+    out, scores = tmp_path / "report.html", tmp_path / "scores.json"
+    done = run("report", folder / "release", "--out", out)
+    assert done.stdout == ""
+    assert "<!doctype html>" in out.read_text()
+    assert "--force" in run("report", folder / "release", "--out", out, code=1).stderr
+    run("evaluate", folder / "release", "--test", folder / "test.csv", "--classifier", "decision-tree", "--out", scores)
+    done = run(*("report", folder / "release", "--out", out, "--force", "--evaluation", scores, "--format", "json"))
+    assert json.loads(done.stdout)["file"] == str(out)
+    assert "not private" in done.stderr
+    assert "real records" in out.read_text()
+    scores.write_text("[]")
+    assert (
+        "no scores" in run("report", folder / "release", "--out", out, "--force", "--evaluation", scores, code=4).stderr
+    )
+    run("report", tmp_path, "--out", out, "--force", code=7)
+
+
+def test_plan_tries_settings_and_recommends(folder, tmp_path):
+    plot = tmp_path / "plan.svg"
+    quick = ["--epsilon", "0.5", "--specializations", "2", "--runs", "1"]
+    done = run("plan", "agreement.toml", *quick, "--plot", plot, cwd=folder)
+    for words in ("made up", "To take at epsilon 1", "The secure run", "MiB", "largest class", "score max"):
+        assert words in done.stdout
+    assert plot.read_text().lstrip().startswith("<?xml")
+    done = run("plan", "agreement.toml", "--like", "train.csv", *quick, "--format", "json", cwd=folder)
+    assert "must not touch private data" in re.sub(r"\s+", " ", done.stderr)
+    assert json.loads(done.stdout)["data"] == "like"
+
+
+def test_plan_refuses_what_it_cannot_do(folder, tmp_path):
+    run("plan", "agreement.toml", "--epsilon", "much", cwd=folder, code=2)
+    run("plan", "agreement.toml", "--plot", "plan.doc", cwd=folder, code=2)
+    run("plan", "agreement.toml", "--plot", "nowhere/plan.png", cwd=folder, code=2)
+    run("plan", "nothing.toml", cwd=folder, code=3)
+    run("plan", "agreement.toml", "--like", "loans.csv", cwd=folder, code=4)

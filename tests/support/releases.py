@@ -1,0 +1,18 @@
+"""A small release for tests of evaluation and report, without noise or with seeded coins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+import copublish as cp
+from support import fragment_frames, no_noise, random_table, seeded, simulate_with, small_mapping
+
+
+def small_release(n: int = 900, *, noise: bool = True, **changes: object) -> tuple[cp.Release, pd.DataFrame]:
+    """Return a release of made-up data and the joined table it was made from."""
+    generator = np.random.default_rng(5)
+    agreement = cp.agreement_from_mapping(small_mapping(**changes))
+    table = random_table(agreement, n, generator)
+    coins = seeded(agreement.party_names, 1) if noise else no_noise(agreement.party_names)
+    return simulate_with(agreement, fragment_frames(agreement, table, generator), coins), table

@@ -1,0 +1,79 @@
+"""The cost model against runs that were measured, and its shapes against the engine's own."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+from copublish import agreement_from_mapping
+from copublish.engine.spu import PRODUCT_ROWS, SpuEngine
+from copublish.mechanisms.cut import Cut
+from copublish.planning.costs import _padded_records, _table, predict, work_of
+from copublish.planning.tables import whole_cut
+from copublish.secure.packing import Packing
+from secure_release import SCALING_AGREEMENT
+from support import repartition, small_mapping
+
+SCALING = agreement_from_mapping(SCALING_AGREEMENT)
+
+
+def cut_of(*sizes: int) -> dict[str, Any]:
+    return {"attributes": {f"x{i}": {"values": [None] * size} for i, size in enumerate(sizes)}}
+
+
+@pytest.mark.parametrize(
+    ("records", "seconds", "mib"), [(100_000, 15, 41), (500_000, 26, 94)], ids=["100 thousand", "500 thousand"]
+)
+def test_measured_runs_are_predicted_within_a_fifth(records, seconds, mib):
+    found = predict(SCALING, cut_of(4, 2, 2, 2, 2, 2), records)
+    assert found["seconds"] == pytest.approx(seconds, rel=0.2)
+    assert found["mib_sent"] == pytest.approx(mib, rel=0.1)
+
+
+def test_more_of_anything_costs_more():
+    small = predict(SCALING, cut_of(2, 2, 2, 2, 2, 2), 10_000)
+    for cut, records in ((cut_of(2, 2, 2, 2, 2, 2), 100_000), (cut_of(4, 4, 2, 2, 2, 2), 10_000)):
+        assert predict(SCALING, cut, records)["mib_sent"] > small["mib_sent"]
+        assert predict(SCALING, cut, records)["seconds"] > small["seconds"]
+
+
+def test_biased_bits_are_those_of_all_noise():
+    """8 selections among 294 candidates with scale 20, and 192 counts with scale 5/3: 64 coins make up a word."""
+    bits = {scale: math.ceil(math.log2(64 * math.log(2) * scale)) for scale in (20, 5 / 3)}
+    expected = 8 * 320 * bits[20] + 384 * bits[5 / 3]
+    assert work_of(SCALING, cut_of(3, 2, 2, 2, 2, 2), 1000).biased_bits * 1e3 == expected
+
+
+@pytest.mark.parametrize("n", [1, 2047, 2048, 40_000, 65_536, 70_000, 500_000])
+@pytest.mark.parametrize("elements", [8, 4000])
+def test_records_are_padded_as_the_engine_pads_them(n, elements):
+    engine = object.__new__(SpuEngine)
+    step = engine.rows_per_product(2, Packing(elements))
+    chunks = [min(step, n - start) for start in range(0, n, step)]
+    assert _padded_records(n, 2 * elements) == sum(engine._padded(chunk) for chunk in chunks)
+    assert PRODUCT_ROWS[0] <= step <= PRODUCT_ROWS[-1]
+
+
+@pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
+def test_rows_and_columns_make_up_the_whole_table(partition):
+    agreement = agreement_from_mapping(repartition(small_mapping(), partition))
+    sizes = {"job": 2, "region": 3, "age": 4, "income": 1}
+    rows, row = _table(agreement, sizes, 2)
+    assert rows * row == 2 * 3 * 4 * 2
+    if partition == "vertical":  # p1 holds region and income, and the class goes with the last party
+        assert (rows, row) == (2 * 4, 3 * 2)
+
+
+def test_without_a_join_nothing_is_multiplied():
+    horizontal = agreement_from_mapping(repartition(small_mapping(), "horizontal"))
+    assert work_of(horizontal, whole_cut(horizontal), 1000).products == 0
+    vertical = agreement_from_mapping(small_mapping())
+    assert work_of(vertical, whole_cut(vertical), 1000).products == 0
+    assert Cut.top(vertical.domains).n_leaves == 1
+
+
+def test_more_than_two_parties_have_no_secure_run_yet():
+    agreement = agreement_from_mapping(repartition(small_mapping(), "horizontal", parties=3))
+    assert predict(agreement, whole_cut(agreement), 1000)["seconds"] is None
