@@ -42,6 +42,7 @@ def reproduce(
     Example: copublish reproduce arbdistdp-fig7 --data data/ --runs 3
     """
     # Loaded here: plotting and learning libraries take seconds, and no other command needs this package.
+    from copublish.reproduction import NOT_PRIVATE
     from copublish.reproduction.figures import SCORES, figures
 
     known = figures(score or SCORES)
@@ -63,7 +64,7 @@ def reproduce(
                 results.extend(_figure(known[name], data, runs, out, page, output, progress))
     if output is Format.JSON:
         print_json(results)
-    note(f"Tables and plots are in {out}.")
+    note(f"Tables and plots are in {out}. Where 'private' is not 'yes': {NOT_PRIVATE}.")
 
 
 def _figure(
