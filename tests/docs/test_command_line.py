@@ -71,6 +71,8 @@ def test_describe_prints_every_disclosure_and_its_exact_sum(demo):
     text = run("describe", "agreement.toml", cwd=demo).stdout
     assert "noise in people" in text
     assert "What each party sees" in text
+    assert described["score"] == {"asked": "auto", "used": "balanced-gain"}
+    assert "balanced-gain, chosen by auto" in text
 
 
 def test_check_accepts_good_data_and_keeps_stderr_empty(demo):
@@ -144,7 +146,7 @@ def test_a_ledger_is_charged_and_refuses_the_release_that_is_too_much(demo, tmp_
     book = json.loads(run("ledger", ledgers[0], "--format", "json").stdout)
     assert book["datasets"]["customers-2026"]["left"] == "0.5"
     assert [charge["state"] for charge in book["charges"]] == ["complete"]
-    assert book["charges"][0]["disclosures"] == 9  # 8 selections and the leaf counts
+    assert book["charges"][0]["disclosures"] == 10  # the class counts, 8 selections and the leaf counts
 
 
 def test_generalize_writes_the_released_labels(demo, tmp_path):

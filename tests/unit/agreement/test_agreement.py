@@ -101,6 +101,7 @@ def test_hash_does_not_depend_on_the_spelling_of_a_number(tmp_path: Path, epsilo
         ("attributes.income.grid", [{"edges": [1, 10, 50]}, {"edges": (1.0, Decimal("10.00"), 50)}]),
         ("attributes.age.held_by", ["loans", ["loans"], ("loans",)]),
         ("mechanism.selection_share", [0.4, Decimal("0.40"), None]),
+        ("mechanism.score", ["max", None]),
         ("privacy.neighbours", ["add-remove", None]),
         ("records.alignment", ["identifier", None]),
         ("records.missing_spellings", [["", "?", "NA"], None]),
@@ -175,6 +176,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "specializations": {"mechanism.specializations": 7},
     "selection share": {"mechanism.selection_share": Decimal("0.41")},
     "max cells": {"mechanism.max_cells": 1000},
+    "score": {"mechanism.score": "auto"},
 }
 
 

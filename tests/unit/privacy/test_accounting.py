@@ -113,6 +113,7 @@ def agreements(draw: st.DrawFn) -> Agreement:
             "specializations": draw(st.sampled_from([6, 0, 1, 2, 3, 12])),
             "selection_share": draw(st.decimals(Decimal("0.01"), Decimal("0.99"), places=3)),
             "max_cells": draw(st.sampled_from([64, None, 2, 7, 1000])),
+            "score": draw(st.sampled_from(["max", "tv-gain", "balanced-gain", "auto"])),
         },
         records={
             "identifier": "id",
@@ -161,7 +162,9 @@ def test_the_reserved_cost_suffices_wherever_specialization_stops(agreement: Agr
     plan = Plan.of(agreement)
     candidates = sum(domain.max_splits for domain in agreement.domains.values())
     for rounds in range(plan.rounds + 1):
-        made = [*(plan.selection(number, candidates) for number in range(rounds)), plan.leaf_counts(rounds, 2)]
+        classes = [plan.class_counts()] if plan.epsilon_for_classes else []
+        selections = [plan.selection(number, candidates) for number in range(rounds)]
+        made = [*classes, *selections, plan.leaf_counts(rounds, 2)]
         cost = cost_of(made, number_of_records_is_public=agreement.records.public)
         assert cost.under(agreement.privacy.neighbours) == agreement.epsilon
         assert cost.fits_in(plan.cost())
@@ -188,6 +191,10 @@ def test_charged_and_certified_disclosures_of_a_run_add_up_to_exactly_the_agreed
     *selections, leaves = certificate["disclosures"]
     planned = Plan.of(agreement).disclosures()  # whose numbers of candidates and cells are upper bounds
     assert len(selections) < len(planned)
+    if Plan.of(agreement).epsilon_for_classes:
+        classes = selections.pop(0)
+        assert classes["values_opened"] == planned.pop(0).entries == len(agreement.class_.values)
+    assert all(made["kind"] == "select" for made in selections)
     assert all(made["candidates"] <= planned[0].candidates for made in selections)
     assert leaves["values_opened"] <= planned[-1].entries
     for disclosures in charged.values():

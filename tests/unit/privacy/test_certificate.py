@@ -234,3 +234,27 @@ def test_an_exact_number_reads_back_as_itself(number: Fraction) -> None:
 )
 def test_exact_numbers_are_decimals_where_that_is_short(number: Fraction, shown: str) -> None:
     assert show_exact(number) == shown
+
+
+@pytest.mark.parametrize("score", ["max", "tv-gain", "balanced-gain"])
+def test_a_certificate_says_how_splits_were_compared_and_what_that_opened(score: str) -> None:
+    agreement = agreement_from_mapping(small_mapping(**{"mechanism.score": score, "mechanism.max_cells": 512}))
+    certificate = simulated_certificate(agreement)
+    implementation = certificate["deployment"]["implementation"]
+    assert f"the score {score} " in implementation["mechanisms"]
+    opens_classes = score != "max"
+    assert ("the class counts" in implementation["mechanisms"]) == opens_classes
+    assert ("of every class" in implementation["post_processing"]) == opens_classes
+    first = certificate["disclosures"][0]
+    assert (first["kind"] == "measure") == opens_classes
+    assert ("of every class" in first["what"]) == opens_classes
+
+
+def test_noise_of_a_selection_is_stated_in_people_whatever_the_points_of_the_score() -> None:
+    scale = {}
+    for score in ("max", "tv-gain", "balanced-gain"):
+        changes = {"mechanism.score": score, "mechanism.max_cells": 512, "mechanism.specializations": 5}
+        certificate = certificate_for(agreement_from_mapping(small_mapping(**changes)))
+        scale[score] = next(d["noise"]["scale_in_people"] for d in certificate["disclosures"] if d["kind"] == "select")
+    # Five rounds share 0.4; the gains give a twentieth of it to the class counts.
+    assert scale == {"max": 12.5, "balanced-gain": round(2 * 5 / 0.38, 3), "tv-gain": round(4 * 5 / 0.38, 3)}
