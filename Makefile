@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check accuracy benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model clean
+.PHONY: help demo test check accuracy benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -13,6 +13,7 @@ help:
 	@echo "make accuracy   classification accuracy of Adult and Nursery releases (needs ADULT=folder with the data)"
 	@echo "make benchmark  time and memory of a release beside the bare NumPy work"
 	@echo "make wide-area-benchmark  a secure release between two hosts 40 ms apart (needs root)"
+	@echo "make results    the papers' figures beside what they print, written into docs/results.md"
 	@echo "make secure-benchmark  the secure engine beside its bare calls and the papers' Paillier way"
 	@echo "make alignment-benchmark  private set intersection beside the bare call and plain sets"
 	@echo "make faults     break runs on purpose and write what is left of them to docs/faults.md (root, Linux)"
@@ -55,6 +56,9 @@ cost-model: $(READY)
 
 wide-area-benchmark: $(READY)
 	$(BIN)/python benchmarks/wide_area.py --data $(ADULT)
+
+results: $(READY)
+	$(BIN)/copublish reproduce all --data $(ADULT) --runs 10 --out docs/results --page docs/results.md
 
 clean:
 	rm -rf $(VENV) demo

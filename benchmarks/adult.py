@@ -3,47 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
 import copublish as cp
+from copublish.reproduction import datasets
 
-COLUMNS = (
-    *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation"),
-    *("relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income"),
-)
-CLASS = "income"
-# Round public split points: decades of age, tens of hours, and few steps for the heavy-tailed capital columns.
-NUMERICAL: dict[str, dict[str, Any]] = {
-    "age": {"bounds": [17, 90], "grid": {"edges": [20, 30, 40, 50, 60, 70, 80]}},
-    "fnlwgt": {"bounds": [0, 1_500_000], "grid": {"step": 500_000}},
-    "education-num": {"bounds": [1, 16], "grid": {"step": 1}},
-    "capital-gain": {"bounds": [0, 99_999], "grid": {"edges": [1, 3000, 5000, 7000, 10_000, 20_000]}},
-    "capital-loss": {"bounds": [0, 4500], "grid": {"edges": [1, 1500, 1800, 2000, 2500]}},
-    "hours-per-week": {"bounds": [1, 99], "grid": {"edges": [10, 20, 30, 40, 50, 60, 70, 80, 90]}},
-}
-ATTRIBUTES = [column for column in COLUMNS if column != CLASS]
-PARTIES = {"bank": ATTRIBUTES[:7], "office": ATTRIBUTES[7:]}
+CLASS = datasets.COLUMNS["adult"][-1]
+NUMERICAL = datasets.NUMERICAL["adult"]
+ATTRIBUTES = list(datasets.COLUMNS["adult"][:-1])
+PARTIES = datasets.parties_of("adult")
 
 
 def read_adult(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the official training and test rows without missing values (30,162 and 15,060)."""
-    frames = []
-    for name, skip in (("adult.data", 0), ("adult.test", 1)):
-        frame = pd.read_csv(
-            folder / name,
-            names=COLUMNS,
-            skiprows=skip,
-            skipinitialspace=True,
-            na_values="?",
-            keep_default_na=False,
-        )
-        frame = frame.dropna().reset_index(drop=True)
-        frame[CLASS] = frame[CLASS].str.rstrip(".")
-        frames.append(frame)
-    return frames[0], frames[1]
+    found = datasets.load_dataset("adult", folder)
+    return found.train, found.test
 
 
 def adult_agreement(
@@ -52,7 +27,7 @@ def adult_agreement(
     *,
     n: int,
     specializations: int = 10,
-    partition: str = "vertical",
+    partition: datasets.Partition = "vertical",
     identifier: str | None = None,
     score: str = "max",
 ) -> cp.Agreement:
@@ -61,42 +36,17 @@ def adult_agreement(
     With partition = "arbitrary" both parties hold cells of every attribute. Rows are in the same order at both, unless
     an identifier is named.
     """
-    alignment = {"alignment": "row-order"} if identifier is None else {"identifier": identifier}
-    attributes = {}
-    for name in ATTRIBUTES:
-        holder: str | list[str] = next(party for party, names in PARTIES.items() if name in names)
-        if partition == "arbitrary":
-            holder = list(PARTIES)
-        kind: dict[str, Any] = {"kind": "categorical", "taxonomy": "adult.json"}
-        if name in NUMERICAL:
-            kind = {"kind": "numerical", **NUMERICAL[name]}
-        attributes[name] = {**kind, "held_by": holder}
-    return cp.agreement_from_mapping(
-        {
-            "format": 1,
-            "name": "adult",
-            "dataset": "adult",
-            "partition": partition,
-            "parties": {party: {} for party in PARTIES},
-            "records": {**alignment, "expected": n},
-            "class": {"name": CLASS, "values": ["<=50K", ">50K"]},
-            "attributes": attributes,
-            "privacy": {"epsilon": epsilon},
-            "mechanism": {"name": "specialization", "specializations": specializations, "score": score},
-        },
-        folder=folder / "taxonomies",
+    mechanism = {"specializations": specializations, "score": score}
+    return datasets.agreement_for(
+        "adult", folder, epsilon, expected=n, partition=partition, identifier=identifier, mechanism=mechanism
     )
 
 
 def split_columns(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return each party's columns; both hold the class."""
-    return {party: frame[[*names, CLASS]] for party, names in PARTIES.items()}
+    return datasets.split_columns("adult", frame)
 
 
 def scatter_cells(frame: pd.DataFrame, seed: int = 0) -> dict[str, pd.DataFrame]:
     """Return the table with every cell at a random one of the parties, empty at the other; both hold the class."""
-    holder_of = np.random.default_rng(seed).integers(len(PARTIES), size=(len(frame), len(ATTRIBUTES)))
-    cells = frame[ATTRIBUTES].convert_dtypes()  # numbers stay whole numbers beside empty cells
-    return {
-        party: cells.where(holder_of == number).assign(**{CLASS: frame[CLASS]}) for number, party in enumerate(PARTIES)
-    }
+    return datasets.scatter_cells("adult", frame, seed)

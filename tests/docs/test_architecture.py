@@ -72,9 +72,31 @@ def test_the_import_check_can_fail(tmp_path, monkeypatch):
     assert forbidden_imports(bad) == {"fragments"}
 
 
+def importers_of_reproduction(modules: list[Path]) -> set[str]:
+    return {
+        path.relative_to(SOURCE).as_posix()
+        for path in modules
+        if layer(path) != "reproduction" and re.search(r"\breproduction\b", "\n".join(import_lines(path)))
+    }
+
+
+def import_lines(path: Path) -> list[str]:
+    nodes = ast.walk(ast.parse(path.read_text()))
+    return [ast.unparse(node) for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+
+
+def test_published_algorithms_stay_off_the_publish_path(tmp_path, monkeypatch):
+    """They are not private, so nothing but their own command may reach them; and the check can fail."""
+    assert importers_of_reproduction(MODULES) == {"cli/reproduce_command.py"}
+    for line in ("from copublish.reproduction.arbdistdp import ArbDistDP", "from copublish import reproduction"):
+        (tmp_path / "release.py").write_text(line)
+        monkeypatch.setattr("test_architecture.SOURCE", tmp_path)
+        assert importers_of_reproduction([tmp_path / "release.py"]) == {"release.py"}
+
+
 def test_the_publish_path_knows_nothing_of_evaluation_and_planning():
     for path in MODULES:
-        if layer(path) not in ("evaluation", "planning", "cli"):
+        if layer(path) not in ("evaluation", "planning", "reproduction", "cli"):
             assert not any(re.match(r"copublish\.(evaluation|planning)", name) for name in imports_of(path)), path
 
 
@@ -92,9 +114,9 @@ def test_the_mechanism_opens_values_through_the_gate_alone():
 
 
 def test_randomness_comes_from_the_operating_system_alone():
-    """Made-up data and classifiers are the exceptions: they are no noise."""
+    """Made-up data, classifiers and experiments with published algorithms are the exceptions: they are no release."""
     for path in MODULES:
-        if path.name != "demo.py" and layer(path) not in ("evaluation", "planning"):
+        if path.name != "demo.py" and layer(path) not in ("evaluation", "planning", "reproduction"):
             text = path.read_text()
             assert "np.random" not in text, path
             assert not imports_of(path) & {"random", "secrets", "numpy.random"}, path

@@ -19,7 +19,7 @@ from copublish.demo import write_demo
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
     *("demo", "init", "check", "describe", "plan", "simulate", "run", "show", "generalize", "evaluate", "report"),
-    "ledger",
+    *("ledger", "reproduce"),
 )
 SUBCOMMANDS = (("identity", "new"), ("identity", "show"), ("node", "status"))
 

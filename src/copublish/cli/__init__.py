@@ -19,6 +19,7 @@ from copublish.cli import (
     node_command,
     plan_command,
     report_command,
+    reproduce_command,
     run_command,
     show_command,
     simulate_command,
@@ -53,6 +54,7 @@ for module in (
     evaluate_command,
     report_command,
     ledger_command,
+    reproduce_command,
 ):
     module.register(app)
 

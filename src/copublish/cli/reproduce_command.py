@@ -1,0 +1,128 @@
+"""`copublish reproduce`: the papers' figures and findings, regenerated beside the numbers they print."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from copublish.cli.terminal import Format, FormatOption, note, print_json, progress_bars, results_console
+
+if TYPE_CHECKING:
+    from copublish.reproduction.figures import Figure, Tell
+
+LIST, ALL, FINDINGS = "list", "all", "findings"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("reproduce")(reproduce)
+
+
+def reproduce(
+    what: Annotated[str, typer.Argument(help="list, a figure's name, findings, or all.")] = LIST,
+    data: Annotated[Path | None, typer.Option(help="Folder with your copies of Adult and Nursery.")] = None,
+    runs: Annotated[int, typer.Option(min=1, help="How often to repeat what is random.")] = 10,
+    score: Annotated[
+        list[str] | None, typer.Option(help="Score of copublish's own releases; repeat it for several.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for tables and plots.")] = Path("results"),
+    page: Annotated[
+        Path | None, typer.Option(help="Also write the tables between the markers of this Markdown page.")
+    ] = None,
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Regenerate a figure of the papers behind copublish, beside the numbers they print.
+
+    The published algorithms run in the clear, on public benchmark data alone. They are not differentially private as
+    published; nothing here is a release.
+
+    Example: copublish reproduce arbdistdp-fig7 --data data/ --runs 3
+    """
+    # Loaded here: plotting and learning libraries take seconds, and no other command needs this package.
+    from copublish.reproduction import NOT_PRIVATE
+    from copublish.reproduction.figures import SCORES, figures
+
+    known = figures(score or SCORES)
+    if what == LIST:
+        _print_list(known, output)
+        return
+    if what not in (*known, FINDINGS, ALL):
+        names = ", ".join([*known, FINDINGS, ALL])
+        raise typer.BadParameter(f"there is no '{what}'. There are: {names}", param_hint="WHAT")
+    if data is None:
+        raise typer.BadParameter("say which folder holds adult.data, nursery.data and taxonomies/", param_hint="--data")
+    out.mkdir(parents=True, exist_ok=True)
+    results = []
+    with progress_bars() as progress:
+        for name in [*known, FINDINGS] if what == ALL else [what]:
+            if name == FINDINGS:
+                results.extend(_findings(data, runs, out, page, output, progress))
+            else:
+                results.extend(_figure(known[name], data, runs, out, page, output, progress))
+    if output is Format.JSON:
+        print_json(results)
+    note(f"Tables and plots are in {out}. Where 'private' is not 'yes': {NOT_PRIVATE}.")
+
+
+def _figure(
+    figure: Figure, data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
+) -> list[dict[str, object]]:
+    from copublish.reproduction.figures import run_figure
+    from copublish.reproduction.plots import plot
+    from copublish.reproduction.results_page import fill_in
+    from copublish.reproduction.tables import as_csv, as_records, markdown, panel_table
+
+    points = run_figure(figure, data, runs, progress)
+    (out / f"{figure.name}.csv").write_text(as_csv(figure, points), encoding="utf-8")
+    for ending, content in plot(figure, points).items():
+        (out / f"{figure.name}.{ending}").write_bytes(content)
+    if page:
+        fill_in(page, figure.name, markdown(figure, points))
+    if output is Format.TEXT:
+        for dataset in figure.panels:
+            header, rows = panel_table(figure, points, dataset)
+            _print_table(f"{figure.title}. {dataset.capitalize()}, {figure.unit}, {points[0].runs} runs", header, rows)
+    return as_records(figure, points)
+
+
+def _findings(
+    data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
+) -> list[dict[str, object]]:
+    from copublish.reproduction.findings import compute_findings, markdown_findings
+    from copublish.reproduction.results_page import fill_in
+
+    findings = compute_findings(data, runs, progress)
+    text = markdown_findings(findings)
+    (out / f"{FINDINGS}.md").write_text(text + "\n", encoding="utf-8")
+    if page:
+        fill_in(page, FINDINGS, text)
+    if output is Format.TEXT:
+        rows = [[finding.number, finding.printed, finding.found, finding.sound] for finding in findings]
+        _print_table("Findings", ["", "as published", "what comes out", "copublish"], rows)
+    return [dict(vars(finding)) for finding in findings]
+
+
+def _print_list(known: dict[str, Figure], output: Format) -> None:
+    from copublish.reproduction.datasets import FILES
+
+    rows = [
+        [figure.name, figure.title, " ".join(file for panel in figure.panels for file in FILES[panel])]
+        for figure in known.values()
+    ]
+    every_file = " ".join(file for files in FILES.values() for file in files)
+    rows.append([FINDINGS, "what does not hold as published, each with a number", every_file])
+    rows.append([ALL, "all of these", every_file])
+    if output is Format.JSON:
+        print_json([dict(zip(("name", "title", "files"), row, strict=True)) for row in rows])
+        return
+    _print_table("copublish reproduce NAME --data FOLDER", ["name", "what", "files it needs in the folder"], rows)
+
+
+def _print_table(title: str, header: list[str], rows: list[list[str]]) -> None:
+    table = Table(*header, title=title, title_justify="left", show_lines=False)
+    for row in rows:
+        table.add_row(*row)
+    results_console().print(table)

@@ -1,0 +1,8 @@
+"""The algorithms of two papers as published, what they were compared with, and their experiments.
+
+For public benchmark data alone. ArbDistDP and DistDiffGen run here in the clear and as printed; neither is
+differentially private as printed, which `docs/results.md` shows. Nothing that publishes imports this package.
+"""
+
+NOT_PRIVATE = "as published, not differentially private"
+"""Stands beside every result of a published algorithm that does not keep its promise."""

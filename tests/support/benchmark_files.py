@@ -1,0 +1,44 @@
+"""Made-up files in the format of Adult and Nursery: the real ones are never part of the project."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from copublish.reproduction.datasets import CLASSES, COLUMNS, NUMERICAL
+
+TREE = {"ANY": {"low": {"a": {}, "b": {}}, "high": {"c": {}, "d": {}}}}
+
+
+def write_benchmark_files(folder: Path, n: int = 400) -> Path:
+    """Write adult.data, adult.test, nursery.data and taxonomies with classes that depend on the attributes."""
+    (folder / "taxonomies").mkdir(parents=True, exist_ok=True)
+    generator = np.random.default_rng(7)
+    for name, file, rows in (
+        ("adult", "adult.data", n),
+        ("adult", "adult.test", n // 2),
+        ("nursery", "nursery.data", n),
+    ):
+        columns = COLUMNS[name]
+        strength = generator.random(rows)
+        table = {}
+        for column in columns[:-1]:
+            if column in NUMERICAL[name]:
+                low, high = NUMERICAL[name][column]["bounds"]
+                table[column] = (low + (high - low) * (strength + generator.random(rows)) / 2).astype(int)
+            else:
+                places = np.minimum((4 * (strength + generator.random(rows)) / 2).astype(int), 3)
+                table[column] = np.array(list("abcd"))[places]
+        classes = np.array(CLASSES[name])
+        table[columns[-1]] = classes[np.minimum((len(classes) * strength).astype(int), len(classes) - 1)]
+        frame = pd.DataFrame(table)
+        if file == "adult.test":
+            frame[columns[-1]] += "."
+        text = frame.to_csv(header=False, index=False).replace(",", ", " if name == "adult" else ",")
+        (folder / file).write_text(("|1x3 Cross validator\n" if file == "adult.test" else "") + text + "\n")
+        trees = {column: TREE for column in columns[:-1] if column not in NUMERICAL[name]}
+        (folder / "taxonomies" / f"{name}.json").write_text(json.dumps(trees))
+    return folder
