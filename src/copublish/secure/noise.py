@@ -128,7 +128,7 @@ def tournament_maximum(xp: ModuleType, values: IntArray) -> IntArray:
     """
     while (n := values.shape[-1]) > 1:
         # Each value meets all but itself of its group, and each pair is compared once.
-        size = 1 + 2 * COMPARISONS_PER_ROUND // (math.prod(values.shape[:-1]) * n)
+        size = 1 + 2 * COMPARISONS_PER_ROUND // max(1, math.prod(values.shape[:-1]) * n)
         values = _group_maxima(xp, values, min(n, max(2, size)))
     return values[..., 0]
 
