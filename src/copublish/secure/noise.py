@@ -127,8 +127,9 @@ def tournament_maximum(xp: ModuleType, values: IntArray) -> IntArray:
     `COMPARISONS_PER_ROUND` allows.
     """
     while (n := values.shape[-1]) > 1:
-        fights = max(1, math.prod(values.shape[:-1])) * n / 2
-        values = _group_maxima(xp, values, min(n, max(2, int(COMPARISONS_PER_ROUND / fights) + 1)))
+        # Each value meets all but itself of its group, and each pair is compared once.
+        size = 1 + 2 * COMPARISONS_PER_ROUND // max(1, math.prod(values.shape[:-1]) * n)
+        values = _group_maxima(xp, values, min(n, max(2, size)))
     return values[..., 0]
 
 
