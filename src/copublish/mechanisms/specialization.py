@@ -33,7 +33,7 @@ HISTOGRAM_L1: Influence = {"add-remove": 1, "replace": 2}
 SHARE_FOR_CLASSES = Fraction(1, 20)
 """Of the selections' budget, what the class counts take if the score weighs classes by them."""
 
-RECORDS_PER_NOISE = 30
+RECORDS_PER_NOISE = 50
 """`auto` compares gains if the expected records are this many times a selection's noise; else `max`, which has less."""
 
 Progress = Callable[[str, int, int], None]
