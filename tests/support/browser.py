@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,14 +10,15 @@ from typing import Any
 
 import pytest
 
+from support.packages import install
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 def chromium() -> str:
     """Return the path of a Chromium; install Debian's if there is none and we may, else skip the test."""
-    if not any(map(shutil.which, NAMES)) and os.geteuid() == 0 and shutil.which("apt-get"):
-        for command in (["apt-get", "update"], ["apt-get", "install", "-y", "--no-install-recommends", "chromium"]):
-            subprocess.run(command, capture_output=True, timeout=600, check=False)
+    if not any(map(shutil.which, NAMES)):
+        install("chromium")
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         pytest.skip("needs Chromium, and may not install it")

@@ -26,6 +26,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from support.packages import install
+
 ADDRESSES = ("10.83.0.1", "10.83.0.2")
 """The same in every pair: namespaces do not see each other's addresses."""
 
@@ -220,10 +222,8 @@ def refuse_if_unavailable() -> None:
         raise HostsUnavailableError("Two hosts on one machine need Linux.")
     if os.geteuid() != 0:
         raise HostsUnavailableError("Two hosts on one machine need root, to make network namespaces.")
-    if shutil.which("ip") is None:
-        install = ["apt-get", "install", "--yes", "--no-install-recommends", "iproute2"]
-        if shutil.which("apt-get") is None or subprocess.run(install, capture_output=True).returncode != 0:
-            raise HostsUnavailableError("Two hosts on one machine need the command 'ip' (package iproute2).")
+    if shutil.which("ip") is None and not install("iproute2"):
+        raise HostsUnavailableError("Two hosts on one machine need the command 'ip' (package iproute2).")
     if not Path("/dev/net/tun").exists():
         raise HostsUnavailableError("Two hosts on one machine need /dev/net/tun.")
 

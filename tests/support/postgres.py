@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pwd
 import shutil
@@ -20,6 +19,7 @@ import psycopg
 from psycopg import sql
 
 from copublish import DatabaseTable
+from support.packages import install
 
 OWNER, OWNER_PASSWORD = "owner", "owner-password"
 READER, READER_PASSWORD = "reader", "s3cret-reader-password"
@@ -127,13 +127,8 @@ def _run(program: str, *arguments: object) -> None:
 @cache
 def _binaries() -> Path:
     """The folder of the server's programs; installs them first where they are missing and we may."""
-    with Path(tempfile.gettempdir(), "copublish-test-apt.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # test processes run side by side, package managers do not
-        if (found := _find_binaries()) is None and os.geteuid() == 0:
-            quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-            for command in (["apt-get", "update"], ["apt-get", "install", "-y", "postgresql"]):
-                subprocess.run(command, check=True, env=quiet, stdout=subprocess.DEVNULL, timeout=600)
-            found = _find_binaries()
+    if (found := _find_binaries()) is None and install("postgresql"):
+        found = _find_binaries()
     if found is None:
         raise RuntimeError("These tests need the programs of a PostgreSQL server: install the package 'postgresql'.")
     return found
