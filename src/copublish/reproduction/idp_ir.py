@@ -127,7 +127,8 @@ class IdpIr:
             problems.append(f"epsilon must be a positive number, got epsilon = {self.epsilon}.")
         if self.k is not None and self.k < SMALLEST_K:
             problems.append(
-                f"k must be at least {SMALLEST_K}, got k = {self.k}. Without k there is no microaggregation (plain iDP)."
+                f"k must be at least {SMALLEST_K}, got k = {self.k}. Without k there is no microaggregation (plain "
+                "iDP)."
             )
         if problems:
             raise AgreementError("iDP-IR", problems)
@@ -155,9 +156,7 @@ class IdpIr:
         return Microdata(data.attributes, protected)
 
 
-def release_horizontal(
-    mechanism: IdpIr, owners: Mapping[str, Microdata], generator: np.random.Generator
-) -> Microdata:
+def release_horizontal(mechanism: IdpIr, owners: Mapping[str, Microdata], generator: np.random.Generator) -> Microdata:
     """Return the records of all owners one below the other; every owner spends the whole epsilon.
 
     Raises:

@@ -1,7 +1,7 @@
 """How far published records are from the original ones: the paper's MeanSSE as printed, and corrected.
 
-As printed, a difference is divided by the *variance* of its attribute, so the result depends on units: one column with small
-numbers can be nearly all of it. Corrected, it is divided by the standard deviation, and squares are averaged over
+As printed, a difference is divided by the *variance* of its attribute, so the result depends on units: one column with
+small numbers can be nearly all of it. Corrected, it is divided by the standard deviation, and squares are averaged over
 attributes: 1 is what a column of means costs, 2 a column of other people's values.
 """
 

@@ -20,8 +20,8 @@ Sensitivity = Literal["vector", "fixed", "gap", "global"]
 `vector`: the exact local sensitivity of all sorted centroids together, in L1. The only one of the local readings that
     keeps iDP's own definition for the centroids.
 `fixed`: the members of a cluster stay, and one value goes to an end of the domain.
-`gap`: the exact local sensitivity of each centroid by itself: its cluster moves by one record. It forgets that one person
-    can move all clusters at once.
+`gap`: the exact local sensitivity of each centroid by itself: its cluster moves by one record. It forgets that one
+    person can move all clusters at once.
 `global`: the largest sensitivity of any table, which makes it DP-IR.
 """
 
@@ -96,7 +96,7 @@ _READINGS: dict[Sensitivity, Callable[[Floats, Ints, float, float], float | Floa
 
 
 def shifts(ranked: Floats, sizes: Ints, low: float, high: float) -> tuple[Floats, Floats]:
-    """Return how far each centroid moves up when the lowest value becomes `high`, and down when the highest becomes `low`.
+    """Return how far each centroid moves up if the lowest value becomes `high`, and down if the highest becomes `low`.
 
     A cluster then loses its lowest value and takes the lowest of the next cluster, or the other way round.
     """

@@ -81,7 +81,9 @@ def refuse_unusable(owner: str, data: Microdata, k: int) -> None:
             if not attribute.low <= low <= high <= attribute.high:  # also false for a missing value
                 problems.append(f"Column '{attribute.name}' has missing values or values outside its public bounds.")
             elif low == high:
-                problems.append(f"Column '{attribute.name}' is constant. Leave it out, or agree on what it is in words.")
+                problems.append(
+                    f"Column '{attribute.name}' is constant. Leave it out, or agree on what it is in words."
+                )
     if problems:
         raise FragmentError(owner, problems)
 
@@ -129,4 +131,6 @@ def refuse_common_columns(owners: Mapping[str, Microdata]) -> None:
     first, *others = owners
     for owner in others:
         if len(owners[owner].values) != len(owners[first].values):
-            raise FragmentError(owner, [f"Owner '{first}' has another number of records; they must be the same people."])
+            raise FragmentError(
+                owner, [f"Owner '{first}' has another number of records; they must be the same people."]
+            )

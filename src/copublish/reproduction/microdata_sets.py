@@ -1,4 +1,4 @@
-"""Adult and Wine Quality (UCI data sets 2 and 186) as the iDP-IR paper uses and divides them, from a user's own copy."""
+"""Adult and Wine Quality (UCI data sets 2 and 186) as the iDP-IR paper uses and divides them; a user's own copy."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ WINE_BOUNDS: dict[str, tuple[float, float]] = {
     "sulphates": (0, 3),
     "alcohol": (5, 20),
 }
-HORIZONTAL: dict[MicrodataName, tuple[int, ...]] = {"adult": (11_100, 15_000, 12_000, 7_122), "wine": (500, 1_000, 4_997)}
+HORIZONTAL: dict[MicrodataName, tuple[int, ...]] = {
+    "adult": (11_100, 15_000, 12_000, 7_122),
+    "wine": (500, 1_000, 4_997),
+}
 """Records of every owner."""
 VERTICAL: dict[MicrodataName, tuple[tuple[str, ...], ...]] = {
     "adult": tuple((name,) for name in ADULT_ATTRIBUTES),
@@ -81,8 +84,8 @@ def _load_wine(folder: Path, bounds: Bounds) -> Microdata:
     absent = [file for file in MICRODATA_FILES["wine"] if not (folder / file).exists()]
     if absent:
         raise SourceError(
-            f"The folder '{folder}' lacks {', '.join(absent)}. Download the data set 'Wine Quality' from the UCI Machine "
-            "Learning Repository."
+            f"The folder '{folder}' lacks {', '.join(absent)}. Download the data set 'Wine Quality' from the UCI "
+            "Machine Learning Repository."
         )
     frame = pd.concat([pd.read_csv(folder / file, sep=";") for file in MICRODATA_FILES["wine"]], ignore_index=True)
     attributes, columns = [], []
