@@ -69,7 +69,7 @@ def reproduce(
                 results.extend(_findings(name, data, runs, out, page, output, progress))
     if output is Format.JSON:
         print_json(results)
-    note(f"Tables and plots are in {out}. Where 'private' is not 'yes': {NOT_PRIVATE}.")
+    note(f"Tables and plots are in {out}. Where 'private' is not 'yes', and all of iDP-IR: {NOT_PRIVATE}.")
 
 
 def _figure(

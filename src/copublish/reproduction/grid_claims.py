@@ -59,11 +59,11 @@ def _noise(grid: Grid, axis: int) -> NDArray[np.float64]:
     """Return two standard errors of the differences between neighbouring cells."""
     if grid.standard_errors is None:
         return np.zeros(np.diff(grid.means["corrected"], axis=axis).shape)
-    squares = grid.standard_errors["corrected"] ** 2
+    squares: NDArray[np.float64] = np.square(grid.standard_errors["corrected"])
     first = squares[:-1] if axis == 0 else squares[:, :-1]
     second = squares[1:] if axis == 0 else squares[:, 1:]
-    doubled: NDArray[np.float64] = 2 * np.sqrt(first + second)
-    return doubled
+    deviations: NDArray[np.float64] = np.sqrt(4 * (first + second))
+    return deviations
 
 
 def _wine_baseline(grids: Sequence[Grid]) -> list[Claim]:

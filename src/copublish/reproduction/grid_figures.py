@@ -173,7 +173,7 @@ def _baseline(published: Setting) -> tuple[Panel, ...]:
     )
 
 
-COLUMNS = ("figure", "panel", "metric", "k", "epsilon", "mean", "standard_error", "runs")
+COLUMNS = ("figure", "panel", "private", "metric", "k", "epsilon", "mean", "standard_error", "runs")
 
 
 def grid_records(figure: GridFigure, grids: Sequence[Grid]) -> list[dict[str, object]]:
@@ -186,6 +186,6 @@ def grid_records(figure: GridFigure, grids: Sequence[Grid]) -> list[dict[str, ob
                 if np.isnan(mean):  # a table without categories
                     continue
                 error = None if grid.standard_errors is None else float(grid.standard_errors[metric][row, column])
-                place = (figure.name, grid.panel.label, metric, grid.ks[column], grid.epsilons[row])
+                place = (figure.name, grid.panel.label, "no", metric, grid.ks[column], grid.epsilons[row])
                 records.append(dict(zip(COLUMNS, (*place, mean, error, grid.runs), strict=True)))
     return records

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from copublish.reproduction import NOT_PRIVATE
 from copublish.reproduction.grid_claims import claims_of
 from copublish.reproduction.grid_figures import COLUMNS, Grid, GridFigure, grid_records
 from copublish.reproduction.loss_grids import Metric
@@ -49,7 +50,7 @@ def has_metric(grid: Grid, metric: Metric) -> bool:
 
 def grid_markdown(figure: GridFigure, grids: Sequence[Grid]) -> str:
     """Return all tables for a Markdown page, with what the paper's text says of the figure."""
-    parts = []
+    parts = [f"{NOT_PRIVATE[0].upper()}{NOT_PRIVATE[1:]}, and not individually so either (E29).\n"]
     for metric in figure.metrics:
         for grid in grids:
             if has_metric(grid, metric):

@@ -11,6 +11,7 @@ import numpy as np
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure as Plot
 
+from copublish.reproduction import NOT_PRIVATE
 from copublish.reproduction.grid_figures import Grid, GridFigure
 from copublish.reproduction.grid_tables import METRIC_NAMES, has_metric, number
 from copublish.reproduction.loss_grids import Metric
@@ -26,7 +27,7 @@ def heat_maps(figure: GridFigure, grids: Sequence[Grid]) -> dict[str, bytes]:
         for row, metric in enumerate(metrics):
             for column, grid in enumerate(grids):
                 _draw(maps[row][column], figure, grid, metric)
-        drawing.suptitle(figure.title, fontsize=10)
+        drawing.suptitle(f"{figure.title}; {NOT_PRIVATE}", fontsize=10)
         files = {}
         for ending in ("png", "svg"):
             buffer = BytesIO()
