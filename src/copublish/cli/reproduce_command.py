@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from copublish.reproduction.grid_figures import GridFigure
 
 LIST, ALL, FINDINGS, IDP_IR_FINDINGS = "list", "all", "findings", "idp-ir-findings"
+RUNS, GRID_RUNS = 10, 50
+"""The iDP-IR paper has means of fifty runs; the others of five or ten."""
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +28,9 @@ def register(app: typer.Typer) -> None:
 def reproduce(
     what: Annotated[str, typer.Argument(help="list, a figure's name, findings, or all.")] = LIST,
     data: Annotated[Path | None, typer.Option(help="Folder with your copies of the data sets.")] = None,
-    runs: Annotated[int, typer.Option(min=1, help="How often to repeat what is random.")] = 10,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="How often to repeat what is random; else 10 times, iDP-IR 50 times.")
+    ] = None,
     score: Annotated[
         list[str] | None, typer.Option(help="Score of copublish's own releases; repeat it for several.")
     ] = None,
@@ -62,11 +66,11 @@ def reproduce(
     with progress_bars() as progress:
         for name in names if what == ALL else [what]:
             if name in known:
-                results.extend(_figure(known[name], data, runs, out, page, output, progress))
+                results.extend(_figure(known[name], data, runs or RUNS, out, page, output, progress))
             elif name in grids:
-                results.extend(_grid_figure(grids[name], data, runs, out, page, output, progress))
+                results.extend(_grid_figure(grids[name], data, runs or GRID_RUNS, out, page, output, progress))
             else:
-                results.extend(_findings(name, data, runs, out, page, output, progress))
+                results.extend(_findings(name, data, runs or RUNS, out, page, output, progress))
     if output is Format.JSON:
         print_json(results)
     note(f"Tables and plots are in {out}. Where 'private' is not 'yes', and all of iDP-IR: {NOT_PRIVATE}.")

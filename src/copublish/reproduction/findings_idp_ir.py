@@ -18,7 +18,7 @@ from copublish.reproduction.plain_table import Floats
 
 K = 50
 TRIALS = 200
-SYNTHETIC = "noisy tables of attributes; records are made up from them, so nobody's cluster is in the release"
+SYNTHETIC = "records are made up from noisy counts, so nobody's cluster is in a release"
 
 
 def compute_idp_ir_findings(folder: Path, progress: Tell) -> list[Finding]:
@@ -215,8 +215,8 @@ def _metric(adult: Microdata, wine: Microdata) -> Finding:
         "E38",
         "MeanSSE divides differences by the variance, and is in the thousands on Wine",
         f"{printed[place] / printed.sum():.3%} of it then is the column {wine.names[place]} (epsilon 0.1, k = {K}: "
-        f"{loss.printed:.1e}); divided by the standard deviation it is {loss.corrected:,.0f} "
-        f"[{loss.corrected / len(wine.names):,.0f} with 1/l outside the root], of which that column, whose bound of "
-        f"twice the maximum is far from its values, still has {corrected[place] / corrected.sum():.1%}",
+        f"{loss.printed:.1e}); divided by the standard deviation it is {loss.corrected:,.0f}, of which "
+        "that column, whose bound of twice the maximum is far from its values, still has "
+        f"{corrected[place] / corrected.sum():.1%}",
         "distances in standard deviations",
     )

@@ -1,7 +1,6 @@
-"""What the text of the iDP-IR paper says of its figures, and what comes out. Its plots print no numbers that we have.
+"""What the text of the iDP-IR paper says of its figures, and what comes out; its plots print no numbers that we have.
 
-MeanSSE is given corrected; in square brackets with the paper's 1/l outside the root, that is divided by the number of
-attributes, because some of the sizes that the paper mentions fit that better.
+MeanSSE is given corrected: the sizes that the paper mentions fit that. The paper shows differences below 0 as 0.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from numpy.typing import NDArray
 
 from copublish.reproduction.grid_figures import Grid, GridFigure
 from copublish.reproduction.loss_grids import Metric
-from copublish.reproduction.microdata_sets import VERTICAL
 
 Claim = tuple[str, str]
 
@@ -36,20 +34,21 @@ def _baseline(grids: Sequence[Grid]) -> list[Claim]:
     found = [
         (
             "plain iDP (k = 1): 'the decrease in information loss is minimal while increasing the epsilon values'",
-            f"{means[0, 0]:.3g} at epsilon {published.epsilons[0]:g}, {means[-1, 0]:.3g} at "
+            f"{means[0, 0]:,.2f} at epsilon {published.epsilons[0]:g}, {means[-1, 0]:,.2f} at "
             f"{published.epsilons[-1]:g}: so if published values are limited to the domain; without that the loss "
             "would fall with the square of epsilon",
         )
     ]
-    rises = {
+    steps = {
         "epsilon": int((np.diff(means, axis=0) > _noise(published, axis=0)).sum()),
         "k": int((np.diff(means, axis=1) > _noise(published, axis=1)).sum()),
     }
+    why = ": large clusters lose more than the noise they save" if steps["k"] else ""
     found.append(
         (
             "loss falls with larger epsilon and with larger k: 'exactly what is observed'",
-            f"it rises with epsilon in {rises['epsilon']} and with k in {rises['k']} of the steps of the grid, beyond "
-            "two standard errors: large clusters lose more than the noise they save",
+            f"it rises with epsilon in {steps['epsilon']} and with k in {steps['k']} steps of the grid, beyond two "
+            f"standard errors{why}",
         )
     )
     return found
@@ -67,15 +66,13 @@ def _noise(grid: Grid, axis: int) -> NDArray[np.float64]:
 
 
 def _wine_baseline(grids: Sequence[Grid]) -> list[Claim]:
-    small = _rows(grids[0], "corrected", (0.01, 0.1))
-    printed = _rows(grids[0], "printed", (0.01, 0.1))
+    small, printed = (_rows(grids[0], metric, (0.01, 0.1)) for metric in ("corrected", "printed"))
     return [
         *_baseline(grids),
         (
             "epsilon 0.01 and 0.1: 'mean SSE in the centralized scenario is in the thousands' (Section 5.1.4)",
-            f"{small.min():,.0f} to {small.max():,.0f} [{small.min() / _n_attributes(grids[0]):,.0f} to "
-            f"{small.max() / _n_attributes(grids[0]):,.0f}]; with the formula as printed {printed.min():.1e} to "
-            f"{printed.max():.1e}: the authors cannot have used it",
+            f"{small.min():,.0f} to {small.max():,.0f}; with the formula as printed {printed.min():.1e} to "
+            f"{printed.max():.1e}: the paper's numbers were not computed as printed",
         ),
     ]
 
@@ -91,29 +88,25 @@ def _global(grids: Sequence[Grid]) -> list[Claim]:
             (
                 "'for all pairs (epsilon, k), iDP-IR obtains better SSE compared to DP-IR'",
                 f"{grid.panel.label}: in {lower} of {difference.size} cells; beyond two standard errors DP-IR is "
-                f"better in {clearly}. The largest gain is {-difference.min():,.3g}",
+                f"better in {clearly}. The largest gain is {-difference.min():,.2f}",
             )
         )
     return found
 
 
 def _adult_owners(grids: Sequence[Grid]) -> list[Claim]:
-    horizontal, vertical = grids
-    means = horizontal.means["corrected"]
-    is_small = np.array(horizontal.ks) <= 250
-    small, large, most = means[:, is_small].max(), means[:, ~is_small].max(), np.abs(vertical.means["corrected"]).max()
-    n_attributes = _n_attributes(vertical)
+    horizontal, vertical = (grid.means["corrected"] for grid in grids)
+    is_small = np.array(grids[0].ks) <= 250
     return [
         (
             "other records at every owner: differences are minimal for k from 50 to 250, larger for larger k",
-            f"at most {small:.2f} [{small / n_attributes:.3f}] up to k = 250, at most {large:.2f} "
-            f"[{large / n_attributes:.3f}] beyond",
+            f"at most {horizontal[:, is_small].max():.2f} up to k = 250, at most {horizontal[:, ~is_small].max():.2f} "
+            "beyond",
         ),
         (
-            "other columns: 'negligible, with the maximum differences obtained being around 0.04'",
-            f"at most {most:.2f} [{most / n_attributes:.3f}] in size; with ten owners of one attribute each, every "
-            "attribute gets epsilon / 10 with one owner and with ten, so both are the same algorithm and all "
-            "differences are chance",
+            "other columns at every owner: 'negligible, with the maximum differences obtained being around 0.04'",
+            f"from {vertical.min():.2f} to {vertical.max():.2f}. Every attribute gets epsilon / 10 from one owner and "
+            "from ten, so both are the same algorithm and all differences are chance",
         ),
     ]
 
@@ -121,13 +114,12 @@ def _adult_owners(grids: Sequence[Grid]) -> list[Claim]:
 def _wine_owners(grids: Sequence[Grid]) -> list[Claim]:
     found = []
     for grid in grids:
-        n_attributes = _n_attributes(grid)
-        small, large = (np.abs(_rows(grid, "corrected", rows)).max() for rows in ((0.01, 0.1), (0.5, 1.0)))
+        small, large = (_rows(grid, "corrected", epsilons) for epsilons in ((0.01, 0.1), (0.5, 1.0)))
         found.append(
             (
                 "epsilon 0.01 and 0.1: differences are below 300; 0.5 and 1: 'slightly different'",
-                f"{grid.panel.label}: at most {small:,.0f} [{small / n_attributes:,.0f}] and {large:,.0f} "
-                f"[{large / n_attributes:,.0f}] in size",
+                f"{grid.panel.label}: from {small.min():,.0f} to {small.max():,.0f}, and from {large.min():,.0f} to "
+                f"{large.max():,.0f}",
             )
         )
     return found
@@ -138,7 +130,3 @@ def _rows(grid: Grid, metric: Metric, epsilons: tuple[float, ...]) -> NDArray[np
     rows = [grid.epsilons.index(epsilon) for epsilon in epsilons if epsilon in grid.epsilons]
     columns = [column for column, k in enumerate(grid.ks) if k > 1]
     return grid.means[metric][np.ix_(rows, columns)]
-
-
-def _n_attributes(grid: Grid) -> int:
-    return sum(len(names) for names in VERTICAL[grid.panel.setting.dataset])
