@@ -193,3 +193,12 @@ def grid_records(figure: GridFigure, grids: Sequence[Grid]) -> list[dict[str, ob
                 place = (figure.name, grid.panel.label, "no", metric, grid.ks[column], grid.epsilons[row])
                 records.append(dict(zip(COLUMNS, (*place, mean, error, grid.runs), strict=True)))
     return records
+
+
+def number(value: float) -> str:
+    """Return a number with about three digits, large ones in powers of ten."""
+    if abs(value) >= 100_000:
+        return f"{value:.2e}"
+    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3
+    text = f"{value:,.{digits}f}"
+    return text.lstrip("-") if not float(text.replace(",", "")) else text

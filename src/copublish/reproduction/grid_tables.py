@@ -10,7 +10,7 @@ import numpy as np
 
 from copublish.reproduction import NOT_PRIVATE
 from copublish.reproduction.grid_claims import claims_of
-from copublish.reproduction.grid_figures import COLUMNS, Grid, GridFigure, grid_records
+from copublish.reproduction.grid_figures import COLUMNS, Grid, GridFigure, grid_records, number
 from copublish.reproduction.loss_grids import Metric
 
 METRIC_NAMES: dict[Metric, str] = {
@@ -32,15 +32,6 @@ def grid_table(grid: Grid, metric: Metric) -> tuple[list[str], list[list[str]]]:
         ]
         rows.append([f"{epsilon:g}", *cells])
     return header, rows
-
-
-def number(value: float) -> str:
-    """Return a number with about three digits, large ones in powers of ten."""
-    if abs(value) >= 100_000:
-        return f"{value:.2e}"
-    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3
-    text = f"{value:,.{digits}f}"
-    return text.lstrip("-") if not float(text.replace(",", "")) else text
 
 
 def has_metric(grid: Grid, metric: Metric) -> bool:

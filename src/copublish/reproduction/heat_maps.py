@@ -12,8 +12,8 @@ from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure as Plot
 
 from copublish.reproduction import NOT_PRIVATE
-from copublish.reproduction.grid_figures import Grid, GridFigure
-from copublish.reproduction.grid_tables import METRIC_NAMES, has_metric, number
+from copublish.reproduction.grid_figures import Grid, GridFigure, number
+from copublish.reproduction.grid_tables import METRIC_NAMES, has_metric
 from copublish.reproduction.loss_grids import Metric
 from copublish.reproduction.plots import STYLE
 

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from copublish.cli import app
 from copublish.errors import FragmentError, SourceError
 from copublish.reproduction.findings_clusters import Attack, cluster_facts
-from copublish.reproduction.grid_figures import grid_figures, grid_records, run_grid_figure
-from copublish.reproduction.grid_tables import grid_csv, grid_markdown, grid_table, number
+from copublish.reproduction.grid_figures import grid_figures, grid_records, number, run_grid_figure
+from copublish.reproduction.grid_tables import grid_csv, grid_markdown, grid_table
 from copublish.reproduction.heat_maps import heat_maps
 from copublish.reproduction.idp_ir import IdpIr, release_central, release_horizontal, release_vertical
 from copublish.reproduction.loss_grids import METRICS, Experiment, Setting
