@@ -1,4 +1,4 @@
-"""Made-up files in the format of Adult and Nursery: the real ones are never part of the project."""
+"""Made-up files in the format of Adult, Nursery and Wine Quality: the real ones are never part of the project."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from copublish.reproduction.datasets import CLASSES, COLUMNS, NUMERICAL
+from copublish.reproduction.microdata_sets import WINE_BOUNDS
 
 TREE = {"ANY": {"low": {"a": {}, "b": {}}, "high": {"c": {}, "d": {}}}}
 
@@ -41,4 +42,16 @@ def write_benchmark_files(folder: Path, n: int = 400) -> Path:
         (folder / file).write_text(("|1x3 Cross validator\n" if file == "adult.test" else "") + text + "\n")
         trees = {column: TREE for column in columns[:-1] if column not in NUMERICAL[name]}
         (folder / "taxonomies" / f"{name}.json").write_text(json.dumps(trees))
+    return folder
+
+
+def write_wine_files(folder: Path, sizes: tuple[int, int] = (1_599, 4_898)) -> Path:
+    """Write winequality-red.csv and winequality-white.csv with values in the middle of the public bounds."""
+    generator = np.random.default_rng(8)
+    for colour, n in zip(("red", "white"), sizes, strict=True):
+        table = {
+            name: np.round(low + (high - low) * generator.beta(4, 6, n), 3) for name, (low, high) in WINE_BOUNDS.items()
+        }
+        frame = pd.DataFrame({**table, "quality": generator.integers(3, 10, n)})
+        frame.to_csv(folder / f"winequality-{colour}.csv", sep=";", index=False)
     return folder

@@ -12,8 +12,12 @@ from copublish.cli.terminal import Format, FormatOption, note, print_json, progr
 
 if TYPE_CHECKING:
     from copublish.reproduction.figures import Figure, Tell
+    from copublish.reproduction.findings import Finding
+    from copublish.reproduction.grid_figures import GridFigure
 
-LIST, ALL, FINDINGS = "list", "all", "findings"
+LIST, ALL, FINDINGS, IDP_IR_FINDINGS = "list", "all", "findings", "idp-ir-findings"
+RUNS, GRID_RUNS = 10, 50
+"""The iDP-IR paper has means of fifty runs; the others of five or ten."""
 
 
 def register(app: typer.Typer) -> None:
@@ -23,8 +27,10 @@ def register(app: typer.Typer) -> None:
 
 def reproduce(
     what: Annotated[str, typer.Argument(help="list, a figure's name, findings, or all.")] = LIST,
-    data: Annotated[Path | None, typer.Option(help="Folder with your copies of Adult and Nursery.")] = None,
-    runs: Annotated[int, typer.Option(min=1, help="How often to repeat what is random.")] = 10,
+    data: Annotated[Path | None, typer.Option(help="Folder with your copies of the data sets.")] = None,
+    runs: Annotated[
+        int | None, typer.Option(min=1, help="How often to repeat what is random; else 10 times, iDP-IR 50 times.")
+    ] = None,
     score: Annotated[
         list[str] | None, typer.Option(help="Score of copublish's own releases; repeat it for several.")
     ] = None,
@@ -44,27 +50,30 @@ def reproduce(
     # Loaded here: plotting and learning libraries take seconds, and no other command needs this package.
     from copublish.reproduction import NOT_PRIVATE
     from copublish.reproduction.figures import SCORES, figures
+    from copublish.reproduction.grid_figures import grid_figures
 
-    known = figures(score or SCORES)
+    known, grids = figures(score or SCORES), grid_figures()
+    names = [*known, FINDINGS, *grids, IDP_IR_FINDINGS]
     if what == LIST:
-        _print_list(known, output)
+        _print_list(known, grids, output)
         return
-    if what not in (*known, FINDINGS, ALL):
-        names = ", ".join([*known, FINDINGS, ALL])
-        raise typer.BadParameter(f"there is no '{what}'. There are: {names}", param_hint="WHAT")
+    if what not in (*names, ALL):
+        raise typer.BadParameter(f"there is no '{what}'. There are: {', '.join([*names, ALL])}", param_hint="WHAT")
     if data is None:
-        raise typer.BadParameter("say which folder holds adult.data, nursery.data and taxonomies/", param_hint="--data")
+        raise typer.BadParameter("say which folder holds the files that 'reproduce list' names", param_hint="--data")
     out.mkdir(parents=True, exist_ok=True)
     results = []
     with progress_bars() as progress:
-        for name in [*known, FINDINGS] if what == ALL else [what]:
-            if name == FINDINGS:
-                results.extend(_findings(data, runs, out, page, output, progress))
+        for name in names if what == ALL else [what]:
+            if name in known:
+                results.extend(_figure(known[name], data, runs or RUNS, out, page, output, progress))
+            elif name in grids:
+                results.extend(_grid_figure(grids[name], data, runs or GRID_RUNS, out, page, output, progress))
             else:
-                results.extend(_figure(known[name], data, runs, out, page, output, progress))
+                results.extend(_findings(name, data, runs or RUNS, out, page, output, progress))
     if output is Format.JSON:
         print_json(results)
-    note(f"Tables and plots are in {out}. Where 'private' is not 'yes': {NOT_PRIVATE}.")
+    note(f"Tables and plots are in {out}. Where 'private' is not 'yes', and all of iDP-IR: {NOT_PRIVATE}.")
 
 
 def _figure(
@@ -88,33 +97,65 @@ def _figure(
     return as_records(figure, points)
 
 
-def _findings(
-    data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
+def _grid_figure(
+    figure: GridFigure, data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
 ) -> list[dict[str, object]]:
-    from copublish.reproduction.findings import compute_findings, markdown_findings
+    from copublish.reproduction.grid_claims import claims_of
+    from copublish.reproduction.grid_figures import grid_records, run_grid_figure
+    from copublish.reproduction.grid_tables import METRIC_NAMES, grid_csv, grid_markdown, grid_table, has_metric
+    from copublish.reproduction.heat_maps import heat_maps
     from copublish.reproduction.results_page import fill_in
 
-    findings = compute_findings(data, runs, progress)
-    text = markdown_findings(findings)
-    (out / f"{FINDINGS}.md").write_text(text + "\n", encoding="utf-8")
+    grids = run_grid_figure(figure, data, runs, progress)
+    (out / f"{figure.name}.csv").write_text(grid_csv(figure, grids), encoding="utf-8")
+    for ending, content in heat_maps(figure, grids).items():
+        (out / f"{figure.name}.{ending}").write_bytes(content)
     if page:
-        fill_in(page, FINDINGS, text)
+        fill_in(page, figure.name, grid_markdown(figure, grids))
+    if output is Format.TEXT:
+        for grid in grids:
+            for metric in (metric for metric in figure.metrics if has_metric(grid, metric)):
+                title = f"{figure.title}. {grid.panel.label}. {METRIC_NAMES[metric]}, {grid.runs} runs"
+                _print_table(title, *grid_table(grid, metric))
+        claims = [list(claim) for claim in claims_of(figure, grids)]
+        _print_table(figure.title, ["what the paper says", "what comes out"], claims)
+    return grid_records(figure, grids)
+
+
+def _findings(
+    name: str, data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
+) -> list[dict[str, object]]:
+    from copublish.reproduction.findings import compute_findings, markdown_findings
+    from copublish.reproduction.findings_idp_ir import compute_idp_ir_findings
+    from copublish.reproduction.results_page import fill_in
+
+    findings: list[Finding]
+    findings = compute_findings(data, runs, progress) if name == FINDINGS else compute_idp_ir_findings(data, progress)
+    text = markdown_findings(findings)
+    (out / f"{name}.md").write_text(text + "\n", encoding="utf-8")
+    if page:
+        fill_in(page, name, text)
     if output is Format.TEXT:
         rows = [[finding.number, finding.printed, finding.found, finding.sound] for finding in findings]
         _print_table("Findings", ["", "as published", "what comes out", "copublish"], rows)
     return [dict(vars(finding)) for finding in findings]
 
 
-def _print_list(known: dict[str, Figure], output: Format) -> None:
+def _print_list(known: dict[str, Figure], grids: dict[str, GridFigure], output: Format) -> None:
     from copublish.reproduction.datasets import FILES
+    from copublish.reproduction.microdata_sets import MICRODATA_FILES
 
+    def joined(*groups: tuple[str, ...]) -> str:
+        return " ".join(dict.fromkeys(file for group in groups for file in group))
+
+    what_fails = "what does not hold as published, each with a number"
     rows = [
-        [figure.name, figure.title, " ".join(file for panel in figure.panels for file in FILES[panel])]
-        for figure in known.values()
+        *([f.name, f.title, joined(*(FILES[panel] for panel in f.panels))] for f in known.values()),
+        [FINDINGS, what_fails, joined(*FILES.values())],
+        *([f.name, f.title, joined(*(MICRODATA_FILES[name] for name in f.datasets))] for f in grids.values()),
+        [IDP_IR_FINDINGS, what_fails, joined(*MICRODATA_FILES.values())],
+        [ALL, "all of these", joined(*FILES.values(), *MICRODATA_FILES.values())],
     ]
-    every_file = " ".join(file for files in FILES.values() for file in files)
-    rows.append([FINDINGS, "what does not hold as published, each with a number", every_file])
-    rows.append([ALL, "all of these", every_file])
     if output is Format.JSON:
         print_json([dict(zip(("name", "title", "files"), row, strict=True)) for row in rows])
         return

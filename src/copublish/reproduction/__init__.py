@@ -1,6 +1,6 @@
-"""The algorithms of two papers as published, what they were compared with, and their experiments.
+"""The algorithms of three papers as published, what they were compared with, and their experiments.
 
-For public benchmark data alone. ArbDistDP and DistDiffGen run here in the clear and as printed; neither is
+For public benchmark data alone. ArbDistDP, DistDiffGen and iDP-IR run here in the clear and as printed; none is
 differentially private as printed, which `docs/results.md` shows. Nothing that publishes imports this package.
 """
 
