@@ -40,6 +40,15 @@ MAX_CELLS = 2**22
 MAX_GAIN_CANDIDATES = 2**14
 """Splits on offer in one round: the engine's 62-bit integers hold a gain's noise and this many numbers beside it."""
 
+MAX_COPULA_COLUMNS = 64
+"""Columns of a copula release, the class included: their pairs share one budget."""
+
+MIN_COPULA_EPSILON = Fraction(1, 1000)
+"""Below this the noise of the sums of products may no longer fit the engine's 62-bit integers."""
+
+DEPENDENCE_SHARE = Decimal("0.6")
+"""Of a copula release's budget, what the sums of products take unless agreed otherwise."""
+
 MAX_DIGITS = 30
 
 _PORT = r"([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])"
@@ -79,6 +88,8 @@ Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 """Names that stand in commands and files: letters, digits, '.', '_' and '-'."""
 PartyNames = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+Share = Annotated[Number, Field(ge=Decimal("0.001"), le=Decimal(1000))]
+"""A part of something, relative to the others' parts."""
 IdentifierRule = Literal["ignore-case", "ignore-spaces", "ignore-punctuation", "ignore-leading-zeros"]
 
 
@@ -295,11 +306,23 @@ class Privacy(_Model):
 class Mechanism(_Model):
     """Which algorithm makes the release, and its public parameters."""
 
-    name: Literal["specialization", "distdiffgen", "arbdistdp"]
+    name: Literal["specialization", "distdiffgen", "arbdistdp", "copula"]
     specializations: Whole = Field(default=10, ge=0, le=100)
     score: Literal["max", "tv-gain", "balanced-gain", "auto"] = "max"
     selection_share: Number = Field(default=Decimal("0.4"), ge=Decimal("0.01"), le=Decimal("0.99"))
     max_cells: Whole | None = Field(default=None, ge=2, le=MAX_CELLS)
+    dependence_share: Number | None = Field(default=None, ge=Decimal("0.01"), le=Decimal("0.99"))
+    attribute_shares: dict[str, Share] | None = None
+
+    @property
+    def share_for_dependence(self) -> Decimal:
+        """The share of a copula release's budget for the sums of products."""
+        return DEPENDENCE_SHARE if self.dependence_share is None else self.dependence_share
+
+
+SPECIALIZATION_KEYS = ("specializations", "score", "selection_share", "max_cells")
+COPULA_KEYS = ("dependence_share", "attribute_shares")
+"""Keys of the section [mechanism] that mean something to one mechanism alone."""
 
 
 class Agreement(_Model):
@@ -367,6 +390,9 @@ class Agreement(_Model):
     def canonical(self) -> str:
         """Return the agreement in the one spelling that is hashed."""
         content = self.model_dump(mode="python", by_alias=True)
+        for key in COPULA_KEYS:
+            if content["mechanism"][key] is None:
+                del content["mechanism"][key]  # agreements from before the keys were there keep their hash
         return json.dumps(_canonical(content), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
     def parts(self) -> dict[str, str]:
