@@ -88,8 +88,19 @@ Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 """Names that stand in commands and files: letters, digits, '.', '_' and '-'."""
 PartyNames = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
-Share = Annotated[Number, Field(ge=Decimal("0.001"), le=Decimal(1000))]
-"""A part of something, relative to the others' parts."""
+RelativeShare = Annotated[
+    Decimal,
+    Field(ge=Decimal("0.001"), le=Decimal(1000)),
+    BeforeValidator(_refuse_bool),
+    AfterValidator(_plain_number),
+]
+"""A part of the budget, relative to the others' parts."""
+BudgetShare = Annotated[
+    Decimal,
+    Field(ge=Decimal("0.01"), le=Decimal("0.99")),
+    BeforeValidator(_refuse_bool),
+    AfterValidator(_plain_number),
+]
 IdentifierRule = Literal["ignore-case", "ignore-spaces", "ignore-punctuation", "ignore-leading-zeros"]
 
 
@@ -311,8 +322,8 @@ class Mechanism(_Model):
     score: Literal["max", "tv-gain", "balanced-gain", "auto"] = "max"
     selection_share: Number = Field(default=Decimal("0.4"), ge=Decimal("0.01"), le=Decimal("0.99"))
     max_cells: Whole | None = Field(default=None, ge=2, le=MAX_CELLS)
-    dependence_share: Number | None = Field(default=None, ge=Decimal("0.01"), le=Decimal("0.99"))
-    attribute_shares: dict[str, Share] | None = None
+    dependence_share: BudgetShare | None = None
+    attribute_shares: dict[str, RelativeShare] | None = None
 
     @property
     def share_for_dependence(self) -> Decimal:
