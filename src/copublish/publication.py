@@ -321,7 +321,7 @@ def load_release(folder: str | Path) -> Release:
 
 
 def _table(content: bytes) -> pa.Table:
-    return pq.read_table(pa.BufferReader(content), use_threads=False)
+    return pq.read_table(pa.BufferReader(content), use_threads=False, pre_buffer=False)
 
 
 def _parquet(table: pa.Table) -> bytes:

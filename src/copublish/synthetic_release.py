@@ -17,7 +17,10 @@ from copublish.secure.products import pairs_of
 
 COPULA_FORMAT = 1
 
-CORRELATION_DIGITS = 6
+CORRELATION_DIGITS, WITHIN_DIGITS = 6, 3
+
+FINER_DECIMALS = 3
+"""How many more decimals than the grid synthetic numbers have, where nothing is agreed."""
 
 LARGEST_EXACT = 2**53
 """Whole numbers up to this size are floating-point numbers, too."""
@@ -57,10 +60,18 @@ def describe_copula(result: CopulaResult) -> dict[str, Any]:
                 "columns": [names[i], names[j]],
                 "noisy_sum_of_products": noisy,
                 "correlation": round(float(correlations[i, j]), CORRELATION_DIGITS),
+                "correlation_within_95_percent": _within(result, i, j),
             }
             for (i, j), noisy in zip(pairs_of(len(names)), result.noisy_products.tolist(), strict=True)
         ],
     }
+
+
+def _within(result: CopulaResult, i: int, j: int) -> float | None:
+    """Return how far noise moves a correlation at most in 95 of 100 cases; nothing where it could be anything."""
+    slope = result.model.slopes[i] * result.model.slopes[j] * int(next(iter(result.counts.values())).sum())
+    within = result.products_within / slope if slope > 0 else 1.0
+    return round(within, WITHIN_DIGITS) if within < 1 else None
 
 
 def _values(domain: Domain, cells: IntArray, places: IntArray, counts: IntArray) -> pa.Array:
@@ -79,13 +90,12 @@ def _values(domain: Domain, cells: IntArray, places: IntArray, counts: IntArray)
 
 
 def grid_in_units(domain: NumericalDomain) -> tuple[IntArray, int]:
-    """Return a grid's edges as whole numbers of its smallest unit, and the decimals of that unit.
+    """Return a grid's edges as whole numbers of the unit that synthetic numbers are written in, and its decimals.
 
-    The unit is the last decimal with which any of the bounds and split points is written, so a grid of whole numbers
-    gives whole numbers. The last cell includes the upper bound.
+    Without agreed decimals the unit is a thousandth of the grid's own. The last cell includes the upper bound.
     """
     edges = [domain.lower, *domain.thresholds, domain.upper]
-    decimals = max(0, *(-int(edge.normalize().as_tuple().exponent) for edge in edges))
+    decimals = domain.decimals_of_grid + FINER_DECIMALS if domain.decimals is None else domain.decimals
     while decimals > 0 and max(abs(edge) for edge in edges) * 10**decimals >= LARGEST_EXACT:
         decimals -= 1
     units = [int((edge * Decimal(10) ** decimals).to_integral_value("ROUND_CEILING")) for edge in edges]

@@ -110,11 +110,18 @@ class NumericalDomain:
     upper: Decimal
     thresholds: tuple[Decimal, ...]
     missing: bool = False
+    decimals: int | None = None
+    """Of synthetic numbers; none if the agreement does not say."""
     _edges: tuple[Decimal, ...] = field(init=False, repr=False, compare=False)
     _splits: dict[CodeRange, tuple[Split, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_edges", (self.lower, *self.thresholds, self.upper))
+
+    @property
+    def decimals_of_grid(self) -> int:
+        """The most decimals that a bound or a split point is written with."""
+        return max(0, *(-int(edge.normalize().as_tuple().exponent) for edge in self._edges))
 
     @property
     def number_codes(self) -> int:

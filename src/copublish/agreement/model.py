@@ -266,6 +266,7 @@ class NumericalAttribute(_Model):
     kind: Literal["numerical"]
     bounds: tuple[Number, Number]
     grid: Grid
+    decimals: Whole | None = Field(default=None, ge=0, le=12)
     missing: Literal["refuse", "category"] = "refuse"
     held_by: PartyNames | None = None
 
@@ -285,14 +286,19 @@ class NumericalAttribute(_Model):
             raise ValueError(f"the lower bound must be below the upper one, got bounds = [{lower}, {upper}]")
         if not self.grid.thresholds(lower, upper):
             raise ValueError("the grid has no split point inside the bounds; take a smaller step or add edges")
+        needed = self.domain("").decimals_of_grid
+        if self.decimals is not None and self.decimals < needed:
+            raise ValueError(
+                f"bounds and split points are written with {needed} decimals, so 'decimals' must be at least that, got "
+                f"{self.decimals}; or take a coarser grid"
+            )
         return self
 
-    def domain(self, name: str) -> Domain:
+    def domain(self, name: str) -> NumericalDomain:
         """Return the public domain under this attribute's name."""
         lower, upper = self.bounds
-        return NumericalDomain(
-            name, lower, upper, self.grid.thresholds(lower, upper), missing=self.missing == "category"
-        )
+        thresholds = self.grid.thresholds(lower, upper)
+        return NumericalDomain(name, lower, upper, thresholds, self.missing == "category", self.decimals)
 
 
 Attribute = Annotated[CategoricalAttribute | NumericalAttribute, Field(discriminator="kind")]
@@ -401,9 +407,11 @@ class Agreement(_Model):
     def canonical(self) -> str:
         """Return the agreement in the one spelling that is hashed."""
         content = self.model_dump(mode="python", by_alias=True)
-        for key in COPULA_KEYS:
-            if content["mechanism"][key] is None:
-                del content["mechanism"][key]  # agreements from before the keys were there keep their hash
+        # Agreements from before these keys were there keep their hash.
+        for table in (content["mechanism"], *content["attributes"].values()):
+            for key in (*COPULA_KEYS, "decimals"):
+                if key in table and table[key] is None:
+                    del table[key]
         return json.dumps(_canonical(content), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
     def parts(self) -> dict[str, str]:

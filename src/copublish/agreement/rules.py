@@ -143,6 +143,12 @@ def _mechanism_keys(agreement: Agreement) -> Iterator[str]:
                 f"mechanism.{key}: it means nothing to the mechanism '{name}'. Remove it; keys allowed here: "
                 f"name, {', '.join(known)}"
             )
+    for column, attribute in agreement.attributes.items():
+        if name != "copula" and attribute.kind == "numerical" and attribute.decimals is not None:
+            yield (
+                f"attributes.{column}.decimals: it says how synthetic numbers are written, and the mechanism '{name}' "
+                "makes none. Remove it"
+            )
 
 
 def _copula(agreement: Agreement) -> Iterator[str]:

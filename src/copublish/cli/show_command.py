@@ -106,10 +106,11 @@ def _print_correlations(release: SyntheticRelease, console: Console, rows: int) 
     if not rows:
         return
     table = Table(title="The strongest correlations of two columns", title_justify="left")
-    for heading in ("column", "column", "correlation"):
-        table.add_column(heading, justify="right" if heading == "correlation" else "left", overflow="fold")
+    for heading in ("column", "column", "correlation", "noise, 95 of 100"):
+        table.add_column(heading, justify="left" if heading == "column" else "right", overflow="fold")
     for pair in sorted(release.copula["pairs"], key=lambda pair: -abs(pair["correlation"]))[:rows]:
-        table.add_row(*pair["columns"], f"{pair['correlation']:+.2f}")
+        within = pair["correlation_within_95_percent"]
+        table.add_row(*pair["columns"], f"{pair['correlation']:+.2f}", "any" if within is None else f"±{within:.2f}")
     console.print(table)
 
 

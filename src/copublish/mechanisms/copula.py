@@ -27,8 +27,13 @@ from copublish.privacy.accounting import Cost, cost_of
 from copublish.privacy.certificate import Method
 from copublish.privacy.coins import IntArray
 from copublish.privacy.disclosures import Disclosure, Influence, Measure
+from copublish.privacy.geometric import laplace_quantile
 from copublish.secure.joint_counts import JointTable
 from copublish.secure.products import joint_product_sums
+
+SQUARED_SLOPE = 1 / 3
+"""How fast a record's product of scores grows with the correlation, in squares of the limit, for columns with many
+values: the square of (share of a normal variable within the clipping) / (clipping)."""
 
 COPULA_VERSION = 1
 """Changes whenever the same fragments and coins would give another release."""
@@ -120,9 +125,7 @@ class CopulaPlan:
     @property
     def correlation_error(self) -> float:
         """About how far noise moves the correlation of two columns with many values, by the expected records."""
-        # A score of such a column has a mean square of 0.23 of the limit's: normal, clipped at two deviations.
-        products = self.products()
-        return 2**0.5 * products.scale_in_people / (0.23 * self.agreement.records.expected)
+        return 2**0.5 * self.products().scale_in_people / (SQUARED_SLOPE * self.agreement.records.expected)
 
     def method(self) -> Method:
         """Return what the mechanism does, in words for the certificate."""
@@ -145,6 +148,7 @@ class CopulaResult:
         counts: Non-negative integers with one total.
         scores: Score of every cell.
         noisy_products: Unbiased sums of products of scores for every pair of columns.
+        products_within: How far a noisy sum is off at most, in 95 of 100 cases.
         model: What the records are drawn from.
     """
 
@@ -153,6 +157,7 @@ class CopulaResult:
     counts: Mapping[str, IntArray]
     scores: Mapping[str, IntArray]
     noisy_products: IntArray
+    products_within: int
     model: CopulaModel
 
     @property
@@ -199,7 +204,8 @@ def run_copula(
     noisy_products = gate.reveal_measurement(secret_products, plan.products())
     progress("products", 1, 1)
     model = fit_copula(list(counts.values()), list(scores.values()), noisy_products)
-    return CopulaResult(columns, noisy_counts, counts, scores, noisy_products, model)
+    within = laplace_quantile(plan.products().noise.rate, 0.95)
+    return CopulaResult(columns, noisy_counts, counts, scores, noisy_products, within, model)
 
 
 def estimated_total(plan: CopulaPlan, noisy_counts: Mapping[str, IntArray]) -> int:

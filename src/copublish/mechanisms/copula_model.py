@@ -37,10 +37,12 @@ class CopulaModel:
 
     Attributes:
         correlations: Of the normal variables behind the columns, shape (n_columns, n_columns).
+        slopes: How fast each column's score grows with the normal variable behind it.
         loadings: Each column's variable as a whole-numbered sum of independent ones, shape (n_columns, n_columns).
     """
 
     correlations: FloatArray
+    slopes: tuple[float, ...]
     loadings: IntArray
 
 
@@ -60,7 +62,8 @@ def fit_copula(counts: Sequence[IntArray], scores: Sequence[IntArray], noisy_pro
             wanted[i, j] = wanted[j, i] = correlation_for(hermite[i], hermite[j], noisy / total)
     loadings = _loadings(wanted)
     correlations = np.array([[math.fsum(x * y) for y in loadings] for x in loadings])
-    return CopulaModel(correlations, np.rint(loadings * LOADING_SCALE).astype(np.int64))
+    slopes = tuple(coefficients[1] for coefficients in hermite)
+    return CopulaModel(correlations, slopes, np.rint(loadings * LOADING_SCALE).astype(np.int64))
 
 
 def hermite_coefficients(counts: IntArray, scores: IntArray) -> list[float]:

@@ -10,8 +10,9 @@ from copublish.privacy.coins import IntArray
 SCORE_LIMIT = 64
 """Scores are whole numbers from -64 to 64."""
 
-CLIP = 2 * STEPS
-"""Values beyond two standard deviations score the same: rare ones must not decide how much noise all need."""
+CLIP = 3 * STEPS // 2
+"""Values beyond one and a half standard deviations score the same. Rare ones must not decide how much noise all need:
+clipped at two, noise would move correlations half as far again."""
 
 
 def normal_scores(counts: IntArray) -> IntArray:

@@ -296,6 +296,7 @@ def test_without_noise_synthetic_records_encode_to_the_real_marginals(partition)
     """The published values lie in the cells they were drawn for, missing ones and the upper bound included."""
     changes = {
         "attributes.age.missing": "category",
+        "attributes.age.decimals": 0,
         "attributes.region.missing": "category",
         "attributes.income.grid": {"edges": ["0.25", 10, 50]},
     }
@@ -320,14 +321,21 @@ def test_without_noise_synthetic_records_encode_to_the_real_marginals(partition)
         assert release.copula["columns"][name]["noisy_counts"] == real_counts
 
 
-def test_numbers_are_written_with_the_decimals_of_the_grid():
-    agreement = cp.agreement_from_mapping(
-        copula_mapping(**{"attributes.income.bounds": [0, "12.5"], "attributes.income.grid": {"edges": ["0.25", 10]}})
-    )
+def test_numbers_are_written_with_the_agreed_decimals_or_finer_than_the_grid():
+    changes = {
+        "attributes.income.bounds": [0, "12.5"],
+        "attributes.income.grid": {"edges": ["0.25", 10]},
+        "attributes.income.decimals": 2,
+    }
+    agreement = cp.agreement_from_mapping(copula_mapping(**changes))
     edges, decimals = grid_in_units(agreement.domains["income"])
     assert (edges.tolist(), decimals) == ([0, 25, 1000, 1251], 2)
     edges, decimals = grid_in_units(agreement.domains["age"])
-    assert decimals == 0 and edges[-1] == 100
+    assert decimals == 3 and edges[-1] == 99_001
+    with pytest.raises(cp.AgreementError, match="written with 2 decimals"):
+        cp.agreement_from_mapping(copula_mapping(**{**changes, "attributes.income.decimals": 1}))
+    with pytest.raises(cp.AgreementError, match="makes none"):
+        cp.agreement_from_mapping(small_mapping(**changes))
 
 
 def test_an_empty_table_gives_an_empty_release():
@@ -370,7 +378,7 @@ def test_what_makes_no_sense_is_refused_with_the_agreement(changes, said):
 
 def test_agreements_from_before_the_copula_keep_their_hash():
     agreement = cp.agreement_from_mapping(small_mapping())
-    assert "dependence_share" not in agreement.canonical()
+    assert not any(key in agreement.canonical() for key in ("dependence_share", "attribute_shares", "decimals"))
     named = cp.agreement_from_mapping(small_mapping(mechanism={"name": "copula", "dependence_share": "0.5"}))
     assert "dependence_share" in named.canonical()
 

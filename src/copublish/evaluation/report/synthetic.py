@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import median
 from typing import Any
 
 from copublish.publication import SyntheticRelease
 
 STRONGEST_PAIRS = 20
 
-MEAN_SQUARE_SCORE = 0.23
-"""Of a column with many values, in squares of the largest score: normal, clipped at two deviations."""
+WITHIN = "correlation_within_95_percent"
 
 
 @dataclass(frozen=True)
@@ -34,19 +34,18 @@ class Column:
 
 def synthetic_facts(release: SyntheticRelease) -> dict[str, Any]:
     """Return what only a report on synthetic records says."""
-    *marginals, products = release.certificate["disclosures"]
+    *marginals, _ = release.certificate["disclosures"]
     n_records = release.records.num_rows
     columns = [
         Column(name, marginal["noise"]["within_95_percent"], _cells(described, n_records))
         for (name, described), marginal in zip(release.copula["columns"].items(), marginals, strict=True)
     ]
     pairs = sorted(release.copula["pairs"], key=lambda pair: -abs(pair["correlation"]))
-    within = products["noise"]["within_95_percent"] / (MEAN_SQUARE_SCORE * max(n_records, 1))
     return {
         "n_records": n_records,
         "total_is_public": isinstance(release.certificate["public_facts"]["number_of_records"], int),
         "columns": columns,
-        "correlation_within": min(within, 1.0),
+        "correlation_within": median(1.0 if pair[WITHIN] is None else pair[WITHIN] for pair in pairs),
         "pairs": pairs[:STRONGEST_PAIRS],
         "n_pairs": len(pairs),
     }
