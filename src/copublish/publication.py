@@ -321,7 +321,8 @@ def load_release(folder: str | Path) -> Release:
 
 
 def _table(content: bytes) -> pa.Table:
-    return pq.read_table(pa.BufferReader(content), use_threads=False, pre_buffer=False)
+    # Not pq.read_table, whose threads may still be starting when a short command ends, which aborts it.
+    return pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
 
 
 def _parquet(table: pa.Table) -> bytes:
