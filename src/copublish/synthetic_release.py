@@ -85,7 +85,7 @@ def _values(domain: Domain, cells: IntArray, places: IntArray, counts: IntArray)
     width, odd = np.diff(edges)[cells.clip(max=domain.number_codes - 1)], 2 * places + 1
     whole, rest = np.divmod(width, np.maximum(parts, 1))
     units = start + odd * whole + odd * rest // np.maximum(parts, 1)  # start + width * odd / parts, without overflow
-    values = units if decimals == 0 else units / 10.0**decimals
+    values = units if decimals == 0 else units / float(10**decimals)
     return pa.array(values, mask=is_missing)
 
 
