@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check accuracy benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark clean
+.PHONY: help demo test check accuracy copula-accuracy benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
 	@echo "make test       set up, then lint, types and tests"
 	@echo "make check      ruff and mypy alone"
 	@echo "make accuracy   classification accuracy of Adult and Nursery releases (needs ADULT=folder with the data)"
+	@echo "make copula-accuracy  distances of Adult and Wine copula releases (needs ADULT=folder with the data)"
 	@echo "make benchmark  time and memory of a release beside the bare NumPy work"
 	@echo "make wide-area-benchmark  a secure release between two hosts 40 ms apart (needs root)"
 	@echo "make results    the papers' figures beside what they print, written into docs/results.md"
@@ -39,6 +40,9 @@ test: check
 ADULT ?= ../shared/data
 accuracy: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --data $(ADULT)
+
+copula-accuracy: $(READY)
+	$(BIN)/python benchmarks/copula_accuracy.py --data $(ADULT)
 
 benchmark: $(READY)
 	$(BIN)/python benchmarks/release_speed.py --data $(ADULT)

@@ -19,7 +19,8 @@ from copublish.engine.spu import SpuEngine
 from copublish.errors import CopublishError, EngineError, PartyLostError, combined_error
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
-from copublish.mechanisms.specialization import Plan, Progress
+from copublish.mechanisms.plans import plan_of
+from copublish.mechanisms.specialization import Progress
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.publication import Release
@@ -108,7 +109,7 @@ def open_ledger(agreement: Agreement, file: str | Path | None) -> Ledger:
 def throwaway_ledger(agreement: Agreement) -> Ledger:
     """Return a ledger in memory with just the budget of one release."""
     ledger = Ledger(":memory:")
-    cost, neighbours = Plan.of(agreement).cost(), agreement.privacy.neighbours
+    cost, neighbours = plan_of(agreement).cost(), agreement.privacy.neighbours
     epsilon = cost.under(neighbours)
     if epsilon is not None:
         ledger.set_limit(agreement.dataset, Limit(epsilon, neighbours))

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from copublish.errors import ReleaseError
-from copublish.release_readme import folder_readme
+from copublish.release_readme import About, about_generalized, about_synthetic, folder_readme
 from copublish.scratch import Scratch
 
 COUNT, NOISY_COUNT = "count", "noisy_count"
@@ -31,56 +32,62 @@ Table = Literal["counts", "records"]
 
 
 @dataclass(frozen=True)
-class Release:
-    """One published data set.
+class Release(ABC):
+    """One published data set: records, what a mechanism tells besides, and the certificate.
 
     Attributes:
-        counts: One row per leaf and class: generalized values, the class, `count` (non-negative, adds up) and
-            `noisy_count` (unbiased: use it for sums, with the certificate's error).
-        cut: The generalized values of every attribute, so that other data can be generalized the same way.
         certificate: What is guaranteed, to whom, under which assumptions.
     """
 
-    counts: pa.Table
-    cut: dict[str, Any]
     certificate: dict[str, Any]
 
-    @cached_property
+    @property
+    @abstractmethod
     def records(self) -> pa.Table:
-        """The data set as records: every leaf and class as often as its `count` says."""
-        times = self.counts.column(COUNT).to_numpy()
-        rows = np.repeat(np.arange(self.counts.num_rows, dtype=np.int64), times)
-        return self.counts.drop_columns([COUNT, NOISY_COUNT]).take(rows).combine_chunks()
+        """The data set as records."""
+
+    @abstractmethod
+    def data_files(self) -> dict[str, bytes]:
+        """Return the content of every file that holds released values."""
+
+    @abstractmethod
+    def digest(self) -> str:
+        """Return one hash over the released values and the certificate, for the parties to compare."""
+
+    @abstractmethod
+    def about(self) -> About:
+        """Return what the README of the release folder says about its files and their errors."""
+
+    @property
+    @abstractmethod
+    def sizes(self) -> dict[str, int]:
+        """How much was published, of what."""
 
     def to_pandas(self, what: Table = "records") -> pd.DataFrame:
-        """Return the records, or the counts, as a pandas data frame."""
-        return cast(pd.DataFrame, getattr(self, what).to_pandas())
+        """Return the records, or the counts where a release has them, as a pandas data frame."""
+        return cast(pd.DataFrame, self.table(what).to_pandas())
 
     def to_polars(self, what: Table = "records") -> pl.DataFrame:
-        """Return the records, or the counts, as a Polars data frame."""
-        return cast(pl.DataFrame, pl.from_arrow(getattr(self, what)))
+        """Return the records, or the counts where a release has them, as a Polars data frame."""
+        return cast(pl.DataFrame, pl.from_arrow(self.table(what)))
+
+    def table(self, what: Table) -> pa.Table:
+        """Return one of the release's tables.
+
+        Raises:
+            ReleaseError: If this kind of release does not have it.
+        """
+        if what == "counts":
+            raise ReleaseError("A release of synthetic records has no table of counts. Its table is 'records'.")
+        return self.records
 
     def files(self) -> dict[str, bytes]:
         """Return the content of every file of the release folder."""
-        data = {
-            "counts.parquet": _parquet(self.counts),
-            "counts.csv": _csv(self.counts),
-            "records.parquet": _parquet(self.records),
-            "cut.json": _json(self.cut),
-        }
+        data = self.data_files()
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
         certificate = {**self.certificate, "files": digests}
-        readme = folder_readme(certificate, self.records.num_rows).encode()
+        readme = folder_readme(certificate, self.about()).encode()
         return {**data, "certificate.json": _json(certificate), "README.md": readme}
-
-    def digest(self) -> str:
-        """Return one hash over the released values and the certificate, for the parties to compare."""
-        digest = hashlib.sha256(json.dumps([self.certificate, self.cut]).encode())
-        for column in self.counts.column_names:
-            digest.update(column.encode())
-        for column in (COUNT, NOISY_COUNT):
-            digest.update(self.counts.column(column).to_numpy().tobytes())
-        return digest.hexdigest()
 
     def write(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the release folder: all of it or nothing.
@@ -125,6 +132,113 @@ class Release:
                 yield publish
         except OSError as exc:
             raise ReleaseError(f"The release cannot be written to '{target}': {exc.strerror}.") from exc
+
+
+@dataclass(frozen=True)
+class GeneralizedRelease(Release):
+    """A release of generalized records: how often every combination of generalized values occurs.
+
+    Attributes:
+        counts: One row per leaf and class: generalized values, the class, `count` (non-negative, adds up) and
+            `noisy_count` (unbiased: use it for sums, with the certificate's error).
+        cut: The generalized values of every attribute, so that other data can be generalized the same way.
+    """
+
+    counts: pa.Table
+    cut: dict[str, Any]
+
+    @cached_property
+    def records(self) -> pa.Table:
+        """The data set as records: every leaf and class as often as its `count` says."""
+        times = self.counts.column(COUNT).to_numpy()
+        rows = np.repeat(np.arange(self.counts.num_rows, dtype=np.int64), times)
+        return self.counts.drop_columns([COUNT, NOISY_COUNT]).take(rows).combine_chunks()
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How much was published, of what."""
+        return {"records": self.records.num_rows, "cells": self.counts.num_rows}
+
+    def table(self, what: Table) -> pa.Table:
+        """Return one of the release's tables."""
+        return self.counts if what == "counts" else self.records
+
+    def data_files(self) -> dict[str, bytes]:
+        """Return the content of every file that holds released values."""
+        return {
+            "counts.parquet": _parquet(self.counts),
+            "counts.csv": _csv(self.counts),
+            "records.parquet": _parquet(self.records),
+            "cut.json": _json(self.cut),
+        }
+
+    def digest(self) -> str:
+        """Return one hash over the released values and the certificate, for the parties to compare."""
+        digest = hashlib.sha256(json.dumps([self.certificate, self.cut]).encode())
+        for column in self.counts.column_names:
+            digest.update(column.encode())
+        for column in (COUNT, NOISY_COUNT):
+            digest.update(self.counts.column(column).to_numpy().tobytes())
+        return digest.hexdigest()
+
+    def about(self) -> About:
+        """Return what the README of the release folder says about its files and their errors."""
+        return about_generalized(self.certificate, self.records.num_rows)
+
+
+@dataclass(frozen=True)
+class SyntheticRelease(Release):
+    """A release of synthetic records, drawn from noisy marginals and correlations.
+
+    Attributes:
+        drawn: One row per synthetic record; every column has the counts that `copula` lists.
+        copula: The released counts of every column, sums of products and what the records were drawn from.
+    """
+
+    drawn: pa.Table
+    copula: dict[str, Any]
+
+    @property
+    def records(self) -> pa.Table:
+        """The data set as records."""
+        return self.drawn
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How much was published, of what."""
+        return {"records": self.records.num_rows, "columns": self.records.num_columns}
+
+    def data_files(self) -> dict[str, bytes]:
+        """Return the content of every file that holds released values."""
+        return {
+            "records.parquet": _parquet(self.records),
+            "records.csv": _csv(self.records),
+            "copula.json": _json(self.copula),
+        }
+
+    def digest(self) -> str:
+        """Return one hash over the released values and the certificate, for the parties to compare."""
+        digest = hashlib.sha256(json.dumps([self.certificate, self.copula]).encode())
+        digest.update(_csv(self.records))
+        return digest.hexdigest()
+
+    def about(self) -> About:
+        """Return what the README of the release folder says about its files and their errors."""
+        return about_synthetic(self.certificate, self.records.num_rows)
+
+
+def as_generalized(release: Release, what: str) -> GeneralizedRelease:
+    """Return a release of generalized records as such.
+
+    Raises:
+        ReleaseError: If it is of another kind, saying what it cannot be used for.
+    """
+    if not isinstance(release, GeneralizedRelease):
+        raise ReleaseError(
+            f"This release has synthetic records and no generalized values (mechanism 'copula'), so {what}. "
+            "Use its records.parquet like any table of records."
+        )
+    return release
 
 
 def _write_durably(path: Path, content: bytes) -> None:
@@ -195,13 +309,20 @@ def load_release(folder: str | Path) -> Release:
         raise ReleaseError(f"'{folder}' is no complete release folder: {Path(exc.filename).name} is missing.") from exc
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as exc:
         raise ReleaseError(f"'{folder}/certificate.json' cannot be read as a certificate.") from exc
-    if not {"counts.parquet", "cut.json"} <= contents.keys():
+    is_synthetic = {"records.parquet", "copula.json"} <= contents.keys()
+    if not is_synthetic and not {"counts.parquet", "cut.json"} <= contents.keys():
         raise ReleaseError(f"'{folder}/certificate.json' does not cover the files of a release.")
     for name, content in contents.items():
         if hashlib.sha256(content).hexdigest() != digests[name]:
             raise ReleaseError(f"'{folder}/{name}' is not the file that was published: its digest differs.")
-    counts = pq.read_table(pa.BufferReader(contents["counts.parquet"]), use_threads=False)
-    return Release(counts, json.loads(contents["cut.json"]), certificate)
+    if is_synthetic:
+        return SyntheticRelease(certificate, _table(contents["records.parquet"]), json.loads(contents["copula.json"]))
+    return GeneralizedRelease(certificate, _table(contents["counts.parquet"]), json.loads(contents["cut.json"]))
+
+
+def _table(content: bytes) -> pa.Table:
+    # Not pq.read_table, whose threads may still be starting when a short command ends, which aborts it.
+    return pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
 
 
 def _parquet(table: pa.Table) -> bytes:

@@ -13,24 +13,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain, format_number
+from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain, describe_domain, format_number
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
 from copublish.errors import EngineError, LostAtTheLastStepError, PartyLostError
 from copublish.fragments.fragment import Fragment
+from copublish.mechanisms.copula import COPULA_VERSION, CopulaResult
 from copublish.mechanisms.cut import Cut
-from copublish.mechanisms.specialization import (
-    MECHANISM_VERSION,
-    Plan,
-    Progress,
-    SpecializationResult,
-    run_specialization,
-)
+from copublish.mechanisms.plans import plan_of, run_mechanism
+from copublish.mechanisms.specialization import MECHANISM_VERSION, Progress, SpecializationResult
 from copublish.privacy.certificate import Circumstances, build_certificate
 from copublish.privacy.ledger import Ledger
-from copublish.publication import COUNT, NOISY_COUNT, Release
+from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, Release, SyntheticRelease
 from copublish.secure.alignment import align_records
+from copublish.synthetic_release import describe_copula, synthetic_table
 
 Staged = Callable[[Release], AbstractContextManager[Callable[[], None]]]
 
@@ -54,12 +51,14 @@ def publish_release(
         staged: Puts a release on disk under a temporary name; what it yields gives it its own name.
 
     Privacy:
-        Guarantee: the agreement's epsilon, as `Plan` splits it; stated in the certificate for both relations.
+        Guarantee: the agreement's epsilon, as the mechanism's plan splits it; the certificate states it for both
+            relations.
         Reveals: what `view_of` in privacy/certificate.py lists, to each party; the release, to everyone.
         On failure: nothing is published; a reserved charge stays spent.
     """
     refuse_differences(agreement, engine)
-    cost = Plan.of(agreement).cost()
+    plan = plan_of(agreement)
+    cost = plan.cost()
     ledger.refuse_if_over(agreement.dataset, cost)
     # A party that cannot pay stops everyone here, before anything is learned or reserved.
     engine.exchange("can pay", topic="budget")
@@ -68,7 +67,7 @@ def publish_release(
     progress("alignment", 1, 1)
     with ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost) as charge:
         gate = RevealGate(engine, charge, agreement.records.public)
-        result = run_specialization(alignment.table, engine, gate, progress, alignment.public_total)
+        result = run_mechanism(alignment.table, engine, gate, progress, alignment.public_total)
         # From here on: released values only.
         progress("writing", 0, 1)
         date = _date(
@@ -81,11 +80,10 @@ def publish_release(
             software_versions(),
             date,
             alignment.public_total,
-            result.score.name,
+            plan.method(),
         )
         certificate = build_certificate(agreement, [disclosure for disclosure, _ in gate.opened], circumstances)
-        cut = {**describe_cut(agreement, result.cut), **describe_score(result)}
-        release = Release(counts_table(agreement, result), cut, certificate)
+        release = release_of(agreement, result, certificate)
         if len(set(engine.exchange(release.digest(), topic="release"))) > 1:
             raise EngineError("The parties ended with different releases. Nothing is published.")
         with staged(release) as publish:
@@ -131,7 +129,17 @@ def software_versions() -> dict[str, str]:
     """Return the versions that a release depends on, for the certificate and for parties to compare."""
     packages = ("copublish", "numpy", "pyarrow", "spu")
     versions = {package: importlib.metadata.version(package) for package in packages}
-    return {**versions, "mechanism": f"specialization {MECHANISM_VERSION}"}
+    return {**versions, "mechanism": f"specialization {MECHANISM_VERSION}, copula {COPULA_VERSION}"}
+
+
+def release_of(
+    agreement: Agreement, result: SpecializationResult | CopulaResult, certificate: dict[str, Any]
+) -> Release:
+    """Return what a mechanism released as it is published."""
+    if isinstance(result, CopulaResult):
+        return SyntheticRelease(certificate, synthetic_table(result), describe_copula(result))
+    cut = {**describe_cut(agreement, result.cut), **describe_score(result)}
+    return GeneralizedRelease(certificate, counts_table(agreement, result), cut)
 
 
 def counts_table(agreement: Agreement, result: SpecializationResult) -> pa.Table:
@@ -163,7 +171,7 @@ def describe_cut(agreement: Agreement, cut: Cut) -> dict[str, Any]:
         "missing_spellings": list(agreement.records.missing_spellings),
         "attributes": {
             name: {
-                "domain": _describe_domain(domain),
+                "domain": describe_domain(domain),
                 "values": [_describe_part(domain, part) for part in cut.parts[name]],
             }
             for name, domain in cut.domains.items()
@@ -177,18 +185,6 @@ def describe_score(result: SpecializationResult) -> dict[str, Any]:
         return {}
     weights = {f"class_{name}": values.tolist() for name, values in result.score.public.items()}
     return {"score": {"name": result.score.name, "noisy_class_counts": result.noisy_class_counts.tolist(), **weights}}
-
-
-def _describe_domain(domain: Domain) -> dict[str, Any]:
-    if isinstance(domain, CategoricalDomain):
-        tree = {domain.tree.label: domain.tree.as_mapping()}
-        return {"kind": "categorical", "taxonomy": tree, "missing": domain.missing}
-    return {
-        "kind": "numerical",
-        "bounds": [format_number(domain.lower), format_number(domain.upper)],
-        "thresholds": [format_number(threshold) for threshold in domain.thresholds],
-        "missing": domain.missing,
-    }
 
 
 def _describe_part(domain: Domain, part: CodeRange) -> dict[str, Any]:

@@ -2,34 +2,83 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 
-def folder_readme(certificate: dict[str, Any], n_records: int) -> str:
-    """Return the README of a release folder, for people who have never heard of copublish."""
-    epsilon, measured = certificate["epsilon"], certificate["disclosures"][-1]
-    simulated = certificate["engine"]["name"] == "ideal"
+@dataclass(frozen=True)
+class About:
+    """What only this kind of release has to say.
+
+    Attributes:
+        what: What the folder is.
+        files: Its files, as a table, and how to read them.
+        errors: How exact it is.
+    """
+
+    what: str
+    files: str
+    errors: str
+
+
+def about_generalized(certificate: dict[str, Any], n_records: int) -> About:
+    """Return what a release of generalized records is."""
+    measured = certificate["disclosures"][-1]
     within = measured["noise"]["within_95_percent"]
-    sections = [
-        f"# {certificate['release']}",
-        certificate["deployment"]["basic"]["description"],
-        ("**This is a simulated release.** " if simulated else "") + "Secrecy: " + certificate["engine"]["secrecy"],
+    return About(
         f"""This folder is a differentially private data set of {n_records:,} records, made together by
 {_listed(certificate["views"])}. No record in it is a real person: it says how many people there are, about, with each
 combination of generalized values.""",
-        "## What is here",
         """| file | content |
 | --- | --- |
 | `counts.parquet`, `counts.csv` | one row per combination of generalized values and class (see below) |
 | `records.parquet` | the same as records: every row of `counts` repeated `count` times |
 | `cut.json` | what each generalized value stands for; `copublish generalize` applies it to other data |
-| `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
-        "`count` is never negative and adds up to the number of records; `noisy_count` is the unbiased measurement.",
-        "## How exact is it",
+| `certificate.json` | the guarantee, everything that was disclosed, and every assumption |
+
+`count` is never negative and adds up to the number of records; `noisy_count` is the unbiased measurement.""",
         f"""Every count carries noise of scale {measured["noise"]["scale_in_people"]:g} people: 95 of 100 counts are off
 by at most {within}. Empty combinations are in the table as well, so a count of {within} may well be nobody. Add up
 `noisy_count`, not `count`, when you sum over many rows: a sum over r rows is off by about
 {1.41 * measured["noise"]["scale_in_people"]:.3g} times the square root of r.""",
+    )
+
+
+def about_synthetic(certificate: dict[str, Any], n_records: int) -> About:
+    """Return what a release of synthetic records is."""
+    *marginals, products = certificate["disclosures"]
+    scales = [marginal["noise"]["scale_in_people"] for marginal in marginals]
+    between = f"{min(scales):g}" if min(scales) == max(scales) else f"{min(scales):g} to {max(scales):g}"
+    return About(
+        f"""This folder is a differentially private data set of {n_records:,} synthetic records, made together by
+{_listed(certificate["views"])}. No record in it is a real person: records were drawn at random so that every column is
+spread like the real one, about, and every two columns are correlated like the real ones, about.""",
+        """| file | content |
+| --- | --- |
+| `records.parquet`, `records.csv` | the synthetic records |
+| `copula.json` | the noisy counts and sums they were drawn from, and the correlations |
+| `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
+        f"""Every count of a column's values carries noise of scale {between} people. Every sum of products, which fixes
+how two columns go together, carries noise of scale {products["noise"]["scale_in_people"]:g}: as much as so many people
+with extreme values would make. What three or more columns have in common beyond their pairs is not kept, nor is a
+dependence that neither rises nor falls. `copula.json` has the unbiased noisy counts; use them where one
+column is all you need.""",
+    )
+
+
+def folder_readme(certificate: dict[str, Any], about: About) -> str:
+    """Return the README of a release folder, for people who have never heard of copublish."""
+    epsilon = certificate["epsilon"]
+    simulated = certificate["engine"]["name"] == "ideal"
+    sections = [
+        f"# {certificate['release']}",
+        certificate["deployment"]["basic"]["description"],
+        ("**This is a simulated release.** " if simulated else "") + "Secrecy: " + certificate["engine"]["secrecy"],
+        about.what,
+        "## What is here",
+        about.files,
+        "## How exact is it",
+        about.errors,
         "## What is protected",
         _bullets(certificate["protected"]),
         f"""| epsilon for | one person added or removed | one person's values replaced |

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 from copublish.agreement.taxonomy import TaxonomyNode
 
@@ -109,11 +110,18 @@ class NumericalDomain:
     upper: Decimal
     thresholds: tuple[Decimal, ...]
     missing: bool = False
+    decimals: int | None = None
+    """Of synthetic numbers; none if the agreement does not say."""
     _edges: tuple[Decimal, ...] = field(init=False, repr=False, compare=False)
     _splits: dict[CodeRange, tuple[Split, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_edges", (self.lower, *self.thresholds, self.upper))
+
+    @property
+    def decimals_of_grid(self) -> int:
+        """The most decimals that a bound or a split point is written with."""
+        return max(0, *(-int(edge.normalize().as_tuple().exponent) for edge in self._edges))
 
     @property
     def number_codes(self) -> int:
@@ -176,3 +184,16 @@ def format_number(number: Decimal) -> str:
     """Return the shortest plain spelling of a number: 20, not 2E+1 or 20.0."""
     text = format(number, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def describe_domain(domain: Domain) -> dict[str, Any]:
+    """Return a public domain as plain JSON values."""
+    if isinstance(domain, CategoricalDomain):
+        tree = {domain.tree.label: domain.tree.as_mapping()}
+        return {"kind": "categorical", "taxonomy": tree, "missing": domain.missing}
+    return {
+        "kind": "numerical",
+        "bounds": [format_number(domain.lower), format_number(domain.upper)],
+        "thresholds": [format_number(threshold) for threshold in domain.thresholds],
+        "missing": domain.missing,
+    }

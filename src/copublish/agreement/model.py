@@ -40,6 +40,15 @@ MAX_CELLS = 2**22
 MAX_GAIN_CANDIDATES = 2**14
 """Splits on offer in one round: the engine's 62-bit integers hold a gain's noise and this many numbers beside it."""
 
+MAX_COPULA_COLUMNS = 64
+"""Columns of a copula release, the class included: their pairs share one budget."""
+
+MIN_COPULA_EPSILON = Fraction(1, 1000)
+"""Below this the noise of the sums of products may no longer fit the engine's 62-bit integers."""
+
+DEPENDENCE_SHARE = Decimal("0.6")
+"""Of a copula release's budget, what the sums of products take unless agreed otherwise."""
+
 MAX_DIGITS = 30
 
 _PORT = r"([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])"
@@ -79,6 +88,19 @@ Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 """Names that stand in commands and files: letters, digits, '.', '_' and '-'."""
 PartyNames = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+RelativeShare = Annotated[
+    Decimal,
+    Field(ge=Decimal("0.001"), le=Decimal(1000)),
+    BeforeValidator(_refuse_bool),
+    AfterValidator(_plain_number),
+]
+"""A part of the budget, relative to the others' parts."""
+BudgetShare = Annotated[
+    Decimal,
+    Field(ge=Decimal("0.01"), le=Decimal("0.99")),
+    BeforeValidator(_refuse_bool),
+    AfterValidator(_plain_number),
+]
 IdentifierRule = Literal["ignore-case", "ignore-spaces", "ignore-punctuation", "ignore-leading-zeros"]
 
 
@@ -244,6 +266,7 @@ class NumericalAttribute(_Model):
     kind: Literal["numerical"]
     bounds: tuple[Number, Number]
     grid: Grid
+    decimals: Whole | None = Field(default=None, ge=0, le=12)
     missing: Literal["refuse", "category"] = "refuse"
     held_by: PartyNames | None = None
 
@@ -263,14 +286,19 @@ class NumericalAttribute(_Model):
             raise ValueError(f"the lower bound must be below the upper one, got bounds = [{lower}, {upper}]")
         if not self.grid.thresholds(lower, upper):
             raise ValueError("the grid has no split point inside the bounds; take a smaller step or add edges")
+        needed = self.domain("").decimals_of_grid
+        if self.decimals is not None and self.decimals < needed:
+            raise ValueError(
+                f"bounds and split points are written with {needed} decimals, so 'decimals' must be at least that, got "
+                f"{self.decimals}; or take a coarser grid"
+            )
         return self
 
-    def domain(self, name: str) -> Domain:
+    def domain(self, name: str) -> NumericalDomain:
         """Return the public domain under this attribute's name."""
         lower, upper = self.bounds
-        return NumericalDomain(
-            name, lower, upper, self.grid.thresholds(lower, upper), missing=self.missing == "category"
-        )
+        thresholds = self.grid.thresholds(lower, upper)
+        return NumericalDomain(name, lower, upper, thresholds, self.missing == "category", self.decimals)
 
 
 Attribute = Annotated[CategoricalAttribute | NumericalAttribute, Field(discriminator="kind")]
@@ -295,11 +323,23 @@ class Privacy(_Model):
 class Mechanism(_Model):
     """Which algorithm makes the release, and its public parameters."""
 
-    name: Literal["specialization", "distdiffgen", "arbdistdp"]
+    name: Literal["specialization", "distdiffgen", "arbdistdp", "copula"]
     specializations: Whole = Field(default=10, ge=0, le=100)
     score: Literal["max", "tv-gain", "balanced-gain", "auto"] = "max"
     selection_share: Number = Field(default=Decimal("0.4"), ge=Decimal("0.01"), le=Decimal("0.99"))
     max_cells: Whole | None = Field(default=None, ge=2, le=MAX_CELLS)
+    dependence_share: BudgetShare | None = None
+    attribute_shares: dict[str, RelativeShare] | None = None
+
+    @property
+    def share_for_dependence(self) -> Decimal:
+        """The share of a copula release's budget for the sums of products."""
+        return DEPENDENCE_SHARE if self.dependence_share is None else self.dependence_share
+
+
+SPECIALIZATION_KEYS = ("specializations", "score", "selection_share", "max_cells")
+COPULA_KEYS = ("dependence_share", "attribute_shares")
+"""Keys of the section [mechanism] that mean something to one mechanism alone."""
 
 
 class Agreement(_Model):
@@ -367,6 +407,11 @@ class Agreement(_Model):
     def canonical(self) -> str:
         """Return the agreement in the one spelling that is hashed."""
         content = self.model_dump(mode="python", by_alias=True)
+        # Agreements from before these keys were there keep their hash.
+        for table in (content["mechanism"], *content["attributes"].values()):
+            for key in (*COPULA_KEYS, "decimals"):
+                if key in table and table[key] is None:
+                    del table[key]
         return json.dumps(_canonical(content), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
     def parts(self) -> dict[str, str]:

@@ -21,7 +21,9 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *_holders(agreement),
         *_records(agreement),
         *_missing_values(agreement),
+        *_mechanism_keys(agreement),
         *_candidates(agreement),
+        *_copula(agreement),
     ]
 
 
@@ -129,9 +131,56 @@ def _missing_values(agreement: Agreement) -> Iterator[str]:
             )
 
 
+def _mechanism_keys(agreement: Agreement) -> Iterator[str]:
+    from copublish.agreement.model import COPULA_KEYS, SPECIALIZATION_KEYS  # the model needs these rules
+
+    name = agreement.mechanism.name
+    others = SPECIALIZATION_KEYS if name == "copula" else COPULA_KEYS
+    known = COPULA_KEYS if name == "copula" else SPECIALIZATION_KEYS
+    for key in others:
+        if key in agreement.mechanism.model_fields_set and getattr(agreement.mechanism, key) is not None:
+            yield (
+                f"mechanism.{key}: it means nothing to the mechanism '{name}'. Remove it; keys allowed here: "
+                f"name, {', '.join(known)}"
+            )
+    for column, attribute in agreement.attributes.items():
+        if name != "copula" and attribute.kind == "numerical" and attribute.decimals is not None:
+            yield (
+                f"attributes.{column}.decimals: it says how synthetic numbers are written, and the mechanism '{name}' "
+                "makes none. Remove it"
+            )
+
+
+def _copula(agreement: Agreement) -> Iterator[str]:
+    from copublish.agreement.model import MAX_COPULA_COLUMNS, MIN_COPULA_EPSILON  # the model needs these rules
+
+    if agreement.mechanism.name != "copula":
+        return
+    if agreement.epsilon < MIN_COPULA_EPSILON:
+        yield (
+            f"privacy.epsilon: a copula release needs at least {float(MIN_COPULA_EPSILON):g}, got "
+            f"{agreement.privacy.epsilon}; 0.1 to 2 is usual"
+        )
+    columns = (*agreement.attributes, agreement.class_.name)
+    if len(columns) > MAX_COPULA_COLUMNS:
+        yield (
+            f"attributes: a copula release has at most {MAX_COPULA_COLUMNS} columns, the class included, and these are "
+            f"{len(columns)}. Leave some out: every pair of columns shares one budget"
+        )
+    for name, domain in agreement.domains.items():
+        if domain.size < 2:
+            yield f"attributes.{name}: it has one value alone, so there is nothing to measure. Remove it"
+    for name in agreement.mechanism.attribute_shares or {}:
+        if name not in columns:
+            known = ", ".join(f"'{column}'" for column in columns)
+            yield f"mechanism.attribute_shares.{name}: there is no such column. Columns: {known}"
+
+
 def _candidates(agreement: Agreement) -> Iterator[str]:
     from copublish.agreement.model import MAX_GAIN_CANDIDATES  # the model needs these rules
 
+    if agreement.mechanism.name == "copula":
+        return
     candidates = sum(domain.max_splits for domain in agreement.domains.values())
     if agreement.mechanism.score != "max" and candidates > MAX_GAIN_CANDIDATES:
         yield (

@@ -54,16 +54,18 @@ def print_description(described: dict[str, Any], console: Console) -> None:
         "Sampler",
         f"delta at most {described['delta_bound']}",
     )
-    facts.add_row(
-        "Publishes",
-        f"at most {described['most_leaves']:,} leaves, {described['most_cells']:,} counts",
-        "Score",
-        _score(**described["score"]),
-    )
+    if "score" in described:
+        size = f"at most {described['most_leaves']:,} leaves, {described['most_cells']:,} counts"
+        facts.add_row("Publishes", size, "Score", _score(**described["score"]))
+    else:
+        size = f"synthetic records with {described['columns']} columns"
+        share = f"{described['budgets']['dependence']} of it for how {described['pairs']:,} pairs of columns depend"
+        facts.add_row("Publishes", size, "Epsilon", share)
     console.print(facts)
     console.print()
     print_disclosures(described["disclosures"], epsilon["calibrated_to"], console)
-    console.print(described["unused_selections"])
+    if "unused_selections" in described:
+        console.print(described["unused_selections"])
     console.print()
     print_epsilon(epsilon, console)
     for title, key in (("Protected", "protected"), ("Not protected", "not_protected")):
@@ -97,14 +99,19 @@ def print_disclosures(disclosures: list[dict[str, Any]], relation: str, console:
     for heading in ("what", "times", "epsilon each", "noise in people", "known to"):
         table.add_column(heading, overflow="fold")
     for _, group in groupby(
-        disclosures, key=lambda d: (d["kind"], d["epsilon"][relation], d["noise"]["scale_in_people"])
+        disclosures,
+        key=lambda d: (
+            "select" if d["kind"] == "select" else d["what"],
+            d["epsilon"][relation],
+            d["noise"]["scale_in_people"],
+        ),
     ):
         same = list(group)
         first = same[0]
         what = "which value is split, and where" if first["kind"] == "select" else first["what"]
         noise = f"scale {first['noise']['scale_in_people']:g}"
         if "within_95_percent" in first["noise"]:
-            noise += f"; 95 of 100 counts within ±{first['noise']['within_95_percent']}"
+            noise += f"; 95 of 100 within ±{first['noise']['within_95_percent']}"
         table.add_row(what, str(len(same)), first["epsilon"][relation], noise, first["known_to"])
     console.print(table)
 

@@ -14,6 +14,7 @@ from copublish.cli.terminal import Format, FormatOption, TableOption, note, prin
 from copublish.errors import ReleaseError
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.generalization import generalize as generalize_data
+from copublish.publication import as_generalized, load_release
 
 
 def register(app: typer.Typer) -> None:
@@ -35,6 +36,8 @@ def generalize(
 
     Example: copublish generalize release/ --data holdout.csv --out holdout-generalized.csv
     """
+    if (release / "certificate.json").exists() and not (release / "cut.json").exists():
+        as_generalized(load_release(release), "other data cannot be generalized like it")
     path = release / "cut.json" if release.is_dir() else release
     try:
         cut = json.loads(path.read_text(encoding="utf-8"))

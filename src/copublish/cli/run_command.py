@@ -12,6 +12,7 @@ import typer
 
 from copublish.agreement import Agreement, load_agreement
 from copublish.cli.describe_command import print_description
+from copublish.cli.show_command import size_words
 from copublish.cli.terminal import (
     Format,
     FormatOption,
@@ -27,7 +28,7 @@ from copublish.errors import CopublishError, FragmentError, LedgerError, SourceE
 from copublish.fragments.reading import check_columns
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.home import default_ledger, home_folder
-from copublish.mechanisms.specialization import Plan
+from copublish.mechanisms.plans import plan_of
 from copublish.node.dialling import refuse_unfit_hosts
 from copublish.node.identity import identity_folder, load_identity
 from copublish.node.log import RunLog, log_file
@@ -134,7 +135,7 @@ def _open_ledger(file: Path, agreement: Agreement) -> Ledger:
 
 def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool) -> None:
     """Show what would be opened and what it costs, and ask; nothing has been spent or sent so far."""
-    cost = Plan.of(agreement).cost()
+    cost = plan_of(agreement).cost()
     ledger.refuse_if_over(agreement.dataset, cost)
     limit = ledger.limit(agreement.dataset)
     spent = ledger.spent(agreement.dataset).under(limit.neighbours) if limit else None
@@ -184,8 +185,7 @@ def _print_result(
         print_json(
             {
                 "folder": str(out),
-                "records": release.records.num_rows,
-                "cells": release.counts.num_rows,
+                **release.sizes,
                 "epsilon": release.certificate["epsilon"],
                 "budget_left": left,
                 "seconds": round(seconds, 1),
@@ -196,7 +196,7 @@ def _print_result(
         )
         return
     results_console().print(
-        f"Released {release.records.num_rows:,} records in {release.counts.num_rows:,} cells to {out}, "
+        f"Released {size_words(release)} to {out}, "
         f"in {seconds:.0f} s with {result.bytes_sent / 2**20:.1f} MiB sent. Epsilon {left} is left. "
         f"See: copublish show {out}",
         markup=False,

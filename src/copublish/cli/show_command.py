@@ -11,9 +11,11 @@ from rich.table import Table
 
 from copublish.cli.describe_command import print_disclosures, print_epsilon
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console
-from copublish.publication import COUNT, NOISY_COUNT, Release, load_release
+from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, Release, SyntheticRelease, load_release
 
 BAR_WIDTH = 24
+
+SPARKLINE_WIDTH, BARS = 40, " ▁▂▃▄▅▆▇█"
 
 
 def register(app: typer.Typer) -> None:
@@ -23,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def show(
     folder: Annotated[Path, typer.Argument(help="A release folder.")],
-    rows: Annotated[int, typer.Option(min=0, help="How many of the largest cells to show.")] = 8,
+    rows: Annotated[int, typer.Option(min=0, help="How many of the largest cells, or correlations, to show.")] = 8,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Show a release: what it guarantees, what was disclosed, and what is in it.
@@ -34,10 +36,22 @@ def show(
     """
     release = load_release(folder)
     if output is Format.JSON:
-        content = {"certificate": release.certificate, "cut": release.cut, "counts": release.counts.to_pylist()}
-        print_json(content)
+        print_json({"certificate": release.certificate, **_contents(release)})
         return
     print_release(release, results_console(), rows)
+
+
+def _contents(release: Release) -> dict[str, Any]:
+    if isinstance(release, GeneralizedRelease):
+        return {"cut": release.cut, "counts": release.counts.to_pylist()}
+    return {"copula": release.copula} if isinstance(release, SyntheticRelease) else {}
+
+
+def size_words(release: Release) -> str:
+    """Return how much was published, in words."""
+    words = [f"{number:,} {what}" for what, number in release.sizes.items()]
+    kind = "synthetic " if isinstance(release, SyntheticRelease) else ""
+    return f"{release.sizes['records']:,} {kind}records in {words[-1]}"
 
 
 def print_release(release: Release, console: Console, rows: int) -> None:
@@ -45,7 +59,7 @@ def print_release(release: Release, console: Console, rows: int) -> None:
     certificate = release.certificate
     console.print(f"[bold]{certificate['release']}[/bold]  {certificate['deployment']['basic']['description']}")
     console.print(
-        f"{release.records.num_rows:,} records in {release.counts.num_rows:,} cells, made by "
+        f"{size_words(release)}, made by "
         f"{', '.join(certificate['views'])} on {certificate['deployment']['basic']['publication_date']}"
     )
     engine = certificate["engine"]
@@ -58,13 +72,49 @@ def print_release(release: Release, console: Console, rows: int) -> None:
     console.print(f"delta (the sampler's part) at most {certificate['delta_bound']}\n")
     print_disclosures(certificate["disclosures"], certificate["epsilon"]["calibrated_to"], console)
     console.print()
-    _print_marginals(release, console)
-    _print_largest(release, console, rows)
-    within = certificate["disclosures"][-1]["noise"]["within_95_percent"]
-    console.print(f"95 of 100 noisy counts are within ±{within} of the truth.")
+    if isinstance(release, GeneralizedRelease):
+        _print_marginals(release, console)
+        _print_largest(release, console, rows)
+        within = certificate["disclosures"][-1]["noise"]["within_95_percent"]
+        console.print(f"95 of 100 noisy counts are within ±{within} of the truth.")
+    elif isinstance(release, SyntheticRelease):
+        _print_columns(release, console)
+        _print_correlations(release, console, rows)
 
 
-def _print_marginals(release: Release, console: Console) -> None:
+def _print_columns(release: SyntheticRelease, console: Console) -> None:
+    """Show how each column of the synthetic records is spread, and its largest cell."""
+    table = Table(title="What was published", title_justify="left")
+    for heading in ("column", "cells", "spread over its cells, in agreed order", "largest cell", "share"):
+        table.add_column(heading, overflow="fold")
+    for name, described in release.copula["columns"].items():
+        counts = described["counts"]
+        largest = max(range(len(counts)), key=lambda cell: counts[cell])
+        share = counts[largest] / max(sum(counts), 1)
+        table.add_row(name, str(len(counts)), _sparkline(counts), described["cells"][largest], f"{share:.0%}")
+    console.print(table)
+
+
+def _sparkline(counts: list[int]) -> str:
+    """Return counts as a row of bars, neighbours put together where there are more than fit."""
+    per_bar = -(-len(counts) // SPARKLINE_WIDTH)
+    sums = [sum(counts[i : i + per_bar]) for i in range(0, len(counts), per_bar)]
+    return "".join(BARS[-(-(len(BARS) - 1) * value // max(*sums, 1))] for value in sums)
+
+
+def _print_correlations(release: SyntheticRelease, console: Console, rows: int) -> None:
+    if not rows:
+        return
+    table = Table(title="The strongest correlations of two columns", title_justify="left")
+    for heading in ("column", "column", "correlation", "noise, 95 of 100"):
+        table.add_column(heading, justify="left" if heading == "column" else "right", overflow="fold")
+    for pair in sorted(release.copula["pairs"], key=lambda pair: -abs(pair["correlation"]))[:rows]:
+        within = pair["correlation_within_95_percent"]
+        table.add_row(*pair["columns"], f"{pair['correlation']:+.2f}", "any" if within is None else f"±{within:.2f}")
+    console.print(table)
+
+
+def _print_marginals(release: GeneralizedRelease, console: Console) -> None:
     """Show each attribute's published values with their share of the records and of the last class."""
     counts = release.to_pandas("counts")
     class_name, total = release.cut["class"]["name"], max(int(counts[COUNT].sum()), 1)
@@ -84,7 +134,7 @@ def _print_marginals(release: Release, console: Console) -> None:
     console.print(table)
 
 
-def _print_largest(release: Release, console: Console, rows: int) -> None:
+def _print_largest(release: GeneralizedRelease, console: Console, rows: int) -> None:
     if not rows:
         return
     counts = release.to_pandas("counts").sort_values(NOISY_COUNT, ascending=False, kind="stable").head(rows)

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from copublish.agreement import load_agreement
+from copublish.cli.show_command import size_words
 from copublish.cli.terminal import (
     Format,
     FormatOption,
@@ -83,14 +84,12 @@ def simulate(
         print_json(
             {
                 "folder": str(out),
-                "records": release.records.num_rows,
-                "cells": release.counts.num_rows,
+                **release.sizes,
                 "epsilon": release.certificate["epsilon"],
             }
         )
         return
     results_console().print(
-        f"Released {release.records.num_rows:,} records in {release.counts.num_rows:,} cells to {out}. "
-        f"See: copublish show {out}",
+        f"Released {size_words(release)} to {out}. See: copublish show {out}",
         markup=False,
     )

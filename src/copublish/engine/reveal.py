@@ -22,8 +22,8 @@ from copublish.secure.noise import handicaps, measurement_fits, noisy_argmax, op
 from copublish.secure.packing import SecretCounts, add_packed_noise
 
 MAX_RECORDS = 2**40
-"""Counts are at most the number of records, scores that many times their points for a person; more than this would not
-fit beside the noise."""
+"""Counts are at most the number of records, scores and sums that many times their points for a person; more than this
+would not fit beside the noise."""
 
 
 @dataclass
@@ -75,7 +75,7 @@ class RevealGate:
         self._drawn.setdefault((noise.rate, places), []).extend(self.engine.rows(drawn))
 
     def reveal_measurement(self, counts: SecretCounts, disclosure: Measure) -> IntArray:
-        """Open integers plus discrete Laplace noise, one for each cell in agreed order.
+        """Open counts or sums plus discrete Laplace noise, one for each cell in agreed order.
 
         Privacy:
             Protects: one person, under the relation the disclosure is calibrated to.
@@ -84,7 +84,8 @@ class RevealGate:
             Reveals: the noisy counts, to all parties; how many there are is public.
         """
         noise = disclosure.noise
-        fits = measurement_fits(counts.n_cells, MAX_RECORDS, noise.bits) and noise.bits + 1 < counts.packing.lane_bits
+        largest = MAX_RECORDS * disclosure.points_per_person
+        fits = measurement_fits(counts.n_cells, largest, noise.bits) and noise.bits + 1 < counts.packing.lane_bits
         if counts.n_cells != disclosure.entries or not fits:
             raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")
         words = self.engine.coins(noise.coin_shape(2 * counts.n_cells))

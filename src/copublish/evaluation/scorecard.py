@@ -13,7 +13,7 @@ from copublish.evaluation import distances, values
 from copublish.evaluation.classification import CLASSIFIERS, ClassifierName, accuracy, majority_accuracy
 from copublish.evaluation.marginals import WAYS, marginal_errors
 from copublish.generalization import Source, read_values
-from copublish.publication import COUNT, NOISY_COUNT, Release
+from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, Release, as_generalized
 
 TrainOn = Literal["release", "generalized"]
 
@@ -24,7 +24,7 @@ DISCLOSURE = (
 
 
 def evaluate(
-    release: Release,
+    published: Release,
     test: Source,
     *,
     raw: Source | None = None,
@@ -35,7 +35,7 @@ def evaluate(
     """Score a release and return the scores as plain JSON values; the same call gives the same numbers.
 
     Args:
-        release: The release.
+        published: The release, of generalized records.
         test: Records that the classifiers are tested on, with the release's attributes and class.
         raw: The training records as they are, for the baseline BA and as the reference of marginals.
         target: What is predicted: the release's class, the only choice.
@@ -49,6 +49,7 @@ def evaluate(
     Privacy:
         The scores depend on the records of `test` and `raw` exactly: they are a disclosure that nothing accounts for.
     """
+    release = as_generalized(published, "'copublish evaluate' cannot score it")
     class_name = _check_target(release, target)
     if train_on == "generalized" and raw is None:
         raise EvaluationError("Training on generalized records needs the raw ones. Give them with --raw.")
@@ -72,7 +73,7 @@ def evaluate(
     }
 
 
-def _check_target(release: Release, target: str | None) -> str:
+def _check_target(release: GeneralizedRelease, target: str | None) -> str:
     class_name: str = release.cut["class"]["name"]
     if target in (None, class_name):
         return class_name
@@ -84,7 +85,7 @@ def _check_target(release: Release, target: str | None) -> str:
     raise EvaluationError(f"The release has no column '{target}'. Its class is '{class_name}': use that as --target.")
 
 
-def _read(release: Release, source: Source, what: str) -> pd.DataFrame:
+def _read(release: GeneralizedRelease, source: Source, what: str) -> pd.DataFrame:
     try:
         table = read_values(release.cut, source)
     except FragmentError as exc:
@@ -101,7 +102,7 @@ def _read(release: Release, source: Source, what: str) -> pd.DataFrame:
 
 
 def _classification(
-    release: Release,
+    release: GeneralizedRelease,
     drawn: pd.DataFrame,
     tested: pd.DataFrame,
     trained: pd.DataFrame | None,
@@ -130,12 +131,14 @@ def _classification(
     }
 
 
-def _generalized(release: Release, frame: pd.DataFrame) -> pd.DataFrame:
+def _generalized(release: GeneralizedRelease, frame: pd.DataFrame) -> pd.DataFrame:
     cut = release.cut
     return values.published_labels(cut, values.published_codes(cut, values.codes_of(cut, frame)))
 
 
-def _marginals(release: Release, drawn: pd.DataFrame, reference: pd.DataFrame, compared_with: str) -> dict[str, Any]:
+def _marginals(
+    release: GeneralizedRelease, drawn: pd.DataFrame, reference: pd.DataFrame, compared_with: str
+) -> dict[str, Any]:
     """Return total variations, of the published values and of the agreed domains' values."""
     cut = release.cut
     one, other = values.codes_of(cut, drawn), values.codes_of(cut, reference)
@@ -150,7 +153,9 @@ def _marginals(release: Release, drawn: pd.DataFrame, reference: pd.DataFrame, c
     return found
 
 
-def _numbers(release: Release, drawn: pd.DataFrame, reference: pd.DataFrame, compared_with: str) -> dict[str, Any]:
+def _numbers(
+    release: GeneralizedRelease, drawn: pd.DataFrame, reference: pd.DataFrame, compared_with: str
+) -> dict[str, Any]:
     columns = values.numerical_attributes(release.cut)
     by_column = distances.wasserstein_errors(drawn, reference, columns)
     return {

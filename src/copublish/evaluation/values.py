@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from copublish.agreement.domain import NumericalDomain
 from copublish.generalization import domain_of
-from copublish.publication import Release
+from copublish.publication import GeneralizedRelease
 
 IntArray = NDArray[np.int64]
 
 
-def plain_records(release: Release, seed: int = 0) -> pd.DataFrame:
+def plain_records(release: GeneralizedRelease, seed: int = 0) -> pd.DataFrame:
     """Return the release's records with values of the domains in place of generalized ones.
 
     What a generalized value stands for is spread evenly: intervals over equally spaced points, groups of categories

@@ -20,6 +20,7 @@ from copublish.mechanisms.post_processing import consistent_counts, consistent_c
 from copublish.mechanisms.score import MAX, WIDEST_RANGE, Score, ScoreName, gain_score, points_per_person
 from copublish.mechanisms.scoring import CandidateScores, class_axis, count, max_candidates
 from copublish.privacy.accounting import Cost, cost_of
+from copublish.privacy.certificate import Method
 from copublish.privacy.coins import IntArray
 from copublish.privacy.disclosures import Disclosure, Influence, Measure, Select
 from copublish.secure.joint_counts import JointTable
@@ -147,6 +148,18 @@ class Plan:
         worst_leaves = max(leaves, key=lambda leaf: max(leaf.delta("add-remove"), leaf.delta("replace")))
         worst = cost_of([*planned[:-1], worst_leaves], number_of_records_is_public=public)
         return replace(cost_of(planned, number_of_records_is_public=public), delta=worst.delta)
+
+    def method(self) -> Method:
+        """Return what the mechanism does, in words for the certificate."""
+        weighs_classes = bool(self.epsilon_for_classes)
+        return Method(
+            "Generalized microdata and a table of counts",
+            f"Noisy maximum of the score {self.score} with one-sided geometric noise for every specialization; "
+            f"discrete Laplace noise on {'the class counts and ' if weighs_classes else ''}every leaf count by class. "
+            "All noise is drawn jointly; all arithmetic is on integers.",
+            f"Projection on non-negative counts with the same total{' of every class' if weighs_classes else ''}, "
+            "rounding by largest remainder; the noisy counts are published as well.",
+        )
 
 
 @dataclass(frozen=True)

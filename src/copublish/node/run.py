@@ -20,7 +20,8 @@ from copublish.errors import (
 )
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
-from copublish.mechanisms.specialization import Plan, Progress
+from copublish.mechanisms.plans import plan_of
+from copublish.mechanisms.specialization import Progress
 from copublish.node.identity import Identity
 from copublish.node.meeting import Meeting, Waiting
 from copublish.node.port import Log, Port
@@ -82,7 +83,7 @@ def run_party(
         Reveals: to the other party what the certificate lists, and if this party stops, the kind of reason.
     """
     refuse_unwritable(settings.out, overwrite=settings.overwrite)
-    ledger.refuse_if_over(agreement.dataset, Plan.of(agreement).cost())
+    ledger.refuse_if_over(agreement.dataset, plan_of(agreement).cost())
     facts = {f"agreement: {part}": hash_ for part, hash_ in agreement.parts().items()} | software_versions()
     with Port(
         agreement, party, identity, listen=settings.listen, timeout_seconds=settings.timeout_seconds, log=log

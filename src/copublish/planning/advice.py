@@ -10,6 +10,7 @@ from typing import Any, get_args
 import numpy as np
 
 from copublish.agreement.model import Agreement, Mechanism
+from copublish.errors import EvaluationError
 from copublish.generalization import Source
 from copublish.mechanisms.specialization import Plan, Progress
 from copublish.planning.costs import predict
@@ -56,6 +57,12 @@ def plan_release(
     Privacy:
         Assumes: `like` is not private. The releases of a plan are charged to nobody.
     """
+    if agreement.mechanism.name == "copula":
+        raise EvaluationError(
+            "'copublish plan' tries out how values are split, and the mechanism 'copula' splits nothing. "
+            "'copublish describe' tells how exact its counts and correlations will be; 'copublish simulate' on "
+            "public data shows the rest."
+        )
     generator = np.random.default_rng(0)  # of the data to plan with; noise is drawn as for any release
     ground, n_like = _ground(agreement, like, generator)
     grid = [*_grid(agreement, epsilons, specializations)]

@@ -21,7 +21,7 @@ from copublish.planning.tables import as_fragments, whole_cut
 from copublish.privacy.disclosures import Measure
 from copublish.privacy.geometric import laplace_quantile
 from copublish.processes import throwaway_ledger
-from copublish.publication import COUNT, NOISY_COUNT, Release
+from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, as_generalized
 from copublish.simulation import run_room
 
 CLASSIFIER: ClassifierName = "decision-tree"
@@ -105,7 +105,7 @@ class TrialGround:
         )
 
     def run(self, setting: Setting, runs: int) -> Trial:
-        """Release `runs` times with fresh noise and score each release."""
+        """GeneralizedRelease `runs` times with fresh noise and score each release."""
         agreement = setting.apply(self.agreement)
         plan = Plan.of(agreement)
         releases = [self._release(agreement) for _ in range(runs)]
@@ -123,15 +123,16 @@ class TrialGround:
             releases[-1].cut,
         )
 
-    def _release(self, agreement: Agreement) -> Release:
+    def _release(self, agreement: Agreement) -> GeneralizedRelease:
         ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
         try:
-            return run_room(agreement, self._fragments, Room(agreement.party_names), ledgers)
+            release = run_room(agreement, self._fragments, Room(agreement.party_names), ledgers)
         finally:
             for ledger in ledgers.values():
                 ledger.close()
+        return as_generalized(release, "nothing can be planned for it")
 
-    def _score(self, release: Release) -> float:
+    def _score(self, release: GeneralizedRelease) -> float:
         test = published_labels(release.cut, published_codes(release.cut, self._test_codes))
         counts = release.to_pandas("counts").drop(columns=NOISY_COUNT)
         if not counts[COUNT].sum():  # noise left no record: all that is left to say is a class

@@ -38,7 +38,22 @@ class Circumstances:
     software: dict[str, str]
     publication_date: str
     public_total: int | None
-    score: str
+    method: Method
+
+
+@dataclass(frozen=True)
+class Method:
+    """What a mechanism does, in words.
+
+    Attributes:
+        product: What is published.
+        mechanisms: How values are opened.
+        post_processing: What is made of them.
+    """
+
+    product: str
+    mechanisms: str
+    post_processing: str
 
 
 def build_certificate(
@@ -59,7 +74,7 @@ def build_certificate(
         "assumptions": assumptions(agreement, circumstances.engine_assumptions),
         "views": {party: view_of(agreement, party) for party in agreement.parties},
         "engine": {"name": circumstances.engine, "secrecy": circumstances.secrecy},
-        "deployment": _deployment(agreement, disclosures, cost, circumstances),
+        "deployment": _deployment(agreement, cost, circumstances),
         "software": circumstances.software,
     }
 
@@ -101,7 +116,11 @@ def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
     }
     if isinstance(disclosure, Measure):
         described["noise"]["law"] = "discrete Laplace"
-        described["noise"]["within_95_percent"] = laplace_quantile(disclosure.noise.rate, 0.95)
+        within = laplace_quantile(disclosure.noise.rate, 0.95)
+        is_count = disclosure.points_per_person == 1
+        described["noise"]["within_95_percent"] = (
+            within if is_count else round(within / disclosure.points_per_person, 3)
+        )
         described["values_opened"] = disclosure.entries
     else:
         described["candidates"] = getattr(disclosure, "candidates", None)
@@ -204,19 +223,15 @@ def _compared_by(agreement: Agreement) -> str:
     return f"by '{agreement.records.identifier}'" + (f" ignoring {ignored}" if ignored else "")
 
 
-def _deployment(
-    agreement: Agreement, disclosures: Sequence[Disclosure], cost: Cost, circumstances: Circumstances
-) -> dict[str, Any]:
+def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) -> dict[str, Any]:
     replace = agreement.privacy.neighbours == "replace"
     epsilon = cost.replace if replace else cost.add_remove
-    weighs_classes = sum(isinstance(disclosure, Measure) for disclosure in disclosures) > 1
-    measured = f"{'the class counts and ' if weighs_classes else ''}every leaf count by class"
     return {
         "basic": {
             "name": agreement.name,
             "data_curators": [{"data_curator_name": party} for party in agreement.parties],
             "description": agreement.description,
-            "data_product_type": "Generalized microdata and a table of counts",
+            "data_product_type": circumstances.method.product,
             "publication_date": circumstances.publication_date,
         },
         "dp_variant": {
@@ -244,16 +259,9 @@ def _deployment(
             "access_type": "Non-interactive",
         },
         "implementation": {
-            "mechanisms": (
-                f"Noisy maximum of the score {circumstances.score} with one-sided geometric noise for every "
-                f"specialization; discrete Laplace noise on {measured}. All noise is drawn jointly; all arithmetic "
-                "is on integers."
-            ),
+            "mechanisms": circumstances.method.mechanisms,
             "composition": "Sequential composition, added up as exact fractions.",
-            "post_processing": (
-                f"Projection on non-negative counts with the same total{' of every class' if weighs_classes else ''}, "
-                "rounding by largest remainder; the noisy counts are published as well."
-            ),
+            "post_processing": circumstances.method.post_processing,
         },
     }
 

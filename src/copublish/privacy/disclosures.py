@@ -113,6 +113,7 @@ class Measure:
         l1_sensitivity: For each relation, the largest L1 change one person can make.
         changed_entries: For each relation, how many entries one person can change.
         entries: Number of entries.
+        points_per_person: The most that one person adds to an entry or takes from it: 1 for counts.
 
     Privacy:
         Guarantee: budget-DP with exact noise: the ratio of the laws is at most p^-(L1 change).
@@ -126,6 +127,7 @@ class Measure:
     l1_sensitivity: Influence
     changed_entries: Influence
     entries: int
+    points_per_person: int = 1
     kind: Literal["measure"] = "measure"
 
     @cached_property
@@ -136,7 +138,7 @@ class Measure:
     @property
     def scale_in_people(self) -> float:
         """The noise's scale, in people."""
-        return self.noise.scale
+        return self.noise.scale / self.points_per_person
 
     def epsilon(self, neighbours: Neighbours) -> Fraction:
         """Return the exact cost under a relation."""

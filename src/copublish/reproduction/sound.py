@@ -12,7 +12,7 @@ import pandas as pd
 from copublish.agreement import Agreement
 from copublish.engine.ideal import Room
 from copublish.fragments.fragment import Fragment
-from copublish.publication import COUNT, NOISY_COUNT, Release
+from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, as_generalized
 from copublish.reproduction.datasets import Dataset, Partition, agreement_for, scatter_cells, split_columns
 from copublish.reproduction.top_down import WEIGHT
 from copublish.reproduction.trivial import CodedTable
@@ -53,15 +53,16 @@ class SoundReleases:
             test[name] = np.repeat(np.arange(len(values)), lengths)[test[name].to_numpy()]
         return counts, test
 
-    def release(self, epsilon: str) -> Release:
+    def release(self, epsilon: str) -> GeneralizedRelease:
         """Publish once on the ideal engine, with coins from the operating system."""
         agreement, fragments = self.agreement(epsilon), self.fragments()
         ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
         try:
-            return run_room(agreement, fragments, Room(agreement.party_names), ledgers)
+            release = run_room(agreement, fragments, Room(agreement.party_names), ledgers)
         finally:
             for ledger in ledgers.values():
                 ledger.close()
+        return as_generalized(release, "it is no reference here")
 
     def fragments(self) -> Mapping[str, Fragment]:
         """Return each party's encoded data, read when they are first needed."""

@@ -56,7 +56,7 @@ def agreement_for(partition: str, neighbours: str, public: bool, **changes: Any)
 def certificate_for(agreement: Agreement) -> dict[str, Any]:
     total = 40 if agreement.records.public else None
     plan, assumed, software = Plan.of(agreement), ["The engine is sound."], {"copublish": "0"}
-    circumstances = Circumstances("ideal", "None.", assumed, software, "2026-01-01", total, plan.score)
+    circumstances = Circumstances("ideal", "None.", assumed, software, "2026-01-01", total, plan.method())
     return build_certificate(agreement, plan.disclosures(), circumstances)
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain
 from copublish.generalization import domain_of
-from copublish.publication import NOISY_COUNT, Release
+from copublish.publication import NOISY_COUNT, GeneralizedRelease
 
 NORMAL_95 = 1.96
 LARGEST_CELLS = 12
@@ -82,7 +82,7 @@ class Node:
     count: Estimate | None = None
 
 
-def estimates(release: Release) -> dict[str, list[ValueRow]]:
+def estimates(release: GeneralizedRelease) -> dict[str, list[ValueRow]]:
     """Return every published value of every attribute that was split, with error bars."""
     noise, counts = CountNoise.of(release.certificate), release.to_pandas("counts")
     class_name, shown = release.cut["class"]["name"], shown_class(release)
@@ -111,7 +111,7 @@ def _share(positive: int, total: int, positive_cells: int, cells: int, noise: Co
     return (share, error) if error < LARGEST_SHARE_ERROR else (None, None)
 
 
-def total_people(release: Release) -> Estimate:
+def total_people(release: GeneralizedRelease) -> Estimate:
     """Return how many people the release is about: exactly, if that is public, else the sum of all counts."""
     public = release.certificate["public_facts"]["number_of_records"]
     if isinstance(public, int):
@@ -120,7 +120,7 @@ def total_people(release: Release) -> Estimate:
     return Estimate(int(counts.sum()), CountNoise.of(release.certificate).of_sum(len(counts)))
 
 
-def largest_cells(release: Release) -> list[Cell]:
+def largest_cells(release: GeneralizedRelease) -> list[Cell]:
     """Return the cells with the largest counts, with error bars."""
     noise, class_name = CountNoise.of(release.certificate), release.cut["class"]["name"]
     counts = release.to_pandas("counts").sort_values(NOISY_COUNT, ascending=False, kind="stable").head(LARGEST_CELLS)
@@ -135,23 +135,23 @@ def largest_cells(release: Release) -> list[Cell]:
     ]
 
 
-def cells_like_empty(release: Release) -> int:
+def cells_like_empty(release: GeneralizedRelease) -> int:
     """Return how many cells have a count that an empty cell could have as well, in 95 of 100 cases."""
     counts: pd.Series = release.to_pandas("counts")[NOISY_COUNT]
     return int(np.sum(counts.abs() <= CountNoise.of(release.certificate).within_95_percent))
 
 
-def shown_class(release: Release) -> str:
+def shown_class(release: GeneralizedRelease) -> str:
     """Return the class whose share is shown: the last one listed."""
     return str(release.cut["class"]["values"][-1])
 
 
-def split_attributes(release: Release) -> list[str]:
+def split_attributes(release: GeneralizedRelease) -> list[str]:
     """Return the attributes with more than one published value."""
     return [name for name, described in release.cut["attributes"].items() if len(described["values"]) > 1]
 
 
-def partition_trees(release: Release) -> dict[str, Node]:
+def partition_trees(release: GeneralizedRelease) -> dict[str, Node]:
     """Return for every attribute that was split the tree from all its values down to the published ones."""
     rows = estimates(release)
     trees = {}

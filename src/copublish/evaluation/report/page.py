@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from copublish.errors import EvaluationError
 from copublish.evaluation.report import contents, figures, snippets
-from copublish.publication import Release
+from copublish.evaluation.report.synthetic import synthetic_facts
+from copublish.publication import GeneralizedRelease, Release, SyntheticRelease, as_generalized
 
 RELATION_WORDS = {
     "add-remove": "one person being added or removed",
@@ -47,11 +48,21 @@ def report_page(release: Release, scores: Mapping[str, Any] | None = None) -> st
     """
     if scores is not None:
         _check_scores(scores, release)
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    template = environment.from_string(_resource("page.html.j2"))
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        loader=FunctionLoader(_resource),
+    )
     # The style is a file of this package; everything from the release is escaped by the template or by ElementTree.
     style = Markup(_resource("page.css"))  # noqa: S704
-    return template.render(style=style, scores=scores, **_facts(release), **_figures(release, scores))
+    common = {"style": style, "scores": scores, **_facts(release)}
+    if isinstance(release, SyntheticRelease):
+        return environment.get_template("synthetic.html.j2").render(**common, **synthetic_facts(release))
+    generalized = as_generalized(release, "there is no report on it")
+    own = {**_generalized_facts(generalized), **_generalized_figures(generalized, scores)}
+    return environment.get_template("generalized.html.j2").render(**common, **own)
 
 
 def _check_scores(scores: Mapping[str, Any], release: Release) -> None:
@@ -62,10 +73,11 @@ def _check_scores(scores: Mapping[str, Any], release: Release) -> None:
 
 
 def _facts(release: Release) -> dict[str, Any]:
-    certificate, cut = release.certificate, release.cut
+    """Return what every report says."""
+    certificate = release.certificate
     relation = certificate["epsilon"]["calibrated_to"]
-    sizes = {name: len(described["values"]) for name, described in cut["attributes"].items()}
-    n_classes = len(cut["class"]["values"])
+    disclosures, shares = certificate["disclosures"], contents.budget_shares(certificate)
+    known_to = {disclosure["known_to"] for disclosure in disclosures}
     return {
         "certificate": certificate,
         "parties": list(certificate["views"]),
@@ -73,8 +85,24 @@ def _facts(release: Release) -> dict[str, Any]:
         "belief": contents.belief_bound(certificate["epsilon"]["public"][relation]),
         "relation": relation,
         "relation_words": RELATION_WORDS[relation],
+        "views": _by_view(certificate["views"]),
+        "known_to": known_to.pop() if len(known_to) == 1 else None,
+        "kinds": [
+            (kind, sum(share for d, share in zip(disclosures, shares, strict=True) if d["kind"] == kind["class"]))
+            for kind in KINDS
+            if any(d["kind"] == kind["class"] for d in disclosures)
+        ],
+        "disclosures": list(zip(disclosures, shares, strict=True)),
+        "budget": figures.budget_strip(disclosures, shares, relation),
+    }
+
+
+def _generalized_facts(release: GeneralizedRelease) -> dict[str, Any]:
+    cut, n_classes = release.cut, len(release.cut["class"]["values"])
+    sizes = {name: len(described["values"]) for name, described in cut["attributes"].items()}
+    return {
         "total": contents.total_people(release),
-        "noise": contents.CountNoise.of(certificate),
+        "noise": contents.CountNoise.of(release.certificate),
         "n_cells": release.counts.num_rows,
         "n_leaves": release.counts.num_rows // n_classes,
         "n_classes": n_classes,
@@ -87,26 +115,14 @@ def _facts(release: Release) -> dict[str, Any]:
         "sizes": [size for size in sizes.values() if size > 1],
         "values": contents.estimates(release),
         "cells": contents.largest_cells(release),
-        "views": _by_view(certificate["views"]),
         "python": snippets.python_snippet(release),
         "r": snippets.r_snippet(release),
     }
 
 
-def _figures(release: Release, scores: Mapping[str, Any] | None) -> dict[str, Any]:
-    certificate, trees = release.certificate, contents.partition_trees(release)
-    shares = contents.budget_shares(certificate)
-    disclosures = certificate["disclosures"]
-    known_to = {disclosure["known_to"] for disclosure in disclosures}
+def _generalized_figures(release: GeneralizedRelease, scores: Mapping[str, Any] | None) -> dict[str, Any]:
+    trees = contents.partition_trees(release)
     return {
-        "known_to": known_to.pop() if len(known_to) == 1 else None,
-        "kinds": [
-            (kind, sum(share for d, share in zip(disclosures, shares, strict=True) if d["kind"] == kind["class"]))
-            for kind in KINDS
-            if any(d["kind"] == kind["class"] for d in disclosures)
-        ],
-        "disclosures": list(zip(disclosures, shares, strict=True)),
-        "budget": figures.budget_strip(disclosures, shares, certificate["epsilon"]["calibrated_to"]),
         "trees": figures.partition_figure(trees) if trees else None,
         "utility": figures.utility_figure(scores["classification"]) if scores else None,
     }

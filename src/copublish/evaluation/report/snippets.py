@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from copublish.evaluation.report.contents import CountNoise, shown_class, split_attributes
-from copublish.publication import Release
+from copublish.publication import GeneralizedRelease
 
 PYTHON = """\
 import pandas as pd
@@ -39,22 +39,22 @@ print(data.frame(total[1], share = share, within = 1.96 * sd * sqrt(parts) / tot
 """
 
 
-def example_attribute(release: Release) -> str:
+def example_attribute(release: GeneralizedRelease) -> str:
     """Return the attribute that the examples group by: one that was split, if any was."""
     return str(next(iter([*split_attributes(release), *release.cut["attributes"]])))
 
 
-def python_snippet(release: Release) -> str:
+def python_snippet(release: GeneralizedRelease) -> str:
     """Return the lines of Python."""
     return _filled(PYTHON, release)
 
 
-def r_snippet(release: Release) -> str:
+def r_snippet(release: GeneralizedRelease) -> str:
     """Return the lines of R."""
     return _filled(R, release)
 
 
-def _filled(template: str, release: Release) -> str:
+def _filled(template: str, release: GeneralizedRelease) -> str:
     attribute, class_name = example_attribute(release), release.cut["class"]["name"]
 
     def quoted(text: str) -> str:

@@ -1,0 +1,56 @@
+"""What the report on synthetic records says in numbers, from released values alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from copublish.publication import SyntheticRelease
+
+STRONGEST_PAIRS = 20
+
+WITHIN = "correlation_within_95_percent"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One value or interval of a column."""
+
+    label: str
+    count: int
+    noisy: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column, its cells, and how far a noisy count is off at most in 95 of 100 cases."""
+
+    name: str
+    within: int
+    cells: tuple[Cell, ...]
+
+
+def synthetic_facts(release: SyntheticRelease) -> dict[str, Any]:
+    """Return what only a report on synthetic records says."""
+    *marginals, _ = release.certificate["disclosures"]
+    n_records = release.records.num_rows
+    columns = [
+        Column(name, marginal["noise"]["within_95_percent"], _cells(described, n_records))
+        for (name, described), marginal in zip(release.copula["columns"].items(), marginals, strict=True)
+    ]
+    pairs = sorted(release.copula["pairs"], key=lambda pair: -abs(pair["correlation"]))
+    return {
+        "n_records": n_records,
+        "total_is_public": isinstance(release.certificate["public_facts"]["number_of_records"], int),
+        "columns": columns,
+        "correlation_within": median(1.0 if pair[WITHIN] is None else pair[WITHIN] for pair in pairs),
+        "pairs": pairs[:STRONGEST_PAIRS],
+        "n_pairs": len(pairs),
+    }
+
+
+def _cells(described: dict[str, Any], n_records: int) -> tuple[Cell, ...]:
+    rows = zip(described["cells"], described["counts"], described["noisy_counts"], strict=True)
+    return tuple(Cell(label, count, noisy, count / max(n_records, 1)) for label, count, noisy in rows)

@@ -1,0 +1,215 @@
+"""Synthetic records from noisy marginals and a Gaussian copula.
+
+Every column, the class among them, is counted on its public grid or list. Each value then gets the normal score of its
+cell in the released counts, and for every pair of columns the sum of products of scores is measured. The rest follows
+from what was opened: a copula with those correlations, and records drawn from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from copublish.agreement.domain import Domain
+from copublish.agreement.model import Agreement
+from copublish.engine.interface import Engine
+from copublish.engine.reveal import RevealGate
+from copublish.fragments.fragment import Axis
+from copublish.mechanisms.copula_model import CopulaModel, fit_copula
+from copublish.mechanisms.normal_scores import SCORE_LIMIT, normal_scores
+from copublish.mechanisms.post_processing import consistent_counts
+from copublish.mechanisms.specialization import HISTOGRAM_L1, Progress
+from copublish.mechanisms.synthetic_records import key_of
+from copublish.privacy.accounting import Cost, cost_of
+from copublish.privacy.certificate import Method
+from copublish.privacy.coins import IntArray
+from copublish.privacy.disclosures import Disclosure, Influence, Measure
+from copublish.privacy.geometric import laplace_quantile
+from copublish.secure.joint_counts import JointTable
+from copublish.secure.products import joint_product_sums
+
+SQUARED_SLOPE = 1 / 3
+"""How fast a record's product of scores grows with the correlation, in squares of the limit, for columns with many
+values: the square of (share of a normal variable within the clipping) / (clipping)."""
+
+COPULA_VERSION = 1
+"""Changes whenever the same fragments and coins would give another release."""
+
+
+def columns_of(agreement: Agreement) -> dict[str, Domain]:
+    """Return the domains of all columns in agreed order; the class is one more, the last."""
+    return {**agreement.domains, agreement.class_.name: agreement.class_domain}
+
+
+def products_l1(n_columns: int) -> Influence:
+    """Return how far one person moves the sums of products of all pairs of l columns together.
+
+    Privacy:
+        A record's scores s are whole numbers from -B to B. Adding it moves the sum of a pair by |s_i s_j| <= B^2, so
+        all l (l - 1) / 2 of them by at most that many times B^2; scores of B everywhere attain it.
+        Replacing s by t moves them by f(s, t) = sum over pairs of |s_i s_j - t_i t_j|. As a function of one coordinate
+        of s or t each term is the size of something affine, so f is convex in it and largest at an end: all scores may
+        be taken as B or -B. Then a pair moves by 2 B^2 if exactly one of its two columns changes sign, else by
+        nothing; q changes of sign move q (l - q) pairs, most for half of the columns: 2 B^2 floor(l/2) ceil(l/2).
+        Scores follow from marginals that were opened before, so the argument holds for each value of them.
+    """
+    half = n_columns // 2
+    return {
+        "add-remove": SCORE_LIMIT**2 * n_columns * (n_columns - 1) // 2,
+        "replace": SCORE_LIMIT**2 * 2 * half * (n_columns - half),
+    }
+
+
+@dataclass(frozen=True)
+class CopulaPlan:
+    """Everything about a run that is fixed before any data is touched.
+
+    Attributes:
+        epsilon_of: Budget of each column's counts.
+        epsilon_for_products: Budget of the sums of products.
+    """
+
+    agreement: Agreement
+    epsilon_of: Mapping[str, Fraction]
+    epsilon_for_products: Fraction
+
+    @staticmethod
+    def of(agreement: Agreement) -> CopulaPlan:
+        """Split the budget by the agreement alone: first for dependence, then between columns by their shares."""
+        for_products = agreement.epsilon * Fraction(agreement.mechanism.share_for_dependence)
+        columns, given = columns_of(agreement), agreement.mechanism.attribute_shares or {}
+        shares = {name: Fraction(given.get(name, 1)) for name in columns}
+        rest = agreement.epsilon - for_products
+        budgets = {name: rest * share / sum(shares.values()) for name, share in shares.items()}
+        return CopulaPlan(agreement, budgets, for_products)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of columns."""
+        return len(self.epsilon_of) * (len(self.epsilon_of) - 1) // 2
+
+    def marginal(self, column: str) -> Measure:
+        """Return the disclosure of one column's counts."""
+        return Measure(
+            f"number of records in every cell of '{column}'",
+            self.epsilon_of[column],
+            self.agreement.privacy.neighbours,
+            HISTOGRAM_L1,
+            HISTOGRAM_L1,
+            columns_of(self.agreement)[column].size,
+        )
+
+    def products(self) -> Measure:
+        """Return the disclosure of the sums of products."""
+        return Measure(
+            "sum over records of the product of the normal scores of every two columns",
+            self.epsilon_for_products,
+            self.agreement.privacy.neighbours,
+            products_l1(len(self.epsilon_of)),
+            {"add-remove": self.n_pairs, "replace": self.n_pairs},
+            self.n_pairs,
+            SCORE_LIMIT**2,
+        )
+
+    def disclosures(self) -> list[Disclosure]:
+        """Return what a run opens."""
+        return [*(self.marginal(column) for column in self.epsilon_of), self.products()]
+
+    def cost(self) -> Cost:
+        """Return what the ledger reserves."""
+        return cost_of(self.disclosures(), number_of_records_is_public=self.agreement.records.public)
+
+    @property
+    def correlation_error(self) -> float:
+        """About how far noise moves the correlation of two columns with many values, by the expected records."""
+        return 2**0.5 * self.products().scale_in_people / (SQUARED_SLOPE * self.agreement.records.expected)
+
+    def method(self) -> Method:
+        """Return what the mechanism does, in words for the certificate."""
+        return Method(
+            "Synthetic microdata",
+            "Discrete Laplace noise on the counts of every column's cells and on the sums of products of normal scores "
+            "of every two columns. All noise is drawn jointly; all arithmetic on what is opened is on integers.",
+            "Projection of the counts on non-negative ones with one total; a Gaussian copula with the correlations "
+            "that the sums imply, made positive; records drawn from it under a key that is a hash of the noisy values.",
+        )
+
+
+@dataclass(frozen=True)
+class CopulaResult:
+    """What the mechanism releases: all of it is public from here on.
+
+    Attributes:
+        columns: Public domain of every column, in agreed order.
+        noisy_counts: Unbiased counts of every column's cells.
+        counts: Non-negative integers with one total.
+        scores: Score of every cell.
+        noisy_products: Unbiased sums of products of scores for every pair of columns.
+        products_within: How far a noisy sum is off at most, in 95 of 100 cases.
+        model: What the records are drawn from.
+    """
+
+    columns: Mapping[str, Domain]
+    noisy_counts: Mapping[str, IntArray]
+    counts: Mapping[str, IntArray]
+    scores: Mapping[str, IntArray]
+    noisy_products: IntArray
+    products_within: int
+    model: CopulaModel
+
+    @property
+    def key(self) -> bytes:
+        """What the records are drawn under: a hash of everything that was opened."""
+        return key_of([*self.noisy_counts.values(), self.noisy_products])
+
+
+def run_copula(
+    table: JointTable, engine: Engine, gate: RevealGate, progress: Progress, public_total: int | None
+) -> CopulaResult:
+    """Run the mechanism at one party.
+
+    Args:
+        table: This party's aligned cells.
+        engine: Its end of the engine.
+        gate: Where counts and sums are opened.
+        progress: Told about every step.
+        public_total: The number of records, if the agreement makes it public.
+
+    Privacy:
+        Protects: one person, with all their cells, at every party.
+        Guarantee: the budgets of `CopulaPlan` by adaptive composition: scores depend on opened counts only.
+        Reveals: noisy counts of every column and noisy sums of products, to all parties.
+    """
+    plan, columns = CopulaPlan.of(table.agreement), columns_of(table.agreement)
+    noisy_counts: dict[str, IntArray] = {}
+    for number, (name, domain) in enumerate(columns.items()):
+        progress("marginals", number, len(columns))
+        disclosure = plan.marginal(name)
+        axis = Axis(name, np.arange(domain.size, dtype=np.int64), domain.size)
+        secret_counts = table.count_jointly([axis], engine, noise_bits=disclosure.noise.bits)
+        # Opens the count of every cell of one column plus noise, to all parties; covered by the column's budget.
+        noisy_counts[name] = gate.reveal_measurement(secret_counts, disclosure)
+    total = estimated_total(plan, noisy_counts) if public_total is None else public_total
+    counts = {name: consistent_counts(noisy, total) for name, noisy in noisy_counts.items()}
+    scores = {name: normal_scores(own) for name, own in counts.items()}
+
+    progress("products", 0, 1)
+    secret_products = joint_product_sums(
+        table, scores, engine, progress=lambda done, of: progress("products", done, of)
+    )
+    # Opens the sum of products of every pair of columns plus noise, to all parties; covered by the rest.
+    noisy_products = gate.reveal_measurement(secret_products, plan.products())
+    progress("products", 1, 1)
+    model = fit_copula(list(counts.values()), list(scores.values()), noisy_products)
+    within = laplace_quantile(plan.products().noise.rate, 0.95)
+    return CopulaResult(columns, noisy_counts, counts, scores, noisy_products, within, model)
+
+
+def estimated_total(plan: CopulaPlan, noisy_counts: Mapping[str, IntArray]) -> int:
+    """Return the number of records from all columns' noisy counts, each weighted by how exact its sum is."""
+    weights = {name: plan.epsilon_of[name] ** 2 / len(noisy) for name, noisy in noisy_counts.items()}
+    weighted = sum(weights[name] * int(noisy.sum()) for name, noisy in noisy_counts.items())
+    return max(0, round(weighted / sum(weights.values())))

@@ -1,0 +1,102 @@
+"""From what the copula mechanism opened to the published table of synthetic records. Released values only."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain, describe_domain
+from copublish.mechanisms.copula import CopulaResult
+from copublish.mechanisms.normal_scores import SCORE_LIMIT
+from copublish.mechanisms.synthetic_records import draw_columns
+from copublish.privacy.coins import IntArray
+from copublish.secure.products import pairs_of
+
+COPULA_FORMAT = 1
+
+CORRELATION_DIGITS, WITHIN_DIGITS = 6, 3
+
+FINER_DECIMALS = 3
+"""How many more decimals than the grid synthetic numbers have, where nothing is agreed."""
+
+LARGEST_EXACT = 2**53
+"""Whole numbers up to this size are floating-point numbers, too."""
+
+
+def synthetic_table(result: CopulaResult) -> pa.Table:
+    """Return the synthetic records: categories as text, numbers as numbers, missing ones as null."""
+    counts = list(result.counts.values())
+    drawn = draw_columns(result.model.loadings, counts, result.key)
+    return pa.table(
+        {
+            name: _values(domain, cells, places, own)
+            for (name, domain), own, (cells, places) in zip(result.columns.items(), counts, drawn, strict=True)
+        }
+    )
+
+
+def describe_copula(result: CopulaResult) -> dict[str, Any]:
+    """Return everything that the records were drawn from, as plain JSON values."""
+    names = list(result.columns)
+    correlations = result.model.correlations
+    return {
+        "copula_format": COPULA_FORMAT,
+        "score_limit": SCORE_LIMIT,
+        "columns": {
+            name: {
+                "domain": describe_domain(domain),
+                "cells": [domain.label((code, code + 1)) for code in range(domain.size)],
+                "counts": result.counts[name].tolist(),
+                "noisy_counts": result.noisy_counts[name].tolist(),
+                "scores": result.scores[name].tolist(),
+            }
+            for name, domain in result.columns.items()
+        },
+        "pairs": [
+            {
+                "columns": [names[i], names[j]],
+                "noisy_sum_of_products": noisy,
+                "correlation": round(float(correlations[i, j]), CORRELATION_DIGITS),
+                "correlation_within_95_percent": _within(result, i, j),
+            }
+            for (i, j), noisy in zip(pairs_of(len(names)), result.noisy_products.tolist(), strict=True)
+        ],
+    }
+
+
+def _within(result: CopulaResult, i: int, j: int) -> float | None:
+    """Return how far noise moves a correlation at most in 95 of 100 cases; nothing where it could be anything."""
+    slope = result.model.slopes[i] * result.model.slopes[j] * int(next(iter(result.counts.values())).sum())
+    within = result.products_within / slope if slope > 0 else 1.0
+    return round(within, WITHIN_DIGITS) if within < 1 else None
+
+
+def _values(domain: Domain, cells: IntArray, places: IntArray, counts: IntArray) -> pa.Array:
+    if isinstance(domain, CategoricalDomain):
+        labels = pa.array(domain.values, pa.string())
+        return pa.DictionaryArray.from_arrays(pa.array(cells.astype(np.int32)), labels)
+    is_missing = cells >= domain.number_codes
+    edges, decimals = grid_in_units(domain)
+    # The records of a cell are spread evenly over it, in the order of the variable behind the column.
+    start, parts = edges[:-1][cells.clip(max=domain.number_codes - 1)], 2 * counts[cells]
+    width, odd = np.diff(edges)[cells.clip(max=domain.number_codes - 1)], 2 * places + 1
+    whole, rest = np.divmod(width, np.maximum(parts, 1))
+    units = start + odd * whole + odd * rest // np.maximum(parts, 1)  # start + width * odd / parts, without overflow
+    values = units if decimals == 0 else units / float(10**decimals)
+    return pa.array(values, mask=is_missing)
+
+
+def grid_in_units(domain: NumericalDomain) -> tuple[IntArray, int]:
+    """Return a grid's edges as whole numbers of the unit that synthetic numbers are written in, and its decimals.
+
+    Without agreed decimals the unit is a thousandth of the grid's own. The last cell includes the upper bound.
+    """
+    edges = [domain.lower, *domain.thresholds, domain.upper]
+    decimals = domain.decimals_of_grid + FINER_DECIMALS if domain.decimals is None else domain.decimals
+    while decimals > 0 and max(abs(edge) for edge in edges) * 10**decimals >= LARGEST_EXACT:
+        decimals -= 1
+    units = [int((edge * Decimal(10) ** decimals).to_integral_value("ROUND_CEILING")) for edge in edges]
+    return np.array([*units[:-1], units[-1] + 1], dtype=np.int64), decimals
