@@ -61,7 +61,10 @@ VETTED_OPERATIONS = frozenset(
 def serve(connection: Connection, settings: LinkSettings) -> None:
     """Answer requests until the pipe is closed. Runs as the main function of the worker process."""
     _die_with_parent()
-    _silence_and_confine(settings.scratch_folder)
+    try:
+        _silence_and_confine(settings.scratch_folder)
+    except OSError:  # the party was killed before we could ask to die with it, and its folder is gone
+        os._exit(0)
     try:
         import jax  # noqa: F401  # loading takes seconds, which are not the other party's fault
         import spu  # noqa: F401

@@ -120,18 +120,21 @@ def _ground(agreement: Agreement, like: Source | None, generator: np.random.Gene
 
 
 def _grid(agreement: Agreement, epsilons: Sequence[str], specializations: Sequence[int]) -> Iterator[Setting]:
-    """Yield settings that differ: the size rule makes one of all that ask for more than it allows."""
+    """Yield settings that differ.
+
+    The size rule makes one of all that ask for more than it allows, and `auto` is one of the other scores.
+    """
     asked = agreement.mechanism.specializations
     budgets = sorted({*(_spell(Decimal(e)) for e in epsilons), _spell(agreement.privacy.epsilon)}, key=Decimal)
     share = _spell(agreement.mechanism.selection_share)
+    seen: set[tuple[str, str, int]] = set()
     for score in get_args(Mechanism.model_fields["score"].annotation):
         for epsilon in budgets:
-            seen: set[int] = set()
             for h in sorted({*specializations, asked}):
                 setting = Setting(epsilon, h, score, share)
-                rounds = Plan.of(setting.apply(agreement)).rounds
-                if rounds not in seen:
-                    seen.add(rounds)
+                plan = Plan.of(setting.apply(agreement))
+                if (release := (epsilon, plan.score, plan.rounds)) not in seen:
+                    seen.add(release)
                     yield setting
 
 

@@ -76,7 +76,7 @@ def text_plot(plan: Mapping[str, Any], width: int = 64, height: int = 12) -> lis
     canvas = [[" "] * width for _ in range(height)]
     canvas[line_of(plan["LA"])] = ["·"] * width
     canvas[line_of(plan["BA"])] = ["-"] * width
-    for marker, trials in zip("●○◆◇", curves.values(), strict=False):
+    for marker, trials in reversed(list(zip("●○◆◇", curves.values(), strict=False))):  # the first one on top
         for row in trials:
             canvas[line_of(row["accuracy"])][column_of(float(row["epsilon"]))] = marker
     labels = {line_of(plan["LA"]): "  LA", line_of(plan["BA"]): "  BA"}

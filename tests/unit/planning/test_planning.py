@@ -72,9 +72,11 @@ def test_a_setting_changes_what_it_names_and_nothing_else():
 def test_the_grid_has_the_agreed_setting_and_no_two_that_are_the_same_release():
     agreement = agreed()
     settings = list(_grid(agreement, ["0.1", "1.0"], [2, 50, 60]))
-    shapes = [(setting.epsilon, Plan.of(setting.apply(agreement)).rounds) for setting in settings]
+    plans = [(setting.epsilon, Plan.of(setting.apply(agreement))) for setting in settings]
+    shapes = [(epsilon, plan.score, plan.rounds) for epsilon, plan in plans]
     assert len(set(shapes)) == len(shapes)
-    assert ("1", 6) in shapes
+    assert ("1", "max", 6) in shapes
+    assert {score for _, score, _ in shapes} == {"max", "tv-gain", "balanced-gain"}
 
 
 def trial(accuracy: float, rounds: int, error: float = 0.001, share: str = "0.4") -> Trial:
