@@ -145,7 +145,7 @@ class Stage:
         ledger = Ledger(home / "ledger.db")
         entries, spent = ledger.entries(), ledger.spent(DATASET).add_remove
         ledger.close()
-        outcome.charges[name] = [f"{entry.state}, {entry.disclosures} opened" for entry in entries]
+        outcome.charges[name] = [f"{entry.state}, {entry.disclosures} charged" for entry in entries]
         if len(entries) > 1 or spent not in (0, 1):
             outcome.broken.append(f"{name} was charged twice or in part")
         others = [Ledger(self.parties.home(other) / "ledger.db").entries() for other in NAMES]
