@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -178,9 +179,11 @@ def _print_result(
     result: RunResult, agreement: Agreement, ledger: Ledger, out: Path, seconds: float, log: Path, output: Format
 ) -> None:
     release = result.release
-    limit = ledger.limit(agreement.dataset)
-    spent = ledger.spent(agreement.dataset).under(limit.neighbours) if limit else None
-    left = None if limit is None or spent is None else show_exact(limit.epsilon - spent)
+    left = None
+    with suppress(LedgerError):  # the release is published: a ledger that somebody holds now must not hide that
+        limit = ledger.limit(agreement.dataset)
+        spent = ledger.spent(agreement.dataset).under(limit.neighbours) if limit else None
+        left = None if limit is None or spent is None else show_exact(limit.epsilon - spent)
     if output is Format.JSON:
         print_json(
             {
@@ -197,7 +200,7 @@ def _print_result(
         return
     results_console().print(
         f"Released {size_words(release)} to {out}, "
-        f"in {seconds:.0f} s with {result.bytes_sent / 2**20:.1f} MiB sent. Epsilon {left} is left. "
+        f"in {seconds:.0f} s with {result.bytes_sent / 2**20:.1f} MiB sent. Epsilon {left or 'unknown'} is left. "
         f"See: copublish show {out}",
         markup=False,
         soft_wrap=True,
