@@ -30,7 +30,7 @@ def all_faults(generator: random.Random, random_moments: int) -> list[Fault]:
         partial(kill, delay=generator.uniform(0, 0.1 if kill.keywords["phase"] == "writing" else 1)) for kill in kills
     ]
     for number in range(random_moments):
-        delay = generator.uniform(0, 12)
+        delay = generator.uniform(0, 8)
         found.append(partial(faults.killed, who=NAMES[number % 2], phase="listening", delay=delay))
     for phase in ("alignment", "leaf counts"):
         found.append(partial(faults.killed, who="bank", phase=phase, delay=0.2, worker=True))
