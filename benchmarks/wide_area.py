@@ -28,7 +28,7 @@ import numpy as np
 
 import copublish as cp
 from adult import adult_agreement, read_adult, split_columns
-from copublish.agreement.model import Party as AgreedParty
+from copublish.agreement.parties import Party as AgreedParty
 from copublish.engine.spu import SpuEngine
 from copublish.engine.spu_requests import Call, Exchange, Intersect, Run
 from copublish.node import run as node_run

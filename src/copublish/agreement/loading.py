@@ -21,10 +21,10 @@ from copublish.agreement.model import (
     Grid,
     Mechanism,
     NumericalAttribute,
-    Party,
     Privacy,
     Records,
 )
+from copublish.agreement.parties import Party
 from copublish.errors import AgreementError
 
 

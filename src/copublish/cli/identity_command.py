@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from copublish.agreement.model import HOST_PATTERN
+from copublish.agreement.parties import HOST_PATTERN
 from copublish.cli.terminal import Format, FormatOption, note, print_json, results_console
 from copublish.node.identity import Identity, identity_folder, load_identity, new_identity
 

@@ -1,0 +1,53 @@
+"""The parties of an agreement, and how they find and recognize each other on the network."""
+
+from __future__ import annotations
+
+import re
+
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+
+_PORT = r"([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])"
+_LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+HOST_PATTERN = re.compile(rf"({_LABEL}(\.{_LABEL})*|\[[0-9A-Fa-f:.]+\]):{_PORT}")
+FINGERPRINT_PATTERN = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+class Party(BaseModel):
+    """One organization, and how the others recognize its node on the network."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    description: str = ""
+    host: str | None = None
+    certificate: str | None = None
+    authority: str | None = None
+
+    @field_validator("host")
+    @classmethod
+    def _check_host(cls, host: str | None) -> str | None:
+        if host is not None and not HOST_PATTERN.fullmatch(host):
+            raise ValueError(f'write name and port, like "bank.example:7700" or "[2001:db8::1]:7700", got \'{host}\'')
+        return host
+
+    @field_validator("certificate", "authority")
+    @classmethod
+    def _check_fingerprint(cls, fingerprint: str | None) -> str | None:
+        if fingerprint is not None and not FINGERPRINT_PATTERN.fullmatch(fingerprint):
+            raise ValueError(
+                "write the fingerprint that 'copublish identity show' prints: sha256: and 64 hexadecimal digits"
+            )
+        return fingerprint
+
+    @model_validator(mode="after")
+    def _check_one_pin(self) -> Party:
+        if self.certificate is not None and self.authority is not None:
+            raise ValueError("give 'certificate' (the party's own) or 'authority' (who issues it), one of them")
+        return self
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Name and port where the other parties reach this one."""
+        if self.host is None:
+            raise ValueError("this party has no host")
+        name, _, port = self.host.rpartition(":")
+        return name.strip("[]"), int(port)
