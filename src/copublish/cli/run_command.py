@@ -75,7 +75,8 @@ def run(
 
     Shows what will be opened and asks before anything is spent. Then waits for the other party, compares agreements and
     versions with it over mutual TLS, and computes on secret shares: neither side sees the other's data. Both end
-    with the same release, byte for byte, or with none. A run that has begun to spend stays spent, however it ends.
+    with the same release, byte for byte; who is stopped has all of it or nothing. A run that has begun to spend stays
+    spent, however it ends.
 
     Example: copublish run agreement.toml --party bank --data bank.parquet --out release/
 
