@@ -233,6 +233,9 @@ def test_bytes_are_carried_unchanged_in_both_directions_at_once(meeting, tmp_pat
             thread.join(SECONDS)
         assert bytes(received["bank"]) == payloads["loans"]
         assert bytes(received["loans"]) == payloads["bank"]
+        deadline = time.monotonic() + SECONDS  # a step is counted after its bytes were passed on
+        while bank.bytes_received < len(payloads["loans"]) and time.monotonic() < deadline:
+            time.sleep(0.01)
         assert bank.bytes_received == loans.bytes_sent == len(payloads["loans"])
         client.close()
         at_bank.settimeout(SECONDS)
