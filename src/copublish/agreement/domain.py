@@ -124,6 +124,16 @@ class NumericalDomain:
         return max(0, *(-int(edge.normalize().as_tuple().exponent) for edge in self._edges))
 
     @property
+    def decimals_of_numbers(self) -> int:
+        """With how many decimals numbers are read where a mechanism needs them as such."""
+        return self.decimals_of_grid if self.decimals is None else self.decimals
+
+    @property
+    def steps(self) -> int:
+        """How many steps of one unit of the last decimal lie between the bounds."""
+        return int((self.upper - self.lower).scaleb(self.decimals_of_numbers))
+
+    @property
     def number_codes(self) -> int:
         """Number of codes that stand for numbers."""
         return len(self.thresholds) + 1

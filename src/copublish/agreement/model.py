@@ -27,6 +27,7 @@ from pydantic import (
     model_validator,
 )
 
+from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
 from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain, NumericalDomain
 from copublish.agreement.parties import Party
 from copublish.agreement.taxonomy import ROOT_LABEL, TaxonomyNode, flat_taxonomy, parse_taxonomy
@@ -288,6 +289,11 @@ class Mechanism(_Model):
     attribute_shares: dict[str, RelativeShare] | None = None
 
     @property
+    def reads_numbers(self) -> bool:
+        """Whether numbers are needed as such, and not only the cells of the grid they lie in."""
+        return self.name in NUMBER_READERS
+
+    @property
     def share_for_dependence(self) -> Decimal:
         """The share of a copula release's budget for the sums of products."""
         return DEPENDENCE_SHARE if self.dependence_share is None else self.dependence_share
@@ -296,6 +302,9 @@ class Mechanism(_Model):
 SPECIALIZATION_KEYS = ("specializations", "score", "selection_share", "max_cells")
 COPULA_KEYS = ("dependence_share", "attribute_shares")
 """Keys of the section [mechanism] that mean something to one mechanism alone."""
+
+NUMBER_READERS: tuple[str, ...] = ()
+"""Mechanisms that need numbers, in steps of 10^-decimals, and not only the cells of the grid they lie in."""
 
 
 class Agreement(_Model):
@@ -316,6 +325,7 @@ class Agreement(_Model):
     attributes: dict[str, Attribute] = Field(min_length=1)
     privacy: Privacy
     mechanism: Mechanism
+    engine: Computation = Computation()
 
     @model_validator(mode="after")
     def _check_whole(self) -> Agreement:
@@ -342,6 +352,26 @@ class Agreement(_Model):
         return tuple(self.parties)
 
     @property
+    def owners(self) -> tuple[str, ...]:
+        """The parties that hold data, in agreed order."""
+        return tuple(name for name, party in self.parties.items() if party.data)
+
+    @property
+    def compute_nodes(self) -> tuple[str, ...]:
+        """The parties that run the secure engine; the others share their inputs with them."""
+        return self.engine.nodes or self.party_names[: NODES_OF_PROTOCOL[self.engine.agreed_protocol]]
+
+    @property
+    def aggregator(self) -> str:
+        """The party that adds up masked sums and joins records, where no secure engine runs."""
+        return self.engine.aggregator or self.party_names[0]
+
+    @property
+    def colluders(self) -> int:
+        """How many owners of data may collude with the aggregator, where no secure engine runs."""
+        return self.engine.colluders or 1
+
+    @property
     def epsilon(self) -> Fraction:
         """The budget of the release, exactly as written."""
         return Fraction(self.privacy.epsilon)
@@ -349,12 +379,12 @@ class Agreement(_Model):
     @property
     def class_is_shared(self) -> bool:
         """Whether every party knows the class of every record it knows."""
-        return self.partition != "horizontal" and set(self.holders(self.class_.name)) == set(self.parties)
+        return self.partition != "horizontal" and set(self.holders(self.class_.name)) == set(self.owners)
 
     def holders(self, column: str) -> tuple[str, ...]:
         """Return the parties that hold cells of an attribute or of the class."""
         held_by = self.class_.held_by if column == self.class_.name else self.attributes[column].held_by
-        return self.party_names if held_by is None else held_by
+        return self.owners if held_by is None else held_by
 
     def columns_of(self, party: str) -> tuple[str, ...]:
         """Return the attributes, then the class, of which a party holds cells."""
@@ -368,6 +398,11 @@ class Agreement(_Model):
             for key in (*COPULA_KEYS, "decimals"):
                 if key in table and table[key] is None:
                     del table[key]
+        if content["engine"] == Computation().model_dump():
+            del content["engine"]
+        for party in content["parties"].values():
+            if party["data"]:
+                del party["data"]
         return json.dumps(_canonical(content), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
     def parts(self) -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, StrictBool, field_validator, model_validator
 
 _PORT = r"([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])"
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -18,6 +18,8 @@ class Party(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     description: str = ""
+    data: StrictBool = True
+    """Whether it holds data; a party without helps to compute."""
     host: str | None = None
     certificate: str | None = None
     authority: str | None = None

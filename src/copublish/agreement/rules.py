@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from copublish.agreement.computation import broken_engine_rules
+
 if TYPE_CHECKING:
     from copublish.agreement.model import Agreement
 
@@ -17,6 +19,8 @@ def broken_rules(agreement: Agreement) -> list[str]:
     """Return one sentence for every rule that the agreement breaks."""
     return [
         *_network(agreement),
+        *_owners(agreement),
+        *broken_engine_rules(agreement),
         *_column_names(agreement),
         *_holders(agreement),
         *_records(agreement),
@@ -34,6 +38,11 @@ def _network(agreement: Agreement) -> Iterator[str]:
             value = getattr(party, key)
             if value is not None and first.setdefault(value, name) != name:
                 yield f"parties.{name}.{key}: it is the same as that of '{first[value]}'. Every party has its own"
+
+
+def _owners(agreement: Agreement) -> Iterator[str]:
+    if len(agreement.owners) < 2:
+        yield "parties: at least two of them hold data. Remove 'data = false' from others"
 
 
 def _column_names(agreement: Agreement) -> Iterator[str]:
@@ -65,7 +74,7 @@ def _holders(agreement: Agreement) -> Iterator[str]:
         yield from _holders_of(agreement, place, held_by, is_class)
     if agreement.partition == "horizontal":
         return
-    for party in agreement.parties:
+    for party in agreement.owners:
         if not any(party in agreement.holders(name) for name in agreement.attributes):
             yield f"parties.{party}: this party holds no attribute. Name it in a 'held_by', or leave it out"
 
@@ -83,6 +92,8 @@ def _holders_of(agreement: Agreement, place: str, held_by: tuple[str, ...] | Non
     for party in held_by:
         if party not in agreement.parties:
             yield f"{place}.held_by: '{party}' is not a party of this agreement. Parties: {known}"
+        elif party not in agreement.owners:
+            yield f"{place}.held_by: by parties.{party}.data this party holds no data. Name another one"
     if not held_by or len(set(held_by)) < len(held_by):
         yield f"{place}.held_by: name at least one party, and each one once"
     if partition == "vertical" and not is_class and len(held_by) > 1:
@@ -90,7 +101,7 @@ def _holders_of(agreement: Agreement, place: str, held_by: tuple[str, ...] | Non
             f"{place}.held_by: in a vertical release one party holds the whole column. Name one party, "
             'or write partition = "arbitrary" if cells of it are spread'
         )
-    if is_class and 1 < len(held_by) < len(agreement.parties):
+    if is_class and 1 < len(held_by) < len(agreement.owners):
         yield f"{place}.held_by: the class is held by one party or by all of them ({known})"
 
 

@@ -93,6 +93,22 @@ def encode_batch(
     return cast(Codes, codes.astype(np.min_scalar_type(domain.size))), broken
 
 
+def quantize_batch(domain: NumericalDomain, batch: pa.RecordBatch, codes: Codes) -> NDArray[np.int64]:
+    """Return a column's numbers in steps of the last agreed decimal above the lower bound; -1 where there is none.
+
+    Args:
+        domain: The column's public domain.
+        batch: Rows from the source.
+        codes: What `encode_batch` made of them; numbers that break a rule never get this far.
+    """
+    numbers = numbers_of(batch.column(domain.name))
+    is_number = (codes < domain.number_codes) & np.isfinite(numbers)
+    scale, lowest = 10.0**domain.decimals_of_numbers, int(domain.lower.scaleb(domain.decimals_of_numbers))
+    within = np.clip(np.where(is_number, numbers, 0.0), float(domain.lower), float(domain.upper))
+    steps = np.rint(within * scale).astype(np.int64) - lowest
+    return cast(NDArray[np.int64], np.where(is_number, np.clip(steps, 0, domain.steps), -1))
+
+
 def _empty_cells(values: pa.Array, missing_spellings: tuple[str, ...]) -> tuple[BoolArray, BoolArray]:
     """Return which cells are empty, and which are spelled as missing."""
     if pa.types.is_floating(values.type):  # data frames write NaN for an empty cell

@@ -28,6 +28,8 @@ class Fragment:
         private_codes: For every column of which this party holds cells, one code per record; the code just
             past the domain marks a cell that another party holds.
         sizes: For the same columns, the number of codes in the domain.
+        private_numbers: Where the mechanism needs them, for every numerical column one number per record, in steps of
+            the last agreed decimal above the lower bound; -1 where it is missing or another party holds it.
         identifiers: The records' identifiers, where the agreement names a column for them.
     """
 
@@ -36,6 +38,7 @@ class Fragment:
     private_codes: Mapping[str, Codes] = field(repr=False)  # a repr may end up in a log
     sizes: Mapping[str, int]
     identifiers: Identifiers | None = field(default=None, repr=False)
+    private_numbers: Mapping[str, IntArray] = field(default_factory=dict, repr=False)
 
     def take(self, positions: IntArray) -> Fragment:
         """Return these records in this order."""
@@ -45,6 +48,7 @@ class Fragment:
             self,
             n_records=len(positions),
             private_codes={name: codes[positions] for name, codes in self.private_codes.items()},
+            private_numbers={name: numbers[positions] for name, numbers in self.private_numbers.items()},
             identifiers=None if self.identifiers is None else self.identifiers.take(positions),
         )
 

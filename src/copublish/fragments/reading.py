@@ -12,14 +12,22 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from copublish.agreement.domain import Domain
+from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.errors import FragmentError
 from copublish.fragments.database import DatabaseTable
-from copublish.fragments.encoding import MISSING_REFUSED, as_text, column_expression, encode_batch, texts_of
+from copublish.fragments.encoding import (
+    MISSING_REFUSED,
+    as_text,
+    column_expression,
+    encode_batch,
+    quantize_batch,
+    texts_of,
+)
 from copublish.fragments.fragment import Codes, Fragment
 from copublish.fragments.identifiers import Identifiers, normalize_batch
 from copublish.fragments.sources import OpenSource, Source, open_source
+from copublish.privacy.coins import IntArray
 
 MISSING_CLASS = "missing values; every record needs a class"
 NO_ORDER = (
@@ -105,6 +113,11 @@ class _Reader:
             for column in agreement.columns_of(party)
         }
         self._codes: dict[str, list[Codes]] = {column: [] for column in self._domains}
+        self._numbers: dict[str, list[IntArray]] = {
+            column: []
+            for column, domain in self._domains.items()
+            if agreement.mechanism.reads_numbers and isinstance(domain, NumericalDomain)
+        }
         self._identifiers: list[pa.Array] = []
         self._problems: set[str] = set()
 
@@ -137,6 +150,7 @@ class _Reader:
             {column: self._joined(column) for column in self._domains},
             {column: domain.size for column, domain in self._domains.items()},
             None if identifier is None else identifiers,
+            {column: np.concatenate([np.empty(0, np.int64), *parts]) for column, parts in self._numbers.items()},
         )
 
     def _encode(self, column: str, batch: Any) -> None:
@@ -148,6 +162,9 @@ class _Reader:
         spellings = self.agreement.records.missing_spellings
         codes, broken = encode_batch(self._domains[column], batch, spellings, null_is_elsewhere=is_spread)
         self._codes[column].append(codes)
+        domain = self._domains[column]
+        if column in self._numbers and isinstance(domain, NumericalDomain):
+            self._numbers[column].append(quantize_batch(domain, batch, codes))
         if column == self.agreement.class_.name:
             broken = [MISSING_CLASS if rule == MISSING_REFUSED else rule for rule in broken]
         self._problems.update(f"Column '{column}' has {rule}." for rule in broken)

@@ -1,0 +1,77 @@
+"""The section [engine] of an agreement: where the parties compute, and which of them do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+if TYPE_CHECKING:
+    from copublish.agreement.model import Agreement
+
+NODES_OF_PROTOCOL = {"cheetah": 2, "aby3": 3}
+"""How many parties compute."""
+
+SPU_KEYS, MASKED_SUM_KEYS = ("protocol", "nodes"), ("aggregator", "colluders")
+"""Keys of the section [engine] that mean something to one engine alone."""
+
+
+def _refuse_bool(value: object) -> object:
+    if isinstance(value, bool):
+        raise ValueError("write a number, not true or false")
+    return value
+
+
+class Computation(BaseModel):
+    """Which engine computes a release, and the parts that parties play in it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Literal["spu", "masked-sum"] = "spu"
+    protocol: Literal["cheetah", "aby3"] | None = None
+    nodes: tuple[str, ...] | None = None
+    aggregator: str | None = None
+    colluders: Annotated[int, BeforeValidator(_refuse_bool)] | None = Field(default=None, ge=1)
+
+    @property
+    def agreed_protocol(self) -> Literal["cheetah", "aby3"]:
+        """The protocol between the compute nodes."""
+        return self.protocol or "cheetah"
+
+
+def broken_engine_rules(agreement: Agreement) -> Iterator[str]:
+    """Yield one sentence for every rule of the section [engine] that the agreement breaks."""
+    engine = agreement.engine
+    others = SPU_KEYS if engine.name == "masked-sum" else MASKED_SUM_KEYS
+    for key in others:
+        if getattr(engine, key) is not None:
+            yield f"engine.{key}: it means nothing to the engine '{engine.name}'. Remove it"
+    known = ", ".join(f"'{party}'" for party in agreement.parties)
+    named = {"nodes": engine.nodes or (), "aggregator": (engine.aggregator,) if engine.aggregator else ()}
+    for key, parties in named.items():
+        for party in parties:
+            if party not in agreement.parties:
+                yield f"engine.{key}: '{party}' is not a party of this agreement. Parties: {known}"
+    if engine.name == "spu":
+        yield from _nodes(agreement)
+    else:
+        yield from _colluders(agreement)
+
+
+def _nodes(agreement: Agreement) -> Iterator[str]:
+    engine = agreement.engine
+    needed = NODES_OF_PROTOCOL[engine.agreed_protocol]
+    if engine.nodes is not None and (len(engine.nodes) != needed or len(set(engine.nodes)) != needed):
+        yield f"engine.nodes: name {needed} different parties for the protocol '{engine.agreed_protocol}'"
+    elif len(agreement.parties) < needed:
+        yield f"engine.protocol: '{engine.agreed_protocol}' needs {needed} parties, and the agreement has fewer"
+
+
+def _colluders(agreement: Agreement) -> Iterator[str]:
+    owners, colluders = len(agreement.owners), agreement.colluders
+    if colluders >= owners:
+        yield (
+            f"engine.colluders: with {owners} owners of data at most {owners - 1} may collude, got {colluders}: "
+            "somebody's noise has to be unknown to them"
+        )
