@@ -23,7 +23,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from copublish.errors import ReleaseError
-from copublish.release_readme import About, about_generalized, about_synthetic, folder_readme
+from copublish.release_readme import ABOUT_RECORDS, About, about_generalized, folder_readme
 from copublish.scratch import Scratch
 
 COUNT, NOISY_COUNT = "count", "noisy_count"
@@ -78,7 +78,7 @@ class Release(ABC):
             ReleaseError: If this kind of release does not have it.
         """
         if what == "counts":
-            raise ReleaseError("A release of synthetic records has no table of counts. Its table is 'records'.")
+            raise ReleaseError("This kind of release has no table of counts. Its table is 'records'.")
         return self.records
 
     def files(self) -> dict[str, bytes]:
@@ -187,21 +187,23 @@ class GeneralizedRelease(Release):
 
 
 @dataclass(frozen=True)
-class SyntheticRelease(Release):
-    """A release of synthetic records, drawn from noisy marginals and correlations.
+class RecordsRelease(Release):
+    """A release of records, synthetic or perturbed, and of what the mechanism tells besides.
 
     Attributes:
-        drawn: One row per synthetic record; every column has the counts that `copula` lists.
-        copula: The released counts of every column, sums of products and what the records were drawn from.
+        mechanism: What made it.
+        table_of_records: One row per record.
+        details: Everything else that was opened, and what was made of it; a file with the mechanism's name.
     """
 
-    drawn: pa.Table
-    copula: dict[str, Any]
+    mechanism: str
+    table_of_records: pa.Table
+    details: dict[str, Any]
 
     @property
     def records(self) -> pa.Table:
         """The data set as records."""
-        return self.drawn
+        return self.table_of_records
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -213,18 +215,18 @@ class SyntheticRelease(Release):
         return {
             "records.parquet": _parquet(self.records),
             "records.csv": _csv(self.records),
-            "copula.json": _json(self.copula),
+            f"{self.mechanism}.json": _json(self.details),
         }
 
     def digest(self) -> str:
         """Return one hash over the released values and the certificate, for the parties to compare."""
-        digest = hashlib.sha256(json.dumps([self.certificate, self.copula]).encode())
+        digest = hashlib.sha256(json.dumps([self.certificate, self.details]).encode())
         digest.update(_csv(self.records))
         return digest.hexdigest()
 
     def about(self) -> About:
         """Return what the README of the release folder says about its files and their errors."""
-        return about_synthetic(self.certificate, self.records.num_rows)
+        return ABOUT_RECORDS[self.mechanism](self.certificate, self.records.num_rows)
 
 
 def as_generalized(release: Release, what: str) -> GeneralizedRelease:
@@ -235,7 +237,7 @@ def as_generalized(release: Release, what: str) -> GeneralizedRelease:
     """
     if not isinstance(release, GeneralizedRelease):
         raise ReleaseError(
-            f"This release has synthetic records and no generalized values (mechanism 'copula'), so {what}. "
+            f"This release has records and no generalized values, so {what}. "
             "Use its records.parquet like any table of records."
         )
     return release
@@ -309,14 +311,15 @@ def load_release(folder: str | Path) -> Release:
         raise ReleaseError(f"'{folder}' is no complete release folder: {Path(exc.filename).name} is missing.") from exc
     except (OSError, ValueError, KeyError, AttributeError, TypeError) as exc:
         raise ReleaseError(f"'{folder}/certificate.json' cannot be read as a certificate.") from exc
-    is_synthetic = {"records.parquet", "copula.json"} <= contents.keys()
-    if not is_synthetic and not {"counts.parquet", "cut.json"} <= contents.keys():
+    mechanism = next((name for name in ABOUT_RECORDS if {"records.parquet", f"{name}.json"} <= contents.keys()), None)
+    if mechanism is None and not {"counts.parquet", "cut.json"} <= contents.keys():
         raise ReleaseError(f"'{folder}/certificate.json' does not cover the files of a release.")
     for name, content in contents.items():
         if hashlib.sha256(content).hexdigest() != digests[name]:
             raise ReleaseError(f"'{folder}/{name}' is not the file that was published: its digest differs.")
-    if is_synthetic:
-        return SyntheticRelease(certificate, _table(contents["records.parquet"]), json.loads(contents["copula.json"]))
+    if mechanism is not None:
+        details = json.loads(contents[f"{mechanism}.json"])
+        return RecordsRelease(certificate, mechanism, _table(contents["records.parquet"]), details)
     return GeneralizedRelease(certificate, _table(contents["counts.parquet"]), json.loads(contents["cut.json"]))
 
 

@@ -19,13 +19,13 @@ from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
 from copublish.errors import EngineError, LostAtTheLastStepError, PartyLostError
 from copublish.fragments.fragment import Fragment
-from copublish.mechanisms.copula import COPULA_VERSION, CopulaResult
+from copublish.mechanisms.copula import CopulaResult
 from copublish.mechanisms.cut import Cut
-from copublish.mechanisms.plans import plan_of, run_mechanism
-from copublish.mechanisms.specialization import MECHANISM_VERSION, Progress, SpecializationResult
+from copublish.mechanisms.plans import VERSIONS, Result, plan_of, run_mechanism
+from copublish.mechanisms.specialization import Progress, SpecializationResult
 from copublish.privacy.certificate import Circumstances, build_certificate
 from copublish.privacy.ledger import Ledger
-from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, Release, SyntheticRelease
+from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release
 from copublish.secure.alignment import align_records
 from copublish.synthetic_release import describe_copula, synthetic_table
 
@@ -129,15 +129,13 @@ def software_versions() -> dict[str, str]:
     """Return the versions that a release depends on, for the certificate and for parties to compare."""
     packages = ("copublish", "numpy", "pyarrow", "spu")
     versions = {package: importlib.metadata.version(package) for package in packages}
-    return {**versions, "mechanism": f"specialization {MECHANISM_VERSION}, copula {COPULA_VERSION}"}
+    return {**versions, "mechanism": ", ".join(f"{name} {version}" for name, version in VERSIONS.items())}
 
 
-def release_of(
-    agreement: Agreement, result: SpecializationResult | CopulaResult, certificate: dict[str, Any]
-) -> Release:
+def release_of(agreement: Agreement, result: Result, certificate: dict[str, Any]) -> Release:
     """Return what a mechanism released as it is published."""
     if isinstance(result, CopulaResult):
-        return SyntheticRelease(certificate, synthetic_table(result), describe_copula(result))
+        return RecordsRelease(certificate, "copula", synthetic_table(result), describe_copula(result))
     cut = {**describe_cut(agreement, result.cut), **describe_score(result)}
     return GeneralizedRelease(certificate, counts_table(agreement, result), cut)
 

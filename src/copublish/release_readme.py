@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,8 +45,8 @@ by at most {within}. Empty combinations are in the table as well, so a count of 
     )
 
 
-def about_synthetic(certificate: dict[str, Any], n_records: int) -> About:
-    """Return what a release of synthetic records is."""
+def about_copula(certificate: dict[str, Any], n_records: int) -> About:
+    """Return what a release of the mechanism copula is."""
     *marginals, products = certificate["disclosures"]
     scales = [marginal["noise"]["scale_in_people"] for marginal in marginals]
     between = f"{min(scales):g}" if min(scales) == max(scales) else f"{min(scales):g} to {max(scales):g}"
@@ -64,6 +65,10 @@ with extreme values would make. What three or more columns have in common beyond
 dependence that neither rises nor falls. `copula.json` has the unbiased noisy counts; use them where one
 column is all you need.""",
     )
+
+
+ABOUT_RECORDS: dict[str, Callable[[dict[str, Any], int], About]] = {"copula": about_copula}
+"""By mechanism: what a release of records has to say, from its certificate and number of records."""
 
 
 def folder_readme(certificate: dict[str, Any], about: About) -> str:

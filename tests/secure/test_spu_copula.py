@@ -35,5 +35,5 @@ def test_the_same_table_gives_the_same_values_however_it_is_partitioned():
         table = random_table(agreement, 300, generator)
         frames = fragment_frames(agreement, table, generator)
         release = simulate_with(agreement, frames, seeded(agreement.party_names, 7))
-        released.append((release.copula, release.files()["records.csv"]))
+        released.append((release.details, release.files()["records.csv"]))
     assert released[0] == released[1] == released[2]

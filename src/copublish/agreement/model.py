@@ -301,7 +301,14 @@ class Mechanism(_Model):
 
 SPECIALIZATION_KEYS = ("specializations", "score", "selection_share", "max_cells")
 COPULA_KEYS = ("dependence_share", "attribute_shares")
-"""Keys of the section [mechanism] that mean something to one mechanism alone."""
+KEYS_OF_MECHANISM = {
+    **dict.fromkeys(("specialization", "distdiffgen", "arbdistdp"), SPECIALIZATION_KEYS),
+    "copula": COPULA_KEYS,
+}
+"""Keys of the section [mechanism] that mean something to a mechanism, besides its name."""
+
+MAKERS_OF_NUMBERS: tuple[str, ...] = ("copula",)
+"""Mechanisms that publish numbers, which the agreement may say the decimals of."""
 
 NUMBER_READERS: tuple[str, ...] = ()
 """Mechanisms that need numbers, in steps of 10^-decimals, and not only the cells of the grid they lie in."""
@@ -393,11 +400,10 @@ class Agreement(_Model):
     def canonical(self) -> str:
         """Return the agreement in the one spelling that is hashed."""
         content = self.model_dump(mode="python", by_alias=True)
-        # Agreements from before these keys were there keep their hash.
+        # Agreements from before a key was there keep their hash.
         for table in (content["mechanism"], *content["attributes"].values()):
-            for key in (*COPULA_KEYS, "decimals"):
-                if key in table and table[key] is None:
-                    del table[key]
+            for key in [key for key, value in table.items() if value is None and key not in FIRST_KEYS]:
+                del table[key]
         if content["engine"] == Computation().model_dump():
             del content["engine"]
         for party in content["parties"].values():
@@ -421,6 +427,9 @@ class Agreement(_Model):
         """SHA-256 of the canonical form, in hexadecimal."""
         return hashlib.sha256(self.canonical().encode()).hexdigest()
 
+
+FIRST_KEYS = ("max_cells", "values", "taxonomy", "held_by")
+"""Keys that have been hashed from the beginning, also where nothing is said."""
 
 ORDERED_TABLES = ("parties", "attributes", "taxonomy")
 

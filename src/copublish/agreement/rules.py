@@ -143,21 +143,21 @@ def _missing_values(agreement: Agreement) -> Iterator[str]:
 
 
 def _mechanism_keys(agreement: Agreement) -> Iterator[str]:
-    from copublish.agreement.model import COPULA_KEYS, SPECIALIZATION_KEYS  # the model needs these rules
+    from copublish.agreement.model import KEYS_OF_MECHANISM, MAKERS_OF_NUMBERS  # the model needs these rules
 
     name = agreement.mechanism.name
-    others = SPECIALIZATION_KEYS if name == "copula" else COPULA_KEYS
-    known = COPULA_KEYS if name == "copula" else SPECIALIZATION_KEYS
-    for key in others:
-        if key in agreement.mechanism.model_fields_set and getattr(agreement.mechanism, key) is not None:
+    known = ("name", *KEYS_OF_MECHANISM[name])
+    for key in type(agreement.mechanism).model_fields:
+        is_said = key in agreement.mechanism.model_fields_set and getattr(agreement.mechanism, key) is not None
+        if key not in known and is_said:
             yield (
                 f"mechanism.{key}: it means nothing to the mechanism '{name}'. Remove it; keys allowed here: "
-                f"name, {', '.join(known)}"
+                f"{', '.join(known)}"
             )
     for column, attribute in agreement.attributes.items():
-        if name != "copula" and attribute.kind == "numerical" and attribute.decimals is not None:
+        if name not in MAKERS_OF_NUMBERS and attribute.kind == "numerical" and attribute.decimals is not None:
             yield (
-                f"attributes.{column}.decimals: it says how synthetic numbers are written, and the mechanism '{name}' "
+                f"attributes.{column}.decimals: it says how published numbers are written, and the mechanism '{name}' "
                 "makes none. Remove it"
             )
 
@@ -188,9 +188,9 @@ def _copula(agreement: Agreement) -> Iterator[str]:
 
 
 def _candidates(agreement: Agreement) -> Iterator[str]:
-    from copublish.agreement.model import MAX_GAIN_CANDIDATES  # the model needs these rules
+    from copublish.agreement.model import KEYS_OF_MECHANISM, MAX_GAIN_CANDIDATES  # the model needs these rules
 
-    if agreement.mechanism.name == "copula":
+    if "score" not in KEYS_OF_MECHANISM[agreement.mechanism.name]:
         return
     candidates = sum(domain.max_splits for domain in agreement.domains.values())
     if agreement.mechanism.score != "max" and candidates > MAX_GAIN_CANDIDATES:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from copublish.cli.describe_command import print_disclosures, print_epsilon
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console
-from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, Release, SyntheticRelease, load_release
+from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release, load_release
 
 BAR_WIDTH = 24
 
@@ -44,13 +44,13 @@ def show(
 def _contents(release: Release) -> dict[str, Any]:
     if isinstance(release, GeneralizedRelease):
         return {"cut": release.cut, "counts": release.counts.to_pylist()}
-    return {"copula": release.copula} if isinstance(release, SyntheticRelease) else {}
+    return {release.mechanism: release.details} if isinstance(release, RecordsRelease) else {}
 
 
 def size_words(release: Release) -> str:
     """Return how much was published, in words."""
     words = [f"{number:,} {what}" for what, number in release.sizes.items()]
-    kind = "synthetic " if isinstance(release, SyntheticRelease) else ""
+    kind = "synthetic " if isinstance(release, RecordsRelease) else ""
     return f"{release.sizes['records']:,} {kind}records in {words[-1]}"
 
 
@@ -77,17 +77,17 @@ def print_release(release: Release, console: Console, rows: int) -> None:
         _print_largest(release, console, rows)
         within = certificate["disclosures"][-1]["noise"]["within_95_percent"]
         console.print(f"95 of 100 noisy counts are within ±{within} of the truth.")
-    elif isinstance(release, SyntheticRelease):
+    elif isinstance(release, RecordsRelease) and release.mechanism == "copula":
         _print_columns(release, console)
         _print_correlations(release, console, rows)
 
 
-def _print_columns(release: SyntheticRelease, console: Console) -> None:
+def _print_columns(release: RecordsRelease, console: Console) -> None:
     """Show how each column of the synthetic records is spread, and its largest cell."""
     table = Table(title="What was published", title_justify="left")
     for heading in ("column", "cells", "spread over its cells, in agreed order", "largest cell", "share"):
         table.add_column(heading, overflow="fold")
-    for name, described in release.copula["columns"].items():
+    for name, described in release.details["columns"].items():
         counts = described["counts"]
         largest = max(range(len(counts)), key=lambda cell: counts[cell])
         share = counts[largest] / max(sum(counts), 1)
@@ -102,13 +102,13 @@ def _sparkline(counts: list[int]) -> str:
     return "".join(BARS[-(-(len(BARS) - 1) * value // max(*sums, 1))] for value in sums)
 
 
-def _print_correlations(release: SyntheticRelease, console: Console, rows: int) -> None:
+def _print_correlations(release: RecordsRelease, console: Console, rows: int) -> None:
     if not rows:
         return
     table = Table(title="The strongest correlations of two columns", title_justify="left")
     for heading in ("column", "column", "correlation", "noise, 95 of 100"):
         table.add_column(heading, justify="left" if heading == "column" else "right", overflow="fold")
-    for pair in sorted(release.copula["pairs"], key=lambda pair: -abs(pair["correlation"]))[:rows]:
+    for pair in sorted(release.details["pairs"], key=lambda pair: -abs(pair["correlation"]))[:rows]:
         within = pair["correlation_within_95_percent"]
         table.add_row(*pair["columns"], f"{pair['correlation']:+.2f}", "any" if within is None else f"±{within:.2f}")
     console.print(table)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from copublish.mechanisms.post_processing import consistent_counts
 from copublish.mechanisms.specialization import HISTOGRAM_L1, Progress
 from copublish.mechanisms.synthetic_records import key_of
 from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.certificate import Method
+from copublish.privacy.certificate import Method, show_exact
 from copublish.privacy.coins import IntArray
 from copublish.privacy.disclosures import Disclosure, Influence, Measure
 from copublish.privacy.geometric import laplace_quantile
@@ -34,6 +35,9 @@ from copublish.secure.products import joint_product_sums
 SQUARED_SLOPE = 1 / 3
 """How fast a record's product of scores grows with the correlation, in squares of the limit, for columns with many
 values: the square of (share of a normal variable within the clipping) / (clipping)."""
+
+LARGE_CORRELATION_ERROR = 0.15
+"""From here on people are warned."""
 
 COPULA_VERSION = 1
 """Changes whenever the same fragments and coins would give another release."""
@@ -136,6 +140,39 @@ class CopulaPlan:
             "Projection of the counts on non-negative ones with one total; a Gaussian copula with the correlations "
             "that the sums imply, made positive; records drawn from it under a key that is a hash of the noisy values.",
         )
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is counted, and how the budget is split."""
+        return {
+            "columns": len(self.epsilon_of),
+            "pairs": self.n_pairs,
+            "budgets": {
+                "columns": {name: show_exact(epsilon) for name, epsilon in self.epsilon_of.items()},
+                "dependence": show_exact(self.epsilon_for_products),
+            },
+            "correlation_error": round(self.correlation_error, 3),
+        }
+
+    def warnings(self) -> list[str]:
+        """Return what people should think about before they spend anything."""
+        agreement, found = self.agreement, []
+        if self.correlation_error > LARGE_CORRELATION_ERROR:
+            found.append(
+                f"With about {agreement.records.expected:,} records and this epsilon, correlations of two columns will "
+                f"be off by about {self.correlation_error:.2f}. Raise epsilon, mechanism.dependence_share or "
+                "records.expected (if it is too low), or leave columns out."
+            )
+        noisy = [
+            name
+            for name, domain in columns_of(agreement).items()
+            if self.marginal(name).noise.scale * domain.size > agreement.records.expected
+        ]
+        if noisy:
+            found.append(
+                f"With about {agreement.records.expected:,} records and this epsilon, the counts of these columns will "
+                f"hold mostly noise: {', '.join(noisy)}. Raise epsilon, take coarser grids, or leave columns out."
+            )
+        return found
 
 
 @dataclass(frozen=True)

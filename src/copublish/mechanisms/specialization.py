@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from copublish.agreement.model import MAX_CELLS, Agreement
 from copublish.engine.interface import Engine
@@ -160,6 +161,32 @@ class Plan:
             f"Projection on non-negative counts with the same total{' of every class' if weighs_classes else ''}, "
             "rounding by largest remainder; the noisy counts are published as well.",
         )
+
+    def describe(self) -> dict[str, Any]:
+        """Return the size of the published table and how splits are compared."""
+        return {
+            "score": {"asked": self.agreement.mechanism.score, "used": self.score},
+            "specializations": self.rounds,
+            "most_leaves": self.max_leaves,
+            "most_cells": self.max_leaves * len(self.agreement.class_.values),
+            "unused_selections": (
+                "If nothing is left to split, the rest of the selections' budget goes to the leaf counts."
+            ),
+        }
+
+    def warnings(self) -> list[str]:
+        """Return what people should think about before they spend anything."""
+        agreement, found = self.agreement, []
+        asked = agreement.mechanism.specializations
+        if self.rounds < asked:
+            found.append(
+                f"{self.rounds} of {asked} specializations will be made: with about {agreement.records.expected:,} "
+                "records and this epsilon, more cells would hold mostly noise. Raise epsilon or records.expected (if "
+                "it is too low), or set mechanism.max_cells to insist."
+            )
+        if self.rounds == 0:
+            found.append("Nothing will be split: the release will only tell how many records each class has.")
+        return found
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from copublish.agreement.model import Agreement, Mechanism
+from copublish.agreement.model import KEYS_OF_MECHANISM, Agreement, Mechanism
 from copublish.errors import EvaluationError
 from copublish.generalization import Source
 from copublish.mechanisms.specialization import Plan, Progress
@@ -57,9 +57,10 @@ def plan_release(
     Privacy:
         Assumes: `like` is not private. The releases of a plan are charged to nobody.
     """
-    if agreement.mechanism.name == "copula":
+    if "specializations" not in KEYS_OF_MECHANISM[agreement.mechanism.name]:
         raise EvaluationError(
-            "'copublish plan' tries out how values are split, and the mechanism 'copula' splits nothing. "
+            f"'copublish plan' tries out how values are split, and the mechanism '{agreement.mechanism.name}' splits "
+            "nothing. "
             "'copublish describe' tells how exact its counts and correlations will be; 'copublish simulate' on "
             "public data shows the rest."
         )

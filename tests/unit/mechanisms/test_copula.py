@@ -318,7 +318,7 @@ def test_without_noise_synthetic_records_encode_to_the_real_marginals(partition)
     for name, domain in columns_of(agreement).items():
         real_counts, counts = (np.bincount(codes[name], minlength=domain.size).tolist() for codes in (real, synthetic))
         assert counts == real_counts, name
-        assert release.copula["columns"][name]["noisy_counts"] == real_counts
+        assert release.details["columns"][name]["noisy_counts"] == real_counts
 
 
 def test_numbers_are_written_with_the_agreed_decimals_or_finer_than_the_grid():

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from copublish.errors import EvaluationError
 from copublish.evaluation.report import contents, figures, snippets
 from copublish.evaluation.report.synthetic import synthetic_facts
-from copublish.publication import GeneralizedRelease, Release, SyntheticRelease, as_generalized
+from copublish.publication import GeneralizedRelease, RecordsRelease, Release, as_generalized
 
 RELATION_WORDS = {
     "add-remove": "one person being added or removed",
@@ -58,7 +58,7 @@ def report_page(release: Release, scores: Mapping[str, Any] | None = None) -> st
     # The style is a file of this package; everything from the release is escaped by the template or by ElementTree.
     style = Markup(_resource("page.css"))  # noqa: S704
     common = {"style": style, "scores": scores, **_facts(release)}
-    if isinstance(release, SyntheticRelease):
+    if isinstance(release, RecordsRelease) and release.mechanism == "copula":
         return environment.get_template("synthetic.html.j2").render(**common, **synthetic_facts(release))
     generalized = as_generalized(release, "there is no report on it")
     own = {**_generalized_facts(generalized), **_generalized_figures(generalized, scores)}

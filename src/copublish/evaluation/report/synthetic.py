@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from copublish.publication import SyntheticRelease
+from copublish.publication import RecordsRelease
 
 STRONGEST_PAIRS = 20
 
@@ -32,15 +32,15 @@ class Column:
     cells: tuple[Cell, ...]
 
 
-def synthetic_facts(release: SyntheticRelease) -> dict[str, Any]:
+def synthetic_facts(release: RecordsRelease) -> dict[str, Any]:
     """Return what only a report on synthetic records says."""
     *marginals, _ = release.certificate["disclosures"]
     n_records = release.records.num_rows
     columns = [
         Column(name, marginal["noise"]["within_95_percent"], _cells(described, n_records))
-        for (name, described), marginal in zip(release.copula["columns"].items(), marginals, strict=True)
+        for (name, described), marginal in zip(release.details["columns"].items(), marginals, strict=True)
     ]
-    pairs = sorted(release.copula["pairs"], key=lambda pair: -abs(pair["correlation"]))
+    pairs = sorted(release.details["pairs"], key=lambda pair: -abs(pair["correlation"]))
     return {
         "n_records": n_records,
         "total_is_public": isinstance(release.certificate["public_facts"]["number_of_records"], int),
