@@ -56,7 +56,7 @@ def _composition(statlog: LabelledTable, adult: LabelledTable) -> Finding:
         f"right in {right:.1%}, where {copies.claimed_epsilon:g} allows {success_allowed(copies.claimed_epsilon):.1%}; "
         f"largest log ratio {largest:.3f}. With the paper's weights on Adult at {published.claimed_epsilon:g} the "
         f"true epsilon is {published.epsilon_of_bits:.1f}, were all attributes bits (Statlog "
-        f"{smaller.epsilon_of_bits:.1f}); the test is right in {right_published:.1%}, where "
+        f"{smaller.epsilon_of_bits:.1f}); copies of a bit are then guessed in {right_published:.1%}, where "
         f"{success_allowed(published.claimed_epsilon):.1%} is allowed",
         "budgets of attributes add up",
     )

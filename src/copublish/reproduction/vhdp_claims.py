@@ -29,7 +29,8 @@ def _listed(table: ScoreTable, is_meant: np.ndarray[tuple[int, ...], np.dtype[np
 
 
 def _span(values: Floats) -> str:
-    return f"{values.min() + 0.0:.4f} to {values.max() + 0.0:.4f}"
+    low, high = f"{values.min():.4f}", f"{values.max():.4f}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _scores(tables: Sequence[ScoreTable]) -> list[Claim]:
