@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
+from scipy import stats
 from typer.testing import CliRunner
 
 from copublish.cli import app
@@ -135,12 +136,32 @@ def test_one_command_writes_the_figure_and_fills_its_part_of_the_page(folder, tm
     assert "heart.dat" in command("list").stdout
 
 
+def spans_of_formulas(data):
+    """Return the ranges of E53's scores, with entropies of another library."""
+    found = []
+    for column in data.values.T:
+        table = np.array([[np.sum((column == v) & (data.labels == r)) for r in (0, 1)] for v in np.unique(column)])
+        label, of_values, joint = (stats.entropy(c, base=2) for c in (table.sum(0), table.sum(1), table.ravel()))
+        given = joint - of_values
+        gains = (label - given, label + given, label - math.log(2) * given, label - joint)
+        found.append([gain / of_values for gain in gains])
+    ends = zip(np.min(found, axis=0), np.max(found, axis=0), strict=True)
+    return [f"{low:.2f} to {high:.2f}" for low, high in ends]
+
+
 def test_findings_are_computed_from_the_files(folder, tmp_path):
     found = json.loads(command("vhdp-findings", "--data", folder, "--out", tmp_path, "--format", "json").stdout)
     assert [finding["number"] for finding in found] == ["E50", "E51", "E52", "E53", "E54", "E55", "E56"]
     by_number = {finding["number"]: finding["found"] for finding in found}
     assert "right in 94.9%, where 1 allows 73.1%; largest log ratio 14.000" in by_number["E50"]
     assert "the true epsilon is 3.1" in by_number["E50"]
+    places = [by_number["E53"].index(span) for span in spans_of_formulas(load_labelled("statlog", folder))]
+    assert places == sorted(places), "as defined, with a minus too many, with two logarithms, with joint entropy"
+    # Codes 0 to 3 and noise of scale 10: how often it leads beyond -0.5 or 3.5.
+    codes = load_labelled("adult", folder).column("sex")
+    outside = np.mean(np.exp(-(codes + 0.5) / 10) + np.exp(-(3.5 - codes) / 10)) / 2
+    measured = int(by_number["E56"].split("%")[0].split()[-1]) / 100
+    assert measured == pytest.approx(outside, abs=4 * math.sqrt(outside * (1 - outside) / len(codes)) + 0.005)
     assert "and 0.123 after one record changes" in by_number["E52"]
     assert "= 0.1227: on Statlog for epsilon 0.025 to 40 it is 0.1227 to 0.1227" in by_number["E55"]
     assert "multiplies it by 0.27" in by_number["E55"]
