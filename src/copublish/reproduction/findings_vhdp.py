@@ -168,7 +168,8 @@ def _noise(statlog: LabelledTable, adult: LabelledTable) -> Finding:
     return Finding(
         "E56",
         "Laplace noise on category codes; b 'is the standard deviation'; rand(0, 1) includes 0; the label has no noise",
-        f"at epsilon {BUDGET:g} {outside:.0%} of the released codes of sex lie outside -0.5 to {codes.max() + 0.5:g}; the "
-        f"standard deviation is {BUDGET * drawn.std():.2f} b; a draw of 0 gives log 0; every label is released exactly",
+        f"at epsilon {BUDGET:g} {outside:.0%} of the released codes of sex lie outside -0.5 to {codes.max() + 0.5:g}; "
+        f"the standard deviation is {BUDGET * drawn.std():.2f} b; a draw of 0 gives log 0; every label is released "
+        "exactly",
         "randomised response on categories, integer noise, and the label is an attribute",
     )
