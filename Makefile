@@ -65,8 +65,11 @@ cost-model: $(READY)
 wide-area-benchmark: $(READY)
 	$(BIN)/python benchmarks/wide_area.py --data $(ADULT)
 
+# All of the page, or the parts that RESULTS names: make results RESULTS="vhdp-fig5 vhdp-findings"
+RESULTS ?= all
 results: $(READY)
-	$(BIN)/copublish reproduce all --data $(ADULT) --out docs/results --page docs/results.md
+	for name in $(RESULTS); do \
+	  $(BIN)/copublish reproduce $$name --data $(ADULT) --out docs/results --page docs/results.md || exit 1; done
 
 clean:
 	rm -rf $(VENV) demo

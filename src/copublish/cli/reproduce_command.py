@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from copublish.reproduction.figures import Figure, Tell
     from copublish.reproduction.findings import Finding
     from copublish.reproduction.grid_figures import GridFigure
+    from copublish.reproduction.vhdp_figures import VhdpFigure
 
-LIST, ALL, FINDINGS, IDP_IR_FINDINGS = "list", "all", "findings", "idp-ir-findings"
+LIST, ALL, FINDINGS, IDP_IR_FINDINGS, VHDP_FINDINGS = "list", "all", "findings", "idp-ir-findings", "vhdp-findings"
 RUNS, GRID_RUNS = 10, 50
 """The iDP-IR paper has means of fifty runs; the others of five or ten."""
 
@@ -51,11 +52,12 @@ def reproduce(
     from copublish.reproduction import NOT_PRIVATE
     from copublish.reproduction.figures import SCORES, figures
     from copublish.reproduction.grid_figures import grid_figures
+    from copublish.reproduction.vhdp_figures import vhdp_figures
 
-    known, grids = figures(score or SCORES), grid_figures()
-    names = [*known, FINDINGS, *grids, IDP_IR_FINDINGS]
+    known, grids, vhdp = figures(score or SCORES), grid_figures(), vhdp_figures()
+    names = [*known, FINDINGS, *grids, IDP_IR_FINDINGS, *vhdp, VHDP_FINDINGS]
     if what == LIST:
-        _print_list(known, grids, output)
+        _print_list(known, grids, vhdp, output)
         return
     if what not in (*names, ALL):
         raise typer.BadParameter(f"there is no '{what}'. There are: {', '.join([*names, ALL])}", param_hint="WHAT")
@@ -69,11 +71,13 @@ def reproduce(
                 results.extend(_figure(known[name], data, runs or RUNS, out, page, output, progress))
             elif name in grids:
                 results.extend(_grid_figure(grids[name], data, runs or GRID_RUNS, out, page, output, progress))
+            elif name in vhdp:
+                results.extend(_vhdp_figure(vhdp[name], data, runs or RUNS, out, page, output, progress))
             else:
                 results.extend(_findings(name, data, runs or RUNS, out, page, output, progress))
     if output is Format.JSON:
         print_json(results)
-    note(f"Tables and plots are in {out}. Where 'private' is not 'yes', and all of iDP-IR: {NOT_PRIVATE}.")
+    note(f"Tables and plots are in {out}. Where 'private' is not 'yes', and all of iDP-IR and VHDP: {NOT_PRIVATE}.")
 
 
 def _figure(
@@ -122,15 +126,43 @@ def _grid_figure(
     return grid_records(figure, grids)
 
 
+def _vhdp_figure(
+    figure: VhdpFigure, data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
+) -> list[dict[str, object]]:
+    from copublish.reproduction.results_page import fill_in
+    from copublish.reproduction.vhdp_claims import vhdp_claims
+    from copublish.reproduction.vhdp_figures import run_vhdp_figure, score_records
+    from copublish.reproduction.vhdp_plots import vhdp_plot
+    from copublish.reproduction.vhdp_tables import caption, score_table, vhdp_csv, vhdp_markdown
+
+    tables = run_vhdp_figure(figure, data, runs, progress)
+    (out / f"{figure.name}.csv").write_text(vhdp_csv(figure, tables), encoding="utf-8")
+    for ending, content in vhdp_plot(figure, tables).items():
+        (out / f"{figure.name}.{ending}").write_bytes(content)
+    if page:
+        fill_in(page, figure.name, vhdp_markdown(figure, tables))
+    if output is Format.TEXT:
+        for table in tables:
+            _print_table(f"{figure.title}. {caption(figure, table)}", *score_table(figure, table))
+        claims = [list(claim) for claim in vhdp_claims(figure, tables)]
+        _print_table(figure.title, ["what the paper says", "what comes out"], claims)
+    return score_records(figure, tables)
+
+
 def _findings(
     name: str, data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
 ) -> list[dict[str, object]]:
     from copublish.reproduction.findings import compute_findings, markdown_findings
     from copublish.reproduction.findings_idp_ir import compute_idp_ir_findings
+    from copublish.reproduction.findings_vhdp import compute_vhdp_findings
     from copublish.reproduction.results_page import fill_in
 
     findings: list[Finding]
-    findings = compute_findings(data, runs, progress) if name == FINDINGS else compute_idp_ir_findings(data, progress)
+    if name == FINDINGS:
+        findings = compute_findings(data, runs, progress)
+    else:
+        compute = {IDP_IR_FINDINGS: compute_idp_ir_findings, VHDP_FINDINGS: compute_vhdp_findings}[name]
+        findings = compute(data, progress)
     text = markdown_findings(findings)
     (out / f"{name}.md").write_text(text + "\n", encoding="utf-8")
     if page:
@@ -141,8 +173,11 @@ def _findings(
     return [dict(vars(finding)) for finding in findings]
 
 
-def _print_list(known: dict[str, Figure], grids: dict[str, GridFigure], output: Format) -> None:
+def _print_list(
+    known: dict[str, Figure], grids: dict[str, GridFigure], vhdp: dict[str, VhdpFigure], output: Format
+) -> None:
     from copublish.reproduction.datasets import FILES
+    from copublish.reproduction.labelled_table import LABELLED_FILES
     from copublish.reproduction.microdata_sets import MICRODATA_FILES
 
     def joined(*groups: tuple[str, ...]) -> str:
@@ -154,7 +189,9 @@ def _print_list(known: dict[str, Figure], grids: dict[str, GridFigure], output: 
         [FINDINGS, what_fails, joined(*FILES.values())],
         *([f.name, f.title, joined(*(MICRODATA_FILES[name] for name in f.datasets))] for f in grids.values()),
         [IDP_IR_FINDINGS, what_fails, joined(*MICRODATA_FILES.values())],
-        [ALL, "all of these", joined(*FILES.values(), *MICRODATA_FILES.values())],
+        *([f.name, f.title, joined(*(LABELLED_FILES[name] for name in f.datasets))] for f in vhdp.values()),
+        [VHDP_FINDINGS, what_fails, joined(*LABELLED_FILES.values())],
+        [ALL, "all of these", joined(*FILES.values(), *MICRODATA_FILES.values(), *LABELLED_FILES.values())],
     ]
     if output is Format.JSON:
         print_json([dict(zip(("name", "title", "files"), row, strict=True)) for row in rows])

@@ -28,11 +28,16 @@ def plot(figure: Figure, points: Sequence[Point]) -> dict[str, bytes]:
         drawing.suptitle(figure.title, fontsize=10)
         handles, labels = panels[0].get_legend_handles_labels()
         drawing.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
-        files = {}
-        for ending in ("png", "svg"):
-            buffer = BytesIO()
-            drawing.savefig(buffer, format=ending, dpi=110, metadata={"Date": None} if ending == "svg" else None)
-            files[ending] = buffer.getvalue()
+        return files_of(drawing)
+
+
+def files_of(drawing: Plot) -> dict[str, bytes]:
+    """Return a drawing as PNG and SVG by file ending."""
+    files = {}
+    for ending in ("png", "svg"):
+        buffer = BytesIO()
+        drawing.savefig(buffer, format=ending, dpi=110, metadata={"Date": None} if ending == "svg" else None)
+        files[ending] = buffer.getvalue()
     return files
 
 
