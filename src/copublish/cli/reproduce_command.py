@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from copublish.reproduction.grid_figures import GridFigure
 
 LIST, ALL, FINDINGS, IDP_IR_FINDINGS = "list", "all", "findings", "idp-ir-findings"
+HPDP_FINDINGS = "hpdp-findings"
 RUNS, GRID_RUNS = 10, 50
 """The iDP-IR paper has means of fifty runs; the others of five or ten."""
 
@@ -29,7 +30,7 @@ def reproduce(
     what: Annotated[str, typer.Argument(help="list, a figure's name, findings, or all.")] = LIST,
     data: Annotated[Path | None, typer.Option(help="Folder with your copies of the data sets.")] = None,
     runs: Annotated[
-        int | None, typer.Option(min=1, help="How often to repeat what is random; else 10 times, iDP-IR 50 times.")
+        int | None, typer.Option(min=1, help="How often to repeat what is random; else 10 times, iDP-IR 50, HPDP-DP 5.")
     ] = None,
     score: Annotated[
         list[str] | None, typer.Option(help="Score of copublish's own releases; repeat it for several.")
@@ -51,9 +52,10 @@ def reproduce(
     from copublish.reproduction import NOT_PRIVATE
     from copublish.reproduction.figures import SCORES, figures
     from copublish.reproduction.grid_figures import grid_figures
+    from copublish.reproduction.hpdp_figures import hpdp_figures
 
-    known, grids = figures(score or SCORES), grid_figures()
-    names = [*known, FINDINGS, *grids, IDP_IR_FINDINGS]
+    known, grids = {**figures(score or SCORES), **hpdp_figures()}, grid_figures()
+    names = [*known, FINDINGS, *grids, IDP_IR_FINDINGS, HPDP_FINDINGS]
     if what == LIST:
         _print_list(known, grids, output)
         return
@@ -79,7 +81,7 @@ def reproduce(
 def _figure(
     figure: Figure, data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
 ) -> list[dict[str, object]]:
-    from copublish.reproduction.figures import run_figure
+    from copublish.reproduction.figures import run_figure, titled
     from copublish.reproduction.plots import plot
     from copublish.reproduction.results_page import fill_in
     from copublish.reproduction.tables import as_csv, as_records, markdown, panel_table
@@ -93,7 +95,7 @@ def _figure(
     if output is Format.TEXT:
         for dataset in figure.panels:
             header, rows = panel_table(figure, points, dataset)
-            _print_table(f"{figure.title}. {dataset.capitalize()}, {figure.unit}, {points[0].runs} runs", header, rows)
+            _print_table(f"{figure.title}. {titled(dataset)}, {figure.unit}, {points[0].runs} runs", header, rows)
     return as_records(figure, points)
 
 
@@ -126,11 +128,15 @@ def _findings(
     name: str, data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
 ) -> list[dict[str, object]]:
     from copublish.reproduction.findings import compute_findings, markdown_findings
+    from copublish.reproduction.findings_hpdp import compute_hpdp_findings
     from copublish.reproduction.findings_idp_ir import compute_idp_ir_findings
     from copublish.reproduction.results_page import fill_in
 
     findings: list[Finding]
-    findings = compute_findings(data, runs, progress) if name == FINDINGS else compute_idp_ir_findings(data, progress)
+    if name == FINDINGS:
+        findings = compute_findings(data, runs, progress)
+    else:
+        findings = (compute_idp_ir_findings if name == IDP_IR_FINDINGS else compute_hpdp_findings)(data, progress)
     text = markdown_findings(findings)
     (out / f"{name}.md").write_text(text + "\n", encoding="utf-8")
     if page:
@@ -150,10 +156,11 @@ def _print_list(known: dict[str, Figure], grids: dict[str, GridFigure], output: 
 
     what_fails = "what does not hold as published, each with a number"
     rows = [
-        *([f.name, f.title, joined(*(FILES[panel] for panel in f.panels))] for f in known.values()),
+        *([f.name, f.title, joined(f.files)] for f in known.values()),
         [FINDINGS, what_fails, joined(*FILES.values())],
         *([f.name, f.title, joined(*(MICRODATA_FILES[name] for name in f.datasets))] for f in grids.values()),
         [IDP_IR_FINDINGS, what_fails, joined(*MICRODATA_FILES.values())],
+        [HPDP_FINDINGS, what_fails, joined(FILES["adult"])],
         [ALL, "all of these", joined(*FILES.values(), *MICRODATA_FILES.values())],
     ]
     if output is Format.JSON:
