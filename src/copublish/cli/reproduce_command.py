@@ -30,7 +30,7 @@ def reproduce(
     what: Annotated[str, typer.Argument(help="list, a figure's name, findings, or all.")] = LIST,
     data: Annotated[Path | None, typer.Option(help="Folder with your copies of the data sets.")] = None,
     runs: Annotated[
-        int | None, typer.Option(min=1, help="How often to repeat what is random; else 10 times, iDP-IR 50, HPDP-DP 5.")
+        int | None, typer.Option(min=1, help="How often to repeat what is random; else 10 times, iDP-IR 50 times.")
     ] = None,
     score: Annotated[
         list[str] | None, typer.Option(help="Score of copublish's own releases; repeat it for several.")

@@ -26,7 +26,7 @@ def share_traced(model: Model, owners: Sequence[Floats], n_traced: int, generato
         generator: Where the synthetic records' noise comes from.
     """
     synthetic = np.concatenate([model.generate(values, generator) for values in owners])
-    chosen = generator.choice(len(synthetic), n_traced, replace=False)
+    chosen = generator.choice(len(synthetic), min(n_traced, len(synthetic)), replace=False)
     return float(np.mean(nearest_images(model, owners, synthetic[chosen]) == chosen))
 
 
@@ -89,7 +89,7 @@ class LostScatter:
 def lost_scatter(owners: Sequence[Floats]) -> LostScatter:
     """Compare the sum of the owners' scatter matrices with the scatter matrix of all records."""
     pooled = scatter_matrix(np.concatenate(owners))
-    local: Floats = np.sum([scatter_matrix(values) for values in owners], axis=0)
+    local: Floats = np.sum([scatter_matrix(values) for values in owners if len(values)], axis=0)
     (values, vectors), (local_values, local_vectors) = np.linalg.eigh(pooled), np.linalg.eigh(local)
     cosine = abs(float(vectors[:, -1] @ local_vectors[:, -1]))
     return LostScatter(1 - float(np.trace(local) / np.trace(pooled)), float(local_values[-1] / values[-1]), cosine)

@@ -10,10 +10,10 @@ from copublish.reproduction.figures import Figure, Series
 from copublish.reproduction.hpdp import Hpdp, NoiseScale
 from copublish.reproduction.hpdp_bench import HpdpBench
 from copublish.reproduction.hpdp_sets import TARGETS, Target
-from copublish.reproduction.printed import BA, LA
+from copublish.reproduction.printed import BA, HPDP_CONTRIBUTION, HPDP_PRINTED_SCALE, LA
 
-RUNS = 5
-"""Every experiment of the paper is run five times."""
+MOST_RUNS = 5
+"""Every experiment of the paper is run five times; Fig. 3 has the most points."""
 
 COMPONENTS = ("1", "3", "5", "7", "10", "15", "20", "25", "30", "35", "40")
 """The paper marks 5 to 40 in steps of 5 on Adult and mentions 7 on NLTCS."""
@@ -22,10 +22,10 @@ EPSILONS = ("0.1", "0.2", "0.4", "0.8", "1.6")
 OWNERS = ("2", "4", "6", "8", "10")
 
 NAMES: dict[NoiseScale, str] = {
-    "printed": "HPDP-DP, printed noise scale",
+    "printed": HPDP_PRINTED_SCALE,
     "theorem": "HPDP-DP, noise scale of its proof",
 }
-SHARE_EXACT, SHARE_NOISY = "contribution of k components, no noise", "contribution, printed noise scale"
+EXACT_CONTRIBUTION = "contribution without noise"
 WITHOUT_NOISE = "HPDP-DP without noise"
 
 
@@ -47,10 +47,10 @@ def hpdp_figures() -> dict[str, Figure]:
             (
                 *references,
                 *(_over_components(scale) for scale in NAMES),
-                Series(SHARE_EXACT, "no", lambda bench, k: _contribution(bench, k, math.inf)),
-                Series(SHARE_NOISY, "no", lambda bench, k: _contribution(bench, k, 0.5)),
+                Series(EXACT_CONTRIBUTION, "no", lambda bench, k: _contribution(bench, k, math.inf)),
+                Series(HPDP_CONTRIBUTION, "no", lambda bench, k: _contribution(bench, k, 0.5)),
             ),
-            RUNS,
+            MOST_RUNS,
             _load,
         ),
         Figure(
@@ -61,8 +61,7 @@ def hpdp_figures() -> dict[str, Figure]:
             EPSILONS,
             "percent",
             (*references, without, *(_over_epsilon(scale) for scale in NAMES)),
-            RUNS,
-            _load,
+            load=_load,
         ),
         Figure(
             "hpdp-fig5",
@@ -72,8 +71,7 @@ def hpdp_figures() -> dict[str, Figure]:
             OWNERS,
             "percent",
             (*references, without, *(_over_owners(scale) for scale in NAMES)),
-            RUNS,
-            _load,
+            load=_load,
         ),
     )
     return {figure.name: figure for figure in every}

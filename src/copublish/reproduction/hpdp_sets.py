@@ -22,10 +22,10 @@ from copublish.reproduction.plain_table import Floats, category_codes
 Encoding = Literal["bits", "one-hot"]
 """`bits`: 16 ranges of every number, all in binary digits, which makes the paper's 52 columns; `one-hot`: 48."""
 
-Target = Literal["adult, salary", "adult, education", "NLTCS, money", "NLTCS, outside"]
+Target = Literal["adult, salary", "adult, education", "NLTCS-like, money", "NLTCS-like, outside"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 
-CONTRIBUTION = {"adult": 0.95, "NLTCS": 0.8}
+CONTRIBUTION = {"adult": 0.95, "NLTCS-like": 0.8}
 """The paper's c for either table."""
 
 NLTCS_FILE = "nltcs.csv"
@@ -86,7 +86,7 @@ def load_records(target: Target, folder: Path, encoding: Encoding = "bits") -> R
         SourceError: If a file is missing or unusable.
     """
     table, label = target.split(", ")
-    if table == "NLTCS":
+    if table == "NLTCS-like":
         return _with_label_last(_load_nltcs(folder), label)
     dataset = load_dataset("adult", folder)
     frame = pd.concat([dataset.train, dataset.test], ignore_index=True)
