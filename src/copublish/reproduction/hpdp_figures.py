@@ -46,6 +46,7 @@ def hpdp_figures() -> dict[str, Figure]:
             "percent",
             (
                 *references,
+                Series(WITHOUT_NOISE, "no", lambda bench, k: _accuracy(bench, math.inf, 3, "printed", int(k))),
                 *(_over_components(scale) for scale in NAMES),
                 Series(EXACT_CONTRIBUTION, "no", lambda bench, k: _contribution(bench, k, math.inf)),
                 Series(HPDP_CONTRIBUTION, "no", lambda bench, k: _contribution(bench, k, 0.5)),

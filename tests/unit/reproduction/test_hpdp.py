@@ -40,6 +40,7 @@ from copublish.reproduction.hpdp_noise import (
     structured_sensitivity,
 )
 from copublish.reproduction.hpdp_paillier import PaillierSum, deal, strip_factor
+from paillier_moments import measure_paillier_moments
 
 KEY_BITS = 512
 
@@ -216,6 +217,17 @@ def test_encryption_changes_nothing_but_the_last_digits(table):
     clear = mechanism.fit(owners, np.random.default_rng(8))
     encrypted = mechanism.fit(owners, np.random.default_rng(8), PaillierSum(KEY_BITS))
     assert encrypted.eigenvalues == pytest.approx(clear.eigenvalues, abs=1e-6)
+
+
+def test_the_benchmark_scales_a_slice_up_to_all_entries():
+    pytest.importorskip("phe")
+    cost = measure_paillier_moments(columns=30, owners=2, sliced_entries=2, key_bits=KEY_BITS)
+    assert cost.owner_mib == 900 * 128 / 2**20  # a number modulo the square of 512 bits has 128 bytes
+    assert cost.curator_mib == 2 * cost.owner_mib
+    assert cost.owner_seconds == pytest.approx(900 * cost.milliseconds_per_encryption / 1000)
+    per_sum = 2 * cost.milliseconds_per_product + cost.milliseconds_per_decryption
+    assert cost.curator_seconds == pytest.approx(900 * per_sum / 1000)
+    assert cost.processor_seconds == pytest.approx(2 * cost.owner_seconds + cost.curator_seconds)
 
 
 def test_a_missing_library_is_named_with_the_way_to_get_it(monkeypatch):
