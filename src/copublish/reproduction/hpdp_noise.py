@@ -26,17 +26,6 @@ def scatter_change(others: Floats, first: Floats, second: Floats) -> float:
     return float(np.abs(np.triu(before - after)).sum())
 
 
-def largest_scatter_change(n_columns: int, n_records: int, trials: int, generator: np.random.Generator) -> float:
-    """Return the largest change that tables and records at random find; half of them are corners of the box."""
-    largest = 0.0
-    for trial in range(trials):
-        table = generator.random((n_records + 1, n_columns))
-        if trial % 2:
-            table = np.rint(table)
-        largest = max(largest, scatter_change(table[2:], table[0], table[1]))
-    return largest
-
-
 def structured_sensitivity(n_centred: int, n_groups: int) -> float:
     """Return the L1 sensitivity of second moments, sums and the number of records (add or remove one).
 
