@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from copublish.reproduction.vhdp_figures import VhdpFigure
 
 LIST, ALL, FINDINGS, IDP_IR_FINDINGS, VHDP_FINDINGS = "list", "all", "findings", "idp-ir-findings", "vhdp-findings"
+HPDP_FINDINGS = "hpdp-findings"
 RUNS, GRID_RUNS = 10, 50
 """The iDP-IR paper has means of fifty runs; the others of five or ten."""
 
@@ -52,10 +53,11 @@ def reproduce(
     from copublish.reproduction import NOT_PRIVATE
     from copublish.reproduction.figures import SCORES, figures
     from copublish.reproduction.grid_figures import grid_figures
+    from copublish.reproduction.hpdp_figures import hpdp_figures
     from copublish.reproduction.vhdp_figures import vhdp_figures
 
-    known, grids, vhdp = figures(score or SCORES), grid_figures(), vhdp_figures()
-    names = [*known, FINDINGS, *grids, IDP_IR_FINDINGS, *vhdp, VHDP_FINDINGS]
+    known, grids, vhdp = {**figures(score or SCORES), **hpdp_figures()}, grid_figures(), vhdp_figures()
+    names = [*known, FINDINGS, *grids, IDP_IR_FINDINGS, HPDP_FINDINGS, *vhdp, VHDP_FINDINGS]
     if what == LIST:
         _print_list(known, grids, vhdp, output)
         return
@@ -83,7 +85,7 @@ def reproduce(
 def _figure(
     figure: Figure, data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
 ) -> list[dict[str, object]]:
-    from copublish.reproduction.figures import run_figure
+    from copublish.reproduction.figures import run_figure, titled
     from copublish.reproduction.plots import plot
     from copublish.reproduction.results_page import fill_in
     from copublish.reproduction.tables import as_csv, as_records, markdown, panel_table
@@ -97,7 +99,7 @@ def _figure(
     if output is Format.TEXT:
         for dataset in figure.panels:
             header, rows = panel_table(figure, points, dataset)
-            _print_table(f"{figure.title}. {dataset.capitalize()}, {figure.unit}, {points[0].runs} runs", header, rows)
+            _print_table(f"{figure.title}. {titled(dataset)}, {figure.unit}, {points[0].runs} runs", header, rows)
     return as_records(figure, points)
 
 
@@ -153,6 +155,7 @@ def _findings(
     name: str, data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
 ) -> list[dict[str, object]]:
     from copublish.reproduction.findings import compute_findings, markdown_findings
+    from copublish.reproduction.findings_hpdp import compute_hpdp_findings
     from copublish.reproduction.findings_idp_ir import compute_idp_ir_findings
     from copublish.reproduction.findings_vhdp import compute_vhdp_findings
     from copublish.reproduction.results_page import fill_in
@@ -161,7 +164,11 @@ def _findings(
     if name == FINDINGS:
         findings = compute_findings(data, runs, progress)
     else:
-        compute = {IDP_IR_FINDINGS: compute_idp_ir_findings, VHDP_FINDINGS: compute_vhdp_findings}[name]
+        compute = {
+            IDP_IR_FINDINGS: compute_idp_ir_findings,
+            HPDP_FINDINGS: compute_hpdp_findings,
+            VHDP_FINDINGS: compute_vhdp_findings,
+        }[name]
         findings = compute(data, progress)
     text = markdown_findings(findings)
     (out / f"{name}.md").write_text(text + "\n", encoding="utf-8")
@@ -185,10 +192,11 @@ def _print_list(
 
     what_fails = "what does not hold as published, each with a number"
     rows = [
-        *([f.name, f.title, joined(*(FILES[panel] for panel in f.panels))] for f in known.values()),
+        *([f.name, f.title, joined(f.files)] for f in known.values()),
         [FINDINGS, what_fails, joined(*FILES.values())],
         *([f.name, f.title, joined(*(MICRODATA_FILES[name] for name in f.datasets))] for f in grids.values()),
         [IDP_IR_FINDINGS, what_fails, joined(*MICRODATA_FILES.values())],
+        [HPDP_FINDINGS, what_fails, joined(FILES["adult"])],
         *([f.name, f.title, joined(*(LABELLED_FILES[name] for name in f.datasets))] for f in vhdp.values()),
         [VHDP_FINDINGS, what_fails, joined(*LABELLED_FILES.values())],
         [ALL, "all of these", joined(*FILES.values(), *MICRODATA_FILES.values(), *LABELLED_FILES.values())],

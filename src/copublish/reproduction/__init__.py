@@ -1,6 +1,6 @@
-"""The algorithms of four papers as published, what they were compared with, and their experiments.
+"""The algorithms of the five papers as published, what they were compared with, and their experiments.
 
-For public benchmark data alone. ArbDistDP, DistDiffGen, iDP-IR and VHDP run here in the clear and as printed; none
+For public benchmark data alone. ArbDistDP, DistDiffGen, iDP-IR, HPDP-DP and VHDP run here in the clear as printed; none
 is differentially private as printed, which `docs/results.md` shows. Nothing that publishes imports this package.
 """
 
