@@ -34,9 +34,7 @@ def agree_on_keys(messenger: Messenger, owners: Sequence[str]) -> dict[str, byte
     own = {other: os.urandom(KEY_BYTES) for other in others}
     for other in others:
         messenger.send(other, "part of a key", own[other])
-    return {
-        other: pair_key(messenger.party, own[other], other, _part(messenger, other), owners) for other in others
-    }
+    return {other: pair_key(messenger.party, own[other], other, _part(messenger, other), owners) for other in others}
 
 
 def _part(messenger: Messenger, sender: str) -> bytes:

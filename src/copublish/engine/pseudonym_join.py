@@ -1,7 +1,8 @@
 """Finding common records without a secure engine: a party without data compares the owners' pseudonyms.
 
 Pseudonyms are digests of identifiers under a key that the owners make and the aggregator does not know, so they mean
-nothing to it; it tells each owner where the common ones are in the list which that owner sent. Lists are sent in the order of the digests, a new one for every key.
+nothing to it; it tells each owner where the common ones are in the list which that owner sent. Lists are sent in the
+order of the digests, a new one for every key.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class PseudonymJoin:
         order, n = self._send(identifiers, 0)
         content = self._messenger.receive(self._aggregator, "common records")
         places = np.frombuffer(content[: len(content) // POSITION.itemsize * POSITION.itemsize], dtype=POSITION)
-        ends = np.concatenate([[-1], places, [n]])  # they ascend from 0 on and stay below n
-        if len(content) % POSITION.itemsize or (np.diff(ends) <= 0).any():
+        is_there = (places >= 0) & (places < n)
+        if len(content) % POSITION.itemsize or not is_there.all() or (np.diff(places) <= 0).any():
             raise ProgramMismatchError(f"Party '{self._aggregator}' named records that there are not.")
         return order[places].astype(np.int64)
 

@@ -88,4 +88,5 @@ def poisson(mean: Fraction, n: int, coins: Coins) -> IntArray:
             kept[same] = bernoulli((1 - m) * (k + 1) / (k + 1 - m), len(same), coins)
         found[waiting[kept]] = lengths[kept]
         waiting = waiting[~kept]
-    return found.reshape(n, parts).sum(axis=1)
+    totals: IntArray = found.reshape(n, parts).sum(axis=1)
+    return totals
