@@ -205,16 +205,21 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
 
 def view_of(agreement: Agreement, party: str) -> list[str]:
     """Return everything one party sees during a run."""
-    seen, by = ["its own fragment and its own coins", "the agreement"], _compared_by(agreement)
+    own = "its own fragment and its own coins" if party in agreement.owners else "its own coins"
+    seen, by = [own, "the agreement"], _compared_by(agreement)
+    pseudonyms = agreement.engine.name == "masked-sum"  # compared by the aggregator, which tells owners less
     if agreement.partition != "horizontal" and agreement.records.alignment == "identifier":
-        seen.append(f"which of its records are common to all parties {by}, and how many records each party has")
+        others = "" if pseudonyms else ", and how many records each party has"
+        seen.append(f"which of its records are common to all parties {by}{others}")
     if agreement.partition != "horizontal":
         by_identifier = agreement.records.alignment == "identifier"
         seen.append("the number of common records" if by_identifier else "every party's number of rows")
     elif agreement.records.public:
         seen.append("the number of records of every party")
     if agreement.partition == "horizontal" and agreement.records.identifier is not None:
-        seen.append(f"which of its people, if any, are at another party too {by} (the run ends if there are any)")
+        any_or_which = "whether any person is" if pseudonyms else "which of its people, if any, are"
+        where = "at two parties" if pseudonyms else "at another party too"
+        seen.append(f"{any_or_which} {where} {by} (the run ends if there are any)")
         seen.append(
             f"that no party lists more than {2 * agreement.records.expected:,} people, twice records.expected; lists "
             "are padded to that length, so their own lengths stay secret"
