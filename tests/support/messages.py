@@ -8,6 +8,9 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 import copublish as cp
 from copublish.engine.masked_sum import MaskedSumEngine
 from copublish.errors import PartyLostError, ProgramMismatchError
@@ -16,6 +19,7 @@ from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
 from copublish.release import publish_release
 from copublish.simulation import no_progress, throwaway_ledger
+from support import repartition, small_mapping
 
 PATIENCE_SECONDS = 20.0
 
@@ -104,3 +108,25 @@ def publish_by_masked_sums(
         return publish_release(agreement, fragment, engine, ledger, no_progress)
 
     return (post or Post(agreement.party_names)).run(job)
+
+
+def masked_agreement(
+    owners: int, colluders: int | None = None, *, helper: bool = False, identifier: bool = False, **changes: Any
+) -> cp.Agreement:
+    """A horizontal copula release by masked sums between p0, p1, ...; a helper without data adds up."""
+    mapping = repartition(small_mapping(mechanism={"name": "copula"}, **changes), "horizontal", owners)
+    mapping["engine"] = {"name": "masked-sum"}
+    if colluders is not None:
+        mapping["engine"]["colluders"] = colluders
+    if helper:
+        mapping["parties"]["helper"] = {"data": False}
+        mapping["engine"]["aggregator"] = "helper"
+    if not identifier:
+        del mapping["records"]["identifier"]
+    return cp.agreement_from_mapping(mapping)
+
+
+def split_rows(agreement: cp.Agreement, table: pd.DataFrame, generator: np.random.Generator) -> dict[str, pd.DataFrame]:
+    """Give every row to one owner."""
+    owner = generator.integers(0, len(agreement.owners), len(table))
+    return {party: table[owner == number] for number, party in enumerate(agreement.owners)}

@@ -1,4 +1,4 @@
-"""Masked sums: masks cancel, the aggregator sees nothing, and whoever deviates, leaves or asks for more gets an error."""
+"""Masked sums: masks cancel, the aggregator sees nothing, and who deviates, leaves or asks for more gets an error."""
 
 from __future__ import annotations
 
