@@ -1,8 +1,8 @@
 """The reveal gate: the only door out of a secret.
 
-Every value that becomes known passes here: the gate charges the disclosure to this party's ledger, has noise that
-nobody knows added inside the engine, and only then opens the sum. The list of a gate's disclosures is the whole
-privacy argument of a release, and what the certificate states.
+Every value that becomes known passes here: the gate charges the disclosure to this party's ledger, has the engine add
+noise, and only then opens the sum. The list of a gate's disclosures is the whole privacy argument of a release, and
+what the certificate states.
 """
 
 from __future__ import annotations
