@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import copublish as cp
+from copublish.engine.local_messenger import PipeMessenger, pipes_between
 from copublish.engine.masked_sum import MaskedSumEngine
 from copublish.errors import FragmentError, PartyLostError
 from copublish.privacy.ledger import Ledger, Limit
@@ -17,6 +19,7 @@ from support.messages import (
     QueueMessenger,
     all_of,
     masked_agreement,
+    publish_at,
     publish_by_masked_sums,
     split_rows,
 )
@@ -120,6 +123,24 @@ def test_an_owner_that_drops_out_ends_the_run_for_everyone_and_the_charge_stays(
     assert isinstance(outcomes.pop(leaver), KeyError)
     assert all(isinstance(outcome, PartyLostError) for outcome in outcomes.values()), outcomes
     assert all(spent(ledger) == 1 for ledger in ledgers.values())
+
+
+def test_a_release_over_pipes_is_the_same():
+    agreement = masked_agreement(2, helper=True, identifier=True)
+    frames, coins = case(agreement), seeded(agreement.party_names, 4)
+    wanted = all_of(publish_by_masked_sums(agreement, frames, seeded(agreement.party_names, 4)))["p0"]
+    ends = pipes_between(agreement.party_names)
+
+    def one(party: str) -> cp.Release:
+        messenger = PipeMessenger(party, agreement.party_names, ends[party], timeout_seconds=20)
+        try:
+            return publish_at(agreement, messenger, frames, coins)
+        finally:
+            messenger.close()
+
+    with ThreadPoolExecutor(3) as pool:
+        releases = list(pool.map(one, agreement.party_names))
+    assert all(release.copula == wanted.copula for release in releases)
 
 
 def test_nothing_but_masked_sums_keys_and_public_values_is_ever_sent():

@@ -13,6 +13,7 @@ import pandas as pd
 
 import copublish as cp
 from copublish.engine.masked_sum import MaskedSumEngine
+from copublish.engine.messages import Messenger
 from copublish.errors import PartyLostError, ProgramMismatchError
 from copublish.fragments.reading import fragment_without_data, read_fragment
 from copublish.privacy.coins import Coins
@@ -82,8 +83,26 @@ def all_of(outcomes: Mapping[str, Any]) -> Any:
     return outcomes
 
 
-def masked_engine(agreement: cp.Agreement, messenger: QueueMessenger, coins: Coins | None = None) -> MaskedSumEngine:
+def masked_engine(agreement: cp.Agreement, messenger: Messenger, coins: Coins | None = None) -> MaskedSumEngine:
     return MaskedSumEngine(messenger, agreement.owners, agreement.aggregator, coins)
+
+
+def publish_at(
+    agreement: cp.Agreement,
+    messenger: Messenger,
+    frames: Mapping[str, Any],
+    coins: Mapping[str, Coins],
+    ledger: Ledger | None = None,
+    engine_of: Callable[..., MaskedSumEngine] = masked_engine,
+) -> cp.Release:
+    """Run the main path at one party."""
+    party = messenger.party
+    if party in agreement.owners:
+        fragment = read_fragment(agreement, party, frames[party])
+    else:
+        fragment = fragment_without_data(agreement, party)
+    engine = engine_of(agreement, messenger, coins.get(party))
+    return publish_release(agreement, fragment, engine, ledger or throwaway_ledger(agreement), no_progress)
 
 
 def publish_by_masked_sums(
@@ -98,14 +117,8 @@ def publish_by_masked_sums(
     """Run the main path at every party and return every party's outcome."""
 
     def job(messenger: QueueMessenger) -> cp.Release:
-        party = messenger.party
-        has_data = party in agreement.owners
-        fragment = (
-            read_fragment(agreement, party, frames[party]) if has_data else fragment_without_data(agreement, party)
-        )
-        engine = engine_of(agreement, messenger, (coins or {}).get(party))
-        ledger = (ledgers or {}).get(party) or throwaway_ledger(agreement)
-        return publish_release(agreement, fragment, engine, ledger, no_progress)
+        ledger = (ledgers or {}).get(messenger.party)
+        return publish_at(agreement, messenger, frames, coins or {}, ledger, engine_of)
 
     return (post or Post(agreement.party_names)).run(job)
 
