@@ -40,8 +40,9 @@ def test_a_release_is_the_ideal_engines_for_the_same_coins(owners, colluders):
         assert release.copula == ideal.copula
         assert release.records.equals(ideal.records)
         assert release.files() == releases["p0"].files()
-    other = all_of(publish_by_masked_sums(agreement, frames, seeded(agreement.party_names, 2)))["p0"]
-    assert other.copula != ideal.copula
+    if owners == 2:
+        other = all_of(publish_by_masked_sums(agreement, frames, seeded(agreement.party_names, 2)))["p0"]
+        assert other.copula != ideal.copula
 
 
 @pytest.mark.parametrize(("owners", "helper"), [(2, False), (3, True)])
