@@ -16,6 +16,7 @@ from copublish.privacy.certificate import (
     show_exact,
     view_of,
 )
+from copublish.privacy.masked_sums import describe_shares
 
 WEAK_EPSILON = 3
 
@@ -33,6 +34,7 @@ def describe(agreement: Agreement) -> dict[str, Any]:
         "epsilon": describe_epsilon(agreement, cost),
         "delta_bound": show_bound(cost.delta),
         **plan.describe(),
+        **describe_shares(agreement),
         "disclosures": [describe_disclosure(disclosure) for disclosure in disclosures],
         "protected": protected(agreement),
         "not_protected": not_protected(agreement),

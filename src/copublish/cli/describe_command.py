@@ -61,6 +61,14 @@ def print_description(described: dict[str, Any], console: Console) -> None:
         size = f"synthetic records with {described['columns']} columns"
         share = f"{described['budgets']['dependence']} of it for how {described['pairs']:,} pairs of columns depend"
         facts.add_row("Publishes", size, "Epsilon", share)
+    if "noise_shares" in described:
+        shares = described["noise_shares"]
+        facts.add_row(
+            "Noise",
+            f"in shares of {shares['owners']} owners, of whom {shares['colluders']} may collude",
+            "Adds up",
+            f"{shares['aggregator']}; variance times {shares['variance_factor']}",
+        )
     console.print(facts)
     console.print()
     print_disclosures(described["disclosures"], epsilon["calibrated_to"], console)

@@ -13,7 +13,9 @@ from copublish.errors import SecretCannotBeReadError
 from copublish.privacy.coins import BoolArray, IntArray
 
 if TYPE_CHECKING:
-    from copublish.secure.packing import Packing
+    from copublish.privacy.geometric import Geometric
+    from copublish.privacy.noise_shares import SharedLaplace
+    from copublish.secure.packing import Packing, SecretCounts
 
 T = TypeVar("T")
 
@@ -106,6 +108,13 @@ class Engine(Protocol):
 
     def coins(self, shape: tuple[int, ...]) -> Secret:
         """Return fresh joint coins: words uniform and unknown to all as long as one party is honest."""
+        ...
+
+    def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
+        """Return the counts, packed as they are, each with a draw of noise of its own and a public offset.
+
+        How the noise comes about is the engine's: nobody, or no more parties than the agreement says, may know it.
+        """
         ...
 
     def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:

@@ -1,8 +1,8 @@
 """The reveal gate: the only door out of a secret.
 
-Every value that becomes known passes here: the gate charges the disclosure to this party's ledger, has noise that
-nobody knows added inside the engine, and only then opens the sum. The list of a gate's disclosures is the whole
-privacy argument of a release, and what the certificate states.
+Every value that becomes known passes here: the gate charges the disclosure to this party's ledger, has the engine add
+noise, and only then opens the sum. The list of a gate's disclosures is the whole privacy argument of a release, and
+what the certificate states.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from copublish.privacy.coins import IntArray
 from copublish.privacy.disclosures import Disclosure, Measure, Select
 from copublish.privacy.ledger import Charge
 from copublish.secure.noise import handicaps, measurement_fits, noisy_argmax, opened_index, selection_fits
-from copublish.secure.packing import SecretCounts, add_packed_noise
+from copublish.secure.packing import SecretCounts
 
 MAX_RECORDS = 2**40
 """Counts are at most the number of records, scores and sums that many times their points for a person; more than this
@@ -88,17 +88,8 @@ class RevealGate:
         fits = measurement_fits(counts.n_cells, largest, noise.bits) and noise.bits + 1 < counts.packing.lane_bits
         if counts.n_cells != disclosure.entries or not fits:
             raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")
-        words = self.engine.coins(noise.coin_shape(2 * counts.n_cells))
         offset = 2**noise.bits  # more than any noise, so that no count becomes negative
-        secret_noisy = self.engine.compute(
-            add_packed_noise,
-            counts.secret,
-            words,
-            planes=noise.threshold_planes,
-            packing=counts.packing,
-            cell_at=counts.cell_at,
-            offset=offset,
-        )
+        secret_noisy = self.engine.add_noise(counts, noise, offset=offset)
         opened = self._charge_then_open(secret_noisy, disclosure)
         noisy: IntArray = counts.in_order(opened) - offset
         self.opened.append((disclosure, noisy))

@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from copublish.engine.interface import Program, Secret
+from copublish.engine.joint_noise import add_noise_inside
 from copublish.engine.pseudonyms import (
     have_repeated,
     joint_key,
@@ -39,8 +40,10 @@ from copublish.engine.spu_requests import (
 from copublish.engine.spu_worker import serve
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError, plain_text
 from copublish.privacy.coins import BoolArray, Coins, IntArray, SystemCoins
+from copublish.privacy.geometric import Geometric
+from copublish.privacy.noise_shares import SharedLaplace
 from copublish.scratch import Scratch
-from copublish.secure.packing import Packing
+from copublish.secure.packing import Packing, SecretCounts
 
 T = TypeVar("T")
 
@@ -165,6 +168,10 @@ class SpuEngine:
     def coins(self, shape: tuple[int, ...]) -> Secret:
         """Return fresh joint coins: this party's words are its share of their XOR."""
         return Secret(Node(Xored(self._own_coins.words(shape))), shape)
+
+    def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
+        """Return the counts, each with noise and a public offset."""
+        return add_noise_inside(self, self._own_coins, counts, noise, offset)
 
     def joint_histogram(
         self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing

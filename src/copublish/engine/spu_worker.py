@@ -9,11 +9,9 @@ parties have compared the hash of that code.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import ctypes
 import hashlib
-import json
 import os
 import pickle
 import re
@@ -29,6 +27,7 @@ import numpy as np
 
 from copublish.engine.pseudonyms import Pseudonyms
 from copublish.engine.psi_files import NAME, read_pseudonyms, remove_traces, write_pseudonyms
+from copublish.engine.public_values import from_text, to_text
 from copublish.engine.spu_requests import (
     PROTOCOL,
     Call,
@@ -155,7 +154,7 @@ class Worker:
         if isinstance(request, Run):
             return self._run(request)
         if isinstance(request, Exchange):
-            return [_from_text(text) for text in self._link.all_gather(_to_text(request.public))]
+            return [from_text(text) for text in self._link.all_gather(to_text(*request.public))]
         if isinstance(request, Intersect):
             return self._intersect(request.pseudonyms)
         self._link.stop_link()
@@ -346,18 +345,6 @@ def _signature(steps: Sequence[Step]) -> list[Any]:
         else:
             found.append(type(step).__name__)
     return found
-
-
-def _to_text(public: tuple[str, Any]) -> str:
-    topic, value = public
-    is_array = isinstance(value, np.ndarray)
-    content = base64.b64encode(value.astype(np.uint8).tobytes()).decode() if is_array else value
-    return json.dumps([topic, is_array, content])
-
-
-def _from_text(text: str | bytes) -> tuple[str, Any]:
-    topic, is_array, content = json.loads(text)
-    return topic, np.frombuffer(base64.b64decode(content), dtype=np.uint8) if is_array else content
 
 
 def _silence_and_confine(scratch: str) -> None:

@@ -47,6 +47,12 @@ def read_fragment(agreement: Agreement, party: str, source: Source) -> Fragment:
         return _Reader(agreement, party).read(opened)
 
 
+def fragment_without_data(agreement: Agreement, party: str) -> Fragment:
+    """Return what a party with `data = false` takes part with: no records and no cells."""
+    identifiers = None if agreement.records.identifier is None else Identifiers([])
+    return Fragment(party, 0, {}, {}, identifiers)
+
+
 def check_columns(agreement: Agreement, party: str, source: Source) -> None:
     """Open one party's data and check that all agreed columns are there and may be read. No row is read.
 

@@ -28,7 +28,8 @@ from copublish.privacy.accounting import Cost, cost_of
 from copublish.privacy.certificate import Method, show_exact
 from copublish.privacy.coins import IntArray
 from copublish.privacy.disclosures import Disclosure, Influence, Measure
-from copublish.privacy.geometric import laplace_quantile
+from copublish.privacy.masked_sums import how_noise_is_drawn
+from copublish.privacy.noise_shares import NoiseShares
 from copublish.secure.joint_counts import JointTable
 from copublish.secure.products import joint_product_sums
 
@@ -104,6 +105,7 @@ class CopulaPlan:
             HISTOGRAM_L1,
             HISTOGRAM_L1,
             columns_of(self.agreement)[column].size,
+            shares=NoiseShares.of(self.agreement),
         )
 
     def products(self) -> Measure:
@@ -116,6 +118,7 @@ class CopulaPlan:
             {"add-remove": self.n_pairs, "replace": self.n_pairs},
             self.n_pairs,
             SCORE_LIMIT**2,
+            NoiseShares.of(self.agreement),
         )
 
     def disclosures(self) -> list[Disclosure]:
@@ -136,7 +139,8 @@ class CopulaPlan:
         return Method(
             "Synthetic microdata",
             "Discrete Laplace noise on the counts of every column's cells and on the sums of products of normal scores "
-            "of every two columns. All noise is drawn jointly; all arithmetic on what is opened is on integers.",
+            f"of every two columns. {how_noise_is_drawn(self.agreement)}; all arithmetic on what is opened is on "
+            "integers.",
             "Projection of the counts on non-negative ones with one total; a Gaussian copula with the correlations "
             "that the sums imply, made positive; records drawn from it under a key that is a hash of the noisy values.",
         )
@@ -241,7 +245,7 @@ def run_copula(
     noisy_products = gate.reveal_measurement(secret_products, plan.products())
     progress("products", 1, 1)
     model = fit_copula(list(counts.values()), list(scores.values()), noisy_products)
-    within = laplace_quantile(plan.products().noise.rate, 0.95)
+    within = plan.products().within(0.95)
     return CopulaResult(columns, noisy_counts, counts, scores, noisy_products, within, model)
 
 

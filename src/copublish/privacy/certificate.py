@@ -13,11 +13,22 @@ from typing import Any
 from copublish.agreement.model import Agreement
 from copublish.privacy.accounting import Cost, cost_of
 from copublish.privacy.disclosures import Disclosure, Measure
-from copublish.privacy.geometric import laplace_quantile
+from copublish.privacy.masked_sums import (
+    assumptions_about_noise,
+    assumptions_about_pseudonyms,
+    describe_shares,
+    limits_of_masked_sums,
+    seen_by_aggregator,
+)
 
 CERTIFICATE_FORMAT = 1
 
 UNPROTECTED = "not protected"
+
+SHARED_LAW = "sum of owners' shares; without those of the agreed number of colluders it is discrete Laplace"
+
+MODEL_NAMES = {"ideal": "Simulated", "masked-sum": "Secure aggregation of sums with noise from every owner"}
+"""What the engines that do not compute on secrets are called in a certificate."""
 
 IGNORED_BY_RULE = {
     "ignore-case": "upper and lower case",
@@ -73,7 +84,11 @@ def build_certificate(
         "public_facts": public_facts(agreement, circumstances.public_total),
         "assumptions": assumptions(agreement, circumstances.engine_assumptions),
         "views": {party: view_of(agreement, party) for party in agreement.parties},
-        "engine": {"name": circumstances.engine, "secrecy": circumstances.secrecy},
+        "engine": {
+            "name": circumstances.engine,
+            "secrecy": circumstances.secrecy,
+            **describe_shares(agreement),
+        },
         "deployment": _deployment(agreement, cost, circumstances),
         "software": circumstances.software,
     }
@@ -115,8 +130,8 @@ def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
         "noise": {"law": "geometric", "scale_in_people": round(disclosure.scale_in_people, 3)},
     }
     if isinstance(disclosure, Measure):
-        described["noise"]["law"] = "discrete Laplace"
-        within = laplace_quantile(disclosure.noise.rate, 0.95)
+        described["noise"]["law"] = "discrete Laplace" if disclosure.shares is None else SHARED_LAW
+        within = disclosure.within(0.95)
         is_count = disclosure.points_per_person == 1
         described["noise"]["within_95_percent"] = (
             within if is_count else round(within / disclosure.points_per_person, 3)
@@ -147,6 +162,7 @@ def not_protected(agreement: Agreement) -> list[str]:
         "Earlier or later releases of the same people, unless they are in the same ledgers.",
         "Anything from a party that deviates from the protocol or publishes its own data.",
     ]
+    found += limits_of_masked_sums(agreement)
     if agreement.partition != "horizontal":
         found.append(
             "From the other parties: who is in the table, how many they are, and how many records each party has."
@@ -176,7 +192,8 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
     found = [
         f"One person is one record{_told_apart(agreement)}.",
         "Domains, bounds, grids and the expected number of records in the agreement come from public knowledge.",
-        "At least one party's coins are uniform and secret.",
+        *assumptions_about_noise(agreement),
+        *assumptions_about_pseudonyms(agreement),
         *engine_assumptions,
     ]
     if agreement.partition == "horizontal" and agreement.records.identifier is None:
@@ -188,16 +205,21 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
 
 def view_of(agreement: Agreement, party: str) -> list[str]:
     """Return everything one party sees during a run."""
-    seen, by = ["its own fragment and its own coins", "the agreement"], _compared_by(agreement)
+    own = "its own fragment and its own coins" if party in agreement.owners else "its own coins"
+    seen, by = [own, "the agreement"], _compared_by(agreement)
+    pseudonyms = agreement.engine.name == "masked-sum"  # compared by the aggregator, which tells owners less
     if agreement.partition != "horizontal" and agreement.records.alignment == "identifier":
-        seen.append(f"which of its records are common to all parties {by}, and how many records each party has")
+        others = "" if pseudonyms else ", and how many records each party has"
+        seen.append(f"which of its records are common to all parties {by}{others}")
     if agreement.partition != "horizontal":
         by_identifier = agreement.records.alignment == "identifier"
         seen.append("the number of common records" if by_identifier else "every party's number of rows")
     elif agreement.records.public:
         seen.append("the number of records of every party")
     if agreement.partition == "horizontal" and agreement.records.identifier is not None:
-        seen.append(f"which of its people, if any, are at another party too {by} (the run ends if there are any)")
+        any_or_which = "whether any person is" if pseudonyms else "which of its people, if any, are"
+        where = "at two parties" if pseudonyms else "at another party too"
+        seen.append(f"{any_or_which} {where} {by} (the run ends if there are any)")
         seen.append(
             f"that no party lists more than {2 * agreement.records.expected:,} people, twice records.expected; lists "
             "are padded to that length, so their own lengths stay secret"
@@ -206,6 +228,7 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
         seen.append("which party holds which cell")
     if agreement.class_is_shared:
         seen.append("a digest of the other parties' class column; if theirs differs, it may tell for which records")
+    seen += seen_by_aggregator(agreement, party)
     seen.append("the disclosures listed here, and nothing else")
     return seen
 
@@ -253,7 +276,7 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
             },
         },
         "deployment_model": {
-            "model_name": "Simulated" if circumstances.engine == "ideal" else "Secure multi-party computation",
+            "model_name": MODEL_NAMES.get(circumstances.engine, "Secure multi-party computation"),
             "actors": ", ".join(agreement.parties),
             "release_type": "One release",
             "access_type": "Non-interactive",

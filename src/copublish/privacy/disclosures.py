@@ -12,7 +12,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal, Protocol
 
-from copublish.privacy.geometric import Geometric, geometric_noise
+from copublish.privacy.geometric import Geometric, geometric_noise, laplace_quantile
+from copublish.privacy.noise_shares import NoiseShares, SharedLaplace, shared_laplace
 
 Neighbours = Literal["add-remove", "replace"]
 """add-remove: one person's record is there or not. replace: one person's record has other values."""
@@ -37,7 +38,7 @@ class Disclosure(Protocol):
         ...
 
     @property
-    def noise(self) -> Geometric:
+    def noise(self) -> Geometric | SharedLaplace:
         """The noise, fixed by epsilon and the calibrated relation."""
         ...
 
@@ -114,9 +115,11 @@ class Measure:
         changed_entries: For each relation, how many entries one person can change.
         entries: Number of entries.
         points_per_person: The most that one person adds to an entry or takes from it: 1 for counts.
+        shares: The owners that add the noise in shares; none if nobody knows any of it.
 
     Privacy:
-        Guarantee: budget-DP with exact noise: the ratio of the laws is at most p^-(L1 change).
+        Guarantee: budget-DP with exact noise: the ratio of the laws is at most p^-(L1 change). With shares it holds
+        against owners that collude, up to the agreed number of them; `SharedLaplace` says why.
         Sampler: entries that do not change have one law under both neighbours whatever the sampler, so only
         the changed ones are exchanged for exact ones, each at distance 2 * distance, before and after.
     """
@@ -128,17 +131,25 @@ class Measure:
     changed_entries: Influence
     entries: int
     points_per_person: int = 1
+    shares: NoiseShares | None = None
     kind: Literal["measure"] = "measure"
 
     @cached_property
-    def noise(self) -> Geometric:
-        """The noise, fixed by epsilon and the calibrated relation."""
-        return geometric_noise(self.budget / self.l1_sensitivity[self.calibrated_to])
+    def noise(self) -> Geometric | SharedLaplace:
+        """The noise, fixed by epsilon, the calibrated relation and who draws it."""
+        rate = self.budget / self.l1_sensitivity[self.calibrated_to]
+        return geometric_noise(rate) if self.shares is None else shared_laplace(rate, self.shares)
 
     @property
     def scale_in_people(self) -> float:
         """The noise's scale, in people."""
         return self.noise.scale / self.points_per_person
+
+    def within(self, confidence: float) -> int:
+        """Return how far an entry is off at most with this probability, in its own unit."""
+        if isinstance(self.noise, SharedLaplace):
+            return self.noise.within(confidence)
+        return laplace_quantile(self.noise.rate, confidence)
 
     def epsilon(self, neighbours: Neighbours) -> Fraction:
         """Return the exact cost under a relation."""
