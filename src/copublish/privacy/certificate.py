@@ -73,7 +73,11 @@ def build_certificate(
         "public_facts": public_facts(agreement, circumstances.public_total),
         "assumptions": assumptions(agreement, circumstances.engine_assumptions),
         "views": {party: view_of(agreement, party) for party in agreement.parties},
-        "engine": {"name": circumstances.engine, "secrecy": circumstances.secrecy},
+        "engine": {
+            "name": circumstances.engine,
+            "secrecy": circumstances.secrecy,
+            **_parts_played(agreement, circumstances),
+        },
         "deployment": _deployment(agreement, cost, circumstances),
         "software": circumstances.software,
     }
@@ -176,7 +180,7 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
     found = [
         f"One person is one record{_told_apart(agreement)}.",
         "Domains, bounds, grids and the expected number of records in the agreement come from public knowledge.",
-        "At least one party's coins are uniform and secret.",
+        _coins(agreement),
         *engine_assumptions,
     ]
     if agreement.partition == "horizontal" and agreement.records.identifier is None:
@@ -186,9 +190,36 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
     return found
 
 
+def _coins(agreement: Agreement) -> str:
+    """Return whose coins make the noise unknown."""
+    nodes = ", ".join(f"'{party}'" for party in agreement.compute_nodes)
+    if agreement.engine.agreed_protocol == "aby3":
+        # Two of the three nodes know each one's coins, so one's alone would be known to another.
+        return f"The coins of at least two of the compute nodes {nodes} are uniform and secret."
+    if agreement.guests:
+        return f"The coins of at least one of the compute nodes {nodes} are uniform and secret."
+    return "At least one party's coins are uniform and secret."
+
+
+def _parts_played(agreement: Agreement, circumstances: Circumstances) -> dict[str, Any]:
+    """Return who computed and who shared its inputs with those, where a secure engine ran."""
+    if circumstances.engine != "spu":
+        return {}
+    return {
+        "protocol": agreement.engine.agreed_protocol.upper(),
+        "compute_nodes": list(agreement.compute_nodes),
+        "guests": list(agreement.guests),
+    }
+
+
 def view_of(agreement: Agreement, party: str) -> list[str]:
     """Return everything one party sees during a run."""
     seen, by = ["its own fragment and its own coins", "the agreement"], _compared_by(agreement)
+    if agreement.guests and party in agreement.compute_nodes and agreement.engine.name == "spu":
+        guests = ", ".join(f"'{guest}'" for guest in agreement.guests)
+        seen.append(
+            f"one share of each input of {guests}, uniform, which tells nothing without those of the other nodes"
+        )
     if agreement.partition != "horizontal" and agreement.records.alignment == "identifier":
         seen.append(f"which of its records are common to all parties {by}, and how many records each party has")
     if agreement.partition != "horizontal":
