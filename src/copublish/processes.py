@@ -16,6 +16,7 @@ from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.engine.local_messenger import Ends, PipeMessenger, pipes_between
+from copublish.engine.spu import LOADING_SECONDS
 from copublish.engines import engine_for, refuse_unfit_engine
 from copublish.errors import CopublishError, EngineError, PartyLostError, combined_error
 from copublish.fragments.reading import read_fragment
@@ -92,7 +93,9 @@ def _party(
     coins: Coins | None,
 ) -> None:
     """Run the main path of one party and send what came of it."""
-    messenger = PipeMessenger(party, agreement.party_names, pipes, timeout_seconds) if pipes else None
+    # The first message of a compute node comes when its engine is loaded.
+    patience = timeout_seconds + LOADING_SECONDS
+    messenger = PipeMessenger(party, agreement.party_names, pipes, patience) if pipes else None
 
     def tell(phase: str, done: int, of: int) -> None:
         connection.send(("progress", (phase, done, of)))

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
-from copublish.errors import FragmentError
+from copublish.errors import FragmentError, SourceError
 from copublish.fragments.database import DatabaseTable
 from copublish.fragments.encoding import (
     MISSING_REFUSED,
@@ -53,13 +53,14 @@ def refuse_unagreed_source(agreement: Agreement, party: str, source: Source | No
     """Return the source, unless the agreement says something else about whether this party holds data.
 
     Raises:
-        FragmentError: If there is no such party, data are missing, or there are some and should be none.
+        FragmentError: If there is no such party, or there are data and should be none.
+        SourceError: If there are none and should be some.
     """
     if party not in agreement.parties:
         known = ", ".join(f"'{name}'" for name in agreement.parties)
         raise FragmentError(party, [f"There is no such party in the agreement. Parties: {known}."])
     if source is None and agreement.parties[party].data:
-        raise FragmentError(party, ["There are none, and by the agreement this party holds some. Name them."])
+        raise SourceError(f"There are no data of party '{party}', and by the agreement it holds some. Name them.")
     if source is not None and not agreement.parties[party].data:
         rule = f"parties.{party}.data"
         raise FragmentError(party, [f"By {rule} in the agreement this party holds none. Leave them out."])
