@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from copublish.agreement.model import Agreement
+from copublish.engine.coalitions import assumptions_of
 from copublish.mechanisms.copula import CopulaPlan, columns_of
 from copublish.mechanisms.plans import plan_of
 from copublish.mechanisms.specialization import Plan
@@ -42,12 +43,19 @@ def describe(agreement: Agreement) -> dict[str, Any]:
         "protected": protected(agreement),
         "not_protected": not_protected(agreement),
         "views": {party: view_of(agreement, party) for party in agreement.parties},
-        "assumptions": assumptions(agreement, []),
+        "assumptions": assumptions(agreement, _of_engine(agreement)),
         "warnings": [
             *_weak_epsilon(agreement),
             *(_copula_warnings(plan) if isinstance(plan, CopulaPlan) else _specialization_warnings(plan)),
         ],
     }
+
+
+def _of_engine(agreement: Agreement) -> tuple[str, ...]:
+    """Return what secrecy would rest on where not all parties compute: who is to see nothing should know it before."""
+    if not agreement.guests:
+        return ()
+    return assumptions_of(agreement.engine.agreed_protocol.upper(), agreement.compute_nodes, agreement.guests)
 
 
 def _specialization(plan: Plan) -> dict[str, Any]:

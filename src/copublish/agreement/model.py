@@ -364,7 +364,9 @@ class Agreement(_Model):
 
     @property
     def guests(self) -> tuple[str, ...]:
-        """The parties that share their inputs with the compute nodes, where a secure engine runs."""
+        """The parties that share their inputs with the compute nodes; where columns are joined there are none."""
+        if self.engine.name != "spu" or self.partition != "horizontal":
+            return ()
         return tuple(party for party in self.parties if party not in self.compute_nodes)
 
     @property

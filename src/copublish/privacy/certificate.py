@@ -215,7 +215,7 @@ def _parts_played(agreement: Agreement, circumstances: Circumstances) -> dict[st
 def view_of(agreement: Agreement, party: str) -> list[str]:
     """Return everything one party sees during a run."""
     seen, by = ["its own fragment and its own coins", "the agreement"], _compared_by(agreement)
-    if agreement.guests and party in agreement.compute_nodes and agreement.engine.name == "spu":
+    if agreement.guests and party in agreement.compute_nodes:
         guests = ", ".join(f"'{guest}'" for guest in agreement.guests)
         seen.append(
             f"one share of each input of {guests}, uniform, which tells nothing without those of the other nodes"
