@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from copublish.agreement.model import Agreement
+from copublish.engine.coalitions import assumptions_of
 from copublish.mechanisms.plans import plan_of
 from copublish.privacy.certificate import (
     assumptions,
@@ -39,9 +40,16 @@ def describe(agreement: Agreement) -> dict[str, Any]:
         "protected": protected(agreement),
         "not_protected": not_protected(agreement),
         "views": {party: view_of(agreement, party) for party in agreement.parties},
-        "assumptions": assumptions(agreement, []),
+        "assumptions": assumptions(agreement, _of_engine(agreement)),
         "warnings": [*_weak_epsilon(agreement), *plan.warnings()],
     }
+
+
+def _of_engine(agreement: Agreement) -> tuple[str, ...]:
+    """Return what secrecy would rest on where not all parties compute: who is to see nothing should know it before."""
+    if not agreement.guests:
+        return ()
+    return assumptions_of(agreement.engine.agreed_protocol.upper(), agreement.compute_nodes, agreement.guests)
 
 
 def _weak_epsilon(agreement: Agreement) -> list[str]:

@@ -41,7 +41,7 @@ ALLOWED = {
     "secure": {"secure", "engine", "fragments", "agreement", "privacy", "errors"},
     # The network sees whole runs; nothing below it sees the network.
     "node": {"node", "release", "publication", "engine", "fragments", "mechanisms", "agreement", "privacy", "errors"}
-    | {"home", "scratch"},
+    | {"engines", "home", "scratch"},
     "mechanisms": {"mechanisms", "secure", "engine", "fragments", "agreement", "privacy", "errors"},
     # Evaluation knows released values; a user's test data reach it generalized, through the one module for that.
     "evaluation": {"evaluation", "publication", "generalization", "agreement", "errors"},

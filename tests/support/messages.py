@@ -15,7 +15,7 @@ import copublish as cp
 from copublish.engine.masked_sum import MaskedSumEngine
 from copublish.engine.messages import Messenger
 from copublish.errors import PartyLostError, ProgramMismatchError
-from copublish.fragments.reading import fragment_without_data, read_fragment
+from copublish.fragments.reading import empty_fragment, read_fragment
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
 from copublish.release import publish_release
@@ -100,7 +100,7 @@ def publish_at(
     if party in agreement.owners:
         fragment = read_fragment(agreement, party, frames[party])
     else:
-        fragment = fragment_without_data(agreement, party)
+        fragment = empty_fragment(agreement, party)
     engine = engine_of(agreement, messenger, coins.get(party))
     return publish_release(agreement, fragment, engine, ledger or throwaway_ledger(agreement), no_progress)
 

@@ -365,8 +365,16 @@ class Agreement(_Model):
 
     @property
     def compute_nodes(self) -> tuple[str, ...]:
-        """The parties that run the secure engine; the others share their inputs with them."""
-        return self.engine.nodes or self.party_names[: NODES_OF_PROTOCOL[self.engine.agreed_protocol]]
+        """The parties that run the secure engine, in agreed order; the others share their inputs with them."""
+        named = self.engine.nodes or self.party_names[: NODES_OF_PROTOCOL[self.engine.agreed_protocol]]
+        return tuple(party for party in self.parties if party in named)
+
+    @property
+    def guests(self) -> tuple[str, ...]:
+        """The parties that share their inputs with the compute nodes; where columns are joined there are none."""
+        if self.engine.name != "spu" or self.partition != "horizontal":
+            return ()
+        return tuple(party for party in self.parties if party not in self.compute_nodes)
 
     @property
     def aggregator(self) -> str:

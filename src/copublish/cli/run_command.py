@@ -25,6 +25,7 @@ from copublish.cli.terminal import (
     results_console,
 )
 from copublish.description import describe
+from copublish.engines import refuse_unfit_engine
 from copublish.errors import CopublishError, FragmentError, LedgerError, SourceError
 from copublish.fragments.reading import check_columns
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
@@ -54,8 +55,10 @@ def register(app: typer.Typer) -> None:
 def run(
     agreement: Annotated[Path, typer.Argument(help="The agreement, the same file at every party.")],
     party: Annotated[str, typer.Option(help="Which party of the agreement you are.")],
-    data: Annotated[str, typer.Option(help=f"Your data: {KINDS_OF_DATA}.")],
     out: Annotated[Path, typer.Option(help="Folder for the release.")],
+    data: Annotated[
+        str | None, typer.Option(help=f"Your data: {KINDS_OF_DATA}. Leave it out if you hold none.")
+    ] = None,
     table: TableOption = None,
     ledger: Annotated[Path | None, typer.Option(help="Your ledger. Default: in your copublish folder.")] = None,
     identity: IdentityOption = None,
@@ -86,8 +89,11 @@ def run(
     agreed = load_agreement(agreement)
     if party not in agreed.parties:
         raise FragmentError(party, [f"There is no such party in the agreement: {', '.join(agreed.parties)}."])
+    refuse_unfit_engine(agreed)
     refuse_unwritable(out, overwrite=force)
-    source = source_from(data, table)
+    if table is not None and data is None:
+        raise typer.BadParameter("name the database of the table with --data", param_hint="--table")
+    source = None if data is None else source_from(data, table)
     check_columns(agreed, party, source)  # before anybody is asked or waited for; no row is read
     who = None if insecure else load_identity(identity or identity_folder(party))
     refuse_unfit_hosts(agreed, party, who)

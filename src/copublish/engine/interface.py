@@ -52,12 +52,22 @@ class Engine(Protocol):
     """One party's end of the joint computation."""
 
     name: str
-    secrecy: str
-    """Who could see what, in words for the certificate."""
-    assumptions: tuple[str, ...]
-    """What the secrecy rests on, in words for the certificate."""
     party: str
-    parties: tuple[str, ...]
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """All parties in agreed order."""
+        ...
+
+    @property
+    def secrecy(self) -> str:
+        """Who could see what, in words for the certificate."""
+        ...
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the secrecy rests on, in words for the certificate."""
+        ...
 
     def share(self, local: IntArray) -> Secret:
         """Return the sum of what every party puts in. Each party's own part stays its own."""

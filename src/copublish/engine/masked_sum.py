@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
@@ -19,14 +19,12 @@ from copublish.engine.joint_noise import own_share
 from copublish.engine.masks import WORD, Words, agree_on_keys, mask_of
 from copublish.engine.messages import Messenger
 from copublish.engine.pseudonym_join import PseudonymJoin
-from copublish.engine.public_values import exchange_public
+from copublish.engine.without_worker import EngineWithoutWorker
 from copublish.errors import EngineError, ProgramMismatchError
 from copublish.privacy.coins import BoolArray, Coins, IntArray, SystemCoins
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.noise_shares import SharedLaplace
 from copublish.secure.packing import Packing, SecretCounts
-
-T = TypeVar("T")
 
 WHAT_WORKS = (
     "Without a secure engine only sums of what every owner counts alone can be measured (horizontal data, mechanisms "
@@ -42,7 +40,7 @@ class OwnPart:
     has_noise: bool
 
 
-class MaskedSumEngine:
+class MaskedSumEngine(EngineWithoutWorker):
     """One party's end of a run without a secure engine.
 
     Args:
@@ -57,8 +55,8 @@ class MaskedSumEngine:
     def __init__(
         self, messenger: Messenger, owners: Sequence[str], aggregator: str, coins: Coins | None = None
     ) -> None:
-        self.party, self.parties = messenger.party, tuple(messenger.parties)
-        self._messenger, self._owners, self._aggregator = messenger, tuple(owners), aggregator
+        super().__init__(messenger)
+        self._owners, self._aggregator = tuple(owners), aggregator
         if len(self._owners) < 2 or not {*self._owners, aggregator} <= set(self.parties):
             raise EngineError("Masked sums need two or more owners of data and an aggregator among the parties.")
         self._own_coins: Coins = coins or SystemCoins()
@@ -93,10 +91,6 @@ class MaskedSumEngine:
             self._keys = agree_on_keys(self._messenger, self._owners)  # before anything is charged
         added = own_share(self.party, self._own_coins, counts, noise, offset)
         return Secret(OwnPart(part.values + added, has_noise=True), counts.secret.shape)
-
-    def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
-        """Tell every party a public value; return all of them in party order."""
-        return exchange_public(self._messenger, public, topic)
 
     def align(self, identifiers: Sequence[str]) -> IntArray:
         """Return the positions of the common records among one's own; none at a party without data.

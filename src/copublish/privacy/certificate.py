@@ -88,6 +88,7 @@ def build_certificate(
             "name": circumstances.engine,
             "secrecy": circumstances.secrecy,
             **describe_shares(agreement),
+            **_parts_played(agreement, circumstances),
         },
         "deployment": _deployment(agreement, cost, circumstances),
         "software": circumstances.software,
@@ -192,7 +193,7 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
     found = [
         f"One person is one record{_told_apart(agreement)}.",
         "Domains, bounds, grids and the expected number of records in the agreement come from public knowledge.",
-        *assumptions_about_noise(agreement),
+        *(assumptions_about_noise(agreement) or [_coins(agreement)]),
         *assumptions_about_pseudonyms(agreement),
         *engine_assumptions,
     ]
@@ -203,10 +204,37 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
     return found
 
 
+def _coins(agreement: Agreement) -> str:
+    """Return whose coins make the noise unknown."""
+    nodes = ", ".join(f"'{party}'" for party in agreement.compute_nodes)
+    if agreement.engine.agreed_protocol == "aby3":
+        # Two of the three nodes know each one's coins, so one's alone would be known to another.
+        return f"The coins of at least two of the compute nodes {nodes} are uniform and secret."
+    if agreement.guests:
+        return f"The coins of at least one of the compute nodes {nodes} are uniform and secret."
+    return "At least one party's coins are uniform and secret."
+
+
+def _parts_played(agreement: Agreement, circumstances: Circumstances) -> dict[str, Any]:
+    """Return who computed and who shared its inputs with those, where a secure engine ran."""
+    if circumstances.engine != "spu":
+        return {}
+    return {
+        "protocol": agreement.engine.agreed_protocol.upper(),
+        "compute_nodes": list(agreement.compute_nodes),
+        "guests": list(agreement.guests),
+    }
+
+
 def view_of(agreement: Agreement, party: str) -> list[str]:
     """Return everything one party sees during a run."""
     own = "its own fragment and its own coins" if party in agreement.owners else "its own coins"
     seen, by = [own, "the agreement"], _compared_by(agreement)
+    if agreement.guests and party in agreement.compute_nodes:
+        guests = ", ".join(f"'{guest}'" for guest in agreement.guests)
+        seen.append(
+            f"one share of each input of {guests}, uniform, which tells nothing without those of the other nodes"
+        )
     pseudonyms = agreement.engine.name == "masked-sum"  # compared by the aggregator, which tells owners less
     if agreement.partition != "horizontal" and agreement.records.alignment == "identifier":
         others = "" if pseudonyms else ", and how many records each party has"

@@ -7,8 +7,6 @@ from typing import Any
 from copublish.agreement.model import Agreement
 from copublish.privacy.noise_shares import NoiseShares
 
-JOINT_COINS = "At least one party's coins are uniform and secret."
-
 
 def how_noise_is_drawn(agreement: Agreement) -> str:
     """Return who draws the noise."""
@@ -33,10 +31,10 @@ def describe_shares(agreement: Agreement) -> dict[str, Any]:
 
 
 def assumptions_about_noise(agreement: Agreement) -> list[str]:
-    """Return what the noise rests on."""
+    """Return what noise in shares rests on; nothing if a secure engine draws it."""
     shares = NoiseShares.of(agreement)
     if shares is None:
-        return [JOINT_COINS]
+        return []
     return [
         f"At most {shares.colluders} of the {len(shares.owners)} owners of data put together what they know, with "
         f"'{agreement.aggregator}', which adds up the masked sums, or without it.",
