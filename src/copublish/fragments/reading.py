@@ -47,6 +47,11 @@ def read_fragment(agreement: Agreement, party: str, source: Source) -> Fragment:
         return _Reader(agreement, party).read(opened)
 
 
+def fragment_without_rows(agreement: Agreement, party: str) -> Fragment:
+    """Return the fragment of a party that holds no data and helps to compute."""
+    return Fragment(party, 0, {}, {}, None if agreement.records.identifier is None else Identifiers([]))
+
+
 def check_columns(agreement: Agreement, party: str, source: Source) -> None:
     """Open one party's data and check that all agreed columns are there and may be read. No row is read.
 

@@ -101,7 +101,16 @@ class Channel:
     def send_message(self, content: dict[str, Any], *, seconds: float = HANDSHAKE_SECONDS) -> None:
         """Send one small public message."""
         body = json.dumps(content).encode()
-        data, deadline = memoryview(struct.pack(">I", len(body)) + body), time.monotonic() + seconds
+        self.send_bytes(struct.pack(">I", len(body)) + body, seconds=seconds)
+
+    def send_bytes(self, content: bytes | memoryview, *, seconds: float) -> None:
+        """Send all of something.
+
+        Raises:
+            ChannelClosedError: If the connection ends before.
+            MeetingError: If it takes too long.
+        """
+        data, deadline = memoryview(content), time.monotonic() + seconds
         while data:
             sent = self.try_write(data)
             data = data[sent:]
@@ -127,12 +136,21 @@ class Channel:
             raise MeetingError("The other side sent something that is no message of copublish.")
         return content
 
+    def receive_bytes(self, length: int, *, seconds: float) -> bytes:
+        """Wait for so many bytes.
+
+        Raises:
+            ChannelClosedError: If the connection ends before.
+            MeetingError: If it takes too long.
+        """
+        return self._receive_exactly(length, time.monotonic() + seconds)
+
     def _receive_exactly(self, length: int, deadline: float) -> bytes:
         found = bytearray()
         while len(found) < length:
             try:
                 # Exactly as much as is wanted: what follows a message may belong to the engine.
-                data = (self._secure or self._socket).recv(length - len(found))
+                data = (self._secure or self._socket).recv(min(CHUNK, length - len(found)))
             except (SSL.WantReadError, SSL.WantWriteError, BlockingIOError):
                 self._wait(deadline, write=False)
                 continue
