@@ -21,6 +21,9 @@ from copublish.node.dialling import UnreachableError
 from copublish.node.port import Log, Port
 
 RETRY_SECONDS = 0.5
+MAX_WORDS = 10
+"""How many words of one party are heard before the others have their turn."""
+
 MAX_DIFFERENCES = 12
 MAX_NAMED = 4
 """How many missing parties are named; the others are counted."""
@@ -147,7 +150,9 @@ class Rendezvous:
         Not before we have spoken to it, so that both hear of a difference before either leaves because of it. Once it
         has named the same run, what it says belongs to the run, unless it has hung up: then it says why.
         """
-        while line.has_spoken and line.from_peer is not None and line.from_peer.has_something(0):
+        for _ in range(MAX_WORDS):
+            if not line.has_spoken or line.from_peer is None or not line.from_peer.has_something(0):
+                return
             if line.to_peer is not None and line.they_agreed is not None and line.they_agreed == self.run:
                 return
             self._hear(line, line.from_peer)
@@ -257,9 +262,9 @@ def refuse_differences(here: dict[str, str], there: object, peer: str) -> None:
 
 def left(peer: str, message: dict[str, Any]) -> str:
     """Say that a party has stopped, and why, as far as it said so."""
-    reason = message.get("stop")
-    said = f": {plain_text(reason)}" if reason else " (the connection ended)"
-    return f"Party '{peer}' stopped{said}."
+    if "stop" in message:
+        return f"Party '{peer}' stopped: {plain_text(message['stop'])}."
+    return f"Party '{peer}' stopped ({'it is in another run' if message else 'the connection ended'})."
 
 
 def in_words(names: list[str]) -> str:
