@@ -189,7 +189,8 @@ def test_who_stopped_first_is_named_even_if_another_one_is_heard_first(three):
     assert meetings["p0"].loss() == "Party 'p2' stopped: its data do not fit the agreement."
 
 
-def test_a_loss_that_only_another_party_knows_of_is_passed_on(three):
+def test_a_loss_that_only_another_party_knows_of_is_passed_on(three, monkeypatch):
+    monkeypatch.setattr("copublish.node.meeting.LAST_WORD_SECONDS", 0.2)
     meetings = three.all_meet(three.ports())
     meetings["p1"]._first_lost = "p2"
     meetings["p1"].say_lost()
