@@ -102,10 +102,13 @@ class Port:
             listener.close()
         for channel in list(self._channels):
             channel.break_off()
+        self._close_arrivals()
+        self._strangers.sum_up()
+
+    def _close_arrivals(self) -> None:
         for peer in self.peers:
             if (channel_left := self.newest_arrival(peer)) is not None:
                 channel_left.close()
-        self._strangers.sum_up()
 
     @property
     def peers(self) -> tuple[str, ...]:
@@ -208,6 +211,8 @@ class Port:
                 door.take(channel)
             elif purpose == "meeting":
                 self._arrivals[peer].put(channel)
+                if self._closed.is_set():  # nobody will ask for it, and the other party has to notice
+                    self._close_arrivals()
             else:
                 channel.close()  # "status": it knows now that we are here and accept it
         except MeetingError as exc:
