@@ -100,7 +100,7 @@ def _wait_until_all_have_it(engine: Engine) -> None:
         engine.exchange("on disk", topic="release on disk")
     except PartyLostError as exc:
         raise LostAtTheLastStepError(
-            "The other party was lost at the last step. Nothing is published here; it may have published."
+            "Another party was lost at the last step. Nothing is published here; others may have published."
         ) from exc
 
 

@@ -28,7 +28,7 @@ from copublish.description import describe
 from copublish.engines import refuse_unfit_engine
 from copublish.errors import CopublishError, FragmentError, LedgerError, SourceError
 from copublish.fragments.reading import check_columns
-from copublish.fragments.sources import KINDS_OF_DATA, source_from
+from copublish.fragments.sources import KINDS_OF_DATA, Source, source_from
 from copublish.home import default_ledger, home_folder
 from copublish.mechanisms.plans import plan_of
 from copublish.node.dialling import refuse_unfit_hosts
@@ -57,7 +57,7 @@ def run(
     party: Annotated[str, typer.Option(help="Which party of the agreement you are.")],
     out: Annotated[Path, typer.Option(help="Folder for the release.")],
     data: Annotated[
-        str | None, typer.Option(help=f"Your data: {KINDS_OF_DATA}. Leave it out if you hold none.")
+        str | None, typer.Option(help=f"Your data: {KINDS_OF_DATA}. Not for a party that holds none.")
     ] = None,
     table: TableOption = None,
     ledger: Annotated[Path | None, typer.Option(help="Your ledger. Default: in your copublish folder.")] = None,
@@ -65,8 +65,8 @@ def run(
     listen: Annotated[
         str | None, typer.Option(help="ADDRESS:PORT to listen at, if not the port of your host in the agreement.")
     ] = None,
-    wait: Annotated[int, typer.Option(min=1, help="Seconds to wait for the other party to come.")] = 3600,
-    timeout: Annotated[int, typer.Option(min=5, help="Seconds to wait for an answer once it is there.")] = 600,
+    wait: Annotated[int, typer.Option(min=1, help="Seconds to wait for the other parties to come.")] = 3600,
+    timeout: Annotated[int, typer.Option(min=5, help="Seconds to wait for an answer once they are there.")] = 600,
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking, for automation.")] = False,
     insecure: InsecureOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a release that is in the folder.")] = False,
@@ -74,10 +74,10 @@ def run(
     verbose: Annotated[bool, typer.Option("--verbose", help="Show the log while it is written.")] = False,
     output: FormatOption = Format.TEXT,
 ) -> None:
-    """Run a release together with the other party, each on its own machine.
+    """Run a release together with the other parties, each on its own machine.
 
-    Shows what will be opened and asks before anything is spent. Then waits for the other party, compares agreements and
-    versions with it over mutual TLS, and computes on secret shares: neither side sees the other's data. Both end
+    Shows what will be opened and asks before anything is spent. Then waits for the other parties, compares agreements
+    and versions with each over mutual TLS, and computes on secret shares: nobody sees another one's data. All end
     with the same release, byte for byte; who is stopped has all of it or nothing. A run that has begun to spend stays
     spent, however it ends.
 
@@ -91,17 +91,14 @@ def run(
         raise FragmentError(party, [f"There is no such party in the agreement: {', '.join(agreed.parties)}."])
     refuse_unfit_engine(agreed)
     refuse_unwritable(out, overwrite=force)
-    if table is not None and data is None:
-        raise typer.BadParameter("name the database of the table with --data", param_hint="--table")
-    source = None if data is None else source_from(data, table)
-    check_columns(agreed, party, source)  # before anybody is asked or waited for; no row is read
+    source = _own_source(agreed, party, data, table)
     who = None if insecure else load_identity(identity or identity_folder(party))
     refuse_unfit_hosts(agreed, party, who)
     book = _open_ledger(ledger or default_ledger(), agreed)
     _ask_consent(agreed, book, yes=yes)
     settings = RunSettings(out, force, _address(listen), wait, timeout)
     run_log = RunLog(log or log_file(home_folder() / "logs", agreed.name, party), tell=note if verbose else None)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other party is told and folders go
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other parties are told and folders go
     run_log("start", release=agreed.name, party=party, agreement=agreed.hash, secure=not insecure)
     start, phases = time.monotonic(), set()
     try:
@@ -130,6 +127,22 @@ def run(
         raise
     run_log("complete", seconds=round(time.monotonic() - start, 1), sent=result.bytes_sent)
     _print_result(result, agreed, book, out, time.monotonic() - start, run_log.path, output)
+
+
+def _own_source(agreement: Agreement, party: str, data: str | None, table: str | None) -> Source | None:
+    """Return a party's data after a look at their columns, before anybody is asked or waited for; no row is read."""
+    if not agreement.parties[party].data:
+        if data is not None or table is not None:
+            raise typer.BadParameter(
+                f"by the agreement '{party}' holds no data (data = false), so none are read. Leave it out",
+                param_hint="--data",
+            )
+        return None
+    if data is None:
+        raise typer.BadParameter(f"by the agreement '{party}' holds data. Say where they are", param_hint="--data")
+    source = source_from(data, table)
+    check_columns(agreement, party, source)
+    return source
 
 
 def _open_ledger(file: Path, agreement: Agreement) -> Ledger:

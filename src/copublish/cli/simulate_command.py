@@ -51,7 +51,7 @@ def simulate(
     engine: Annotated[
         EngineChoice,
         typer.Option(
-            help="ideal: in the clear, in one process. spu, masked-sum: as the agreement says, a process for each party."
+            help="ideal: in the clear, in one process. spu, masked-sum: as agreed, with a process for each party."
         ),
     ] = EngineChoice.IDEAL,
     timeout: Annotated[int, typer.Option(min=5, help="Seconds a process waits for the others.")] = 600,
