@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from copublish.agreement.budget import Budget
 from copublish.agreement.model import (
     Agreement,
     CategoricalAttribute,
@@ -114,6 +115,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "class": ClassAttribute,
     "privacy": Privacy,
     "mechanism": Mechanism,
+    "budget": Budget,
     "parties": Party,
     "grid": Grid,
     "categorical": CategoricalAttribute,

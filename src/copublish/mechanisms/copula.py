@@ -19,6 +19,7 @@ from copublish.agreement.model import Agreement
 from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
 from copublish.fragments.fragment import Axis
+from copublish.mechanisms.allocation import Allocation, Gains, measure_gains
 from copublish.mechanisms.copula_model import CopulaModel, fit_copula
 from copublish.mechanisms.normal_scores import SCORE_LIMIT, normal_scores
 from copublish.mechanisms.post_processing import consistent_counts
@@ -41,11 +42,6 @@ LARGE_CORRELATION_ERROR = 0.15
 
 COPULA_VERSION = 1
 """Changes whenever the same fragments and coins would give another release."""
-
-
-def columns_of(agreement: Agreement) -> dict[str, Domain]:
-    """Return the domains of all columns in agreed order; the class is one more, the last."""
-    return {**agreement.domains, agreement.class_.name: agreement.class_domain}
 
 
 def products_l1(n_columns: int) -> Influence:
@@ -72,38 +68,39 @@ class CopulaPlan:
     """Everything about a run that is fixed before any data is touched.
 
     Attributes:
-        epsilon_of: Budget of each column's counts.
+        allocation: How the columns' counts share their budget.
         epsilon_for_products: Budget of the sums of products.
     """
 
     agreement: Agreement
-    epsilon_of: Mapping[str, Fraction]
+    allocation: Allocation
     epsilon_for_products: Fraction
 
     @staticmethod
     def of(agreement: Agreement) -> CopulaPlan:
-        """Split the budget by the agreement alone: first for dependence, then between columns by their shares."""
+        """Split the budget: first for dependence, then between columns as agreed."""
         for_products = agreement.epsilon * Fraction(agreement.mechanism.share_for_dependence)
-        columns, given = columns_of(agreement), agreement.mechanism.attribute_shares or {}
-        shares = {name: Fraction(given.get(name, 1)) for name in columns}
-        rest = agreement.epsilon - for_products
-        budgets = {name: rest * share / sum(shares.values()) for name, share in shares.items()}
-        return CopulaPlan(agreement, budgets, for_products)
+        return CopulaPlan(agreement, Allocation(agreement, agreement.epsilon - for_products), for_products)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns, the class included."""
+        return len(self.agreement.columns)
 
     @property
     def n_pairs(self) -> int:
         """Number of pairs of columns."""
-        return len(self.epsilon_of) * (len(self.epsilon_of) - 1) // 2
+        return self.n_columns * (self.n_columns - 1) // 2
 
-    def marginal(self, column: str) -> Measure:
+    def marginal(self, column: str, budget: Fraction) -> Measure:
         """Return the disclosure of one column's counts."""
         return Measure(
             f"number of records in every cell of '{column}'",
-            self.epsilon_of[column],
+            budget,
             self.agreement.privacy.neighbours,
             HISTOGRAM_L1,
             HISTOGRAM_L1,
-            columns_of(self.agreement)[column].size,
+            self.agreement.columns[column].size,
         )
 
     def products(self) -> Measure:
@@ -112,7 +109,7 @@ class CopulaPlan:
             "sum over records of the product of the normal scores of every two columns",
             self.epsilon_for_products,
             self.agreement.privacy.neighbours,
-            products_l1(len(self.epsilon_of)),
+            products_l1(self.n_columns),
             {"add-remove": self.n_pairs, "replace": self.n_pairs},
             self.n_pairs,
             SCORE_LIMIT**2,
@@ -120,7 +117,8 @@ class CopulaPlan:
 
     def disclosures(self) -> list[Disclosure]:
         """Return what a run opens."""
-        return [*(self.marginal(column) for column in self.epsilon_of), self.products()]
+        what = "number of records in every cell of every column; budgets follow from the tables above"
+        return [*self.allocation.disclosures(what, self.marginal), self.products()]
 
     def cost(self) -> Cost:
         """Return what the ledger reserves."""
@@ -133,10 +131,12 @@ class CopulaPlan:
 
     def method(self) -> Method:
         """Return what the mechanism does, in words for the certificate."""
+        tables = "of every column by the label, " if self.allocation.for_tables else ""
         return Method(
             "Synthetic microdata",
-            "Discrete Laplace noise on the counts of every column's cells and on the sums of products of normal scores "
-            "of every two columns. All noise is drawn jointly; all arithmetic on what is opened is on integers.",
+            f"Discrete Laplace noise on the counts {tables}of every column's cells and on the sums of products of "
+            "normal scores of every two columns. All noise is drawn jointly; all arithmetic on what is opened is "
+            "on integers.",
             "Projection of the counts on non-negative ones with one total; a Gaussian copula with the correlations "
             "that the sums imply, made positive; records drawn from it under a key that is a hash of the noisy values.",
         )
@@ -144,18 +144,16 @@ class CopulaPlan:
     def describe(self) -> dict[str, Any]:
         """Return what is counted, and how the budget is split."""
         return {
-            "columns": len(self.epsilon_of),
+            "columns": self.n_columns,
             "pairs": self.n_pairs,
-            "budgets": {
-                "columns": {name: show_exact(epsilon) for name, epsilon in self.epsilon_of.items()},
-                "dependence": show_exact(self.epsilon_for_products),
-            },
+            "dependence": show_exact(self.epsilon_for_products),
+            "allocation": self.allocation.describe(self.marginal),
             "correlation_error": round(self.correlation_error, 3),
         }
 
     def warnings(self) -> list[str]:
         """Return what people should think about before they spend anything."""
-        agreement, found = self.agreement, []
+        agreement, found = self.agreement, self.allocation.warnings()
         if self.correlation_error > LARGE_CORRELATION_ERROR:
             found.append(
                 f"With about {agreement.records.expected:,} records and this epsilon, correlations of two columns will "
@@ -164,8 +162,8 @@ class CopulaPlan:
             )
         noisy = [
             name
-            for name, domain in columns_of(agreement).items()
-            if self.marginal(name).noise.scale * domain.size > agreement.records.expected
+            for name, (_, most) in self.allocation.limits().items()
+            if self.marginal(name, most).noise.scale * agreement.columns[name].size > agreement.records.expected
         ]
         if noisy:
             found.append(
@@ -187,6 +185,8 @@ class CopulaResult:
         noisy_products: Unbiased sums of products of scores for every pair of columns.
         products_within: How far a noisy sum is off at most, in 95 of 100 cases.
         model: What the records are drawn from.
+        allocation: How the columns' budget was divided.
+        gains: What was opened to divide it.
     """
 
     columns: Mapping[str, Domain]
@@ -196,6 +196,8 @@ class CopulaResult:
     noisy_products: IntArray
     products_within: int
     model: CopulaModel
+    allocation: Allocation
+    gains: Gains | None = None
 
     @property
     def key(self) -> bytes:
@@ -218,18 +220,21 @@ def run_copula(
     Privacy:
         Protects: one person, with all their cells, at every party.
         Guarantee: the budgets of `CopulaPlan` by adaptive composition: scores depend on opened counts only.
-        Reveals: noisy counts of every column and noisy sums of products, to all parties.
+        Reveals: noisy counts of every column and noisy sums of products, to all parties; noisy tables if gains divide
+            the budget.
     """
-    plan, columns = CopulaPlan.of(table.agreement), columns_of(table.agreement)
+    plan, columns = CopulaPlan.of(table.agreement), table.agreement.columns
+    gains = measure_gains(plan.allocation, table, engine, gate, progress, public_total)
+    budgets = plan.allocation.budgets(gains)
     noisy_counts: dict[str, IntArray] = {}
     for number, (name, domain) in enumerate(columns.items()):
         progress("marginals", number, len(columns))
-        disclosure = plan.marginal(name)
+        disclosure = plan.marginal(name, budgets[name])
         axis = Axis(name, np.arange(domain.size, dtype=np.int64), domain.size)
         secret_counts = table.count_jointly([axis], engine, noise_bits=disclosure.noise.bits)
         # Opens the count of every cell of one column plus noise, to all parties; covered by the column's budget.
         noisy_counts[name] = gate.reveal_measurement(secret_counts, disclosure)
-    total = estimated_total(plan, noisy_counts) if public_total is None else public_total
+    total = estimated_total(budgets, noisy_counts) if public_total is None else public_total
     counts = {name: consistent_counts(noisy, total) for name, noisy in noisy_counts.items()}
     scores = {name: normal_scores(own) for name, own in counts.items()}
 
@@ -242,11 +247,11 @@ def run_copula(
     progress("products", 1, 1)
     model = fit_copula(list(counts.values()), list(scores.values()), noisy_products)
     within = laplace_quantile(plan.products().noise.rate, 0.95)
-    return CopulaResult(columns, noisy_counts, counts, scores, noisy_products, within, model)
+    return CopulaResult(columns, noisy_counts, counts, scores, noisy_products, within, model, plan.allocation, gains)
 
 
-def estimated_total(plan: CopulaPlan, noisy_counts: Mapping[str, IntArray]) -> int:
+def estimated_total(budgets: Mapping[str, Fraction], noisy_counts: Mapping[str, IntArray]) -> int:
     """Return the number of records from all columns' noisy counts, each weighted by how exact its sum is."""
-    weights = {name: plan.epsilon_of[name] ** 2 / len(noisy) for name, noisy in noisy_counts.items()}
+    weights = {name: budgets[name] ** 2 / len(noisy) for name, noisy in noisy_counts.items()}
     weighted = sum(weights[name] * int(noisy.sum()) for name, noisy in noisy_counts.items())
     return max(0, round(weighted / sum(weights.values())))
