@@ -14,7 +14,6 @@ from copublish.fragments.fragment import Codes
 from copublish.label_information import describe_information
 from copublish.mechanisms.allocation import describe_division
 from copublish.mechanisms.copula import CopulaResult
-from copublish.mechanisms.normal_scores import SCORE_LIMIT
 from copublish.mechanisms.synthetic_records import draw_columns
 from copublish.privacy.coins import IntArray
 from copublish.secure.products import pairs_of
@@ -48,7 +47,6 @@ def describe_copula(result: CopulaResult, cells: Mapping[str, Codes]) -> dict[st
     budgets, label = allocation.budgets(result.gains), allocation.agreement.budget_label
     return {
         "copula_format": COPULA_FORMAT,
-        "score_limit": SCORE_LIMIT,
         "columns": {
             name: {
                 "domain": describe_domain(domain),

@@ -133,7 +133,7 @@ def print_allocation(allocation: dict[str, Any], console: Console) -> None:
         ends = [column[end] for end in ("least", "most") if end in column] or [column]
         share = " to ".join(f"{end['share']:.1%}" for end in ends)
         epsilon = " to ".join(f"{float(Fraction(end['epsilon'])):.3g}" for end in ends)
-        table.add_row(name, share, epsilon, " to ".join(noise_words(end["noise"]) for end in ends))
+        table.add_row(name, share, epsilon, "\nto ".join(noise_words(end["noise"]) for end in ends))
     console.print(table)
 
 

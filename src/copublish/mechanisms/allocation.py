@@ -83,10 +83,14 @@ class Allocation:
 
     def budgets(self, gains: Gains | None) -> dict[str, Fraction]:
         """Return each column's budget, given what was opened to divide it."""
+        return divide(self.total - self.for_tables, self.weights(gains))
+
+    def weights(self, gains: Gains | None) -> Mapping[str, Fraction]:
+        """Return each column's weight, given what was opened to find it."""
         weights = agreed_weights(self.agreement) if gains is None else gains.weights
         if weights is None:
             raise ValueError("weights by information gain need the tables that were opened")
-        return divide(self.total - self.for_tables, weights)
+        return weights
 
     def limits(self) -> dict[str, tuple[Fraction, Fraction]]:
         """Return the smallest and the largest budget that each column can get."""

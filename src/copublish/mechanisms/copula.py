@@ -7,13 +7,14 @@ from what was opened: a copula with those correlations, and records drawn from i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from copublish.agreement.budget import agreed_weights
 from copublish.agreement.domain import Domain
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import Engine
@@ -21,14 +22,14 @@ from copublish.engine.reveal import RevealGate
 from copublish.fragments.fragment import Axis
 from copublish.mechanisms.allocation import Allocation, Gains, measure_gains
 from copublish.mechanisms.copula_model import CopulaModel, fit_copula
-from copublish.mechanisms.normal_scores import SCORE_LIMIT, normal_scores
+from copublish.mechanisms.normal_scores import SCORE_LIMIT, normal_scores, score_limits
 from copublish.mechanisms.post_processing import consistent_counts
 from copublish.mechanisms.specialization import HISTOGRAM_L1, Progress
 from copublish.mechanisms.synthetic_records import key_of
 from copublish.privacy.accounting import Cost, cost_of
 from copublish.privacy.certificate import Method, show_exact
 from copublish.privacy.coins import IntArray
-from copublish.privacy.disclosures import Disclosure, Influence, Measure
+from copublish.privacy.disclosures import NEIGHBOURS, Disclosure, Divided, Influence, Measure
 from copublish.privacy.geometric import laplace_quantile
 from copublish.secure.joint_counts import JointTable
 from copublish.secure.products import joint_product_sums
@@ -44,22 +45,28 @@ COPULA_VERSION = 1
 """Changes whenever the same fragments and coins would give another release."""
 
 
-def products_l1(n_columns: int) -> Influence:
-    """Return how far one person moves the sums of products of all pairs of l columns together.
+def products_l1(limits: Sequence[int]) -> Influence:
+    """Return how far one person moves the sums of products of all pairs of columns together.
+
+    Args:
+        limits: How large each column's scores can be.
 
     Privacy:
-        A record's scores s are whole numbers from -B to B. Adding it moves the sum of a pair by |s_i s_j| <= B^2, so
-        all l (l - 1) / 2 of them by at most that many times B^2; scores of B everywhere attain it.
+        A record's score s_i in column i is a whole number from -B_i to B_i. Adding it moves the sum of a pair by
+        |s_i s_j| <= B_i B_j; scores of B_i everywhere attain all of them together.
         Replacing s by t moves them by f(s, t) = sum over pairs of |s_i s_j - t_i t_j|. As a function of one coordinate
         of s or t each term is the size of something affine, so f is convex in it and largest at an end: all scores may
-        be taken as B or -B. Then a pair moves by 2 B^2 if exactly one of its two columns changes sign, else by
-        nothing; q changes of sign move q (l - q) pairs, most for half of the columns: 2 B^2 floor(l/2) ceil(l/2).
-        Scores follow from marginals that were opened before, so the argument holds for each value of them.
+        be taken as B_i or -B_i. Then a pair moves by 2 B_i B_j if exactly one of its two columns changes sign, else by
+        nothing. If the limits of the columns that change add up to q, and all limits to A, that is 2 q (A - q): most
+        for the q next to A / 2 that some columns add up to. For l equal limits it is 2 B^2 floor(l/2) ceil(l/2).
+        Scores follow from values that were opened before, so the argument holds for each value of them.
     """
-    half = n_columns // 2
+    total, sums = sum(limits), 1
+    for limit in limits:
+        sums |= sums << limit  # bit q is set if some columns add up to q
     return {
-        "add-remove": SCORE_LIMIT**2 * n_columns * (n_columns - 1) // 2,
-        "replace": SCORE_LIMIT**2 * 2 * half * (n_columns - half),
+        "add-remove": (total**2 - sum(limit**2 for limit in limits)) // 2,
+        "replace": max(2 * q * (total - q) for q in range(total + 1) if sums >> q & 1),
     }
 
 
@@ -103,22 +110,46 @@ class CopulaPlan:
             self.agreement.columns[column].size,
         )
 
-    def products(self) -> Measure:
-        """Return the disclosure of the sums of products."""
+    def products(self, limits: Sequence[int]) -> Measure:
+        """Return the disclosure of the sums of products, given how large each column's scores can be."""
+        return self._products(products_l1(limits))
+
+    def _products(self, influence: Influence) -> Measure:
         return Measure(
             "sum over records of the product of the normal scores of every two columns",
             self.epsilon_for_products,
             self.agreement.privacy.neighbours,
-            products_l1(self.n_columns),
+            influence,
             {"add-remove": self.n_pairs, "replace": self.n_pairs},
             self.n_pairs,
             SCORE_LIMIT**2,
         )
 
+    @property
+    def expected_limits(self) -> list[int]:
+        """How large the scores can be: by agreed weights, or all alike where the run will tell."""
+        weights = agreed_weights(self.agreement)
+        return [SCORE_LIMIT] * self.n_columns if weights is None else list(score_limits(weights).values())
+
+    def _planned_products(self) -> Disclosure:
+        """Return the disclosure of the sums of products, or a bound on it where limits follow from opened values.
+
+        Whatever the limits, replacing moves the sums by as much as adding or more, and by twice as much at most. Equal
+        limits have the largest noise, and so the sampler's largest distance.
+        """
+        exact = self.products(self.expected_limits)
+        if agreed_weights(self.agreement) is not None:
+            return exact
+        is_replace = self.agreement.privacy.neighbours == "replace"
+        worst = self._products({"add-remove": 1, "replace": 1 if is_replace else 2})
+        return Divided(
+            exact.label, ((exact, worst),), {relation: worst.epsilon(relation) for relation in NEIGHBOURS}, exact
+        )
+
     def disclosures(self) -> list[Disclosure]:
         """Return what a run opens."""
         what = "number of records in every cell of every column; budgets follow from the tables above"
-        return [*self.allocation.disclosures(what, self.marginal), self.products()]
+        return [*self.allocation.disclosures(what, self.marginal), self._planned_products()]
 
     def cost(self) -> Cost:
         """Return what the ledger reserves."""
@@ -127,7 +158,10 @@ class CopulaPlan:
     @property
     def correlation_error(self) -> float:
         """About how far noise moves the correlation of two columns with many values, by the expected records."""
-        return 2**0.5 * self.products().scale_in_people / (SQUARED_SLOPE * self.agreement.records.expected)
+        limits = self.expected_limits
+        usual = (sum(limits) / len(limits) / SCORE_LIMIT) ** 2
+        scale = self.products(limits).scale_in_people / usual
+        return 2**0.5 * scale / (SQUARED_SLOPE * self.agreement.records.expected)
 
     def method(self) -> Method:
         """Return what the mechanism does, in words for the certificate."""
@@ -181,7 +215,7 @@ class CopulaResult:
         columns: Public domain of every column, in agreed order.
         noisy_counts: Unbiased counts of every column's cells.
         counts: Non-negative integers with one total.
-        scores: Score of every cell.
+        scores: Score of every cell, within limits that go with the columns' weights.
         noisy_products: Unbiased sums of products of scores for every pair of columns.
         products_within: How far a noisy sum is off at most, in 95 of 100 cases.
         model: What the records are drawn from.
@@ -225,7 +259,8 @@ def run_copula(
     """
     plan, columns = CopulaPlan.of(table.agreement), table.agreement.columns
     gains = measure_gains(plan.allocation, table, engine, gate, progress, public_total)
-    budgets = plan.allocation.budgets(gains)
+    budgets, limits = plan.allocation.budgets(gains), score_limits(plan.allocation.weights(gains))
+    products = plan.products(list(limits.values()))
     noisy_counts: dict[str, IntArray] = {}
     for number, (name, domain) in enumerate(columns.items()):
         progress("marginals", number, len(columns))
@@ -236,17 +271,17 @@ def run_copula(
         noisy_counts[name] = gate.reveal_measurement(secret_counts, disclosure)
     total = estimated_total(budgets, noisy_counts) if public_total is None else public_total
     counts = {name: consistent_counts(noisy, total) for name, noisy in noisy_counts.items()}
-    scores = {name: normal_scores(own) for name, own in counts.items()}
+    scores = {name: normal_scores(own, limits[name]) for name, own in counts.items()}
 
     progress("products", 0, 1)
     secret_products = joint_product_sums(
         table, scores, engine, progress=lambda done, of: progress("products", done, of)
     )
     # Opens the sum of products of every pair of columns plus noise, to all parties; covered by the rest.
-    noisy_products = gate.reveal_measurement(secret_products, plan.products())
+    noisy_products = gate.reveal_measurement(secret_products, products)
     progress("products", 1, 1)
     model = fit_copula(list(counts.values()), list(scores.values()), noisy_products)
-    within = laplace_quantile(plan.products().noise.rate, 0.95)
+    within = laplace_quantile(products.noise.rate, 0.95)
     return CopulaResult(columns, noisy_counts, counts, scores, noisy_products, within, model, plan.allocation, gains)
 
 

@@ -15,6 +15,7 @@ from copublish.privacy.accounting import Cost, cost_of
 from copublish.privacy.disclosures import (
     NEIGHBOURS,
     Disclosure,
+    Divided,
     Measure,
     PerturbCategory,
     PerturbNumber,
@@ -152,6 +153,8 @@ def describe_noise(disclosure: Disclosure) -> dict[str, Any]:
         }
         flag = disclosure.response
         return number if flag is None else {**number, "missing_or_not_kept": round(flag.kept, 6)}
+    if isinstance(disclosure, Divided) and disclosure.usual is not None:
+        return describe_noise(disclosure.usual)
     return {"law": "by column"}
 
 

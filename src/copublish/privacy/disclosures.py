@@ -8,6 +8,7 @@ the other one as well, because its noise is fixed while what one person can chan
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -229,20 +230,23 @@ class Divided:
     Args:
         label: What becomes known.
         parts: For each of them, what it is with the smallest and with the largest part of the budget it can get.
-        budget: What the parts add up to, under each relation; none if no finite epsilon holds.
+        budget: What the parts add up to at most, under each relation; none if no finite epsilon holds.
+        usual: Whose noise is shown, if one has a noise to show.
 
     Privacy:
-        Guarantee: adaptive composition: whatever the parts are, they add up to the budget.
+        Guarantee: adaptive composition: whatever the parts are, they add up to the budget under the relation it is
+        calibrated to, and to no more than is stated under the other one.
         Sampler: distances are largest for the smallest part, what they cost for the largest one.
     """
 
     label: str
     parts: tuple[tuple[Disclosure, Disclosure], ...]
-    budget: dict[Neighbours, Fraction | None]
+    budget: Mapping[Neighbours, Fraction | None]
+    usual: Disclosure | None = None
     kind: Literal["divided"] = "divided"
 
     def epsilon(self, neighbours: Neighbours) -> Fraction | None:
-        """Return the exact cost under a relation; none if no finite epsilon holds."""
+        """Return the cost under a relation, or a bound on it; none if no finite epsilon holds."""
         return self.budget[neighbours]
 
     def delta(self, neighbours: Neighbours) -> Fraction:
