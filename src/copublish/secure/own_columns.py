@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +17,6 @@ from copublish.agreement.model import Agreement
 from copublish.engine.interface import Engine
 from copublish.errors import EngineError
 from copublish.privacy.coins import IntArray
-
-WORD = np.dtype("<i8")
 
 
 @dataclass(frozen=True)
@@ -60,17 +59,16 @@ def join_columns(own: OwnColumns, engine: Engine) -> dict[str, IntArray]:
 
     Leakage: the columns, to all parties; horizontal: each owner's number of records as well. Safe only after noise.
     """
-    mine = [own.values[column].astype(WORD) for column in own.columns_of[engine.party]]
-    message = np.concatenate([np.empty(0, WORD), *mine]).view(np.uint8)
+    mine = [own.values[column].astype(_small(own.n_values[column])) for column in own.columns_of[engine.party]]
+    message = np.frombuffer(b"".join(column.tobytes() for column in mine), np.uint8)
     told = engine.exchange(message, topic="perturbed columns")
     parts: dict[str, list[IntArray]] = {column: [] for column in own.n_values}
     lengths = set()
     for (party, columns), content in zip(own.columns_of.items(), told, strict=True):
-        for column, values in zip(columns, _columns(content, len(columns), party), strict=True):
-            if ((values < 0) | (values >= own.n_values[column])).any():
-                raise EngineError(
-                    f"Party '{party}' sent values of '{column}' that are not agreed. Nothing is published."
-                )
+        sizes = {column: own.n_values[column] for column in columns}
+        for column, values in _columns(content, sizes, party).items():
+            if ((values < 0) | (values >= sizes[column])).any():
+                raise EngineError(f"Party '{party}' sent values of '{column}' out of range. Nothing is published.")
             parts[column].append(values)
             lengths.add(len(values))
     if own.rows_are_shared and len(lengths) > 1:
@@ -78,10 +76,20 @@ def join_columns(own: OwnColumns, engine: Engine) -> dict[str, IntArray]:
     return {column: np.concatenate(found) for column, found in parts.items()}
 
 
-def _columns(content: object, n_columns: int, party: str) -> IntArray:
-    """Return what a party sent as columns of one length: shape (n_columns, n_records)."""
-    is_words = isinstance(content, np.ndarray) and content.dtype == np.uint8 and content.size % WORD.itemsize == 0
-    words = content.view(WORD).astype(np.int64) if is_words and isinstance(content, np.ndarray) else None
-    if words is None or (len(words) % n_columns if n_columns else len(words)):
+def _columns(content: object, sizes: Mapping[str, int], party: str) -> dict[str, IntArray]:
+    """Return what a party sent as columns of one length, one after the other in the message."""
+    row = sum(_small(size).itemsize for size in sizes.values())
+    is_bytes = isinstance(content, np.ndarray) and content.dtype == np.uint8 and content.ndim == 1
+    if not is_bytes or not isinstance(content, np.ndarray) or (content.size % row if row else content.size):
         raise EngineError(f"Party '{party}' sent something that is no table of columns. Nothing is published.")
-    return words.reshape(n_columns, -1) if n_columns else words.reshape(0, 0)
+    found, start = {}, 0
+    for column, size in sizes.items():
+        stop = start + content.size // row * _small(size).itemsize
+        found[column] = content[start:stop].view(_small(size)).astype(np.int64)
+        start = stop
+    return found
+
+
+def _small(n_values: int) -> np.dtype[Any]:
+    """Return the smallest type that holds 0 .. n - 1, the same bytes on every machine."""
+    return np.min_scalar_type(n_values - 1).newbyteorder("<")

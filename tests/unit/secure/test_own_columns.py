@@ -58,6 +58,20 @@ def test_horizontal_rows_follow_each_other_in_party_order():
         assert all(column.tolist() == [0, 0, 0, 1, 1] for column in table.values())
 
 
+def test_what_is_no_table_of_columns_is_refused():
+    agreement = agreement_of("vertical", 2)
+    layout = published_columns(agreement)
+
+    def job(engine):
+        own = {name: np.zeros(4, dtype=np.int64) for name in layout[engine.party]}
+        if engine.party == "p1":
+            return engine.exchange(np.zeros(5, dtype=np.uint8), topic="perturbed columns")
+        return join_columns(OwnColumns(own, SIZES, layout, True), engine)
+
+    with pytest.raises(EngineError, match="'p1' sent something that is no table of columns"):
+        Room(agreement.party_names).run(job)
+
+
 @pytest.mark.parametrize(("column", "length", "value"), [("age", 4, 82), ("age", 4, -1), ("age", 3, 5)])
 def test_values_that_are_not_agreed_and_columns_of_another_length_are_refused(column, length, value):
     agreement = agreement_of("vertical", 2)
