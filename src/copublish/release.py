@@ -23,11 +23,13 @@ from copublish.mechanisms.copula import CopulaResult
 from copublish.mechanisms.cut import Cut
 from copublish.mechanisms.plans import VERSIONS, Result, plan_of, run_mechanism
 from copublish.mechanisms.specialization import Progress, SpecializationResult
+from copublish.mechanisms.vhdp import VhdpResult
+from copublish.perturbed_release import describe_vhdp, perturbed_table
 from copublish.privacy.certificate import Circumstances, build_certificate
 from copublish.privacy.ledger import Ledger
 from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release
 from copublish.secure.alignment import align_records
-from copublish.synthetic_release import describe_copula, synthetic_table
+from copublish.synthetic_release import describe_copula, synthetic_records
 
 Staged = Callable[[Release], AbstractContextManager[Callable[[], None]]]
 
@@ -135,7 +137,10 @@ def software_versions() -> dict[str, str]:
 def release_of(agreement: Agreement, result: Result, certificate: dict[str, Any]) -> Release:
     """Return what a mechanism released as it is published."""
     if isinstance(result, CopulaResult):
-        return RecordsRelease(certificate, "copula", synthetic_table(result), describe_copula(result))
+        table, cells = synthetic_records(result)
+        return RecordsRelease(certificate, "copula", table, describe_copula(result, cells))
+    if isinstance(result, VhdpResult):
+        return RecordsRelease(certificate, "vhdp", perturbed_table(result), describe_vhdp(result))
     cut = {**describe_cut(agreement, result.cut), **describe_score(result)}
     return GeneralizedRelease(certificate, counts_table(agreement, result), cut)
 

@@ -47,7 +47,8 @@ by at most {within}. Empty combinations are in the table as well, so a count of 
 
 def about_copula(certificate: dict[str, Any], n_records: int) -> About:
     """Return what a release of the mechanism copula is."""
-    *marginals, products = certificate["disclosures"]
+    *measured, products = certificate["disclosures"]
+    marginals = [measure for measure in measured if measure["what"].startswith("number of records in every cell")]
     scales = [marginal["noise"]["scale_in_people"] for marginal in marginals]
     between = f"{min(scales):g}" if min(scales) == max(scales) else f"{min(scales):g} to {max(scales):g}"
     return About(
@@ -67,7 +68,26 @@ column is all you need.""",
     )
 
 
-ABOUT_RECORDS: dict[str, Callable[[dict[str, Any], int], About]] = {"copula": about_copula}
+def about_vhdp(certificate: dict[str, Any], n_records: int) -> About:
+    """Return what a release of the mechanism vhdp is."""
+    return About(
+        f"""This folder is a differentially private data set of {n_records:,} perturbed records, made together by
+{_listed(certificate["views"])}. Each row stands for one real person, but every value in it carries noise that the
+owner of the column added before it left.""",
+        """| file | content |
+| --- | --- |
+| `records.parquet`, `records.csv` | the perturbed records, in an order that follows from their values |
+| `vhdp.json` | the noise of every column, its share of the budget, and what it still tells about the label |
+| `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
+        """Numbers carry discrete Laplace noise and are clipped to their bounds; categories are kept with a stated
+probability and otherwise replaced by another value. `vhdp.json` has each column's noise. A single value tells next to
+nothing: use averages over many records, and mind that noise and clipping pull means to the middle and weaken every
+dependence. Of v categories that are kept with probability k, a published share s estimates the true share (s - q) /
+(k - q), where q = (1 - k) / (v - 1).""",
+    )
+
+
+ABOUT_RECORDS: dict[str, Callable[[dict[str, Any], int], About]] = {"copula": about_copula, "vhdp": about_vhdp}
 """By mechanism: what a release of records has to say, from its certificate and number of records."""
 
 

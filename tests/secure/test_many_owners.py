@@ -98,7 +98,7 @@ def compute_mixed(engine):
     parts[:2] = 2**61 if engine.party == "p0" else 0  # the sums reach beyond 2^61
     words = numbers.integers(-(2**63), 2**63 - 1, 50)
     if isinstance(engine, SpuEngine):
-        engine._own_coins = FixedCoins(words)
+        engine.own_coins = FixedCoins(words)
     else:
         words[:] = 0  # the joint coins are the nodes' alone
     value = engine._open(engine.compute(mixed_program.mixed, engine.share(parts), engine.coins((50,))))

@@ -77,7 +77,7 @@ class Nodes:
 
         def job(engine: Engine) -> cp.Release:
             if isinstance(engine, SpuEngine):
-                engine._own_coins = coins[engine.party]
+                engine.own_coins = coins[engine.party]
             ledger = throwaway_ledger(agreement)
             return publish_release(agreement, fragments[engine.party], engine, ledger, no_progress)
 

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from copublish.agreement.budget import Budget
 from copublish.agreement.computation import Computation
 from copublish.agreement.model import (
     Agreement,
@@ -115,6 +116,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "class": ClassAttribute,
     "privacy": Privacy,
     "mechanism": Mechanism,
+    "budget": Budget,
     "engine": Computation,
     "parties": Party,
     "grid": Grid,

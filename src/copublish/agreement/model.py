@@ -17,7 +17,6 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -27,8 +26,10 @@ from pydantic import (
     model_validator,
 )
 
+from copublish.agreement.budget import Budget
 from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
 from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain, NumericalDomain
+from copublish.agreement.numbers import MAX_DIGITS, BudgetShare, Number, Whole, refuse_bool
 from copublish.agreement.parties import Party
 from copublish.agreement.taxonomy import ROOT_LABEL, TaxonomyNode, flat_taxonomy, parse_taxonomy
 
@@ -47,10 +48,14 @@ MAX_COPULA_COLUMNS = 64
 MIN_COPULA_EPSILON = Fraction(1, 1000)
 """Below this the noise of the sums of products may no longer fit the engine's 62-bit integers."""
 
+MAX_VHDP_COLUMNS = 64
+"""Columns of a vhdp release, the class included."""
+
+MIN_VHDP_EPSILON, MAX_VHDP_SCALE = Fraction(1, 1000), 2**53
+"""The largest scale of noise on numbers, in steps of their last decimal: it has to fit 62-bit integers."""
+
 DEPENDENCE_SHARE = Decimal("0.6")
 """Of a copula release's budget, what the sums of products take unless agreed otherwise."""
-
-MAX_DIGITS = 30
 
 MAX_EXPECTED = 10**12
 
@@ -65,38 +70,9 @@ def _as_tuple(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-def _refuse_bool(value: object) -> object:
-    if isinstance(value, bool):
-        raise ValueError("write a number, not true or false")
-    return value
-
-
-def _plain_number(value: Decimal) -> Decimal:
-    """Refuse numbers that no schema needs and that would take for ever to write out; -0 is 0."""
-    _, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int) or len(digits) > MAX_DIGITS or abs(exponent) > MAX_DIGITS:
-        raise ValueError(f"write a number with at most {MAX_DIGITS} digits")
-    return abs(value) if value == 0 else value
-
-
-Number = Annotated[Decimal, BeforeValidator(_refuse_bool), AfterValidator(_plain_number)]
-Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 """Names that stand in commands and files: letters, digits, '.', '_' and '-'."""
 PartyNames = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
-RelativeShare = Annotated[
-    Decimal,
-    Field(ge=Decimal("0.001"), le=Decimal(1000)),
-    BeforeValidator(_refuse_bool),
-    AfterValidator(_plain_number),
-]
-"""A part of the budget, relative to the others' parts."""
-BudgetShare = Annotated[
-    Decimal,
-    Field(ge=Decimal("0.01"), le=Decimal("0.99")),
-    BeforeValidator(_refuse_bool),
-    AfterValidator(_plain_number),
-]
 IdentifierRule = Literal["ignore-case", "ignore-spaces", "ignore-punctuation", "ignore-leading-zeros"]
 
 
@@ -280,13 +256,12 @@ class Privacy(_Model):
 class Mechanism(_Model):
     """Which algorithm makes the release, and its public parameters."""
 
-    name: Literal["specialization", "distdiffgen", "arbdistdp", "copula"]
+    name: Literal["specialization", "distdiffgen", "arbdistdp", "copula", "vhdp"]
     specializations: Whole = Field(default=10, ge=0, le=100)
     score: Literal["max", "tv-gain", "balanced-gain", "auto"] = "max"
     selection_share: Number = Field(default=Decimal("0.4"), ge=Decimal("0.01"), le=Decimal("0.99"))
     max_cells: Whole | None = Field(default=None, ge=2, le=MAX_CELLS)
     dependence_share: BudgetShare | None = None
-    attribute_shares: dict[str, RelativeShare] | None = None
 
     @property
     def reads_numbers(self) -> bool:
@@ -300,18 +275,21 @@ class Mechanism(_Model):
 
 
 SPECIALIZATION_KEYS = ("specializations", "score", "selection_share", "max_cells")
-COPULA_KEYS = ("dependence_share", "attribute_shares")
-KEYS_OF_MECHANISM = {
+KEYS_OF_MECHANISM: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("specialization", "distdiffgen", "arbdistdp"), SPECIALIZATION_KEYS),
-    "copula": COPULA_KEYS,
+    "copula": ("dependence_share",),
+    "vhdp": (),
 }
 """Keys of the section [mechanism] that mean something to a mechanism, besides its name."""
 
-MAKERS_OF_NUMBERS: tuple[str, ...] = ("copula",)
+MAKERS_OF_NUMBERS: tuple[str, ...] = ("copula", "vhdp")
 """Mechanisms that publish numbers, which the agreement may say the decimals of."""
 
-NUMBER_READERS: tuple[str, ...] = ()
+NUMBER_READERS: tuple[str, ...] = ("vhdp",)
 """Mechanisms that need numbers, in steps of 10^-decimals, and not only the cells of the grid they lie in."""
+
+RECORD_PUBLISHERS: tuple[str, ...] = ("vhdp",)
+"""Mechanisms that publish a row for every record, with noise that the owners of its cells add."""
 
 
 class Agreement(_Model):
@@ -321,7 +299,7 @@ class Agreement(_Model):
     columns); the spelling of numbers, comments and the order of keys inside a table are not.
     """
 
-    format: Annotated[Literal[1], BeforeValidator(_refuse_bool)]
+    format: Annotated[Literal[1], BeforeValidator(refuse_bool)]
     name: Name
     dataset: Name
     description: str = ""
@@ -332,6 +310,7 @@ class Agreement(_Model):
     attributes: dict[str, Attribute] = Field(min_length=1)
     privacy: Privacy
     mechanism: Mechanism
+    budget: Budget = Budget()
     engine: Computation = Computation()
 
     @model_validator(mode="after")
@@ -392,9 +371,24 @@ class Agreement(_Model):
         return Fraction(self.privacy.epsilon)
 
     @property
+    def publishes_each_record(self) -> bool:
+        """Whether every record is published, with noise that its owners add, rather than counts of records."""
+        return self.mechanism.name in RECORD_PUBLISHERS
+
+    @property
     def class_is_shared(self) -> bool:
         """Whether every party knows the class of every record it knows."""
         return self.partition != "horizontal" and set(self.holders(self.class_.name)) == set(self.owners)
+
+    @property
+    def columns(self) -> dict[str, Domain]:
+        """Public domain of every column in agreed order; the class is one more, the last."""
+        return {**self.domains, self.class_.name: self.class_domain}
+
+    @property
+    def budget_label(self) -> str:
+        """The column that information gains are about: the agreed label, or the class."""
+        return self.budget.label or self.class_.name
 
     def holders(self, column: str) -> tuple[str, ...]:
         """Return the parties that hold cells of an attribute or of the class."""
@@ -412,8 +406,9 @@ class Agreement(_Model):
         for table in (content["mechanism"], *content["attributes"].values()):
             for key in [key for key, value in table.items() if value is None and key not in FIRST_KEYS]:
                 del table[key]
-        if content["engine"] == Computation().model_dump():
-            del content["engine"]
+        for key, default in (("engine", Computation()), ("budget", Budget())):
+            if content[key] == default.model_dump():
+                del content[key]
         for party in content["parties"].values():
             if party["data"]:
                 del party["data"]

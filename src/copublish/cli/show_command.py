@@ -11,6 +11,7 @@ from rich.table import Table
 
 from copublish.cli.describe_command import print_disclosures, print_epsilon
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console
+from copublish.evaluation.report.contents import label_information
 from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release, load_release
 
 BAR_WIDTH = 24
@@ -50,7 +51,8 @@ def _contents(release: Release) -> dict[str, Any]:
 def size_words(release: Release) -> str:
     """Return how much was published, in words."""
     words = [f"{number:,} {what}" for what, number in release.sizes.items()]
-    kind = "synthetic " if isinstance(release, RecordsRelease) else ""
+    kinds = {"copula": "synthetic ", "vhdp": "perturbed "}
+    kind = kinds.get(release.mechanism, "") if isinstance(release, RecordsRelease) else ""
     return f"{release.sizes['records']:,} {kind}records in {words[-1]}"
 
 
@@ -77,13 +79,15 @@ def print_release(release: Release, console: Console, rows: int) -> None:
         _print_largest(release, console, rows)
         within = certificate["disclosures"][-1]["noise"]["within_95_percent"]
         console.print(f"95 of 100 noisy counts are within ±{within} of the truth.")
-    elif isinstance(release, RecordsRelease) and release.mechanism == "copula":
+    elif isinstance(release, RecordsRelease):
         _print_columns(release, console)
-        _print_correlations(release, console, rows)
+        if "pairs" in release.details:
+            _print_correlations(release, console, rows)
+        _print_label_information(release, console, rows)
 
 
 def _print_columns(release: RecordsRelease, console: Console) -> None:
-    """Show how each column of the synthetic records is spread, and its largest cell."""
+    """Show how each column of the records is spread, and its largest cell."""
     table = Table(title="What was published", title_justify="left")
     for heading in ("column", "cells", "spread over its cells, in agreed order", "largest cell", "share"):
         table.add_column(heading, overflow="fold")
@@ -111,6 +115,19 @@ def _print_correlations(release: RecordsRelease, console: Console, rows: int) ->
     for pair in sorted(release.details["pairs"], key=lambda pair: -abs(pair["correlation"]))[:rows]:
         within = pair["correlation_within_95_percent"]
         table.add_row(*pair["columns"], f"{pair['correlation']:+.2f}", "any" if within is None else f"±{within:.2f}")
+    console.print(table)
+
+
+def _print_label_information(release: RecordsRelease, console: Console, rows: int) -> None:
+    """Show what each column tells about the label, and what a unit of its budget bought."""
+    if not rows:
+        return
+    label = release.details["label_information"]["label"]
+    table = Table(title=f"What the columns that tell most still tell about '{label}'", title_justify="left")
+    for heading in ("column", "bits", f"share of what '{label}' holds", "bits per unit of its epsilon"):
+        table.add_column(heading, justify="left" if heading == "column" else "right", overflow="fold")
+    for told in label_information(release.details)[:rows]:
+        table.add_row(told.column, f"{told.bits:.4f}", f"{told.share:.1%}", f"{told.bits_per_epsilon:.4f}")
     console.print(table)
 
 

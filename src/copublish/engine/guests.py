@@ -92,18 +92,18 @@ class GuestEngine(EngineWithoutWorker):
         self.secrecy = secrecy_of(protocol, nodes, guests)
         self.assumptions = assumptions_of(protocol, nodes, guests)
         self._nodes = tuple(nodes)
-        self._own_coins: Coins = coins or SystemCoins()
+        self.own_coins: Coins = coins or SystemCoins()
 
     def share(self, local: IntArray) -> Secret:
         """Send every compute node its part of what this party puts in."""
         own = np.ascontiguousarray(local, dtype=np.int64)
-        for node, part in zip(self._nodes, split(own, len(self._nodes), self._own_coins), strict=True):
+        for node, part in zip(self._nodes, split(own, len(self._nodes), self.own_coins), strict=True):
             self._messenger.send(node, PART, _as_bytes(part))
         return Secret(None, own.shape)
 
     def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
         """Return what stands for the counts with noise from the nodes' joint coins."""
-        return add_noise_inside(self, self._own_coins, counts, noise, offset)
+        return add_noise_inside(self, counts, noise, offset)
 
     def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
         """Return what stands for the result of a program that the nodes run."""

@@ -116,7 +116,7 @@ class IdealEngine:
 
     def __init__(self, room: Room, party: str, coins: Coins) -> None:
         self.party, self.parties = party, room.parties
-        self._room, self._own_coins = room, coins
+        self._room, self.own_coins = room, coins
 
     def share(self, local: IntArray) -> Secret:
         """Return the sum of what every party puts in."""
@@ -168,12 +168,12 @@ class IdealEngine:
 
     def coins(self, shape: tuple[int, ...]) -> Secret:
         """Return fresh joint coins: the XOR of every party's own."""
-        own = self._own_coins.words(shape)
+        own = self.own_coins.words(shape)
         return self._secret(("coins", shape), own, lambda parts: reduce(np.bitwise_xor, parts))
 
     def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
         """Return the counts, each with noise and a public offset."""
-        return add_noise_inside(self, self._own_coins, counts, noise, offset)
+        return add_noise_inside(self, counts, noise, offset)
 
     def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
         """Tell every party a public value; return all of them in party order."""

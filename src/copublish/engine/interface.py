@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from copublish.errors import SecretCannotBeReadError
-from copublish.privacy.coins import BoolArray, IntArray
+from copublish.privacy.coins import BoolArray, Coins, IntArray
 
 if TYPE_CHECKING:
     from copublish.privacy.geometric import Geometric
@@ -67,6 +67,11 @@ class Engine(Protocol):
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the secrecy rests on, in words for the certificate."""
+        ...
+
+    @property
+    def own_coins(self) -> Coins:
+        """This party's own coins, for noise that it draws alone and so knows: on its own data, before they leave it."""
         ...
 
     def share(self, local: IntArray) -> Secret:

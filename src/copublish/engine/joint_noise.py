@@ -14,9 +14,7 @@ from copublish.secure.packing import SecretCounts, add_packed_noise
 from copublish.secure.scores import add
 
 
-def add_noise_inside(
-    engine: Engine, own_coins: Coins, counts: SecretCounts, noise: Geometric | SharedLaplace, offset: int
-) -> Secret:
+def add_noise_inside(engine: Engine, counts: SecretCounts, noise: Geometric | SharedLaplace, offset: int) -> Secret:
     """Add discrete Laplace noise plus a public offset to every count.
 
     Privacy:
@@ -24,7 +22,7 @@ def add_noise_inside(
             shares, every owner knows its own, and the sum is that of a run without a secure engine.
     """
     if isinstance(noise, SharedLaplace):
-        own = own_share(engine.party, own_coins, counts, noise, offset)
+        own = own_share(engine.party, engine.own_coins, counts, noise, offset)
         return engine.compute(add, counts.secret, engine.share(own))
     words = engine.coins(noise.coin_shape(2 * counts.n_cells))
     return engine.compute(

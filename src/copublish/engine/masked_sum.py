@@ -59,7 +59,7 @@ class MaskedSumEngine(EngineWithoutWorker):
         self._owners, self._aggregator = tuple(owners), aggregator
         if len(self._owners) < 2 or not {*self._owners, aggregator} <= set(self.parties):
             raise EngineError("Masked sums need two or more owners of data and an aggregator among the parties.")
-        self._own_coins: Coins = coins or SystemCoins()
+        self.own_coins: Coins = coins or SystemCoins()
         self._keys: dict[str, bytes] | None = None
         self._openings = 0
         self.secrecy = (
@@ -89,7 +89,7 @@ class MaskedSumEngine(EngineWithoutWorker):
             raise EngineError("These sums have noise already. Nothing was opened.")
         if self._keys is None and self.party in self._owners:
             self._keys = agree_on_keys(self._messenger, self._owners)  # before anything is charged
-        added = own_share(self.party, self._own_coins, counts, noise, offset)
+        added = own_share(self.party, self.own_coins, counts, noise, offset)
         return Secret(OwnPart(part.values + added, has_noise=True), counts.secret.shape)
 
     def align(self, identifiers: Sequence[str]) -> IntArray:

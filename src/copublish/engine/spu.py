@@ -110,7 +110,7 @@ class SpuEngine:
             raise EngineError(f"{protocol} runs between {NODES_OF_PROTOCOL[protocol]} compute nodes, got {len(nodes)}.")
         self.party, self.nodes, self.protocol, self.messenger = party, tuple(nodes), protocol, messenger
         self.bytes_sent = 0
-        self._own_coins: Coins = coins or SystemCoins()
+        self.own_coins: Coins = coins or SystemCoins()
         self._timeout = timeout_seconds
         self._kept = 0
         self._rank = self.nodes.index(party)
@@ -191,11 +191,11 @@ class SpuEngine:
 
     def coins(self, shape: tuple[int, ...]) -> Secret:
         """Return fresh joint coins: this party's words are its share of their XOR."""
-        return Secret(Node(Xored(self._own_coins.words(shape))), shape)
+        return Secret(Node(Xored(self.own_coins.words(shape))), shape)
 
     def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
         """Return the counts, each with noise and a public offset."""
-        return add_noise_inside(self, self._own_coins, counts, noise, offset)
+        return add_noise_inside(self, counts, noise, offset)
 
     def joint_histogram(
         self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from copublish.agreement.model import Agreement
@@ -15,14 +16,15 @@ from copublish.mechanisms.specialization import (
     SpecializationResult,
     run_specialization,
 )
+from copublish.mechanisms.vhdp import VHDP_VERSION, VhdpPlan, VhdpResult, run_vhdp
 from copublish.privacy.accounting import Cost
 from copublish.privacy.certificate import Method
 from copublish.privacy.disclosures import Disclosure
 from copublish.secure.joint_counts import JointTable
 
-Result = SpecializationResult | CopulaResult
+Result = SpecializationResult | CopulaResult | VhdpResult
 
-VERSIONS = {"specialization": MECHANISM_VERSION, "copula": COPULA_VERSION}
+VERSIONS = {"specialization": MECHANISM_VERSION, "copula": COPULA_VERSION, "vhdp": VHDP_VERSION}
 """Of every mechanism; the parties compare them."""
 
 
@@ -52,12 +54,14 @@ class MechanismPlan(Protocol):
 
 def plan_of(agreement: Agreement) -> MechanismPlan:
     """Return the plan of the agreed mechanism."""
-    return CopulaPlan.of(agreement) if agreement.mechanism.name == "copula" else Plan.of(agreement)
+    plans: dict[str, Callable[[Agreement], MechanismPlan]] = {"copula": CopulaPlan.of, "vhdp": VhdpPlan.of}
+    return plans.get(agreement.mechanism.name, Plan.of)(agreement)
 
 
 def run_mechanism(
     table: JointTable, engine: Engine, gate: RevealGate, progress: Progress, public_total: int | None
 ) -> Result:
     """Run the agreed mechanism at one party; the function that runs it says what it reveals."""
-    run = run_copula if table.agreement.mechanism.name == "copula" else run_specialization
+    runs: dict[str, Callable[..., Result]] = {"copula": run_copula, "vhdp": run_vhdp}
+    run = runs.get(table.agreement.mechanism.name, run_specialization)
     return run(table, engine, gate, progress, public_total)

@@ -12,7 +12,16 @@ from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.disclosures import Disclosure, Measure
+from copublish.privacy.disclosures import (
+    NEIGHBOURS,
+    Disclosure,
+    Divided,
+    Measure,
+    PerturbCategory,
+    PerturbNumber,
+    Select,
+)
+from copublish.privacy.geometric import laplace_quantile
 from copublish.privacy.masked_sums import (
     assumptions_about_noise,
     assumptions_about_pseudonyms,
@@ -27,8 +36,7 @@ UNPROTECTED = "not protected"
 
 SHARED_LAW = "sum of owners' shares; without those of the agreed number of colluders it is discrete Laplace"
 
-MODEL_NAMES = {"ideal": "Simulated", "masked-sum": "Secure aggregation of sums with noise from every owner"}
-"""What the engines that do not compute on secrets are called in a certificate."""
+OWNER_ALONE = "the owner of the column, which draws it; nobody else"
 
 IGNORED_BY_RULE = {
     "ignore-case": "upper and lower case",
@@ -60,11 +68,13 @@ class Method:
         product: What is published.
         mechanisms: How values are opened.
         post_processing: What is made of them.
+        model: Where noise is added, if not where the engine does.
     """
 
     product: str
     mechanisms: str
     post_processing: str
+    model: str | None = None
 
 
 def build_certificate(
@@ -101,8 +111,7 @@ def describe_epsilon(agreement: Agreement, cost: Cost) -> dict[str, Any]:
     In vertical and arbitrary releases the other parties know who is in the table, so only the values of a
     person's cells are protected from them: the relation replace.
     """
-    add_remove = UNPROTECTED if cost.add_remove is None else show_exact(cost.add_remove)
-    replace = UNPROTECTED if cost.replace is None else show_exact(cost.replace)
+    add_remove, replace = _epsilon_or_not(cost.add_remove), _epsilon_or_not(cost.replace)
     insiders_know_members = agreement.partition != "horizontal"
     return {
         "calibrated_to": agreement.privacy.neighbours,
@@ -118,30 +127,53 @@ def describe_epsilon(agreement: Agreement, cost: Cost) -> dict[str, Any]:
 
 
 def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
-    """Return one disclosure with its exact price and its noise in people."""
+    """Return one disclosure with its exact price and its noise: in people, or in the column's own unit."""
     described: dict[str, Any] = {
         "kind": disclosure.kind,
         "what": disclosure.label,
         "known_to": "all parties; then the public, as part of the release",
-        "epsilon": {
-            "add-remove": show_exact(disclosure.epsilon("add-remove")),
-            "replace": show_exact(disclosure.epsilon("replace")),
-        },
+        "epsilon": {relation: _epsilon_or_not(disclosure.epsilon(relation)) for relation in NEIGHBOURS},
         "delta_bound": show_bound(max(disclosure.delta("add-remove"), disclosure.delta("replace"))),
-        "noise": {"law": "geometric", "scale_in_people": round(disclosure.scale_in_people, 3)},
+        "noise": describe_noise(disclosure),
     }
     if isinstance(disclosure, Measure):
-        described["noise"]["law"] = "discrete Laplace" if disclosure.shares is None else SHARED_LAW
-        within = disclosure.within(0.95)
-        is_count = disclosure.points_per_person == 1
-        described["noise"]["within_95_percent"] = (
-            within if is_count else round(within / disclosure.points_per_person, 3)
-        )
         described["values_opened"] = disclosure.entries
-    else:
-        described["candidates"] = getattr(disclosure, "candidates", None)
+    elif isinstance(disclosure, Select):
+        described["candidates"] = disclosure.candidates
         described["values_opened"] = 1
     return described
+
+
+def describe_noise(disclosure: Disclosure) -> dict[str, Any]:
+    """Return the noise of one disclosure as plain JSON values."""
+    if isinstance(disclosure, Select):
+        return {"law": "geometric", "scale_in_people": round(disclosure.scale_in_people, 3)}
+    if isinstance(disclosure, Measure):
+        within = disclosure.within(0.95)
+        is_count = disclosure.points_per_person == 1
+        return {
+            "law": "discrete Laplace" if disclosure.shares is None else SHARED_LAW,
+            "scale_in_people": round(disclosure.scale_in_people, 3),
+            "within_95_percent": within if is_count else round(within / disclosure.points_per_person, 3),
+        }
+    if isinstance(disclosure, PerturbCategory):
+        return {"law": "randomized response", "known_to": OWNER_ALONE, "kept": round(disclosure.response.kept, 6)}
+    if isinstance(disclosure, PerturbNumber):
+        number = {
+            "law": "discrete Laplace on every value",
+            "known_to": OWNER_ALONE,
+            "scale_in_own_unit": float(f"{disclosure.noise.scale * disclosure.step:.6g}"),
+            "within_95_percent": float(f"{laplace_quantile(disclosure.noise.rate, 0.95) * disclosure.step:.6g}"),
+        }
+        flag = disclosure.response
+        return number if flag is None else {**number, "missing_or_not_kept": round(flag.kept, 6)}
+    if isinstance(disclosure, Divided) and disclosure.usual is not None:
+        return describe_noise(disclosure.usual)
+    return {"law": "by column"}
+
+
+def _epsilon_or_not(epsilon: Fraction | None) -> str:
+    return UNPROTECTED if epsilon is None else show_exact(epsilon)
 
 
 def protected(agreement: Agreement) -> list[str]:
@@ -170,6 +202,8 @@ def not_protected(agreement: Agreement) -> list[str]:
         )
     if agreement.partition == "arbitrary":
         found.append("From the other parties: which party holds which cell.")
+    if agreement.publishes_each_record:
+        found.append(_whose_rows(agreement))
     if agreement.partition == "horizontal" and agreement.records.identifier is not None:
         found.append(
             "From the other parties: which of their people are at another party too (the run ends if any are)."
@@ -193,7 +227,7 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
     found = [
         f"One person is one record{_told_apart(agreement)}.",
         "Domains, bounds, grids and the expected number of records in the agreement come from public knowledge.",
-        *(assumptions_about_noise(agreement) or [_coins(agreement)]),
+        *_coins(agreement),
         *assumptions_about_pseudonyms(agreement),
         *engine_assumptions,
     ]
@@ -204,8 +238,16 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
     return found
 
 
-def _coins(agreement: Agreement) -> str:
+def _coins(agreement: Agreement) -> list[str]:
     """Return whose coins make the noise unknown."""
+    jointly = assumptions_about_noise(agreement) or [_joint_coins(agreement)]
+    if not agreement.publishes_each_record:
+        return jointly
+    alone = "Every owner's own coins are uniform and secret: it alone draws the noise of its values."
+    return [*jointly, alone] if agreement.budget.allocation == "information-gain" else [alone]
+
+
+def _joint_coins(agreement: Agreement) -> str:
     nodes = ", ".join(f"'{party}'" for party in agreement.compute_nodes)
     if agreement.engine.agreed_protocol == "aby3":
         # Two of the three nodes know each one's coins, so one's alone would be known to another.
@@ -257,8 +299,21 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
     if agreement.class_is_shared:
         seen.append("a digest of the other parties' class column; if theirs differs, it may tell for which records")
     seen += seen_by_aggregator(agreement, party)
+    if agreement.publishes_each_record:
+        if party in agreement.owners:
+            seen.append("the noise of its own values, which it draws alone; nobody else knows it")
+        seen.append("the values of every other party, perturbed, record by record as they are aligned")
     seen.append("the disclosures listed here, and nothing else")
     return seen
+
+
+def _whose_rows(agreement: Agreement) -> str:
+    if agreement.partition == "horizontal":
+        return "From the other parties: from which of them each row of the release comes."
+    return (
+        "From the other parties: whose record each row of the release is; its perturbed values tell them no more about "
+        "the true ones than epsilon allows."
+    )
 
 
 def _told_apart(agreement: Agreement) -> str:
@@ -304,7 +359,7 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
             },
         },
         "deployment_model": {
-            "model_name": MODEL_NAMES.get(circumstances.engine, "Secure multi-party computation"),
+            "model_name": _model_name(circumstances),
             "actors": ", ".join(agreement.parties),
             "release_type": "One release",
             "access_type": "Non-interactive",
@@ -315,6 +370,15 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
             "post_processing": circumstances.method.post_processing,
         },
     }
+
+
+def _model_name(circumstances: Circumstances) -> str:
+    if circumstances.engine == "ideal":
+        return "Simulated"
+    by_engine = "Secure multi-party computation"
+    if circumstances.engine == "masked-sum":
+        by_engine = "Secure aggregation of sums with noise from every owner"
+    return circumstances.method.model or by_engine
 
 
 def show_exact(number: Fraction) -> str:
