@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
 from contextlib import AbstractContextManager
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -152,34 +150,16 @@ def test_an_engine_that_is_not_there_is_a_clear_error(four):
         _engine(four.agreement, "p0", {}, None, None, 10)
 
 
-def agreement_file(four: Circle, path: Path) -> Path:
-    """Write an agreement of the same parties that is short in TOML."""
-    lines = ["format = 1", 'name = "r"', 'dataset = "d"', 'partition = "horizontal"']
-    for name, party in four.mapping["parties"].items():
-        lines += [f"[parties.{name}]", *(f"{key} = {json.dumps(value)}" for key, value in party.items())]
-    lines += ["[records]", "expected = 100", "[class]", 'name = "y"', 'values = ["a", "b"]', "[attributes.x]"]
-    lines += ['kind = "categorical"', 'values = ["u", "v"]', "[privacy]", "epsilon = 1"]
-    path.write_text("\n".join([*lines, "[mechanism]", 'name = "specialization"']))
-    return path
-
-
-def test_node_status_looks_at_every_other_party(four, tmp_path):
-    file = agreement_file(four, tmp_path / "agreement.toml")
-    four.port("p2")
-    identity = str(four.identities["p0"].key_file.parent)
-    options = ["--party", "p0", "--identity", identity, "--format", "json"]
-    shown = CliRunner().invoke(app, ["node", "status", str(file), *options])
-    found = {entry["what"]: entry["ok"] for entry in json.loads(shown.stdout)}
-    assert shown.exit_code == 8
-    assert {f"node of p{n}": found[f"node of p{n}"] for n in (1, 2, 3)} == {
-        "node of p1": False,
-        "node of p2": True,
-        "node of p3": False,
-    }
-
-
 def test_data_are_for_those_who_hold_some(four, tmp_path):
-    file = agreement_file(four, tmp_path / "agreement.toml")
+    file = tmp_path / "agreement.toml"
+    lines = [f"[parties.{n}]\ndata = {str(n != 'p3').lower()}\n" for n in four.names]
+    file.write_text(
+        'format = 1\nname = "r"\ndataset = "d"\npartition = "horizontal"\n'
+        + "".join(lines)
+        + '[records]\nexpected = 100\n[class]\nname = "y"\nvalues = ["a", "b"]\n'
+        + '[attributes.x]\nkind = "categorical"\nvalues = ["u", "v"]\n[privacy]\nepsilon = 1\n'
+        + '[mechanism]\nname = "specialization"\n'
+    )
     options = ["run", str(file), "--out", str(tmp_path / "out"), "--yes"]
     refused = CliRunner().invoke(app, [*options, "--party", "p3", "--data", "rows.csv"])
     assert refused.exit_code == 2
