@@ -50,6 +50,9 @@ class PortMessenger:
         port: This party's port.
         run: The number of the run, as all have agreed.
         timeout_seconds: How long another party may take to send what is waited for, or to take what is sent.
+
+    Privacy:
+        Reveals: what is sent, to the one party it is sent to; to the network, when and how much.
     """
 
     def __init__(self, port: Port, run: str, timeout_seconds: float = 600) -> None:
