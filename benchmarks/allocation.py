@@ -113,7 +113,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with adult.* and taxonomies/")
     parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--epsilon", nargs="+", default=["0.1", "1"])
+    parser.add_argument("--epsilon", nargs="+", default=["1", "0.3", "0.1"])
     parser.add_argument("--format", choices=["text", "json"], default="text")
     given = parser.parse_args()
     data = datasets.load_dataset("adult", given.data)

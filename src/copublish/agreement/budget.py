@@ -107,10 +107,10 @@ def _information_gain(agreement: Agreement) -> Iterator[str]:
     columns, label = (*agreement.attributes, agreement.class_.name), agreement.budget.label
     if label is not None and label not in columns:
         yield f"budget.label: there is no column '{label}'. Columns: {_listed(columns)}"
-    if agreement.engine.name == "masked-sum" and agreement.partition != "horizontal":
+    if agreement.engine.name == "masked-sum":
         yield (
-            'budget.allocation: "information-gain" counts columns of different parties together, which the engine '
-            "'masked-sum' cannot. Write allocation = \"weights\" or \"uniform\", or take the engine 'spu'"
+            'budget.allocation: "information-gain" opens tables first with noise that nobody knows, which the engine '
+            "'masked-sum' cannot draw. Write allocation = \"weights\" or \"uniform\", or take the engine 'spu'"
         )
 
 

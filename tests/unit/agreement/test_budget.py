@@ -9,7 +9,7 @@ import pytest
 import copublish as cp
 from copublish.description import describe
 from copublish.errors import AgreementError
-from support import small_mapping
+from support import repartition, small_mapping
 
 WEIGHTS = {"job": 1, "region": 2, "age": "0.5", "income": 1, "default": 3}
 REPLACE = {"records.public": True, "privacy.neighbours": "replace"}
@@ -54,10 +54,11 @@ def test_a_mechanism_that_does_not_spend_per_column_refuses_the_section() -> Non
         cp.agreement_from_mapping(mapping_with({"allocation": "weights", "weights": WEIGHTS}, "specialization"))
 
 
-def test_the_engine_without_secrets_cannot_count_columns_of_different_parties() -> None:
-    mapping = mapping_with({"allocation": "information-gain"}, "vhdp", engine={"name": "masked-sum"})
-    with pytest.raises(AgreementError, match="counts columns of different parties together"):
-        cp.agreement_from_mapping(mapping)
+@pytest.mark.parametrize("mechanism", ["copula", "vhdp"])
+def test_gains_need_noise_that_nobody_knows(mechanism: str) -> None:
+    mapping = mapping_with({"allocation": "information-gain"}, mechanism, engine={"name": "masked-sum"})
+    with pytest.raises(AgreementError, match="opens tables first with noise that nobody knows"):
+        cp.agreement_from_mapping(repartition(mapping, "horizontal"))
 
 
 def test_equal_meanings_have_one_hash_and_an_agreement_without_the_section_keeps_its_own() -> None:
