@@ -16,6 +16,7 @@ from copublish.privacy.certificate import (
     show_exact,
     view_of,
 )
+from copublish.privacy.no_promise import with_warning
 
 WEAK_EPSILON = 3
 
@@ -24,7 +25,7 @@ def describe(agreement: Agreement) -> dict[str, Any]:
     """Return everything that a run of this agreement would open, as plain JSON values."""
     plan = plan_of(agreement)
     disclosures, cost = plan.disclosures(), plan.cost()
-    return {
+    said = {
         "release": agreement.name,
         "agreement_hash": agreement.hash,
         "parties": list(agreement.parties),
@@ -40,6 +41,7 @@ def describe(agreement: Agreement) -> dict[str, Any]:
         "assumptions": assumptions(agreement, []),
         "warnings": [*_weak_epsilon(agreement), *plan.warnings()],
     }
+    return with_warning(agreement, said)
 
 
 def _weak_epsilon(agreement: Agreement) -> list[str]:

@@ -97,6 +97,8 @@ BudgetShare = Annotated[
     BeforeValidator(_refuse_bool),
     AfterValidator(_plain_number),
 ]
+LocalSensitivity = Literal["exact", "vector", "fixed", "gap", "global"]
+CategoryOrder = Literal["schema", "frequency"]
 IdentifierRule = Literal["ignore-case", "ignore-spaces", "ignore-punctuation", "ignore-leading-zeros"]
 
 
@@ -280,13 +282,32 @@ class Privacy(_Model):
 class Mechanism(_Model):
     """Which algorithm makes the release, and its public parameters."""
 
-    name: Literal["specialization", "distdiffgen", "arbdistdp", "copula"]
+    name: Literal["specialization", "distdiffgen", "arbdistdp", "copula", "idp-ir"]
     specializations: Whole = Field(default=10, ge=0, le=100)
     score: Literal["max", "tv-gain", "balanced-gain", "auto"] = "max"
     selection_share: Number = Field(default=Decimal("0.4"), ge=Decimal("0.01"), le=Decimal("0.99"))
     max_cells: Whole | None = Field(default=None, ge=2, le=MAX_CELLS)
     dependence_share: BudgetShare | None = None
     attribute_shares: dict[str, RelativeShare] | None = None
+    k: Whole | None = None
+    local_sensitivity: LocalSensitivity | None = None
+    category_order: CategoryOrder | None = None
+    acknowledge: str | None = None
+
+    @property
+    def is_differentially_private(self) -> bool:
+        """Whether a release has the promised epsilon; without, the agreement has to acknowledge it in words."""
+        return self.name not in NOT_PRIVATE
+
+    @property
+    def sensitivity(self) -> LocalSensitivity:
+        """How the noise of an idp-ir release is scaled."""
+        return self.local_sensitivity or "exact"
+
+    @property
+    def order_of_categories(self) -> CategoryOrder:
+        """In which order an idp-ir release ranks categories."""
+        return self.category_order or "schema"
 
     @property
     def reads_numbers(self) -> bool:
@@ -304,14 +325,18 @@ COPULA_KEYS = ("dependence_share", "attribute_shares")
 KEYS_OF_MECHANISM = {
     **dict.fromkeys(("specialization", "distdiffgen", "arbdistdp"), SPECIALIZATION_KEYS),
     "copula": COPULA_KEYS,
+    "idp-ir": ("k", "local_sensitivity", "category_order", "acknowledge"),
 }
 """Keys of the section [mechanism] that mean something to a mechanism, besides its name."""
 
-MAKERS_OF_NUMBERS: tuple[str, ...] = ("copula",)
+MAKERS_OF_NUMBERS: tuple[str, ...] = ("copula", "idp-ir")
 """Mechanisms that publish numbers, which the agreement may say the decimals of."""
 
-NUMBER_READERS: tuple[str, ...] = ()
+NUMBER_READERS: tuple[str, ...] = ("idp-ir",)
 """Mechanisms that need numbers, in steps of 10^-decimals, and not only the cells of the grid they lie in."""
+
+NOT_PRIVATE: tuple[str, ...] = ("idp-ir",)
+"""Mechanisms that no epsilon can be stated for."""
 
 
 class Agreement(_Model):

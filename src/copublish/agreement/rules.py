@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from copublish.agreement.computation import broken_engine_rules
+from copublish.agreement.idp_ir_rules import broken_idp_ir_rules
 
 if TYPE_CHECKING:
     from copublish.agreement.model import Agreement
@@ -28,6 +29,7 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *_mechanism_keys(agreement),
         *_candidates(agreement),
         *_copula(agreement),
+        *broken_idp_ir_rules(agreement),
     ]
 
 

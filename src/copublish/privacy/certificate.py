@@ -12,12 +12,15 @@ from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.disclosures import Disclosure, Measure
+from copublish.privacy.disclosures import Disclosure, Measure, Unprotected
 from copublish.privacy.geometric import laplace_quantile
+from copublish.privacy.no_promise import UNBOUNDED, with_warning
 
 CERTIFICATE_FORMAT = 1
 
 UNPROTECTED = "not protected"
+
+KNOWN_TO = "all parties; then the public, as part of the release"
 
 IGNORED_BY_RULE = {
     "ignore-case": "upper and lower case",
@@ -61,7 +64,7 @@ def build_certificate(
 ) -> dict[str, Any]:
     """Return the certificate as plain JSON values."""
     cost = cost_of(disclosures, number_of_records_is_public=agreement.records.public)
-    return {
+    said = {
         "certificate_format": CERTIFICATE_FORMAT,
         "release": agreement.name,
         "agreement_hash": agreement.hash,
@@ -77,6 +80,7 @@ def build_certificate(
         "deployment": _deployment(agreement, cost, circumstances),
         "software": circumstances.software,
     }
+    return with_warning(agreement, said)
 
 
 def describe_epsilon(agreement: Agreement, cost: Cost) -> dict[str, Any]:
@@ -103,10 +107,18 @@ def describe_epsilon(agreement: Agreement, cost: Cost) -> dict[str, Any]:
 
 def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
     """Return one disclosure with its exact price and its noise in people."""
+    if isinstance(disclosure, Unprotected):
+        return {
+            "kind": disclosure.kind,
+            "what": disclosure.label,
+            "known_to": KNOWN_TO,
+            "epsilon": {"add-remove": UNBOUNDED, "replace": UNBOUNDED},
+            "noise": {"law": disclosure.kind_of_noise},
+        }
     described: dict[str, Any] = {
         "kind": disclosure.kind,
         "what": disclosure.label,
-        "known_to": "all parties; then the public, as part of the release",
+        "known_to": KNOWN_TO,
         "epsilon": {
             "add-remove": show_exact(disclosure.epsilon("add-remove")),
             "replace": show_exact(disclosure.epsilon("replace")),

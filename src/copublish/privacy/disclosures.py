@@ -1,5 +1,7 @@
 """The only two ways out of a secret: *select* an index and *measure* integers, each with what it costs.
 
+What leaves a party unprotected, because the agreement says so in words, is a disclosure as well: one without a price.
+
 A disclosure is calibrated to one neighbouring relation and costs a known amount in the other one as well, because
 its noise is fixed while what one person can change differs.
 """
@@ -33,21 +35,11 @@ class Disclosure(Protocol):
 
     @property
     def kind(self) -> str:
-        """Either select or measure."""
+        """One of select, measure and unprotected."""
         ...
 
-    @property
-    def noise(self) -> Geometric:
-        """The noise, fixed by epsilon and the calibrated relation."""
-        ...
-
-    @property
-    def scale_in_people(self) -> float:
-        """The noise's scale, in people."""
-        ...
-
-    def epsilon(self, neighbours: Neighbours) -> Fraction:
-        """Return the exact cost under a relation."""
+    def epsilon(self, neighbours: Neighbours) -> Fraction | None:
+        """Return the exact cost under a relation; none if no finite epsilon holds."""
         ...
 
     def delta(self, neighbours: Neighbours) -> Fraction:
@@ -147,6 +139,31 @@ class Measure:
     def delta(self, neighbours: Neighbours) -> Fraction:
         """Return a bound on what the sampler's distance to the exact law adds."""
         return _exchange(self.epsilon(neighbours)) * 2 * self.changed_entries[neighbours] * self.noise.distance
+
+
+@dataclass(frozen=True)
+class Unprotected:
+    """Open something that no epsilon is claimed for.
+
+    Args:
+        label: What becomes known, and that it is not protected.
+        kind_of_noise: What is done to it all the same, in words.
+
+    Privacy:
+        Guarantee: none.
+    """
+
+    label: str
+    kind_of_noise: str
+    kind: Literal["unprotected"] = "unprotected"
+
+    def epsilon(self, neighbours: Neighbours) -> None:
+        """Return that no finite epsilon holds, under either relation."""
+        return
+
+    def delta(self, neighbours: Neighbours) -> Fraction:
+        """Return that there is nothing to add to what is unbounded."""
+        return Fraction(0)
 
 
 def _exchange(epsilon: Fraction) -> Fraction:
