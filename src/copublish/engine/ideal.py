@@ -115,6 +115,11 @@ class IdealEngine:
         self.party, self.parties = party, room.parties
         self._room, self._own_coins = room, coins
 
+    @property
+    def own_coins(self) -> Coins:
+        """This party's own coins, for noise that it draws alone and so knows."""
+        return self._own_coins
+
     def share(self, local: IntArray) -> Secret:
         """Return the sum of what every party puts in."""
         return self._secret(("share", local.shape), local, lambda parts: np.sum(parts, axis=0, dtype=np.int64))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from copublish.errors import SecretCannotBeReadError
-from copublish.privacy.coins import BoolArray, IntArray
+from copublish.privacy.coins import BoolArray, Coins, IntArray
 
 if TYPE_CHECKING:
     from copublish.secure.packing import Packing
@@ -56,6 +56,11 @@ class Engine(Protocol):
     """What the secrecy rests on, in words for the certificate."""
     party: str
     parties: tuple[str, ...]
+
+    @property
+    def own_coins(self) -> Coins:
+        """This party's own coins, for noise that it draws alone and so knows: on its own data, before they leave it."""
+        ...
 
     def share(self, local: IntArray) -> Secret:
         """Return the sum of what every party puts in. Each party's own part stays its own."""

@@ -7,6 +7,7 @@ privacy argument of a release, and what the certificate states.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -19,6 +20,7 @@ from copublish.privacy.coins import IntArray
 from copublish.privacy.disclosures import Disclosure, Measure, Select
 from copublish.privacy.ledger import Charge
 from copublish.secure.noise import handicaps, measurement_fits, noisy_argmax, opened_index, selection_fits
+from copublish.secure.own_columns import OwnColumns, join_columns
 from copublish.secure.packing import SecretCounts, add_packed_noise
 
 MAX_RECORDS = 2**40
@@ -104,7 +106,31 @@ class RevealGate:
         self.opened.append((disclosure, noisy))
         return noisy
 
+    def reveal_columns(self, own: OwnColumns, disclosures: Sequence[Disclosure]) -> dict[str, IntArray]:
+        """Publish columns of records that each owner has perturbed with noise of its own.
+
+        Args:
+            own: This party's perturbed columns.
+            disclosures: One for each column of the table, in its order. All of them are charged at every party: the
+                cells are one person's, whoever holds them.
+
+        Privacy:
+            Protects: the values of one person's cells, under the relation the disclosures are calibrated to.
+            Guarantee: that of each column's disclosure; they add up.
+            Assumes: own.values are outputs of the laws that the disclosures state. An owner knows the noise of its own
+                columns, as it knows the columns; nobody else does.
+            Reveals: all perturbed columns, to all parties, record by record.
+        """
+        for disclosure in disclosures:
+            self._charge(disclosure)
+        joined = join_columns(own, self.engine)
+        self.opened.extend(zip(disclosures, joined.values(), strict=True))
+        return joined
+
     def _charge_then_open(self, secret_noisy: Secret, disclosure: Disclosure) -> IntArray:
+        self._charge(disclosure)
+        return self.engine._open(secret_noisy)
+
+    def _charge(self, disclosure: Disclosure) -> None:
         cost = cost_of([disclosure], number_of_records_is_public=self.number_of_records_is_public)
         self.charge.disclose(disclosure.label, cost)  # on disk before anything is known
-        return self.engine._open(secret_noisy)

@@ -144,6 +144,11 @@ class SpuEngine:
                 self._process.join()
             self._scratch.remove()
 
+    @property
+    def own_coins(self) -> Coins:
+        """This party's own coins, for noise that it draws alone and so knows."""
+        return self._own_coins
+
     def share(self, local: IntArray) -> Secret:
         """Return the sum of what every party puts in. Each party's own part stays its own."""
         return Secret(Node(Shared(np.ascontiguousarray(local, dtype=np.int64))), local.shape)
