@@ -21,8 +21,10 @@ from copublish.errors import EngineError, LostAtTheLastStepError, PartyLostError
 from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.copula import CopulaResult
 from copublish.mechanisms.cut import Cut
-from copublish.mechanisms.plans import VERSIONS, Result, plan_of, run_mechanism
+from copublish.mechanisms.idp_ir import IdpIrResult
+from copublish.mechanisms.plans import VERSIONS, Result, agree_that_records_fit, plan_of, run_mechanism
 from copublish.mechanisms.specialization import Progress, SpecializationResult
+from copublish.perturbed_release import describe_idp_ir, perturbed_table
 from copublish.privacy.certificate import Circumstances, build_certificate
 from copublish.privacy.ledger import Ledger
 from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release
@@ -64,6 +66,7 @@ def publish_release(
     engine.exchange("can pay", topic="budget")
     progress("alignment", 0, 1)
     alignment = align_records(agreement, fragment, engine)
+    agree_that_records_fit(agreement, alignment.table.fragment, engine)
     progress("alignment", 1, 1)
     with ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost) as charge:
         gate = RevealGate(engine, charge, agreement.records.public)
@@ -136,6 +139,8 @@ def release_of(agreement: Agreement, result: Result, certificate: dict[str, Any]
     """Return what a mechanism released as it is published."""
     if isinstance(result, CopulaResult):
         return RecordsRelease(certificate, "copula", synthetic_table(result), describe_copula(result))
+    if isinstance(result, IdpIrResult):
+        return RecordsRelease(certificate, "idp-ir", perturbed_table(result), describe_idp_ir(result))
     cut = {**describe_cut(agreement, result.cut), **describe_score(result)}
     return GeneralizedRelease(certificate, counts_table(agreement, result), cut)
 

@@ -35,8 +35,8 @@ def broken_idp_ir_rules(agreement: Agreement) -> Iterator[str]:
     yield from _cluster_size(agreement.mechanism.k)
     if agreement.privacy.neighbours != "replace" or not agreement.records.public:
         yield (
-            "records.public: idp-ir publishes every record, so their number is public, and clusters of a table with one "
-            'more are others. Write public = true in [records] and neighbours = "replace" in [privacy]'
+            "records.public: idp-ir publishes every record, so their number is public, and one record more makes other "
+            'clusters. Write public = true in [records] and neighbours = "replace" in [privacy]'
         )
     yield from _columns(agreement)
 
@@ -51,13 +51,13 @@ def _cluster_size(k: int | None) -> Iterator[str]:
 def _columns(agreement: Agreement) -> Iterator[str]:
     if agreement.partition == "arbitrary":
         yield (
-            'partition: idp-ir ranks whole columns at their owners, so cells of one cannot be spread. Write "horizontal" '
-            'or "vertical"'
+            "partition: idp-ir ranks whole columns at their owners, so cells of one cannot be spread. Write "
+            '"horizontal" or "vertical"'
         )
     if agreement.partition == "vertical" and len(agreement.holders(agreement.class_.name)) != 1:
         yield (
-            "class.held_by: owners of different columns may not have one in common, because each would publish it. Name "
-            f'the party that publishes the class, like held_by = "{agreement.owners[0]}"'
+            "class.held_by: owners of different columns may not have one in common, because each would publish it. "
+            f'Name the party that publishes the class, like held_by = "{agreement.owners[0]}"'
         )
     # Epsilon is divided by owners, then by columns; a noisy sum has at most twice the domain's range as scale.
     columns = (len(agreement.attributes) + 1) * max(1, len(agreement.owners))
@@ -70,6 +70,6 @@ def _columns(agreement: Agreement) -> Iterator[str]:
             yield f"attributes.{name}.missing: idp-ir ranks numbers, and a missing one has no rank. Remove the key"
         if domain.steps > MAX_STEPS or 2 * domain.steps * columns / Fraction(agreement.privacy.epsilon) > MAX_SCALE:
             yield (
-                f"attributes.{name}.decimals: with so many decimals and so small an epsilon its noise does not fit into "
-                "the numbers that are computed with. Agree on fewer decimals, or closer bounds"
+                f"attributes.{name}.decimals: with so many decimals and so small an epsilon its noise does not fit "
+                "into the numbers that are computed with. Agree on fewer decimals, or closer bounds"
             )

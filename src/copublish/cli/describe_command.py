@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from copublish.agreement import load_agreement
-from copublish.cli.terminal import Format, FormatOption, print_json, results_console
+from copublish.cli.terminal import Format, FormatOption, print_json, results_console, warn_first
 from copublish.description import describe as describe_agreement
 
 
@@ -39,6 +39,7 @@ def describe(
 
 def print_description(described: dict[str, Any], console: Console) -> None:
     """Print a description for people."""
+    warn_first(described.get("warning"), console)
     epsilon = described["epsilon"]
     facts = Table.grid(padding=(0, 2))
     facts.add_row("Release", described["release"], "Parties", ", ".join(described["parties"]))
@@ -57,6 +58,8 @@ def print_description(described: dict[str, Any], console: Console) -> None:
     if "score" in described:
         size = f"at most {described['most_leaves']:,} leaves, {described['most_cells']:,} counts"
         facts.add_row("Publishes", size, "Score", _score(**described["score"]))
+    elif "publishes" in described:
+        facts.add_row("Publishes", described["publishes"], "Guarantee", "none")
     else:
         size = f"synthetic records with {described['columns']} columns"
         share = f"{described['budgets']['dependence']} of it for how {described['pairs']:,} pairs of columns depend"
@@ -103,13 +106,17 @@ def print_disclosures(disclosures: list[dict[str, Any]], relation: str, console:
         key=lambda d: (
             "select" if d["kind"] == "select" else d["what"],
             d["epsilon"][relation],
-            d["noise"]["scale_in_people"],
+            d["noise"].get("scale_in_people"),
         ),
     ):
         same = list(group)
         first = same[0]
         what = "which value is split, and where" if first["kind"] == "select" else first["what"]
-        noise = f"scale {first['noise']['scale_in_people']:g}"
+        noise = (
+            f"scale {first['noise']['scale_in_people']:g}"
+            if "scale_in_people" in first["noise"]
+            else first["noise"]["law"]
+        )
         if "within_95_percent" in first["noise"]:
             noise += f"; 95 of 100 within ±{first['noise']['within_95_percent']}"
         table.add_row(what, str(len(same)), first["epsilon"][relation], noise, first["known_to"])

@@ -10,8 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from copublish.cli.describe_command import print_disclosures, print_epsilon
-from copublish.cli.terminal import Format, FormatOption, print_json, results_console
+from copublish.cli.terminal import Format, FormatOption, print_json, results_console, warn_first
 from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release, load_release
+
+KINDS_OF_RECORDS = {"copula": "synthetic ", "idp-ir": "perturbed "}
 
 BAR_WIDTH = 24
 
@@ -36,7 +38,7 @@ def show(
     """
     release = load_release(folder)
     if output is Format.JSON:
-        print_json({"certificate": release.certificate, **_contents(release)})
+        print_json({**release.warning, "certificate": release.certificate, **_contents(release)})
         return
     print_release(release, results_console(), rows)
 
@@ -50,13 +52,14 @@ def _contents(release: Release) -> dict[str, Any]:
 def size_words(release: Release) -> str:
     """Return how much was published, in words."""
     words = [f"{number:,} {what}" for what, number in release.sizes.items()]
-    kind = "synthetic " if isinstance(release, RecordsRelease) else ""
+    kind = KINDS_OF_RECORDS[release.mechanism] if isinstance(release, RecordsRelease) else ""
     return f"{release.sizes['records']:,} {kind}records in {words[-1]}"
 
 
 def print_release(release: Release, console: Console, rows: int) -> None:
     """Print a release for people."""
     certificate = release.certificate
+    warn_first(release.warning.get("warning"), console)
     console.print(f"[bold]{certificate['release']}[/bold]  {certificate['deployment']['basic']['description']}")
     console.print(
         f"{size_words(release)}, made by "
@@ -69,7 +72,8 @@ def print_release(release: Release, console: Console, rows: int) -> None:
         console.print("Secrecy: " + engine["secrecy"], markup=False)
     console.print()
     print_epsilon(certificate["epsilon"], console)
-    console.print(f"delta (the sampler's part) at most {certificate['delta_bound']}\n")
+    if not release.warning:
+        console.print(f"delta (the sampler's part) at most {certificate['delta_bound']}\n")
     print_disclosures(certificate["disclosures"], certificate["epsilon"]["calibrated_to"], console)
     console.print()
     if isinstance(release, GeneralizedRelease):
@@ -80,6 +84,8 @@ def print_release(release: Release, console: Console, rows: int) -> None:
     elif isinstance(release, RecordsRelease) and release.mechanism == "copula":
         _print_columns(release, console)
         _print_correlations(release, console, rows)
+    elif isinstance(release, RecordsRelease):
+        console.print(f"Clusters of {release.details['k']} records; every record has the noisy means of its clusters.")
 
 
 def _print_columns(release: RecordsRelease, console: Console) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.disclosures import Disclosure, Measure, Unprotected
+from copublish.privacy.disclosures import NEIGHBOURS, Disclosure, Measure, Unprotected
 from copublish.privacy.geometric import laplace_quantile
 from copublish.privacy.no_promise import UNBOUNDED, with_warning
 
@@ -112,7 +112,7 @@ def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
             "kind": disclosure.kind,
             "what": disclosure.label,
             "known_to": KNOWN_TO,
-            "epsilon": {"add-remove": UNBOUNDED, "replace": UNBOUNDED},
+            "epsilon": dict.fromkeys(NEIGHBOURS, UNBOUNDED),
             "noise": {"law": disclosure.kind_of_noise},
         }
     described: dict[str, Any] = {
@@ -120,8 +120,8 @@ def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
         "what": disclosure.label,
         "known_to": KNOWN_TO,
         "epsilon": {
-            "add-remove": show_exact(disclosure.epsilon("add-remove")),
-            "replace": show_exact(disclosure.epsilon("replace")),
+            relation: UNBOUNDED if (epsilon := disclosure.epsilon(relation)) is None else show_exact(epsilon)
+            for relation in NEIGHBOURS
         },
         "delta_bound": show_bound(max(disclosure.delta("add-remove"), disclosure.delta("replace"))),
         "noise": {"law": "geometric", "scale_in_people": round(disclosure.scale_in_people, 3)},

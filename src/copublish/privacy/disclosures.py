@@ -38,6 +38,11 @@ class Disclosure(Protocol):
         """One of select, measure and unprotected."""
         ...
 
+    @property
+    def scale_in_people(self) -> float:
+        """The noise's scale, in people."""
+        ...
+
     def epsilon(self, neighbours: Neighbours) -> Fraction | None:
         """Return the exact cost under a relation; none if no finite epsilon holds."""
         ...
@@ -156,6 +161,11 @@ class Unprotected:
     label: str
     kind_of_noise: str
     kind: Literal["unprotected"] = "unprotected"
+
+    @property
+    def scale_in_people(self) -> float:
+        """None that hides a person."""
+        return 0.0
 
     def epsilon(self, neighbours: Neighbours) -> None:
         """Return that no finite epsilon holds, under either relation."""

@@ -12,9 +12,9 @@ from copublish.agreement.model import Agreement
 UNBOUNDED = "unbounded"
 
 WARNING = (
-    "THIS IS NOT DIFFERENTIAL PRIVACY. idp-ir does not protect cluster membership: records of one cluster are published "
-    "with one and the same value, so the release shows without any noise, whatever its epsilon, which people stand next to "
-    "each other in every column. Nobody in it has a privacy guarantee."
+    "THIS IS NOT DIFFERENTIAL PRIVACY. idp-ir does not protect cluster membership: records of one cluster are "
+    "published with one and the same value, so the release shows without any noise, whatever its epsilon, which people "
+    "stand next to each other in every column. Nobody in it has a privacy guarantee."
 )
 """The first thing that everything says which such a release writes or prints."""
 

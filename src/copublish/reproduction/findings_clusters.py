@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from copublish.reproduction.idp_ir import IdpIr, rank_column
 from copublish.mechanisms.microaggregation import (
     centroids,
     cluster_sizes,
@@ -15,6 +14,7 @@ from copublish.mechanisms.microaggregation import (
     steps_down,
     steps_up,
 )
+from copublish.reproduction.idp_ir import IdpIr, rank_column
 from copublish.reproduction.microdata import Attribute, Microdata
 from copublish.reproduction.plain_table import Floats, Ints
 
