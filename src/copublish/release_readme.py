@@ -118,9 +118,9 @@ def folder_readme(certificate: dict[str, Any], about: About) -> str:
 
 
 def _what_epsilon_means(delta_bound: str) -> str:
-    return f"""A small epsilon is strong protection: whatever anyone concludes from this folder, they would have concluded
-with nearly the same probability (within a factor of e^epsilon) had one person's data been different. Delta, the
-sampler's part, is at most {delta_bound}."""
+    return f"""A small epsilon is strong protection: whatever anyone concludes from this folder, they would have
+concluded with nearly the same probability (within a factor of e^epsilon) had one person's data been different. Delta,
+the sampler's part, is at most {delta_bound}."""
 
 
 def _bullets(sentences: list[str]) -> str:

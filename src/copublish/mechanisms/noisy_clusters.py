@@ -26,6 +26,9 @@ from copublish.secure.noise import geometric
 DRAWS_AT_ONCE = 2**14
 """Noise is drawn in parts, because its coins take up to half a kilobyte for each number."""
 
+SCALE_BITS = 8
+"""Where every cluster has a scale of its own, it is rounded up to so many leading bits: by less than one per cent."""
+
 
 def noisy_column(
     private_values: IntArray, highest: int, k: int, kind: Sensitivity, epsilon: Fraction, coins: Coins
@@ -75,12 +78,20 @@ def _noise(
     """Return noise for the sum of every cluster; none where the reading asks for none."""
     unit = math.lcm(int(sizes[0]), int(sizes[-1]))  # in parts of which so many make a step, sensitivities are whole
     of_means = sensitivities(kind, ranked, sizes, 0, highest, weights=unit // sizes)
-    of_sums = of_means * sizes
+    of_sums = of_means * sizes if kind in ("vector", "global") else _rounded_up(of_means * sizes)
     noise = np.zeros_like(sizes)
-    for scale in np.unique(of_sums[of_sums > 0]):  # one or two, unless every cluster has its own
+    for scale in np.unique(of_sums[of_sums > 0]):
         here = np.flatnonzero(of_sums == scale)
         noise[here] = discrete_laplace(Geometric(epsilon * unit / int(scale)), len(here), coins)
     return noise
+
+
+def _rounded_up(scales: IntArray) -> IntArray:
+    """Keep SCALE_BITS leading bits: each law takes a millisecond, and clusters can have thousands."""
+    _, bits = np.frexp(scales.astype(np.float64))
+    dropped = np.maximum(bits.astype(np.int64) - SCALE_BITS, 0)
+    rounded: IntArray = -(-scales >> dropped) << dropped
+    return rounded
 
 
 def discrete_laplace(noise: Geometric, n: int, coins: Coins) -> IntArray:
