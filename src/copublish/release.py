@@ -117,7 +117,7 @@ def _date(said: object) -> str:
 
 def refuse_differences(agreement: Agreement, engine: Engine) -> None:
     """Raise unless all parties have the same agreement and software, before any data is touched."""
-    facts = {"agreement": agreement.hash, **software_versions()}
+    facts = {f"agreement: {part}": hash_ for part, hash_ in agreement.parts().items()} | software_versions()
     for other in engine.exchange(facts, topic="rendezvous"):
         different = sorted(key for key in facts.keys() | other.keys() if facts.get(key) != other.get(key))
         if different:

@@ -162,8 +162,8 @@ class Ledger:
         """Say why a finite limit cannot hold, and what can be done about it."""
         if spent.under(limit.neighbours) is None:
             return (
-                f"What was released from data set '{dataset}' so far has no finite epsilon under the relation "
-                f"'{limit.neighbours}' of its limit, so no finite limit can hold any more. Nothing was measured."
+                f"No finite epsilon holds for what was released from data set '{dataset}' so far, under the relation "
+                f"'{limit.neighbours}' of its limit. So no finite limit can hold any more. Nothing was measured."
             )
         if cost == UNLIMITED:
             return (
