@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from pathlib import Path
 
@@ -30,9 +31,13 @@ def folder(tmp_path_factory) -> Path:
     write_demo(folder, 400)
     text = (folder / "agreement.toml").read_text()
     text = text[: text.index("[mechanism]")]
-    text = text.replace("[records]\n", "[records]\npublic = true\n").replace(
-        "[privacy]\n", '[privacy]\nneighbours = "replace"\n'
-    )
+    for old, new in (
+        ("public = false", "public = true"),
+        ('neighbours = "add-remove"', 'neighbours = "replace"'),
+        ('name = "default"', 'name = "default"\nheld_by = "loans"'),
+    ):
+        assert old in text
+        text = text.replace(old, new)
     text += f'[mechanism]\nname = "idp-ir"\nk = 20\nacknowledge = "{ACKNOWLEDGEMENT}"\n'
     (folder / "agreement.toml").write_text(text)
     return folder
@@ -42,8 +47,6 @@ def folder(tmp_path_factory) -> Path:
 def cli(folder):
     runner = CliRunner(env={"COLUMNS": "200", "NO_COLOR": "1", "COPUBLISH_HOME": str(folder)})
     home = Path.cwd()
-    import os
-
     os.chdir(folder)
     yield lambda *arguments: runner.invoke(app, [str(argument) for argument in arguments])
     os.chdir(home)
