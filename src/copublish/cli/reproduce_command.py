@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from copublish.reproduction.findings import Finding
     from copublish.reproduction.grid_figures import GridFigure
 
-LIST, ALL, FINDINGS, IDP_IR_FINDINGS = "list", "all", "findings", "idp-ir-findings"
+LIST, ALL, FINDINGS, IDP_IR_FINDINGS, COPULA = "list", "all", "findings", "idp-ir-findings", "idp-ir-copula"
 RUNS, GRID_RUNS = 10, 50
 """The iDP-IR paper has means of fifty runs; the others of five or ten."""
 
@@ -53,7 +54,7 @@ def reproduce(
     from copublish.reproduction.grid_figures import grid_figures
 
     known, grids = figures(score or SCORES), grid_figures()
-    names = [*known, FINDINGS, *grids, IDP_IR_FINDINGS]
+    names = [*known, FINDINGS, *grids, COPULA, IDP_IR_FINDINGS]
     if what == LIST:
         _print_list(known, grids, output)
         return
@@ -69,6 +70,8 @@ def reproduce(
                 results.extend(_figure(known[name], data, runs or RUNS, out, page, output, progress))
             elif name in grids:
                 results.extend(_grid_figure(grids[name], data, runs or GRID_RUNS, out, page, output, progress))
+            elif name == COPULA:
+                results.extend(_beside(data, runs or RUNS, out, page, output, progress))
             else:
                 results.extend(_findings(name, data, runs or RUNS, out, page, output, progress))
     if output is Format.JSON:
@@ -122,6 +125,26 @@ def _grid_figure(
     return grid_records(figure, grids)
 
 
+def _beside(
+    data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
+) -> list[dict[str, object]]:
+    from copublish.reproduction.copula_beside import beside_markdown, beside_records, beside_tables, run_beside
+    from copublish.reproduction.results_page import fill_in
+
+    rows = run_beside(data, runs, progress)
+    records = beside_records(rows)
+    with (out / f"{COPULA}.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+    if page:
+        fill_in(page, COPULA, beside_markdown(rows))
+    if output is Format.TEXT:
+        for title, header, lines in beside_tables(rows):
+            _print_table(title, header, lines)
+    return records
+
+
 def _findings(
     name: str, data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
 ) -> list[dict[str, object]]:
@@ -142,6 +165,7 @@ def _findings(
 
 
 def _print_list(known: dict[str, Figure], grids: dict[str, GridFigure], output: Format) -> None:
+    from copublish.reproduction.copula_beside import TITLE
     from copublish.reproduction.datasets import FILES
     from copublish.reproduction.microdata_sets import MICRODATA_FILES
 
@@ -153,6 +177,7 @@ def _print_list(known: dict[str, Figure], grids: dict[str, GridFigure], output: 
         *([f.name, f.title, joined(*(FILES[panel] for panel in f.panels))] for f in known.values()),
         [FINDINGS, what_fails, joined(*FILES.values())],
         *([f.name, f.title, joined(*(MICRODATA_FILES[name] for name in f.datasets))] for f in grids.values()),
+        [COPULA, TITLE, joined(*MICRODATA_FILES.values())],
         [IDP_IR_FINDINGS, what_fails, joined(*MICRODATA_FILES.values())],
         [ALL, "all of these", joined(*FILES.values(), *MICRODATA_FILES.values())],
     ]
