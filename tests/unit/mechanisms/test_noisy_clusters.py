@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from copublish.agreement.idp_ir_rules import LARGEST_K, MAX_SCALE, MAX_STEPS
 from copublish.mechanisms import noisy_clusters
 from copublish.mechanisms.noisy_clusters import discrete_laplace, noisy_categories, noisy_column
 from copublish.privacy.geometric import Geometric
@@ -150,3 +151,23 @@ def test_whoever_looks_sees_the_clusters(k):
     for cluster in clusters(values.tolist(), k):
         assert len(set(published[cluster].tolist())) == 1
     assert len(set(published[inside].tolist())) > 3
+
+
+@pytest.mark.parametrize("kind", ["vector", "global", "fixed", "gap"])
+def test_the_largest_agreements_stay_within_64_bits(kind, monkeypatch):
+    """The widest domain, the largest clusters and the smallest epsilon that rules allow, against Python's integers."""
+    k, highest, epsilon = LARGEST_K, MAX_STEPS, Fraction(2 * MAX_STEPS, MAX_SCALE)
+    asked = []
+    law = noisy_clusters.discrete_laplace
+    monkeypatch.setattr(
+        noisy_clusters, "discrete_laplace", lambda noise, n, coins: asked.append(noise) or law(noise, n, coins)
+    )
+    values = np.array([0, highest] * (k + k // 2) + [highest])[: 3 * k - 1]
+    published = noisy_column(values, highest, k, kind, epsilon, SeededCoins(1))
+    assert published.min() >= 0 and published.max() <= highest
+    # No sum moves by more than its size times the largest change of a mean: the range over k, by one record.
+    assert all(epsilon / (2 * highest) <= noise.rate * Fraction(101, 100) for noise in asked)
+    assert all(noise.bits <= 61 for noise in asked)
+    if kind == "global":
+        sizes = [k, 2 * k - 1]
+        assert sorted(noise.rate for noise in asked) == sorted(epsilon * k / (size * highest) for size in sizes)
