@@ -19,12 +19,12 @@ from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
 from copublish.errors import EngineError, LostAtTheLastStepError, PartyLostError
 from copublish.fragments.fragment import Fragment
+from copublish.idp_ir_release import describe_idp_ir, microaggregated_table
 from copublish.mechanisms.copula import CopulaResult
 from copublish.mechanisms.cut import Cut
 from copublish.mechanisms.idp_ir import IdpIrResult
 from copublish.mechanisms.plans import VERSIONS, Result, agree_that_records_fit, plan_of, run_mechanism
 from copublish.mechanisms.specialization import Progress, SpecializationResult
-from copublish.perturbed_release import describe_idp_ir, perturbed_table
 from copublish.privacy.certificate import Circumstances, build_certificate
 from copublish.privacy.ledger import Ledger
 from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release
@@ -140,7 +140,7 @@ def release_of(agreement: Agreement, result: Result, certificate: dict[str, Any]
     if isinstance(result, CopulaResult):
         return RecordsRelease(certificate, "copula", synthetic_table(result), describe_copula(result))
     if isinstance(result, IdpIrResult):
-        return RecordsRelease(certificate, "idp-ir", perturbed_table(result), describe_idp_ir(result))
+        return RecordsRelease(certificate, "idp-ir", microaggregated_table(result), describe_idp_ir(result))
     cut = {**describe_cut(agreement, result.cut), **describe_score(result)}
     return GeneralizedRelease(certificate, counts_table(agreement, result), cut)
 

@@ -15,7 +15,7 @@ from copublish.privacy.no_promise import WARNING
 IDP_IR_FORMAT = 1
 
 
-def perturbed_table(result: IdpIrResult) -> pa.Table:
+def microaggregated_table(result: IdpIrResult) -> pa.Table:
     """Return the records, categories as text and numbers as numbers; the table itself says that it is not private."""
     domains = domains_of(result.plan.agreement)
     table = pa.table({name: _values(domains[name], places) for name, places in result.values.items()})
