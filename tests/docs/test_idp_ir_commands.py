@@ -105,6 +105,7 @@ def test_nothing_claims_an_epsilon_or_differential_privacy(release, folder):
     assert certificate["epsilon"]["agreed"] == "unbounded" and certificate["delta_bound"] == "1"
     assert certificate["deployment"]["privacy_loss"]["privacy_parameters"] == {"epsilon": None, "delta": "1"}
     assert certificate["deployment"]["dp_variant"]["variant_name"].startswith("None")
+    assert certificate["engine"]["secrecy"].startswith("Every owner told all parties its perturbed columns")
     assert certificate["protected"][0].startswith("Nothing that can be relied on")
     assert {disclosure["epsilon"]["replace"] for disclosure in certificate["disclosures"]} == {"unbounded"}
     readme = (folder / "release" / "README.md").read_text()

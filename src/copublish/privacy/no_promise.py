@@ -18,6 +18,11 @@ WARNING = (
 )
 """The first thing that everything says which such a release writes or prints."""
 
+USE_OF_THE_ENGINE = (
+    "Every owner told all parties its perturbed columns, record by record; the engine kept nothing of them secret and "
+    "only helped to align records. What is said of it:"
+)
+
 
 def warning_of(agreement: Agreement) -> str | None:
     """Return what has to be said first about a release of this agreement; nothing if it is differentially private."""
@@ -41,6 +46,8 @@ def with_warning(agreement: Agreement, said: dict[str, Any]) -> dict[str, Any]:
         "protected": _protected(agreement),
         "not_protected": [*_not_protected(agreement), *said["not_protected"]],
     }
+    if "engine" in said:
+        changed["engine"] = {**said["engine"], "secrecy": f"{USE_OF_THE_ENGINE} {said['engine']['secrecy']}"}
     if "deployment" in said:
         changed["deployment"] = {**said["deployment"], **_deployment(said["deployment"])}
     return {"warning": warning, **said, **changed}
