@@ -211,9 +211,10 @@ def _print_result(
         )
         return
     warn_first(release.warning.get("warning"), results_console())
+    budget = "It is unbounded in the ledger" if release.warning else f"Epsilon {left or 'unknown'} is left"
     results_console().print(
         f"Released {size_words(release)} to {out}, "
-        f"in {seconds:.0f} s with {result.bytes_sent / 2**20:.1f} MiB sent. Epsilon {left or 'unknown'} is left. "
+        f"in {seconds:.0f} s with {result.bytes_sent / 2**20:.1f} MiB sent. {budget}. "
         f"See: copublish show {out}",
         markup=False,
         soft_wrap=True,
