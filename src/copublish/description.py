@@ -18,6 +18,7 @@ from copublish.privacy.certificate import (
     view_of,
 )
 from copublish.privacy.masked_sums import describe_shares
+from copublish.privacy.no_promise import with_warning
 
 WEAK_EPSILON = 3
 
@@ -26,7 +27,7 @@ def describe(agreement: Agreement) -> dict[str, Any]:
     """Return everything that a run of this agreement would open, as plain JSON values."""
     plan = plan_of(agreement)
     disclosures, cost = plan.disclosures(), plan.cost()
-    return {
+    said = {
         "release": agreement.name,
         "agreement_hash": agreement.hash,
         "parties": list(agreement.parties),
@@ -43,6 +44,7 @@ def describe(agreement: Agreement) -> dict[str, Any]:
         "assumptions": assumptions(agreement, _of_engine(agreement)),
         "warnings": [*_weak_epsilon(agreement), *plan.warnings()],
     }
+    return with_warning(agreement, said)
 
 
 def _of_engine(agreement: Agreement) -> tuple[str, ...]:

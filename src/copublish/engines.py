@@ -30,7 +30,7 @@ def refuse_unfit_simulation(agreement: Agreement) -> None:
         AgreementError: If a party without data would have to take part in a join.
     """
     idle = [party for party in agreement.parties if party not in agreement.owners]
-    if idle and agreement.partition != "horizontal":
+    if idle and agreement.partition != "horizontal" and not agreement.publishes_each_record:
         problem = f"parties.{idle[0]}.data: only in a horizontal release can a party take part without data. Remove it"
         raise AgreementError(f"The agreement '{agreement.name}'", [problem])
 

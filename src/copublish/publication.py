@@ -44,6 +44,11 @@ class Release(ABC):
     certificate: dict[str, Any]
 
     @property
+    def warning(self) -> dict[str, str]:
+        """What everything about this release says first, as the first entry of a JSON object; mostly nothing."""
+        return {"warning": self.certificate["warning"]} if "warning" in self.certificate else {}
+
+    @property
     @abstractmethod
     def records(self) -> pa.Table:
         """The data set as records."""
@@ -215,10 +220,13 @@ class RecordsRelease(Release):
         return {"records": self.records.num_rows, "columns": self.records.num_columns}
 
     def data_files(self) -> dict[str, bytes]:
-        """Return the content of every file that holds released values."""
+        """Return the content of every file that holds released values.
+
+        A table in CSV cannot say what it is, so there is none where everything has to begin with a warning.
+        """
         return {
             "records.parquet": _parquet(self.records),
-            "records.csv": _csv(self.records),
+            **({} if self.warning else {"records.csv": _csv(self.records)}),
             f"{self.mechanism}.json": _json(self.details),
         }
 

@@ -19,9 +19,11 @@ from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
 from copublish.errors import EngineError, LostAtTheLastStepError, PartyLostError
 from copublish.fragments.fragment import Fragment
+from copublish.idp_ir_release import describe_idp_ir, microaggregated_table
 from copublish.mechanisms.copula import CopulaResult
 from copublish.mechanisms.cut import Cut
-from copublish.mechanisms.plans import VERSIONS, Result, plan_of, run_mechanism
+from copublish.mechanisms.idp_ir import IdpIrResult
+from copublish.mechanisms.plans import VERSIONS, Result, agree_that_records_fit, plan_of, run_mechanism
 from copublish.mechanisms.specialization import Progress, SpecializationResult
 from copublish.mechanisms.vhdp import VhdpResult
 from copublish.perturbed_release import describe_vhdp, perturbed_table
@@ -66,6 +68,7 @@ def publish_release(
     engine.exchange("can pay", topic="budget")
     progress("alignment", 0, 1)
     alignment = align_records(agreement, fragment, engine)
+    agree_that_records_fit(agreement, alignment.table.fragment, engine)
     progress("alignment", 1, 1)
     with ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost) as charge:
         gate = RevealGate(engine, charge, agreement.records.public)
@@ -116,7 +119,7 @@ def _date(said: object) -> str:
 
 def refuse_differences(agreement: Agreement, engine: Engine) -> None:
     """Raise unless all parties have the same agreement and software, before any data is touched."""
-    facts = {"agreement": agreement.hash, **software_versions()}
+    facts = {f"agreement: {part}": hash_ for part, hash_ in agreement.parts().items()} | software_versions()
     for other in engine.exchange(facts, topic="rendezvous"):
         different = sorted(key for key in facts.keys() | other.keys() if facts.get(key) != other.get(key))
         if different:
@@ -141,6 +144,8 @@ def release_of(agreement: Agreement, result: Result, certificate: dict[str, Any]
         return RecordsRelease(certificate, "copula", table, describe_copula(result, cells))
     if isinstance(result, VhdpResult):
         return RecordsRelease(certificate, "vhdp", perturbed_table(result), describe_vhdp(result))
+    if isinstance(result, IdpIrResult):
+        return RecordsRelease(certificate, "idp-ir", microaggregated_table(result), describe_idp_ir(result))
     cut = {**describe_cut(agreement, result.cut), **describe_score(result)}
     return GeneralizedRelease(certificate, counts_table(agreement, result), cut)
 

@@ -87,7 +87,27 @@ dependence. Of v categories that are kept with probability k, a published share 
     )
 
 
-ABOUT_RECORDS: dict[str, Callable[[dict[str, Any], int], About]] = {"copula": about_copula, "vhdp": about_vhdp}
+def about_idp_ir(certificate: dict[str, Any], n_records: int) -> About:
+    """Return what a release of the mechanism idp-ir is."""
+    return About(
+        f"""This folder is a data set of {n_records:,} perturbed records, made by {_listed(certificate["views"])} with
+iDP-IR. **Every record in it stands for a real person.** Each column was sorted and cut into clusters, and a record has
+its clusters' noisy means. It is not differentially private: who is in one cluster can be read off.""",
+        """| file | content |
+| --- | --- |
+| `records.parquet` | the perturbed records; its metadata hold the warning, which a CSV file could not |
+| `idp-ir.json` | how the records were made |
+| `certificate.json` | what is not guaranteed, everything that was disclosed, and every assumption |""",
+        """Each cluster's mean carries noise whose size depends on the data and is not stated. What varies within a
+cluster is lost, and so is much of what columns have in common.""",
+    )
+
+
+ABOUT_RECORDS: dict[str, Callable[[dict[str, Any], int], About]] = {
+    "copula": about_copula,
+    "vhdp": about_vhdp,
+    "idp-ir": about_idp_ir,
+}
 """By mechanism: what a release of records has to say, from its certificate and number of records."""
 
 
@@ -95,7 +115,9 @@ def folder_readme(certificate: dict[str, Any], about: About) -> str:
     """Return the README of a release folder, for people who have never heard of copublish."""
     epsilon = certificate["epsilon"]
     simulated = certificate["engine"]["name"] == "ideal"
+    warning = certificate.get("warning")
     sections = [
+        f"> **WARNING: {warning}**" if warning else "",
         f"# {certificate['release']}",
         certificate["deployment"]["basic"]["description"],
         ("**This is a simulated release.** " if simulated else "") + "Secrecy: " + certificate["engine"]["secrecy"],
@@ -110,15 +132,19 @@ def folder_readme(certificate: dict[str, Any], about: About) -> str:
 | --- | --- | --- |
 | the public | {epsilon["public"]["add-remove"]} | {epsilon["public"]["replace"]} |
 | the other parties | {epsilon["insiders"]["add-remove"]} | {epsilon["insiders"]["replace"]} |""",
-        f"""A small epsilon is strong protection: whatever anyone concludes from this folder, they would have concluded
-with nearly the same probability (within a factor of e^epsilon) had one person's data been different. Delta, the
-sampler's part, is at most {certificate["delta_bound"]}.""",
+        warning or _what_epsilon_means(certificate["delta_bound"]),
         "## What is not protected",
         _bullets(certificate["not_protected"]),
         "## What this rests on",
         _bullets(certificate["assumptions"]),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _what_epsilon_means(delta_bound: str) -> str:
+    return f"""A small epsilon is strong protection: whatever anyone concludes from this folder, they would have
+concluded with nearly the same probability (within a factor of e^epsilon) had one person's data been different. Delta,
+the sampler's part, is at most {delta_bound}."""
 
 
 def _bullets(sentences: list[str]) -> str:

@@ -117,7 +117,11 @@ def test_the_mechanism_opens_values_through_the_gate_alone():
         if (calls := re.findall(r"\w+\.reveal_\w+\(", path.read_text()))
     }
     measure, select = "gate.reveal_measurement(", "gate.reveal_selection("
-    own = {"allocation.py": [measure], "vhdp.py": ["gate.reveal_columns("]}
+    own = {
+        "allocation.py": [measure],
+        "vhdp.py": ["gate.reveal_columns("],
+        "idp_ir.py": ["gate.reveal_columns("],
+    }
     assert found == {"specialization.py": [measure, select, measure], "copula.py": [measure, measure]} | own
 
 

@@ -73,6 +73,8 @@ def _as_tuple(value: object) -> object:
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 """Names that stand in commands and files: letters, digits, '.', '_' and '-'."""
 PartyNames = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+LocalSensitivity = Literal["exact", "vector", "fixed", "gap", "global"]
+CategoryOrder = Literal["schema", "frequency"]
 IdentifierRule = Literal["ignore-case", "ignore-spaces", "ignore-punctuation", "ignore-leading-zeros"]
 
 
@@ -256,12 +258,31 @@ class Privacy(_Model):
 class Mechanism(_Model):
     """Which algorithm makes the release, and its public parameters."""
 
-    name: Literal["specialization", "distdiffgen", "arbdistdp", "copula", "vhdp"]
+    name: Literal["specialization", "distdiffgen", "arbdistdp", "copula", "vhdp", "idp-ir"]
     specializations: Whole = Field(default=10, ge=0, le=100)
     score: Literal["max", "tv-gain", "balanced-gain", "auto"] = "max"
     selection_share: Number = Field(default=Decimal("0.4"), ge=Decimal("0.01"), le=Decimal("0.99"))
     max_cells: Whole | None = Field(default=None, ge=2, le=MAX_CELLS)
     dependence_share: BudgetShare | None = None
+    k: Whole | None = None
+    local_sensitivity: LocalSensitivity | None = None
+    category_order: CategoryOrder | None = None
+    acknowledge: str | None = None
+
+    @property
+    def is_differentially_private(self) -> bool:
+        """Whether a release has the promised epsilon; without, the agreement has to acknowledge it in words."""
+        return self.name not in NOT_PRIVATE
+
+    @property
+    def sensitivity(self) -> LocalSensitivity:
+        """How the noise of an idp-ir release is scaled."""
+        return self.local_sensitivity or "exact"
+
+    @property
+    def order_of_categories(self) -> CategoryOrder:
+        """In which order an idp-ir release ranks categories."""
+        return self.category_order or "schema"
 
     @property
     def reads_numbers(self) -> bool:
@@ -279,17 +300,21 @@ KEYS_OF_MECHANISM: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("specialization", "distdiffgen", "arbdistdp"), SPECIALIZATION_KEYS),
     "copula": ("dependence_share",),
     "vhdp": (),
+    "idp-ir": ("k", "local_sensitivity", "category_order", "acknowledge"),
 }
 """Keys of the section [mechanism] that mean something to a mechanism, besides its name."""
 
-MAKERS_OF_NUMBERS: tuple[str, ...] = ("copula", "vhdp")
+MAKERS_OF_NUMBERS: tuple[str, ...] = ("copula", "vhdp", "idp-ir")
 """Mechanisms that publish numbers, which the agreement may say the decimals of."""
 
-NUMBER_READERS: tuple[str, ...] = ("vhdp",)
+NUMBER_READERS: tuple[str, ...] = ("vhdp", "idp-ir")
 """Mechanisms that need numbers, in steps of 10^-decimals, and not only the cells of the grid they lie in."""
 
-RECORD_PUBLISHERS: tuple[str, ...] = ("vhdp",)
+RECORD_PUBLISHERS: tuple[str, ...] = ("vhdp", "idp-ir")
 """Mechanisms that publish a row for every record, with noise that the owners of its cells add."""
+
+NOT_PRIVATE: tuple[str, ...] = ("idp-ir",)
+"""Mechanisms that no epsilon can be stated for."""
 
 
 class Agreement(_Model):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from copublish.agreement.budget import broken_budget_rules, least_shares
 from copublish.agreement.computation import broken_engine_rules
 from copublish.agreement.domain import NumericalDomain
+from copublish.agreement.idp_ir_rules import broken_idp_ir_rules
 
 if TYPE_CHECKING:
     from copublish.agreement.model import Agreement
@@ -32,6 +33,7 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *_candidates(agreement),
         *_copula(agreement),
         *_vhdp(agreement),
+        *broken_idp_ir_rules(agreement),
     ]
 
 

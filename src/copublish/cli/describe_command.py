@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from copublish.agreement import load_agreement
-from copublish.cli.terminal import Format, FormatOption, print_json, results_console
+from copublish.cli.terminal import Format, FormatOption, print_json, results_console, warn_first
 from copublish.description import describe as describe_agreement
 from copublish.evaluation.report.contents import noise_words
 
@@ -41,6 +41,7 @@ def describe(
 
 def print_description(described: dict[str, Any], console: Console) -> None:
     """Print a description for people."""
+    warn_first(described.get("warning"), console)
     epsilon = described["epsilon"]
     facts = Table.grid(padding=(0, 2))
     facts.add_row("Release", described["release"], "Parties", ", ".join(described["parties"]))
@@ -59,6 +60,8 @@ def print_description(described: dict[str, Any], console: Console) -> None:
     if "score" in described:
         size = f"at most {described['most_leaves']:,} leaves, {described['most_cells']:,} counts"
         facts.add_row("Publishes", size, "Score", _score(**described["score"]))
+    elif "publishes" in described:
+        facts.add_row("Publishes", described["publishes"], "Guarantee", "none")
     elif "dependence" in described:
         size = f"synthetic records with {described['columns']} columns"
         share = f"{described['dependence']} of it for how {described['pairs']:,} pairs of columns depend"

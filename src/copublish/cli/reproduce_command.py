@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from copublish.reproduction.vhdp_figures import VhdpFigure
 
 LIST, ALL, FINDINGS, IDP_IR_FINDINGS, VHDP_FINDINGS = "list", "all", "findings", "idp-ir-findings", "vhdp-findings"
-HPDP_FINDINGS = "hpdp-findings"
+HPDP_FINDINGS, COPULA = "hpdp-findings", "idp-ir-copula"
 RUNS, GRID_RUNS = 10, 50
 """The iDP-IR paper has means of fifty runs; the others of five or ten."""
 
@@ -57,7 +58,7 @@ def reproduce(
     from copublish.reproduction.vhdp_figures import vhdp_figures
 
     known, grids, vhdp = {**figures(score or SCORES), **hpdp_figures()}, grid_figures(), vhdp_figures()
-    names = [*known, FINDINGS, *grids, IDP_IR_FINDINGS, HPDP_FINDINGS, *vhdp, VHDP_FINDINGS]
+    names = [*known, FINDINGS, *grids, COPULA, IDP_IR_FINDINGS, HPDP_FINDINGS, *vhdp, VHDP_FINDINGS]
     if what == LIST:
         _print_list(known, grids, vhdp, output)
         return
@@ -75,6 +76,8 @@ def reproduce(
                 results.extend(_grid_figure(grids[name], data, runs or GRID_RUNS, out, page, output, progress))
             elif name in vhdp:
                 results.extend(_vhdp_figure(vhdp[name], data, runs or RUNS, out, page, output, progress))
+            elif name == COPULA:
+                results.extend(_beside(data, runs or RUNS, out, page, output, progress))
             else:
                 results.extend(_findings(name, data, runs or RUNS, out, page, output, progress))
     if output is Format.JSON:
@@ -151,6 +154,26 @@ def _vhdp_figure(
     return score_records(figure, tables)
 
 
+def _beside(
+    data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
+) -> list[dict[str, object]]:
+    from copublish.reproduction.copula_beside import beside_markdown, beside_records, beside_tables, run_beside
+    from copublish.reproduction.results_page import fill_in
+
+    rows = run_beside(data, runs, progress)
+    records = beside_records(rows)
+    with (out / f"{COPULA}.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+    if page:
+        fill_in(page, COPULA, beside_markdown(rows))
+    if output is Format.TEXT:
+        for title, header, lines in beside_tables(rows):
+            _print_table(title, header, lines)
+    return records
+
+
 def _findings(
     name: str, data: Path, runs: int, out: Path, page: Path | None, output: Format, progress: Tell
 ) -> list[dict[str, object]]:
@@ -183,6 +206,7 @@ def _findings(
 def _print_list(
     known: dict[str, Figure], grids: dict[str, GridFigure], vhdp: dict[str, VhdpFigure], output: Format
 ) -> None:
+    from copublish.reproduction.copula_beside import TITLE
     from copublish.reproduction.datasets import FILES
     from copublish.reproduction.labelled_table import LABELLED_FILES
     from copublish.reproduction.microdata_sets import MICRODATA_FILES
@@ -195,6 +219,7 @@ def _print_list(
         *([f.name, f.title, joined(f.files)] for f in known.values()),
         [FINDINGS, what_fails, joined(*FILES.values())],
         *([f.name, f.title, joined(*(MICRODATA_FILES[name] for name in f.datasets))] for f in grids.values()),
+        [COPULA, TITLE, joined(*MICRODATA_FILES.values())],
         [IDP_IR_FINDINGS, what_fails, joined(*MICRODATA_FILES.values())],
         [HPDP_FINDINGS, what_fails, joined(FILES["adult"])],
         *([f.name, f.title, joined(*(LABELLED_FILES[name] for name in f.datasets))] for f in vhdp.values()),

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ import typer
 
 from copublish.agreement import Agreement, load_agreement
 from copublish.cli.describe_command import print_description
+from copublish.cli.ledger_command import show_left
 from copublish.cli.show_command import size_words
 from copublish.cli.terminal import (
     Format,
@@ -23,6 +25,7 @@ from copublish.cli.terminal import (
     print_json,
     progress_bars,
     results_console,
+    warn_first,
 )
 from copublish.description import describe
 from copublish.engines import refuse_unfit_engine
@@ -36,7 +39,8 @@ from copublish.node.identity import identity_folder, load_identity
 from copublish.node.log import RunLog, log_file
 from copublish.node.run import RunResult, RunSettings, run_party
 from copublish.privacy.certificate import show_exact
-from copublish.privacy.ledger import Ledger
+from copublish.privacy.ledger import Ledger, Limit
+from copublish.privacy.no_promise import warning_of
 from copublish.publication import refuse_unwritable
 
 IdentityOption = Annotated[
@@ -161,8 +165,9 @@ def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool) -> None:
     limit = ledger.limit(agreement.dataset)
     spent = ledger.spent(agreement.dataset).under(limit.neighbours) if limit else None
     wanted = cost.under(limit.neighbours) if limit else None
-    if limit is None or spent is None or wanted is None:
+    if limit is None:
         raise LedgerError(f"The ledger has no usable limit for data set '{agreement.dataset}'. Nothing was measured.")
+    warn_first(warning_of(agreement), errors_console)
     if not yes:
         print_description(describe(agreement), errors_console)
         note("")
@@ -174,16 +179,21 @@ def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool) -> None:
             f"\nThis agreement was charged to this ledger before, last on {earlier[-1].reserved_at[:10]} "
             f"({earlier[-1].state}). Running it again is a new charge."
         )
-    price = (
-        f"epsilon {show_exact(wanted)} of the {show_exact(limit.epsilon - spent)} that are left for data set "
-        f"'{agreement.dataset}' ({limit.neighbours})"
-    )
+    price = _price(agreement, limit, wanted, spent)
     if yes:
         note(f"Spending {price}.")
     elif not (sys.stdin.isatty() and errors_console.is_terminal):
         raise CopublishError("Nobody is there to be asked. Add --yes to spend without asking. Nothing was spent.")
     elif not typer.confirm(f"\nSpend {price}?", err=True):
         raise CopublishError("Not confirmed. Nothing was spent and nobody was contacted.")
+
+
+def _price(agreement: Agreement, limit: Limit, wanted: Fraction | None, spent: Fraction | None) -> str:
+    """Return what a release would take, of what is left."""
+    if wanted is None:
+        return f"an UNBOUNDED epsilon, all that people in data set '{agreement.dataset}' could ever be promised"
+    left = "no limit" if limit.epsilon is None else f"the {show_left(limit, spent)} that are left"
+    return f"epsilon {show_exact(wanted)} of {left} for data set '{agreement.dataset}' ({limit.neighbours})"
 
 
 def _address(listen: str | None) -> tuple[str, int] | None:
@@ -203,10 +213,11 @@ def _print_result(
     with suppress(LedgerError):  # the release is published: a ledger that somebody holds now must not hide that
         limit = ledger.limit(agreement.dataset)
         spent = ledger.spent(agreement.dataset).under(limit.neighbours) if limit else None
-        left = None if limit is None or spent is None else show_exact(limit.epsilon - spent)
+        left = None if limit is None else show_left(limit, spent)
     if output is Format.JSON:
         print_json(
             {
+                **release.warning,
                 "folder": str(out),
                 **release.sizes,
                 "epsilon": release.certificate["epsilon"],
@@ -218,9 +229,11 @@ def _print_result(
             }
         )
         return
+    warn_first(release.warning.get("warning"), results_console())
+    budget = "It is unbounded in the ledger" if release.warning else f"Epsilon {left or 'unknown'} is left"
     results_console().print(
         f"Released {size_words(release)} to {out}, "
-        f"in {seconds:.0f} s with {result.bytes_sent / 2**20:.1f} MiB sent. Epsilon {left or 'unknown'} is left. "
+        f"in {seconds:.0f} s with {result.bytes_sent / 2**20:.1f} MiB sent. {budget}. "
         f"See: copublish show {out}",
         markup=False,
         soft_wrap=True,

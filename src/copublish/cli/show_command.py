@@ -10,9 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 from copublish.cli.describe_command import print_disclosures, print_epsilon
-from copublish.cli.terminal import Format, FormatOption, print_json, results_console
+from copublish.cli.terminal import Format, FormatOption, print_json, results_console, warn_first
 from copublish.evaluation.report.contents import label_information
 from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release, load_release
+
+KINDS_OF_RECORDS = {"copula": "synthetic ", "vhdp": "perturbed ", "idp-ir": "perturbed "}
 
 BAR_WIDTH = 24
 
@@ -37,7 +39,7 @@ def show(
     """
     release = load_release(folder)
     if output is Format.JSON:
-        print_json({"certificate": release.certificate, **_contents(release)})
+        print_json({**release.warning, "certificate": release.certificate, **_contents(release)})
         return
     print_release(release, results_console(), rows)
 
@@ -51,14 +53,14 @@ def _contents(release: Release) -> dict[str, Any]:
 def size_words(release: Release) -> str:
     """Return how much was published, in words."""
     words = [f"{number:,} {what}" for what, number in release.sizes.items()]
-    kinds = {"copula": "synthetic ", "vhdp": "perturbed "}
-    kind = kinds.get(release.mechanism, "") if isinstance(release, RecordsRelease) else ""
+    kind = KINDS_OF_RECORDS[release.mechanism] if isinstance(release, RecordsRelease) else ""
     return f"{release.sizes['records']:,} {kind}records in {words[-1]}"
 
 
 def print_release(release: Release, console: Console, rows: int) -> None:
     """Print a release for people."""
     certificate = release.certificate
+    warn_first(release.warning.get("warning"), console)
     console.print(f"[bold]{certificate['release']}[/bold]  {certificate['deployment']['basic']['description']}")
     console.print(
         f"{size_words(release)}, made by "
@@ -71,7 +73,8 @@ def print_release(release: Release, console: Console, rows: int) -> None:
         console.print("Secrecy: " + engine["secrecy"], markup=False)
     console.print()
     print_epsilon(certificate["epsilon"], console)
-    console.print(f"delta (the sampler's part) at most {certificate['delta_bound']}\n")
+    if not release.warning:
+        console.print(f"delta (the sampler's part) at most {certificate['delta_bound']}\n")
     print_disclosures(certificate["disclosures"], certificate["epsilon"]["calibrated_to"], console)
     console.print()
     if isinstance(release, GeneralizedRelease):
@@ -79,6 +82,8 @@ def print_release(release: Release, console: Console, rows: int) -> None:
         _print_largest(release, console, rows)
         within = certificate["disclosures"][-1]["noise"]["within_95_percent"]
         console.print(f"95 of 100 noisy counts are within ±{within} of the truth.")
+    elif isinstance(release, RecordsRelease) and release.mechanism == "idp-ir":
+        console.print(f"Clusters of {release.details['k']} records; every record has the noisy means of its clusters.")
     elif isinstance(release, RecordsRelease):
         _print_columns(release, console)
         if "pairs" in release.details:

@@ -18,6 +18,7 @@ from copublish.cli.terminal import (
     print_json,
     progress_bars,
     results_console,
+    warn_first,
 )
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.publication import refuse_existing
@@ -87,12 +88,14 @@ def simulate(
     if output is Format.JSON:
         print_json(
             {
+                **release.warning,
                 "folder": str(out),
                 **release.sizes,
                 "epsilon": release.certificate["epsilon"],
             }
         )
         return
+    warn_first(release.warning.get("warning"), results_console())
     results_console().print(
         f"Released {size_words(release)} to {out}. See: copublish show {out}",
         markup=False,

@@ -20,6 +20,7 @@ from copublish.privacy.disclosures import (
     PerturbCategory,
     PerturbNumber,
     Select,
+    Unprotected,
 )
 from copublish.privacy.geometric import laplace_quantile
 from copublish.privacy.masked_sums import (
@@ -29,6 +30,7 @@ from copublish.privacy.masked_sums import (
     limits_of_masked_sums,
     seen_by_aggregator,
 )
+from copublish.privacy.no_promise import UNBOUNDED, with_warning
 
 CERTIFICATE_FORMAT = 1
 
@@ -37,6 +39,8 @@ UNPROTECTED = "not protected"
 SHARED_LAW = "sum of owners' shares; without those of the agreed number of colluders it is discrete Laplace"
 
 OWNER_ALONE = "the owner of the column, which draws it; nobody else"
+
+KNOWN_TO = "all parties; then the public, as part of the release"
 
 IGNORED_BY_RULE = {
     "ignore-case": "upper and lower case",
@@ -82,7 +86,7 @@ def build_certificate(
 ) -> dict[str, Any]:
     """Return the certificate as plain JSON values."""
     cost = cost_of(disclosures, number_of_records_is_public=agreement.records.public)
-    return {
+    said = {
         "certificate_format": CERTIFICATE_FORMAT,
         "release": agreement.name,
         "agreement_hash": agreement.hash,
@@ -103,6 +107,7 @@ def build_certificate(
         "deployment": _deployment(agreement, cost, circumstances),
         "software": circumstances.software,
     }
+    return with_warning(agreement, said)
 
 
 def describe_epsilon(agreement: Agreement, cost: Cost) -> dict[str, Any]:
@@ -128,10 +133,18 @@ def describe_epsilon(agreement: Agreement, cost: Cost) -> dict[str, Any]:
 
 def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
     """Return one disclosure with its exact price and its noise: in people, or in the column's own unit."""
+    if isinstance(disclosure, Unprotected):
+        return {
+            "kind": disclosure.kind,
+            "what": disclosure.label,
+            "known_to": KNOWN_TO,
+            "epsilon": dict.fromkeys(NEIGHBOURS, UNBOUNDED),
+            "noise": {"law": disclosure.kind_of_noise},
+        }
     described: dict[str, Any] = {
         "kind": disclosure.kind,
         "what": disclosure.label,
-        "known_to": "all parties; then the public, as part of the release",
+        "known_to": KNOWN_TO,
         "epsilon": {relation: _epsilon_or_not(disclosure.epsilon(relation)) for relation in NEIGHBOURS},
         "delta_bound": show_bound(max(disclosure.delta("add-remove"), disclosure.delta("replace"))),
         "noise": describe_noise(disclosure),

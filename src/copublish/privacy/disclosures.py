@@ -1,8 +1,11 @@
 """What becomes known in a release, each with what it costs.
 
 There are two ways out of a secret: *select* an index and *measure* integers. An owner may also *perturb* a column of
-its own records before it leaves. A disclosure is calibrated to one neighbouring relation and costs a known amount in
-the other one as well, because its noise is fixed while what one person can change differs.
+its own records before it leaves. What leaves it unprotected, because the agreement says so in words, is a disclosure as
+well: one without a price.
+
+A disclosure is calibrated to one neighbouring relation and costs a known amount in the other one as well, because its
+noise is fixed while what one person can change differs.
 """
 
 from __future__ import annotations
@@ -37,7 +40,7 @@ class Disclosure(Protocol):
 
     @property
     def kind(self) -> str:
-        """How it becomes known: select, measure, perturb, or divided."""
+        """How it becomes known: select, measure, perturb, divided, or unprotected."""
         ...
 
     def epsilon(self, neighbours: Neighbours) -> Fraction | None:
@@ -268,6 +271,31 @@ class Divided:
             small, large = least.epsilon(relation) or Fraction(0), most.epsilon(relation) or Fraction(0)
             total += least.delta(neighbours) * _exchange(large) / _exchange(small)
         return total
+
+
+@dataclass(frozen=True)
+class Unprotected:
+    """Open something that no epsilon is claimed for.
+
+    Args:
+        label: What becomes known, and that it is not protected.
+        kind_of_noise: What is done to it all the same, in words.
+
+    Privacy:
+        Guarantee: none.
+    """
+
+    label: str
+    kind_of_noise: str
+    kind: Literal["unprotected"] = "unprotected"
+
+    def epsilon(self, neighbours: Neighbours) -> None:
+        """Return that no finite epsilon holds, under either relation."""
+        return
+
+    def delta(self, neighbours: Neighbours) -> Fraction:
+        """Return that there is nothing to add to what is unbounded."""
+        return Fraction(0)
 
 
 def _exchange(epsilon: Fraction) -> Fraction:

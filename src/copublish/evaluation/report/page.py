@@ -64,6 +64,8 @@ def report_page(release: Release, scores: Mapping[str, Any] | None = None) -> st
     )
     # The style is a file of this package; everything from the release is escaped by the template or by ElementTree.
     style = Markup(_resource("page.css"))  # noqa: S704
+    if isinstance(release, RecordsRelease) and release.warning:
+        return environment.get_template("unprotected.html.j2").render(style=style, **_unprotected_facts(release))
     common = {"style": style, "scores": scores, **_facts(release)}
     if isinstance(release, RecordsRelease) and release.mechanism in TEMPLATES:
         template, facts_of = TEMPLATES[release.mechanism]
@@ -103,6 +105,19 @@ def _facts(release: Release) -> dict[str, Any]:
         ],
         "disclosures": list(zip(disclosures, shares, strict=True)),
         "budget": figures.budget_strip(disclosures, shares, relation),
+    }
+
+
+def _unprotected_facts(release: RecordsRelease) -> dict[str, Any]:
+    """Return what a report says on a release that is not differentially private."""
+    certificate = release.certificate
+    return {
+        "certificate": certificate,
+        "details": release.details,
+        "parties": list(certificate["views"]),
+        "views": _by_view(certificate["views"]),
+        "n_records": release.records.num_rows,
+        "columns": release.records.column_names,
     }
 
 
