@@ -19,8 +19,10 @@ from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
 from copublish.errors import EngineError, LostAtTheLastStepError, PartyLostError
 from copublish.fragments.fragment import Fragment
+from copublish.hpdp_release import describe_hpdp, records_table
 from copublish.mechanisms.copula import CopulaResult
 from copublish.mechanisms.cut import Cut
+from copublish.mechanisms.hpdp import HpdpResult
 from copublish.mechanisms.plans import VERSIONS, Result, plan_of, run_mechanism
 from copublish.mechanisms.specialization import Progress, SpecializationResult
 from copublish.privacy.certificate import Circumstances, build_certificate
@@ -136,6 +138,8 @@ def release_of(agreement: Agreement, result: Result, certificate: dict[str, Any]
     """Return what a mechanism released as it is published."""
     if isinstance(result, CopulaResult):
         return RecordsRelease(certificate, "copula", synthetic_table(result), describe_copula(result))
+    if isinstance(result, HpdpResult):
+        return RecordsRelease(certificate, "hpdp", records_table(result), describe_hpdp(result))
     cut = {**describe_cut(agreement, result.cut), **describe_score(result)}
     return GeneralizedRelease(certificate, counts_table(agreement, result), cut)
 

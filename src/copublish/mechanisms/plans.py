@@ -8,6 +8,7 @@ from copublish.agreement.model import Agreement
 from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
 from copublish.mechanisms.copula import COPULA_VERSION, CopulaPlan, CopulaResult, run_copula
+from copublish.mechanisms.hpdp import HPDP_VERSION, HpdpPlan, HpdpResult, run_hpdp
 from copublish.mechanisms.specialization import (
     MECHANISM_VERSION,
     Plan,
@@ -20,9 +21,9 @@ from copublish.privacy.certificate import Method
 from copublish.privacy.disclosures import Disclosure
 from copublish.secure.joint_counts import JointTable
 
-Result = SpecializationResult | CopulaResult
+Result = SpecializationResult | CopulaResult | HpdpResult
 
-VERSIONS = {"specialization": MECHANISM_VERSION, "copula": COPULA_VERSION}
+VERSIONS = {"specialization": MECHANISM_VERSION, "copula": COPULA_VERSION, "hpdp": HPDP_VERSION}
 """Of every mechanism; the parties compare them."""
 
 
@@ -52,12 +53,17 @@ class MechanismPlan(Protocol):
 
 def plan_of(agreement: Agreement) -> MechanismPlan:
     """Return the plan of the agreed mechanism."""
-    return CopulaPlan.of(agreement) if agreement.mechanism.name == "copula" else Plan.of(agreement)
+    if agreement.mechanism.name == "copula":
+        return CopulaPlan.of(agreement)
+    return HpdpPlan.of(agreement) if agreement.mechanism.name == "hpdp" else Plan.of(agreement)
 
 
 def run_mechanism(
     table: JointTable, engine: Engine, gate: RevealGate, progress: Progress, public_total: int | None
 ) -> Result:
     """Run the agreed mechanism at one party; the function that runs it says what it reveals."""
-    run = run_copula if table.agreement.mechanism.name == "copula" else run_specialization
-    return run(table, engine, gate, progress, public_total)
+    if table.agreement.mechanism.name == "copula":
+        return run_copula(table, engine, gate, progress, public_total)
+    if table.agreement.mechanism.name == "hpdp":
+        return run_hpdp(table, engine, gate, progress, public_total)
+    return run_specialization(table, engine, gate, progress, public_total)

@@ -12,10 +12,12 @@ from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.disclosures import Disclosure, Measure
+from copublish.privacy.disclosures import NEIGHBOURS, Disclosure, GaussianMeasure, Measure
 from copublish.privacy.geometric import laplace_quantile
 
 CERTIFICATE_FORMAT = 1
+
+NORMAL_95 = 1.96
 
 UNPROTECTED = "not protected"
 
@@ -67,6 +69,7 @@ def build_certificate(
         "agreement_hash": agreement.hash,
         "epsilon": describe_epsilon(agreement, cost),
         "delta_bound": show_bound(cost.delta),
+        "delta_is": delta_words(agreement),
         "disclosures": [describe_disclosure(disclosure) for disclosure in disclosures],
         "protected": protected(agreement),
         "not_protected": not_protected(agreement),
@@ -77,6 +80,13 @@ def build_certificate(
         "deployment": _deployment(agreement, cost, circumstances),
         "software": circumstances.software,
     }
+
+
+def delta_words(agreement: Agreement) -> str:
+    """Return what delta bounds, in words."""
+    if agreement.mechanism.noise == "gaussian":
+        return "of Gaussian noise, as agreed, with the sampler's part in it"
+    return "the sampler's part"
 
 
 def describe_epsilon(agreement: Agreement, cost: Cost) -> dict[str, Any]:
@@ -122,6 +132,11 @@ def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
             within if is_count else round(within / disclosure.points_per_person, 3)
         )
         described["values_opened"] = disclosure.entries
+    elif isinstance(disclosure, GaussianMeasure):
+        described["noise"]["law"] = "discrete Gaussian"
+        described["noise"]["within_95_percent"] = round(NORMAL_95 * disclosure.scale_in_people, 3)
+        described["rho"] = {relation: float(f"{float(disclosure.rho(relation)):.6g}") for relation in NEIGHBOURS}
+        described["values_opened"] = disclosure.entries
     else:
         described["candidates"] = getattr(disclosure, "candidates", None)
         described["values_opened"] = 1
@@ -131,6 +146,8 @@ def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
 def protected(agreement: Agreement) -> list[str]:
     """Return what is protected, in plain words."""
     epsilon = show_exact(agreement.epsilon)
+    if agreement.delta:
+        epsilon += f", delta {show_bound(agreement.delta)}"
     if agreement.privacy.neighbours == "add-remove":
         return [
             f"Whether any one person is in the data at all, with all their cells at every party (epsilon {epsilon}).",
@@ -206,6 +223,10 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
         seen.append("which party holds which cell")
     if agreement.class_is_shared:
         seen.append("a digest of the other parties' class column; if theirs differs, it may tell for which records")
+    if agreement.mechanism.noise == "gaussian":
+        seen.append(
+            "which candidates for noise were kept: coins decided that, and it tells nothing of data or of noise"
+        )
     seen.append("the disclosures listed here, and nothing else")
     return seen
 
@@ -236,7 +257,7 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
         },
         "dp_variant": {
             "variant_name": "Approximate DP",
-            "variant_details": "Pure epsilon-DP but for the sampler's distance to the exact noise, bounded by delta.",
+            "variant_details": _variant(agreement),
             "data_domain": f"{len(agreement.attributes)} attributes and the class '{agreement.class_.name}'",
             "unprotected_quantities": "; ".join(not_protected(agreement)),
         },
@@ -264,6 +285,15 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
             "post_processing": circumstances.method.post_processing,
         },
     }
+
+
+def _variant(agreement: Agreement) -> str:
+    if agreement.mechanism.noise == "gaussian":
+        return (
+            "Zero-concentrated DP (rho stands with the disclosure), stated as epsilon at the agreed delta. Delta includes "
+            "the sampler's distance to the exact noise."
+        )
+    return "Pure epsilon-DP but for the sampler's distance to the exact noise, bounded by delta."
 
 
 def show_exact(number: Fraction) -> str:
