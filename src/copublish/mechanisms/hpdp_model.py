@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from copublish.agreement.domain import NumericalDomain
 from copublish.mechanisms.copula_model import FloatArray, symmetric_eigen
 from copublish.mechanisms.post_processing import consistent_counts
 from copublish.privacy.coins import IntArray
@@ -27,6 +28,10 @@ TYPICAL_CORRELATION = 0.15
 CERTAIN_VARIANCE = 2.0
 """A number's variance is taken to be at least so many deviations of its noise: too small a one would make small
 differences look large, too large a one hides them."""
+
+SHARED_PART = 0.3
+"""Of a column's own variance: how much of it factors may explain. They are there for what columns have in common; if they
+made up a category's whole variance, the chances of its values would often fall below 0, which cuts shares off."""
 
 LARGEST_MARGIN, SMALLEST_MARGIN = 0.01, 1e-9
 
@@ -162,9 +167,14 @@ def _shrunk(
     for place in coordinates.groups.values():
         factors[place, place] = 0.0
     found *= factors
-    for place in coordinates.groups.values():
-        found[place, place] = -np.multiply.outer(means[place], means[place])
-    np.fill_diagonal(found, variances)
+    for name, place in coordinates.groups.items():
+        part = 1.0 if name == class_name(coordinates) else SHARED_PART
+        own = -np.multiply.outer(means[place], means[place])
+        np.fill_diagonal(own, variances[place])
+        found[place, place] = part * own
+    for place in range(coordinates.n_centred):
+        is_class = place == coordinates.centred.get(class_name(coordinates))
+        found[place, place] = (1.0 if is_class else SHARED_PART) * variances[place]
     left = max((math.fsum((row * row).tolist()) for row in factors), default=0.0)
     return found, left
 
@@ -193,7 +203,7 @@ def class_name(coordinates: Coordinates) -> str:
 
 def is_number(coordinates: Coordinates, name: str) -> bool:
     """Whether a column holds numbers."""
-    return name in coordinates.centred and hasattr(coordinates.columns[name], "bounds")
+    return isinstance(coordinates.columns[name], NumericalDomain)
 
 
 def _class_effects(

@@ -29,6 +29,11 @@ CHANCE_BITS_DROPPED = 9
 """Before chances are multiplied with 32-bit words."""
 
 
+WEIGHT, LARGEST_WEIGHT, WEIGHT_ROUNDS = 2**12, 2**16, 8
+
+SHARE_BITS, SMALLEST_SHARE = 20, 1e-6
+
+
 @dataclass(frozen=True)
 class Drawn:
     """Synthetic records, column by column.
@@ -58,6 +63,7 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
         for name in (*coordinates.columns, *(f"missing {name}" for name in coordinates.missing))
         if name not in numbers and name != class_name(coordinates)
     }
+    weights: dict[str, IntArray] = {}
     for start in range(0, n_records, RECORDS_PER_BLOCK):
         rows = slice(start, min(start + RECORDS_PER_BLOCK, n_records))
         size = rows.stop - rows.start
@@ -70,8 +76,11 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
             alone = _normal(key, f"number {name}", start, (size,)).astype(np.int64)
             behind[name][rows] = moved[:, place] + alone * rests[name]
         for name in chosen:
+            chances = _chances(coordinates, name, here)
+            if start == 0:  # records are many enough in one block to see what cutting off did
+                weights[name] = _weights(chances, classes[rows], _chances(coordinates, name, expected))
             words = _words(key, f"category {name}", start, size)
-            chosen[name][rows] = _choose(_chances(coordinates, name, here), words)
+            chosen[name][rows] = _choose(chances * weights[name][classes[rows]] // WEIGHT, words)
     for name, codes in chosen.items():
         if name in coordinates.columns:
             drawn.codes[name] = codes
@@ -112,6 +121,24 @@ def _chances(coordinates: Coordinates, name: str, here: IntArray) -> IntArray:
     place = coordinates.centred[name] if name in coordinates.centred else coordinates.missing[missing]
     second = np.clip(here[:, place] + CHANCE // 2, 0, CHANCE)
     return np.stack([CHANCE - second, second], axis=1)
+
+
+def _weights(chances: IntArray, classes: IntArray, expected: IntArray) -> IntArray:
+    """Return what chances are to be multiplied with so that every class has the expected shares: (n_classes, n_values).
+
+    Where factors take a chance below 0 it is cut off, which would lift the mean of small ones.
+    """
+    found = np.full(expected.shape, WEIGHT, dtype=np.int64)
+    coarse = chances >> CHANCE_BITS_DROPPED
+    for _ in range(WEIGHT_ROUNDS):
+        weighted = coarse * found[classes] // WEIGHT
+        shares = (weighted << SHARE_BITS) // np.maximum(weighted.sum(axis=1), 1)[:, None]
+        for number, wanted in enumerate(expected):
+            here = shares[classes == number].sum(axis=0)  # whole numbers: the same in whatever order
+            if here.sum() > 0 and wanted.sum() > 0:
+                ratios = (wanted / float(wanted.sum())) / np.maximum(here / float(here.sum()), SMALLEST_SHARE)
+                found[number] = np.clip(np.rint(found[number] * ratios), 0, LARGEST_WEIGHT).astype(np.int64)
+    return found
 
 
 def _choose(chances: IntArray, words: IntArray) -> IntArray:
