@@ -212,7 +212,7 @@ def _hpdp(agreement: Agreement) -> Iterator[str]:
         return
     if agreement.partition != "horizontal":
         yield (
-            "partition: the mechanism 'hpdp' is for owners of whole rows. Write partition = \"horizontal\", or take the "
+            'partition: the mechanism hpdp is for owners of whole rows. Write partition = "horizontal", or take the '
             "mechanism 'copula'"
         )
     if agreement.epsilon < MIN_HPDP_EPSILON:
@@ -235,13 +235,13 @@ def _hpdp(agreement: Agreement) -> Iterator[str]:
         sums = size * (size + 1) // 2
         yield (
             f"attributes: an hpdp release has at most {MAX_COORDINATES} coordinates (numbers, and values of categories "
-            f"with more than two of them), and these are {size:,}: {sums:,} sums, for which the engine would need about "
-            f"{_gibibytes(sums):.1f} GiB. Leave columns out, or put rare values together"
+            f"with more than two of them), and these are {size:,}: {sums:,} sums, for which the engine would need "
+            f"about {_gibibytes(sums):.1f} GiB. Leave columns out, or put rare values together"
         )
 
 
 def _gibibytes(sums: int) -> float:
-    """Return about how much memory the noise of so many sums takes: 40 coins of 62 bits, twice, and as much to compare."""
+    """Return about how much memory the noise of so many sums takes: twice 40 coins of 62 bits, held four times."""
     return sums * 2 * 40 * 62 / 8 * 4 / 2**30
 
 

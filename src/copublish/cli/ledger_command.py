@@ -12,7 +12,7 @@ from rich.table import Table
 
 from copublish.cli.terminal import Format, FormatOption, parse_pairs, print_json, results_console
 from copublish.home import default_ledger, make_private_folder
-from copublish.privacy.certificate import show_exact
+from copublish.privacy.certificate import show_bound, show_exact
 from copublish.privacy.disclosures import NEIGHBOURS
 from copublish.privacy.ledger import Ledger, Limit
 
@@ -76,6 +76,7 @@ def _print(book: Ledger, output: Format) -> None:
             "limit": None if limit is None else show_exact(limit.epsilon),
             "neighbours": None if limit is None else limit.neighbours,
             "spent": None if spent is None else show_exact(spent),
+            "delta_spent": show_bound(book.spent(dataset).delta),
             "left": None if limit is None or spent is None else show_exact(limit.epsilon - spent),
         }
     charges = [
@@ -85,6 +86,7 @@ def _print(book: Ledger, output: Format) -> None:
             "release": entry.release,
             "epsilon_add_remove": _show(entry.cost.add_remove),
             "epsilon_replace": _show(entry.cost.replace),
+            "delta": show_bound(entry.cost.delta),
             "state": entry.state,
             "disclosures": entry.disclosures,
             "agreement_hash": entry.agreement_hash,

@@ -137,8 +137,8 @@ class RevealGate:
         """Draw candidates until enough of them are kept; return their values, and the places of the first kept ones.
 
         Privacy:
-            Reveals: which candidates are kept, to all parties. That depends on coins alone, and a kept candidate has the
-            same law whatever becomes of the others, so nothing is learned about any data or about the noise in use.
+            Reveals: which candidates are kept, to all parties. That depends on coins alone, and a kept candidate has
+            the same law whatever becomes of the others, so nothing is learned of any data or of the noise in use.
         """
         values: list[Secret] = []
         kept: list[IntArray] = []

@@ -56,9 +56,7 @@ class HpdpPlan:
         except ValueError as exc:
             raise AgreementError(
                 agreement.name,
-                [
-                    f"privacy: with these columns, epsilon and delta there is no Gaussian noise to draw: {exc}. Raise them"
-                ],
+                [f"privacy: with these columns, epsilon and delta there is no Gaussian noise: {exc}. Raise them"],
             ) from exc
         return plan
 
@@ -116,8 +114,8 @@ class HpdpPlan:
         law = "Gaussian" if isinstance(self.moments, GaussianMeasure) else "Laplace"
         return Method(
             "Synthetic microdata",
-            f"Discrete {law} noise on the sums over records of products of every two coordinates and of coordinates. All "
-            "noise is drawn jointly; all arithmetic on what is opened is on integers.",
+            f"Discrete {law} noise on the sums over records of products of every two coordinates and of coordinates. "
+            "All noise is drawn jointly; all arithmetic on what is opened is on integers.",
             "Pooled covariances, shrunk by their noise; principal components above a noise floor; records drawn from a "
             "factor model with them under a key that is a hash of the noisy values.",
         )
@@ -142,8 +140,8 @@ class HpdpPlan:
             return []
         return [
             f"With about {expected:,} records and this epsilon, noise moves the share of every value, and of every two "
-            f"together, by about {self.deviation / expected:.0%}. Raise epsilon or records.expected (if it is too low), "
-            "leave columns out, or put values together."
+            f"together, by about {self.deviation / expected:.0%}. Raise epsilon or records.expected (if it is too "
+            "low), leave columns out, or put values together."
         ]
 
 

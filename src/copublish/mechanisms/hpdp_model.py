@@ -1,9 +1,9 @@
 """The model behind `hpdp`'s synthetic records, from released moments. Works on released values only.
 
 A record has a class, some independent normal factors, and given both its columns are independent: the chance of a
-category, and the expected value of a number, are sums of a part for the class and one for each factor. Such records have
-the released covariances between columns whatever the columns' own laws are, so categories are drawn as such and never
-by rounding.
+category, and the expected value of a number, are sums of a part for the class and one for each factor. Such records
+have the released covariances between columns whatever the columns' own laws are, so categories are drawn as such and
+never by rounding.
 
 Floating point is confined to single additions, multiplications, divisions and square roots, which every machine rounds
 alike: the parties compare what comes out of it byte by byte.
@@ -30,8 +30,8 @@ CERTAIN_VARIANCE = 2.0
 differences look large, too large a one hides them."""
 
 SHARED_PART = 0.3
-"""Of a column's own variance: how much of it factors may explain. They are there for what columns have in common; if they
-made up a category's whole variance, the chances of its values would often fall below 0, which cuts shares off."""
+"""Of a column's own variance: how much of it factors may explain. They are there for what columns have in common; if
+they made up a category's whole variance, the chances of its values would often fall below 0, which cuts shares off."""
 
 LARGEST_MARGIN, SMALLEST_MARGIN = 0.01, 1e-9
 
@@ -172,9 +172,9 @@ def _shrunk(
         own = -np.multiply.outer(means[place], means[place])
         np.fill_diagonal(own, variances[place])
         found[place, place] = part * own
-    for place in range(coordinates.n_centred):
-        is_class = place == coordinates.centred.get(class_name(coordinates))
-        found[place, place] = (1.0 if is_class else SHARED_PART) * variances[place]
+    for i in range(coordinates.n_centred):
+        is_class = i == coordinates.centred.get(class_name(coordinates))
+        found[i, i] = (1.0 if is_class else SHARED_PART) * variances[i]
     left = max((math.fsum((row * row).tolist()) for row in factors), default=0.0)
     return found, left
 
@@ -243,7 +243,7 @@ def _class_place(coordinates: Coordinates) -> slice:
 
 
 def _cholesky(matrix: FloatArray) -> FloatArray:
-    """Return factors whose products add up to a matrix, as far as one without negative eigenvalues: the largest first."""
+    """Return factors whose products add up to a matrix, the largest first; what would be negative is left out."""
     left, found = matrix.copy(), []
     limit = 1e-9 * max(float(np.diag(matrix).max(initial=0.0)), 1e-12)
     for _ in range(len(matrix)):

@@ -152,9 +152,9 @@ def _choose(chances: IntArray, words: IntArray) -> IntArray:
 def _numbers(model: MomentModel, place: int, classes: IntArray, behind: IntArray) -> FloatArray:
     """Return where numbers lie between their bounds, from 0 to 1, class by class.
 
-    A number that is spread wider than its mean is away from the nearer bound cannot be normal. It is taken to lie on that
-    bound for most records, and evenly up to some value for the others, with the same mean and variance; the records with
-    the largest (smallest) variable behind them are the others.
+    A number that is spread wider than its mean is away from the nearer bound cannot be normal. It is taken to lie on
+    that bound for most records, and evenly up to some value for the others, with the same mean and variance; the
+    records with the largest (smallest) variable behind them are the others.
     """
     found = np.empty(len(classes))
     variance = float(model.within_class[place])

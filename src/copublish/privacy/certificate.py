@@ -290,8 +290,8 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
 def _variant(agreement: Agreement) -> str:
     if agreement.mechanism.noise == "gaussian":
         return (
-            "Zero-concentrated DP (rho stands with the disclosure), stated as epsilon at the agreed delta. Delta includes "
-            "the sampler's distance to the exact noise."
+            "Zero-concentrated DP (rho stands with the disclosure), stated as epsilon at the agreed delta. Delta "
+            "includes the sampler's distance to the exact noise."
         )
     return "Pure epsilon-DP but for the sampler's distance to the exact noise, bounded by delta."
 

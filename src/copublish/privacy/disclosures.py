@@ -170,8 +170,8 @@ class GaussianMeasure:
         Kept candidates: each is independent of the others and, given that it is kept, has exactly the discrete Gaussian
         law; which ones are kept depends on coins alone. So given all these bits the noise of every entry, the first
         kept candidates in order, is independent discrete Gaussian, and the bits may be open.
-        Sampler: all candidates of all draws are exchanged for exact ones, before and after; a 64th of delta is kept free
-        for what that adds.
+        Sampler: all candidates of all draws are exchanged for exact ones, before and after; a 64th of delta is kept
+        free for what that adds.
     """
 
     label: str

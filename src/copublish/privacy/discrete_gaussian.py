@@ -6,8 +6,8 @@ exp(-y / t), and is kept with probability exp(-(y - v/t)^2 / (2 v)): the product
 A negative zero is never kept, or 0 would come twice as often.
 
 Two choices make this work on secret shares, where all candidates take the same steps. v is t times a whole number c, so
-that z = y - c is whole. And exp(-z^2 / (2 v)) is the product over the bits of z^2 of exp(-2^i / (2 v)), so a candidate is
-kept iff a coin with that public probability falls right for every bit that is set: independent coins, as for the
+that z = y - c is whole. And exp(-z^2 / (2 v)) is the product over the bits of z^2 of exp(-2^i / (2 v)), so a candidate
+is kept iff a coin with that public probability falls right for every bit that is set: independent coins, as for the
 geometric bits. No floating point and no secret-dependent branch is involved.
 """
 
@@ -47,9 +47,9 @@ class DiscreteGaussian:
 
     Privacy:
         `distance` bounds the total variation distance of one candidate's fate (kept or not, and its value) to the exact
-        one. Coins are rounded to COIN_BITS bits, each at a distance of at most 2^-63; candidates that end at 2^bits leave
-        out a tail of the law below 2^-64. Geometric candidates that end there are otherwise exact: what is kept has
-        exactly the discrete Gaussian law, cut off at the end.
+        one. Coins are rounded to COIN_BITS bits, each at a distance of at most 2^-63; candidates that end at 2^bits
+        leave out a tail of the law below 2^-64. Geometric candidates that end there are otherwise exact: what is kept
+        has exactly the discrete Gaussian law, cut off at the end.
     """
 
     scale: int

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -45,8 +46,7 @@ class Coordinates:
     @cached_property
     def centred(self) -> dict[str, int]:
         """Where numbers, two-valued categories and, behind them, what says that a number is missing lie."""
-        found = {name: i for i, name in enumerate(n for n, domain in self.columns.items() if not _is_group(domain))}
-        return found
+        return {name: i for i, name in enumerate(n for n, domain in self.columns.items() if not _is_group(domain))}
 
     @cached_property
     def missing(self) -> dict[str, int]:
@@ -72,7 +72,7 @@ class Coordinates:
     @property
     def size(self) -> int:
         """Number p of all coordinates."""
-        return self.n_centred + sum(place.stop - place.start for place in self.groups.values())
+        return self.n_centred + sum(self.columns[name].size for name in self.groups)
 
     @cached_property
     def pairs(self) -> tuple[IntArray, IntArray]:
@@ -96,11 +96,11 @@ class Coordinates:
             |y|_1 <= l1 = g + a/2 and |y|_2^2 <= l2 = g + a/4. Adding it moves the products by the sum over i <= j of
             |y_i y_j| = (|y|_1^2 + |y|_2^2) / 2, the sums by at most a/2 and the total by 1. A record whose numbers all
             lie on a bound attains it.
-            Replacing y by z moves the products' matrix by y y' - z z' = (d s' + s d') / 2 with d = y - z and s = y + z, so
-            the sums over i <= j by at most (|d|_1 |s|_1 + sum |d_i s_i|) / 2. On a centred coordinate |d_i| + |s_i| =
-            2 max(|y_i|, |z_i|) <= 1; in a group |d| and |s| add up to at most 2 each. So |d|_1 |s|_1 <= (2 g + D)(2 g +
-            S) with D + S <= a, at most (2 g + a/2)^2; |d_i s_i| is at most 1/4 on a centred coordinate and adds up to at
-            most 2 in a group; and the sums of centred coordinates move by D <= a. Also, replacing is removing and
+            Replacing y by z moves the products' matrix by y y' - z z' = (d s' + s d') / 2 with d = y - z and s = y + z,
+            so the sums over i <= j by at most (|d|_1 |s|_1 + sum |d_i s_i|) / 2. On a centred coordinate |d_i| + |s_i|
+            = 2 max(|y_i|, |z_i|) <= 1; in a group |d| and |s| add up to at most 2 each. So |d|_1 |s|_1 <= (2 g + D)(2 g
+            + S) with D + S <= a, at most (2 g + a/2)^2; |d_i s_i| is at most 1/4 on a centred coordinate and adds up to
+            at most 2 in a group; and the sums of centred coordinates move by D <= a. Also, replacing is removing and
             adding, at twice the price of products and sums. The smaller bound holds; the total does not move.
         """
         a, g = self.n_centred, len(self.groups)
@@ -116,11 +116,11 @@ class Coordinates:
         """Return the square of how far one person moves all sums in Euclidean distance, in units of 1/UNIT^4.
 
         Privacy:
-            With y, l2, a and g as above, the squares of y_i y_j over i <= j add up to (|y|_2^4 + sum y_i^4) / 2, at most
-            (l2^2 + g + a/16) / 2; those of the sums to a/4, and the total moves by 1.
-            Replacing y by z: the squares of all entries of y y' - z z' add up to |y|^4 + |z|^4 - 2 (y.z)^2 <= 2 l2^2, those
-            of its diagonal, (y_i^2 - z_i^2)^2, to at most 2 g + a/16; half of both together is what lies at i <= j. The
-            sums move by at most 1 each, which adds a.
+            With y, l2, a and g as above, the squares of y_i y_j over i <= j add up to (|y|_2^4 + sum y_i^4) / 2, at
+            most (l2^2 + g + a/16) / 2; those of the sums to a/4, and the total moves by 1.
+            Replacing y by z: the squares of all entries of y y' - z z' add up to |y|^4 + |z|^4 - 2 (y.z)^2 <= 2 l2^2,
+            those of its diagonal, (y_i^2 - z_i^2)^2, to at most 2 g + a/16; half of both together is what lies at i <=
+            j. The sums move by at most 1 each, which adds a.
         """
         a, g = self.n_centred, len(self.groups)
         l2 = g + Fraction(a, 4)
@@ -159,12 +159,13 @@ class Coordinates:
             products += (points.T.astype(np.float64) @ points.astype(np.float64)).astype(np.int64)
             centred += points[:, : self.n_centred].sum(axis=0) * UNIT
         total = [] if total_is_public else [fragment.n_records * UNIT**2]
-        return np.concatenate([products[self.pairs], centred, np.array(total, dtype=np.int64)]).reshape(-1, 1)
+        parts = [products[self.pairs], centred, np.array(total, dtype=np.int64)]
+        return cast(IntArray, np.concatenate(parts).reshape(-1, 1))
 
 
 def quantized(steps: IntArray, most: int) -> IntArray:
     """Return numbers from 0 to `most` as multiples of 1/UNIT from -1/2 to 1/2, rounded to the nearest, halves up."""
-    return (2 * UNIT * steps + most) // (2 * most) - UNIT // 2
+    return cast(IntArray, (2 * UNIT * steps + most) // (2 * most) - UNIT // 2)
 
 
 def _is_group(domain: Domain) -> bool:

@@ -294,9 +294,7 @@ def test_gaussian_certificates_and_ledgers_state_delta():
     assert plan.cost().add_remove == 1 and plan.cost().delta == Fraction(1, 10**6)
     assert plan.moments.epsilon("replace") > 1
     table = random_table(agreement, 100, np.random.default_rng(8))
-    release = simulate_with(
-        agreement, {"p0": table.iloc[:50], "p1": table.iloc[50:]}, seeded(agreement.party_names, 3)
-    )
+    release = simulate_with(agreement, {"p0": table.iloc[:50], "p1": table.iloc[50:]}, seeded(agreement.party_names, 3))
     certificate = release.certificate
     assert certificate["delta_bound"] == "1.0e-06"
     assert "as agreed" in certificate["delta_is"]

@@ -16,8 +16,8 @@ import pytest
 from dp_accounting import rdp
 from scipy.stats import chi2, norm
 
-from copublish.privacy.discrete_gaussian import MAX_SIZE_BITS, DiscreteGaussian, gaussian_noise
 from copublish.privacy.disclosures import NEIGHBOURS, GaussianMeasure
+from copublish.privacy.discrete_gaussian import MAX_SIZE_BITS, DiscreteGaussian, gaussian_noise
 from copublish.privacy.geometric import COIN_BITS
 from copublish.privacy.zcdp import delta_of, epsilon_for, rho_for
 from copublish.secure.gaussian_noise import gaussian_candidates
@@ -127,8 +127,7 @@ def test_one_draw_keeps_enough_candidates(least):
         sizes = range(2**noise.bits)
         rate = (1 - math.exp(-1 / noise.scale)) / (1 - math.exp(-(2**noise.bits) / noise.scale))
         chance = rate * math.fsum(
-            (0.5 if y == 0 else 1.0)
-            * math.exp(-y / noise.scale - (y - noise.centre) ** 2 / (2 * noise.variance))
+            (0.5 if y == 0 else 1.0) * math.exp(-y / noise.scale - (y - noise.centre) ** 2 / (2 * noise.variance))
             for y in sizes
         )
     else:

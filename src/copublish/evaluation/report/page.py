@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from copublish.errors import EvaluationError
 from copublish.evaluation.report import contents, figures, snippets
-from copublish.evaluation.report.synthetic import synthetic_facts
+from copublish.evaluation.report.synthetic import moment_facts, synthetic_facts
 from copublish.publication import GeneralizedRelease, RecordsRelease, Release, as_generalized
 
 RELATION_WORDS = {
@@ -60,6 +60,8 @@ def report_page(release: Release, scores: Mapping[str, Any] | None = None) -> st
     common = {"style": style, "scores": scores, **_facts(release)}
     if isinstance(release, RecordsRelease) and release.mechanism == "copula":
         return environment.get_template("synthetic.html.j2").render(**common, **synthetic_facts(release))
+    if isinstance(release, RecordsRelease) and release.mechanism == "hpdp":
+        return environment.get_template("moments.html.j2").render(**common, **moment_facts(release))
     generalized = as_generalized(release, "there is no report on it")
     own = {**_generalized_facts(generalized), **_generalized_figures(generalized, scores)}
     return environment.get_template("generalized.html.j2").render(**common, **own)
