@@ -12,6 +12,7 @@ came to different noise could not run one program.
 from __future__ import annotations
 
 import decimal
+import math
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -23,6 +24,9 @@ _SLACK = Decimal("1e-25")
 
 GRID_BITS = 80
 """rho and epsilon are found as multiples of 2^-80."""
+
+EPSILON_STEPS = 10**6
+"""An epsilon that is found, and not agreed, is rounded up to a multiple of a millionth."""
 
 HALVINGS = 30
 
@@ -66,7 +70,7 @@ def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
         middle = (low + high) // 2
         is_enough = delta_of(rho, Fraction(middle, 2**GRID_BITS)) <= delta
         low, high = (low, middle) if is_enough else (middle, high)
-    return Fraction(high, 2**GRID_BITS)
+    return Fraction(math.ceil(Fraction(high * EPSILON_STEPS, 2**GRID_BITS)), EPSILON_STEPS)
 
 
 def _gives(rho_on_grid: int, epsilon: Fraction, delta: Fraction) -> bool:
