@@ -8,40 +8,68 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import chi2, norm
 
 import copublish as cp
 from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
+from copublish.engine.spu import SpuEngine
+from copublish.fragments.reading import read_fragment
 from copublish.privacy.accounting import Cost
 from copublish.privacy.disclosures import GaussianMeasure
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.processes import simulate_in_processes
-from copublish.simulation import no_progress
+from copublish.release import publish_release
+from copublish.simulation import no_progress, throwaway_ledger
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.spu import run_parties
 
 SAMPLES, ERROR_RATE = 3000, 1e-6
 
 
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-def test_hpdp_releases_are_identical_for_the_same_coins(noise):
+def agreement_with(noise: str) -> cp.Agreement:
     mapping = small_mapping(mechanism={"name": "hpdp", "noise": noise}, **{"records.identifier": None})
     mapping = repartition(mapping, "horizontal")
     if noise == "gaussian":
         mapping["privacy"]["delta"] = "1e-6"
-    agreement = cp.agreement_from_mapping(mapping)
+    return cp.agreement_from_mapping(mapping)
+
+
+def frames_for(agreement: cp.Agreement) -> dict[str, pd.DataFrame]:
     generator = np.random.default_rng(11)
-    frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
-    ideal = simulate_with(agreement, frames, seeded(agreement.party_names, 7))
-    secure = simulate_in_processes(
-        agreement, frames, progress=no_progress, coins=seeded(agreement.party_names, 7), timeout_seconds=120
-    )
-    for name in ("records.parquet", "records.csv", "hpdp.json"):
-        assert secure.files()[name] == ideal.files()[name]
-    assert secure.certificate["disclosures"] == ideal.certificate["disclosures"]
-    assert secure.certificate["engine"]["name"] == "spu"
+    return fragment_frames(agreement, random_table(agreement, 300, generator), generator)
+
+
+def release_and_draw(engine: SpuEngine) -> tuple[dict[str, cp.Release], np.ndarray]:
+    """Release with either noise under seeded coins, then draw noise under the system's: starting takes seconds."""
+    releases, systems = {}, engine._own_coins
+    for noise in ("laplace", "gaussian"):
+        agreement = agreement_with(noise)
+        engine._own_coins = seeded(agreement.party_names, 7)[engine.party]
+        fragment = read_fragment(agreement, engine.party, frames_for(agreement)[engine.party])
+        releases[noise] = publish_release(agreement, fragment, engine, throwaway_ledger(agreement), no_progress)
+    engine._own_coins = systems
+    return releases, draw(engine)
+
+
+@pytest.fixture(scope="module")
+def secure() -> list[tuple[dict[str, cp.Release], np.ndarray]]:
+    results = run_parties(release_and_draw)
+    assert not isinstance(results[0], str), results[0]
+    return results
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_hpdp_releases_are_identical_for_the_same_coins(noise, secure):
+    agreement = agreement_with(noise)
+    ideal = simulate_with(agreement, frames_for(agreement), seeded(agreement.party_names, 7))
+    for releases, _ in secure:
+        release = releases[noise]
+        for name in ("records.parquet", "records.csv", "hpdp.json"):
+            assert release.files()[name] == ideal.files()[name]
+        assert release.certificate["disclosures"] == ideal.certificate["disclosures"]
+        assert release.certificate["engine"]["name"] == "spu"
 
 
 MEASURE = GaussianMeasure(
@@ -60,15 +88,14 @@ def draw(engine: Engine) -> np.ndarray:
 
 
 def chances(sample: np.ndarray, variance: float) -> tuple[float, float, float]:
-    """Chances of so large a mean, so small and so large a spread, of normal noise; discrete noise this large is near."""
+    """Chances of so large a mean, so small and so large a spread, of normal noise, which discrete noise is near."""
     spread = float((sample.astype(float) ** 2).sum()) / variance
     mean = abs(float(sample.mean())) / np.sqrt(variance / len(sample))
     return 2 * norm.sf(mean), chi2.cdf(spread, len(sample)), chi2.sf(spread, len(sample))
 
 
-def test_gaussian_noise_of_the_secure_engine_has_the_right_spread_and_no_other():
-    one, other = run_parties(draw)
-    assert isinstance(one, np.ndarray), one
+def test_gaussian_noise_of_the_secure_engine_has_the_right_spread_and_no_other(secure):
+    (_, one), (_, other) = secure
     assert np.array_equal(one, other)
     assert min(chances(one, MEASURE.noise.variance)) > ERROR_RATE
     for wrong in (1.1, 1 / 1.1):  # of the deviation
