@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check accuracy copula-accuracy hpdp-accuracy hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark clean
+.PHONY: help demo test check accuracy copula-accuracy hpdp-accuracy hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -14,6 +14,7 @@ help:
 	@echo "make copula-accuracy  distances of Adult and Wine copula releases (needs ADULT=folder with the data)"
 	@echo "make hpdp-accuracy    classification accuracy of Adult hpdp releases (needs ADULT=folder with the data)"
 	@echo "make hpdp-benchmark   a secure hpdp release of Adult between ten owners, beside the published Paillier way"
+	@echo "make allocation-benchmark  what dividing the budget by information gain is worth on Adult"
 	@echo "make benchmark  time and memory of a release beside the bare NumPy work"
 	@echo "make wide-area-benchmark  a secure release between two hosts 40 ms apart (needs root)"
 	@echo "make results    the papers' figures beside what they print, written into docs/results.md"
@@ -52,6 +53,9 @@ hpdp-accuracy: $(READY)
 hpdp-benchmark: $(READY)
 	$(BIN)/python benchmarks/hpdp_release.py --data $(ADULT)
 
+allocation-benchmark: $(READY)
+	$(BIN)/python benchmarks/allocation.py --data $(ADULT)
+
 benchmark: $(READY)
 	$(BIN)/python benchmarks/release_speed.py --data $(ADULT)
 
@@ -73,8 +77,11 @@ cost-model: $(READY)
 wide-area-benchmark: $(READY)
 	$(BIN)/python benchmarks/wide_area.py --data $(ADULT)
 
+# All of the page, or the parts that RESULTS names: make results RESULTS="vhdp-fig5 vhdp-findings"
+RESULTS ?= all
 results: $(READY)
-	$(BIN)/copublish reproduce all --data $(ADULT) --out docs/results --page docs/results.md
+	for name in $(RESULTS); do \
+	  $(BIN)/copublish reproduce $$name --data $(ADULT) --out docs/results --page docs/results.md || exit 1; done
 
 clean:
 	rm -rf $(VENV) demo

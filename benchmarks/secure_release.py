@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import importlib
 import itertools
 import json
 import math
@@ -42,11 +41,12 @@ from copublish.engine.spu import SpuEngine
 from copublish.engine.spu_requests import Call, Exchange, Intersect, Kept, OwnedMatrix, Run
 from copublish.engine.spu_worker import _signature
 from copublish.fragments.fragment import Fragment
+from copublish.reproduction.hpdp_paillier import paillier_library
 from copublish.simulation import no_progress, read_fragments
+from paillier_moments import KEY_BITS, MIB, ciphertext_mib
 
 PARTS = ("adult", "arbitrary", "scaling", "paillier")
-MIB = 2**20
-KEY_BITS, SLICE_RECORDS, SLICE_CELLS = 2048, 200, 2
+SLICE_RECORDS, SLICE_CELLS = 200, 2
 
 
 def peak_mib(process: int | str = "self") -> float:
@@ -382,10 +382,7 @@ def cells_of(fragment: Fragment, cut: dict[str, Any], attributes: Sequence[str])
 
 def paillier_part(adult: Adult) -> dict[str, Any]:
     """Count the fullest cells of a slice by secure scalar products, and scale the time up to the whole table."""
-    try:
-        phe = importlib.import_module("phe")
-    except ImportError:
-        raise SystemExit("The part 'paillier' needs a package of its own: pip install phe gmpy2") from None
+    phe = paillier_library()
     secure_release, release, _ = adult.vertical
     fragments = read_fragments(adult.agreement, {p: frame.head(SLICE_RECORDS) for p, frame in adult.frames.items()})
     (first, first_names), (second, second_names) = PARTIES.items()
@@ -421,15 +418,15 @@ def paillier_part(adult: Adult) -> dict[str, Any]:
     per_cell = spent["cell"] / SLICE_CELLS
     # Every record matches one column and class for each row, so there are n products for each of the rows.
     shared = n * n_rows * multiplying + n_cells * per_cell
-    ciphertext_mib = 2 * KEY_BITS / 8 / MIB
+    mib = ciphertext_mib(KEY_BITS)
     scaled = {
         "papers: match vector encrypted anew for every leaf and class": (
             n * n_cells * encrypting + shared,
-            (n * n_cells + n_cells) * ciphertext_mib,
+            (n * n_cells + n_cells) * mib,
         ),
         "kinder: each match vector encrypted once": (
             n * n_rows * encrypting + shared,
-            (n * n_rows + n_cells) * ciphertext_mib,
+            (n * n_rows + n_cells) * mib,
         ),
     }
     return {
@@ -443,7 +440,7 @@ def paillier_part(adult: Adult) -> dict[str, Any]:
             "milliseconds_per_cell": 1000 * per_cell,
         },
         "scaled_to": {"records": n, "leaves": n_rows * n_columns, "classes": n_classes, "rows": n_rows},
-        "scaled_up": {way: {"seconds": s, "mib_sent": mib} for way, (s, mib) in scaled.items()},
+        "scaled_up": {way: {"seconds": s, "mib_sent": sent} for way, (s, sent) in scaled.items()},
         "ratios": {
             f"{way.split(':')[0]} / secure release": s / secure_release.seconds for way, (s, _) in scaled.items()
         },

@@ -5,12 +5,15 @@ from __future__ import annotations
 import socket
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from copublish.agreement.template import EXAMPLE
 from copublish.node.identity import Identity
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 JOBS = np.array(["builder", "driver", "cook", "clerk", "manager", "retired", "student"])
 PURPOSES = np.array(["car", "home", "education", "business", "other"])
@@ -52,6 +55,8 @@ def made_up_data(n_records: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     months = np.clip(6 * np.round(generator.gamma(4, 1.6, everyone) + amount / 8000), 6, 72)
     risk = amount / 15_000 + months / 40 - balance / 4000 + 0.9 * (job == "student") + 0.8 * (purpose == "business")
     default = np.where(generator.random(everyone) < 1 / (1 + np.exp(2.2 - risk)), "yes", "no")
+    import pandas as pd  # takes long to load, and no other command needs it here
+
     table = pd.DataFrame(
         {
             "customer_id": [f"C{number:07d}" for number in generator.permutation(10 * everyone)[:everyone]],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from copublish.agreement.model import Agreement
+from copublish.engine.coalitions import assumptions_of
 from copublish.mechanisms.plans import plan_of
 from copublish.privacy.certificate import (
     assumptions,
@@ -17,6 +18,8 @@ from copublish.privacy.certificate import (
     show_exact,
     view_of,
 )
+from copublish.privacy.masked_sums import describe_shares
+from copublish.privacy.no_promise import with_warning
 
 WEAK_EPSILON = 3
 
@@ -25,7 +28,7 @@ def describe(agreement: Agreement) -> dict[str, Any]:
     """Return everything that a run of this agreement would open, as plain JSON values."""
     plan = plan_of(agreement)
     disclosures, cost = plan.disclosures(), plan.cost()
-    return {
+    said = {
         "release": agreement.name,
         "agreement_hash": agreement.hash,
         "parties": list(agreement.parties),
@@ -35,13 +38,22 @@ def describe(agreement: Agreement) -> dict[str, Any]:
         "delta_bound": show_bound(cost.delta),
         "delta_is": delta_words(agreement),
         **plan.describe(),
+        **describe_shares(agreement),
         "disclosures": [describe_disclosure(disclosure) for disclosure in disclosures],
         "protected": protected(agreement),
         "not_protected": not_protected(agreement),
         "views": {party: view_of(agreement, party) for party in agreement.parties},
-        "assumptions": assumptions(agreement, []),
+        "assumptions": assumptions(agreement, _of_engine(agreement)),
         "warnings": [*_weak_epsilon(agreement), *plan.warnings()],
     }
+    return with_warning(agreement, said)
+
+
+def _of_engine(agreement: Agreement) -> tuple[str, ...]:
+    """Return what secrecy would rest on where not all parties compute: who is to see nothing should know it before."""
+    if not agreement.guests:
+        return ()
+    return assumptions_of(agreement.engine.agreed_protocol.upper(), agreement.compute_nodes, agreement.guests)
 
 
 def _weak_epsilon(agreement: Agreement) -> list[str]:

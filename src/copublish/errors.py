@@ -74,7 +74,7 @@ class PartyLostError(EngineError):
 
 
 class LostAtTheLastStepError(PartyLostError):
-    """The other party was lost while both were about to publish: it may have, and this one has not."""
+    """Another party was lost while all were about to publish: others may have, and this one has not."""
 
 
 class ProgramMismatchError(EngineError):

@@ -1,7 +1,7 @@
-"""A release between real processes on this machine: one per party, each with its own secure engine.
+"""A release between real processes on this machine: one per party, each with its own end of the secure engine.
 
-For trying out the secure engine without two machines. Each process reads its own party's data; they meet over unix
-sockets in a folder that only this user can enter, so no port is opened.
+For trying out the secure engine without several machines. Each process reads its own party's data; they meet over unix
+sockets in a folder that only this user can enter and over nameless ones, so no port is opened.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from copublish.agreement.model import Agreement
-from copublish.engine.spu import SpuEngine
+from copublish.engine.local_messenger import Ends, PipeMessenger, pipes_between
+from copublish.engine.spu import LOADING_SECONDS
+from copublish.engines import engine_for, needs_messenger, refuse_unfit_engine
 from copublish.errors import CopublishError, EngineError, PartyLostError, combined_error
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
@@ -42,24 +44,33 @@ def simulate_in_processes(
     timeout_seconds: int = 600,
     coins: Mapping[str, Coins] | None = None,
 ) -> Release:
-    """Run every party in its own process on the secure engine and return the release they all hold.
+    """Run every party in its own process on the agreed engine and return the release they all hold.
 
     Raises:
         CopublishError: What stopped the party that stopped first.
     """
+    refuse_unfit_engine(agreement)
     context = multiprocessing.get_context("spawn")
+    pipes = (
+        pipes_between(agreement.party_names)
+        if needs_messenger(agreement)
+        else {party: {} for party in agreement.parties}
+    )
     with folder_for_sockets() as folder:
-        addresses = tuple(f"unix:{folder}/{number}.sock" for number in range(len(agreement.parties)))
+        addresses = tuple(f"unix:{folder}/{number}.sock" for number in range(len(agreement.compute_nodes)))
         processes, connections = {}, {}
         for party in agreement.parties:
             connections[party], other_end = context.Pipe()
             ledger_file = (ledger_files or {}).get(party)
-            own_coins = (coins or {}).get(party)
-            arguments = (other_end, agreement, party, data[party], addresses, ledger_file, timeout_seconds, own_coins)
+            own = (party, data.get(party), pipes[party], ledger_file, (coins or {}).get(party))
             # Not a daemon: the party has a child of its own, the engine's worker.
-            processes[party] = context.Process(target=_party, args=arguments)
+            processes[party] = context.Process(
+                target=_party, args=(other_end, agreement, addresses, timeout_seconds, *own)
+            )
             processes[party].start()
             other_end.close()
+            for end in pipes[party].values():
+                end.close()  # so that the end of the process is the end of its pipes
         try:
             results = _collect(connections, progress)
         finally:
@@ -77,23 +88,29 @@ def simulate_in_processes(
 def _party(
     connection: Connection,
     agreement: Agreement,
-    party: str,
-    source: Source,
     addresses: tuple[str, ...],
-    ledger_file: str | Path | None,
     timeout_seconds: int,
+    party: str,
+    source: Source | None,
+    pipes: Ends,
+    ledger_file: str | Path | None,
     coins: Coins | None,
 ) -> None:
     """Run the main path of one party and send what came of it."""
+    # The first message of a compute node comes when its engine is loaded.
+    patience = timeout_seconds + LOADING_SECONDS
+    messenger = PipeMessenger(party, agreement.party_names, pipes, patience) if pipes else None
 
     def tell(phase: str, done: int, of: int) -> None:
         connection.send(("progress", (phase, done, of)))
 
     try:
-        with SpuEngine(party, agreement.party_names, addresses, coins, timeout_seconds) as engine:
+        with engine_for(agreement, party, addresses, messenger, coins, timeout_seconds) as engine:
             fragment = read_fragment(agreement, party, source)
             release = publish_release(agreement, fragment, engine, open_ledger(agreement, ledger_file), tell)
-        tell(f"sent {engine.bytes_sent / 2**20:.1f} MiB to the other party", 1, 1)
+        sent = engine.bytes_sent + (0 if messenger is None else messenger.bytes_sent)
+        others = "the other party" if len(agreement.parties) == 2 else "the other parties"
+        tell(f"sent {sent / 2**20:.1f} MiB to {others}", 1, 1)
         connection.send(("release", release))
     except CopublishError as exc:
         connection.send(("error", (type(exc), str(exc))))
@@ -110,9 +127,7 @@ def throwaway_ledger(agreement: Agreement) -> Ledger:
     """Return a ledger in memory with just the budget of one release."""
     ledger = Ledger(":memory:")
     cost, neighbours = plan_of(agreement).cost(), agreement.privacy.neighbours
-    epsilon = cost.under(neighbours)
-    if epsilon is not None:
-        ledger.set_limit(agreement.dataset, Limit(epsilon, neighbours))
+    ledger.set_limit(agreement.dataset, Limit(cost.under(neighbours), neighbours))  # none: it is unbounded
     return ledger
 
 

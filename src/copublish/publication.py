@@ -13,11 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -25,6 +23,10 @@ import pyarrow.parquet as pq
 from copublish.errors import ReleaseError
 from copublish.release_readme import ABOUT_RECORDS, About, about_generalized, folder_readme
 from copublish.scratch import Scratch
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
 
 COUNT, NOISY_COUNT = "count", "noisy_count"
 
@@ -40,6 +42,11 @@ class Release(ABC):
     """
 
     certificate: dict[str, Any]
+
+    @property
+    def warning(self) -> dict[str, str]:
+        """What everything about this release says first, as the first entry of a JSON object; mostly nothing."""
+        return {"warning": self.certificate["warning"]} if "warning" in self.certificate else {}
 
     @property
     @abstractmethod
@@ -65,10 +72,12 @@ class Release(ABC):
 
     def to_pandas(self, what: Table = "records") -> pd.DataFrame:
         """Return the records, or the counts where a release has them, as a pandas data frame."""
-        return cast(pd.DataFrame, self.table(what).to_pandas())
+        return cast("pd.DataFrame", self.table(what).to_pandas())
 
     def to_polars(self, what: Table = "records") -> pl.DataFrame:
         """Return the records, or the counts where a release has them, as a Polars data frame."""
+        import polars as pl
+
         return cast(pl.DataFrame, pl.from_arrow(self.table(what)))
 
     def table(self, what: Table) -> pa.Table:
@@ -211,10 +220,13 @@ class RecordsRelease(Release):
         return {"records": self.records.num_rows, "columns": self.records.num_columns}
 
     def data_files(self) -> dict[str, bytes]:
-        """Return the content of every file that holds released values."""
+        """Return the content of every file that holds released values.
+
+        A table in CSV cannot say what it is, so there is none where everything has to begin with a warning.
+        """
         return {
             "records.parquet": _parquet(self.records),
-            "records.csv": _csv(self.records),
+            **({} if self.warning else {"records.csv": _csv(self.records)}),
             f"{self.mechanism}.json": _json(self.details),
         }
 

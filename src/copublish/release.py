@@ -20,16 +20,20 @@ from copublish.engine.reveal import RevealGate
 from copublish.errors import EngineError, LostAtTheLastStepError, PartyLostError
 from copublish.fragments.fragment import Fragment
 from copublish.hpdp_release import describe_hpdp, records_table
+from copublish.idp_ir_release import describe_idp_ir, microaggregated_table
 from copublish.mechanisms.copula import CopulaResult
 from copublish.mechanisms.cut import Cut
 from copublish.mechanisms.hpdp import HpdpResult
-from copublish.mechanisms.plans import VERSIONS, Result, plan_of, run_mechanism
+from copublish.mechanisms.idp_ir import IdpIrResult
+from copublish.mechanisms.plans import VERSIONS, Result, agree_that_records_fit, plan_of, run_mechanism
 from copublish.mechanisms.specialization import Progress, SpecializationResult
+from copublish.mechanisms.vhdp import VhdpResult
+from copublish.perturbed_release import describe_vhdp, perturbed_table
 from copublish.privacy.certificate import Circumstances, build_certificate
 from copublish.privacy.ledger import Ledger
 from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release
 from copublish.secure.alignment import align_records
-from copublish.synthetic_release import describe_copula, synthetic_table
+from copublish.synthetic_release import describe_copula, synthetic_records
 
 Staged = Callable[[Release], AbstractContextManager[Callable[[], None]]]
 
@@ -66,6 +70,7 @@ def publish_release(
     engine.exchange("can pay", topic="budget")
     progress("alignment", 0, 1)
     alignment = align_records(agreement, fragment, engine)
+    agree_that_records_fit(agreement, alignment.table.fragment, engine)
     progress("alignment", 1, 1)
     with ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost) as charge:
         gate = RevealGate(engine, charge, agreement.records.public)
@@ -102,7 +107,7 @@ def _wait_until_all_have_it(engine: Engine) -> None:
         engine.exchange("on disk", topic="release on disk")
     except PartyLostError as exc:
         raise LostAtTheLastStepError(
-            "The other party was lost at the last step. Nothing is published here; it may have published."
+            "Another party was lost at the last step. Nothing is published here; others may have published."
         ) from exc
 
 
@@ -116,7 +121,7 @@ def _date(said: object) -> str:
 
 def refuse_differences(agreement: Agreement, engine: Engine) -> None:
     """Raise unless all parties have the same agreement and software, before any data is touched."""
-    facts = {"agreement": agreement.hash, **software_versions()}
+    facts = {f"agreement: {part}": hash_ for part, hash_ in agreement.parts().items()} | software_versions()
     for other in engine.exchange(facts, topic="rendezvous"):
         different = sorted(key for key in facts.keys() | other.keys() if facts.get(key) != other.get(key))
         if different:
@@ -137,9 +142,14 @@ def software_versions() -> dict[str, str]:
 def release_of(agreement: Agreement, result: Result, certificate: dict[str, Any]) -> Release:
     """Return what a mechanism released as it is published."""
     if isinstance(result, CopulaResult):
-        return RecordsRelease(certificate, "copula", synthetic_table(result), describe_copula(result))
+        table, cells = synthetic_records(result)
+        return RecordsRelease(certificate, "copula", table, describe_copula(result, cells))
     if isinstance(result, HpdpResult):
         return RecordsRelease(certificate, "hpdp", records_table(result), describe_hpdp(result))
+    if isinstance(result, VhdpResult):
+        return RecordsRelease(certificate, "vhdp", perturbed_table(result), describe_vhdp(result))
+    if isinstance(result, IdpIrResult):
+        return RecordsRelease(certificate, "idp-ir", microaggregated_table(result), describe_idp_ir(result))
     cut = {**describe_cut(agreement, result.cut), **describe_score(result)}
     return GeneralizedRelease(certificate, counts_table(agreement, result), cut)
 

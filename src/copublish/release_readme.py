@@ -47,7 +47,8 @@ by at most {within}. Empty combinations are in the table as well, so a count of 
 
 def about_copula(certificate: dict[str, Any], n_records: int) -> About:
     """Return what a release of the mechanism copula is."""
-    *marginals, products = certificate["disclosures"]
+    *measured, products = certificate["disclosures"]
+    marginals = [measure for measure in measured if measure["what"].startswith("number of records in every cell")]
     scales = [marginal["noise"]["scale_in_people"] for marginal in marginals]
     between = f"{min(scales):g}" if min(scales) == max(scales) else f"{min(scales):g} to {max(scales):g}"
     return About(
@@ -87,7 +88,47 @@ its spread. `hpdp.json` has the unbiased noisy sums; use them where a mean, a sh
     )
 
 
-ABOUT_RECORDS: dict[str, Callable[[dict[str, Any], int], About]] = {"copula": about_copula, "hpdp": about_hpdp}
+def about_vhdp(certificate: dict[str, Any], n_records: int) -> About:
+    """Return what a release of the mechanism vhdp is."""
+    return About(
+        f"""This folder is a differentially private data set of {n_records:,} perturbed records, made together by
+{_listed(certificate["views"])}. Each row stands for one real person, but every value in it carries noise that the
+owner of the column added before it left.""",
+        """| file | content |
+| --- | --- |
+| `records.parquet`, `records.csv` | the perturbed records, in an order that follows from their values |
+| `vhdp.json` | the noise of every column, its share of the budget, and what it still tells about the label |
+| `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
+        """Numbers carry discrete Laplace noise and are clipped to their bounds; categories are kept with a stated
+probability and otherwise replaced by another value. `vhdp.json` has each column's noise. A single value tells next to
+nothing: use averages over many records, and mind that noise and clipping pull means to the middle and weaken every
+dependence. Of v categories that are kept with probability k, a published share s estimates the true share (s - q) /
+(k - q), where q = (1 - k) / (v - 1).""",
+    )
+
+
+def about_idp_ir(certificate: dict[str, Any], n_records: int) -> About:
+    """Return what a release of the mechanism idp-ir is."""
+    return About(
+        f"""This folder is a data set of {n_records:,} perturbed records, made by {_listed(certificate["views"])} with
+iDP-IR. **Every record in it stands for a real person.** Each column was sorted and cut into clusters, and a record has
+its clusters' noisy means. It is not differentially private: who is in one cluster can be read off.""",
+        """| file | content |
+| --- | --- |
+| `records.parquet` | the perturbed records; its metadata hold the warning, which a CSV file could not |
+| `idp-ir.json` | how the records were made |
+| `certificate.json` | what is not guaranteed, everything that was disclosed, and every assumption |""",
+        """Each cluster's mean carries noise whose size depends on the data and is not stated. What varies within a
+cluster is lost, and so is much of what columns have in common.""",
+    )
+
+
+ABOUT_RECORDS: dict[str, Callable[[dict[str, Any], int], About]] = {
+    "copula": about_copula,
+    "hpdp": about_hpdp,
+    "vhdp": about_vhdp,
+    "idp-ir": about_idp_ir,
+}
 """By mechanism: what a release of records has to say, from its certificate and number of records."""
 
 
@@ -95,7 +136,9 @@ def folder_readme(certificate: dict[str, Any], about: About) -> str:
     """Return the README of a release folder, for people who have never heard of copublish."""
     epsilon = certificate["epsilon"]
     simulated = certificate["engine"]["name"] == "ideal"
+    warning = certificate.get("warning")
     sections = [
+        f"> **WARNING: {warning}**" if warning else "",
         f"# {certificate['release']}",
         certificate["deployment"]["basic"]["description"],
         ("**This is a simulated release.** " if simulated else "") + "Secrecy: " + certificate["engine"]["secrecy"],
@@ -110,15 +153,19 @@ def folder_readme(certificate: dict[str, Any], about: About) -> str:
 | --- | --- | --- |
 | the public | {epsilon["public"]["add-remove"]} | {epsilon["public"]["replace"]} |
 | the other parties | {epsilon["insiders"]["add-remove"]} | {epsilon["insiders"]["replace"]} |""",
-        f"""A small epsilon is strong protection: whatever anyone concludes from this folder, they would have concluded
-with nearly the same probability (within a factor of e^epsilon) had one person's data been different. Delta
-({certificate.get("delta_is", "the sampler's part")}) is at most {certificate["delta_bound"]}.""",
+        warning or _what_epsilon_means(certificate),
         "## What is not protected",
         _bullets(certificate["not_protected"]),
         "## What this rests on",
         _bullets(certificate["assumptions"]),
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
+
+
+def _what_epsilon_means(certificate: dict[str, Any]) -> str:
+    return f"""A small epsilon is strong protection: whatever anyone concludes from this folder, they would have
+concluded with nearly the same probability (within a factor of e^epsilon) had one person's data been different. Delta
+({certificate.get("delta_is", "the sampler's part")}) is at most {certificate["delta_bound"]}."""
 
 
 def _bullets(sentences: list[str]) -> str:

@@ -10,7 +10,8 @@ from typing import Literal
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.engine.ideal import IdealEngine, Room
-from copublish.errors import CopublishError, FragmentError, combined_error
+from copublish.engines import refuse_unfit_simulation
+from copublish.errors import CopublishError, EngineError, FragmentError, combined_error
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
@@ -27,7 +28,7 @@ def no_progress(phase: str, done: int, of: int) -> None:
     """Tell nobody."""
 
 
-EngineName = Literal["ideal", "spu"]
+EngineName = Literal["ideal", "spu", "masked-sum"]
 
 
 def simulate(
@@ -43,13 +44,14 @@ def simulate(
 
     Args:
         agreement: The agreement, or the path of its file.
-        data: For every party a CSV or Parquet file, a `DatabaseTable`, or a pandas, Polars or Arrow table.
-        engine: `ideal` computes in the clear in this process; `spu` runs every party in a process of its own and
-            computes on secret shares.
+        data: For every party that holds data a CSV or Parquet file, a `DatabaseTable`, or a pandas, Polars or Arrow
+            table.
+        engine: `ideal` computes in the clear in this process; the agreed one, `spu` or `masked-sum`, runs every
+            party in a process of its own.
         ledger_files: Each party's ledger. Without them nothing is remembered: the caller, who sees all data anyway,
             keeps count.
         progress: Told about every step.
-        timeout_seconds: How long a party of the secure engine waits for the other.
+        timeout_seconds: How long a party of the secure engine waits for the others.
 
     Raises:
         CopublishError: If the agreement or the data are not right, or a ledger refuses.
@@ -57,14 +59,17 @@ def simulate(
     Privacy:
         Guarantee: what is published is as private as the certificate says.
         Assumes: whoever runs this may see every party's data. Between the parties there is no secrecy with `ideal`;
-            with `spu` each party's process sees its own data alone.
+            with the others each party's process sees its own data alone.
     """
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
     refuse_wrong_parties(agreement, data)
-    if engine == "spu":
+    if engine != "ideal":
+        if engine != agreement.engine.name:
+            raise EngineError(f"Engine '{engine}' was asked for, and the agreement says '{agreement.engine.name}'.")
         return simulate_in_processes(
             agreement, data, ledger_files=ledger_files, progress=progress, timeout_seconds=timeout_seconds
         )
+    refuse_unfit_simulation(agreement)
     fragments = read_fragments(agreement, data)
     with ExitStack() as stack:
         ledgers = {party: open_ledger(agreement, (ledger_files or {}).get(party)) for party in agreement.parties}
@@ -74,11 +79,11 @@ def simulate(
 
 
 def refuse_wrong_parties(agreement: Agreement, data: Mapping[str, Source]) -> None:
-    """Raise unless there are data for exactly the agreement's parties."""
-    missing = [party for party in agreement.parties if party not in data]
-    unknown = [party for party in data if party not in agreement.parties]
+    """Raise unless there are data for exactly the agreement's parties that hold some."""
+    missing = [party for party in agreement.owners if party not in data]
+    unknown = [party for party in data if party not in agreement.owners]
     if missing or unknown:
-        parties = ", ".join(f"'{party}'" for party in agreement.parties)
+        parties = ", ".join(f"'{party}'" for party in agreement.owners)
         given = ", ".join(f"'{party}'" for party in data) or "none"
         problem = f"Give data for exactly these parties: {parties}. Got: {given}."
         raise FragmentError(", ".join(missing or unknown), [problem])
@@ -89,7 +94,7 @@ def read_fragments(agreement: Agreement, data: Mapping[str, Source]) -> dict[str
     fragments, errors = {}, []
     for party in agreement.parties:
         try:
-            fragments[party] = read_fragment(agreement, party, data[party])
+            fragments[party] = read_fragment(agreement, party, data.get(party))
         except CopublishError as exc:
             errors.append(exc)
     if errors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -9,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain, describe_domain
+from copublish.fragments.fragment import Codes
+from copublish.label_information import describe_information
+from copublish.mechanisms.allocation import describe_division
 from copublish.mechanisms.copula import CopulaResult
-from copublish.mechanisms.normal_scores import SCORE_LIMIT
 from copublish.mechanisms.synthetic_records import draw_columns
 from copublish.privacy.coins import IntArray
 from copublish.secure.products import pairs_of
@@ -26,25 +29,24 @@ LARGEST_EXACT = 2**53
 """Whole numbers up to this size are floating-point numbers, too."""
 
 
-def synthetic_table(result: CopulaResult) -> pa.Table:
-    """Return the synthetic records: categories as text, numbers as numbers, missing ones as null."""
+def synthetic_records(result: CopulaResult) -> tuple[pa.Table, dict[str, Codes]]:
+    """Return the synthetic records: categories as text, numbers as numbers, missing ones as null; and their cells."""
     counts = list(result.counts.values())
     drawn = draw_columns(result.model.loadings, counts, result.key)
-    return pa.table(
-        {
-            name: _values(domain, cells, places, own)
-            for (name, domain), own, (cells, places) in zip(result.columns.items(), counts, drawn, strict=True)
-        }
-    )
+    table, found = {}, {}
+    for (name, domain), own, (cells, places) in zip(result.columns.items(), counts, drawn, strict=True):
+        table[name] = _values(domain, cells, places, own)
+        found[name] = cells.astype(np.min_scalar_type(domain.size))
+    return pa.table(table), found
 
 
-def describe_copula(result: CopulaResult) -> dict[str, Any]:
-    """Return everything that the records were drawn from, as plain JSON values."""
-    names = list(result.columns)
+def describe_copula(result: CopulaResult, cells: Mapping[str, Codes]) -> dict[str, Any]:
+    """Return everything that the records were drawn from, and what they tell, as plain JSON values."""
+    names, allocation = list(result.columns), result.allocation
     correlations = result.model.correlations
+    budgets, label = allocation.budgets(result.gains), allocation.agreement.budget_label
     return {
         "copula_format": COPULA_FORMAT,
-        "score_limit": SCORE_LIMIT,
         "columns": {
             name: {
                 "domain": describe_domain(domain),
@@ -64,6 +66,8 @@ def describe_copula(result: CopulaResult) -> dict[str, Any]:
             }
             for (i, j), noisy in zip(pairs_of(len(names)), result.noisy_products.tolist(), strict=True)
         ],
+        "allocation": describe_division(allocation, result.gains),
+        "label_information": describe_information(result.columns, cells, label, budgets),
     }
 
 

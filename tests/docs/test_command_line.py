@@ -70,7 +70,7 @@ def test_describe_prints_every_disclosure_and_its_exact_sum(demo):
 
     assert sum(Fraction(d["epsilon"]["add-remove"]) for d in described["disclosures"]) == 1
     text = run("describe", "agreement.toml", cwd=demo).stdout
-    assert "noise in people" in text
+    assert re.search(r"scale [\d.]+\s+people", text)
     assert "What each party sees" in text
     assert described["score"] == {"asked": "auto", "used": "balanced-gain"}
     assert "balanced-gain, chosen by auto" in text

@@ -33,7 +33,7 @@ def test_check_and_describe_tell_what_will_be_opened_before_anything_is(syntheti
     described = json.loads(run("describe", "agreement.toml", "--format", "json", cwd=synthetic).stdout)
     assert described["pairs"] == 21 and len(described["disclosures"]) == 8
     assert described["epsilon"]["insiders"]["replace"] == described["epsilon"]["public"]["replace"]
-    assert described["budgets"]["dependence"] == "0.6"
+    assert described["dependence"] == "0.6"
 
 
 def test_show_prints_columns_and_correlations(synthetic):

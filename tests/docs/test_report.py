@@ -50,12 +50,18 @@ def reports(plain, hostile, tmp_path_factory) -> dict[str, Path]:
         "hostile": report_page(hostile[0], evaluate(*hostile, raw=hostile[1], classifiers=["decision-tree"])),
         "nothing split": report_page(small_release(50, **{"mechanism.specializations": 0})[0]),
         "horizontal": report_page(small_release(500, **HORIZONTAL)[0]),
+        "perturbed": report_page(small_release(300, mechanism={"name": "vhdp"}, **PUBLIC)[0]),
+        "by gains": report_page(small_release(300, mechanism={"name": "copula"}, budget=GAINS, **PUBLIC)[0]),
         "public size": report_page(small_release(500, **{"records.public": True, "privacy.neighbours": "replace"})[0]),
     }
     for name, page in pages.items():
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
     return {name: folder / f"{name}.html" for name in pages}
 
+
+PUBLIC = {"records.public": True, "privacy.neighbours": "replace"}
+
+GAINS = {"allocation": "information-gain"}
 
 HORIZONTAL = {
     "partition": "horizontal",

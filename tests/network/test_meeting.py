@@ -12,8 +12,9 @@ import pytest
 import copublish as cp
 from copublish.errors import MeetingError
 from copublish.node.identity import new_identity
-from copublish.node.meeting import Meeting, Rendezvous, refuse_differences
+from copublish.node.meeting import Meeting
 from copublish.node.port import Port
+from copublish.node.rendezvous import Rendezvous, refuse_differences
 from support import small_mapping
 from support.node import free_port
 
@@ -117,7 +118,7 @@ def test_a_party_that_vanishes_is_noticed(pair):
     with pair.port("bank") as bank:
         with pair.port("loans") as loans:
             one, two = meet_both(pair, bank, loans)
-            two._to_peer.break_off()
+            two._lines["bank"][0].break_off()
             wait_until(lambda: one.loss() is not None)
         assert "the connection ended" in str(one.loss())
 

@@ -1,4 +1,4 @@
-"""Made-up files in the format of Adult, Nursery and Wine Quality: the real ones are never part of the project."""
+"""Made-up files in the format of the benchmark data sets: the real ones are never part of the project."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from copublish.reproduction.datasets import CLASSES, COLUMNS, NUMERICAL
+from copublish.reproduction.labelled_table import STATLOG_COLUMNS
 from copublish.reproduction.microdata_sets import WINE_BOUNDS
 
 TREE = {"ANY": {"low": {"a": {}, "b": {}}, "high": {"c": {}, "d": {}}}}
@@ -54,4 +55,16 @@ def write_wine_files(folder: Path, sizes: tuple[int, int] = (1_599, 4_898)) -> P
         }
         frame = pd.DataFrame({**table, "quality": generator.integers(3, 10, n)})
         frame.to_csv(folder / f"winequality-{colour}.csv", sep=";", index=False)
+    return folder
+
+
+def write_statlog_file(folder: Path) -> Path:
+    """Write heart.dat with the real file's 150 and 120 records of the classes, which some attributes depend on."""
+    generator = np.random.default_rng(9)
+    classes = generator.permutation(np.repeat([1.0, 2.0], [150, 120]))
+    columns = [
+        generator.integers(0, 2 + 3 * number, 270) + (4 * classes if number % 2 else 0)
+        for number in range(len(STATLOG_COLUMNS) - 1)
+    ]
+    np.savetxt(folder / "heart.dat", np.column_stack([*columns, classes]), fmt="%.1f")
     return folder

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 NODES_OF_PROTOCOL = {"cheetah": 2, "aby3": 3}
 """How many parties compute."""
 
+SUMMING_MECHANISMS = ("copula", "hpdp")
+"""They open nothing but sums, which owners of whole rows compute alone. Others need a secure engine: selections compare
+secrets, and tables across owners multiply them."""
+
+LOCAL_MECHANISMS = ("vhdp", "idp-ir")
+"""They open nothing at all that several owners hold together, whatever the partition."""
+
 SPU_KEYS, MASKED_SUM_KEYS = ("protocol", "nodes"), ("aggregator", "colluders")
 """Keys of the section [engine] that mean something to one engine alone."""
 
@@ -57,6 +64,7 @@ def broken_engine_rules(agreement: Agreement) -> Iterator[str]:
         yield from _nodes(agreement)
     else:
         yield from _colluders(agreement)
+        yield from _sums(agreement)
 
 
 def _nodes(agreement: Agreement) -> Iterator[str]:
@@ -74,4 +82,21 @@ def _colluders(agreement: Agreement) -> Iterator[str]:
         yield (
             f"engine.colluders: with {owners} owners of data at most {owners - 1} may collude, got {colluders}: "
             "somebody's noise has to be unknown to them"
+        )
+
+
+def _sums(agreement: Agreement) -> Iterator[str]:
+    mechanism, engine = agreement.mechanism.name, "the engine 'masked-sum' adds up what every owner counts alone"
+    if mechanism not in (*SUMMING_MECHANISMS, *LOCAL_MECHANISMS):
+        yield f"engine.name: {engine}, and the mechanism '{mechanism}' needs more. Write name = \"spu\""
+    elif mechanism in SUMMING_MECHANISMS and agreement.partition != "horizontal":
+        yield (
+            f"engine.name: {engine}, and the mechanism '{mechanism}' needs more where the partition is "
+            f"'{agreement.partition}'. Write name = \"spu\"; horizontal data need sums alone"
+        )
+    compares = agreement.partition == "horizontal" or agreement.records.alignment == "identifier"
+    if agreement.records.identifier is not None and compares and agreement.aggregator in agreement.owners:
+        yield (
+            "engine.aggregator: it compares the owners' pseudonyms, whose key every owner of data knows, so it must be "
+            "a party without data. Add one with data = false and name it here, or leave out records.identifier"
         )

@@ -14,6 +14,8 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from copublish.agreement.budget import Budget
+from copublish.agreement.computation import Computation
 from copublish.agreement.model import (
     Agreement,
     CategoricalAttribute,
@@ -114,6 +116,8 @@ MODELS: dict[str, type[BaseModel]] = {
     "class": ClassAttribute,
     "privacy": Privacy,
     "mechanism": Mechanism,
+    "budget": Budget,
+    "engine": Computation,
     "parties": Party,
     "grid": Grid,
     "categorical": CategoricalAttribute,

@@ -17,7 +17,6 @@ from itertools import pairwise
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -27,8 +26,10 @@ from pydantic import (
     model_validator,
 )
 
+from copublish.agreement.budget import Budget
 from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
 from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain, NumericalDomain
+from copublish.agreement.numbers import MAX_DIGITS, BudgetShare, Number, Whole, refuse_bool
 from copublish.agreement.parties import Party
 from copublish.agreement.taxonomy import ROOT_LABEL, TaxonomyNode, flat_taxonomy, parse_taxonomy
 
@@ -47,6 +48,12 @@ MAX_COPULA_COLUMNS = 64
 MIN_COPULA_EPSILON = Fraction(1, 1000)
 """Below this the noise of the sums of products may no longer fit the engine's 62-bit integers."""
 
+MAX_VHDP_COLUMNS = 64
+"""Columns of a vhdp release, the class included."""
+
+MIN_VHDP_EPSILON, MAX_VHDP_SCALE = Fraction(1, 1000), 2**53
+"""The largest scale of noise on numbers, in steps of their last decimal: it has to fit 62-bit integers."""
+
 MAX_COORDINATES = 256
 """Of an hpdp release: numbers and the values of categories. Every two of them have a sum in one budget."""
 
@@ -64,8 +71,6 @@ MAX_SYNTHETIC_RECORDS = 10**7
 DEPENDENCE_SHARE = Decimal("0.6")
 """Of a copula release's budget, what the sums of products take unless agreed otherwise."""
 
-MAX_DIGITS = 30
-
 MAX_EXPECTED = 10**12
 
 MIN_EPSILON = Fraction(1, 10**6)
@@ -79,38 +84,11 @@ def _as_tuple(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-def _refuse_bool(value: object) -> object:
-    if isinstance(value, bool):
-        raise ValueError("write a number, not true or false")
-    return value
-
-
-def _plain_number(value: Decimal) -> Decimal:
-    """Refuse numbers that no schema needs and that would take for ever to write out; -0 is 0."""
-    _, digits, exponent = value.as_tuple()
-    if not isinstance(exponent, int) or len(digits) > MAX_DIGITS or abs(exponent) > MAX_DIGITS:
-        raise ValueError(f"write a number with at most {MAX_DIGITS} digits")
-    return abs(value) if value == 0 else value
-
-
-Number = Annotated[Decimal, BeforeValidator(_refuse_bool), AfterValidator(_plain_number)]
-Whole = Annotated[int, BeforeValidator(_refuse_bool)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 """Names that stand in commands and files: letters, digits, '.', '_' and '-'."""
 PartyNames = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
-RelativeShare = Annotated[
-    Decimal,
-    Field(ge=Decimal("0.001"), le=Decimal(1000)),
-    BeforeValidator(_refuse_bool),
-    AfterValidator(_plain_number),
-]
-"""A part of the budget, relative to the others' parts."""
-BudgetShare = Annotated[
-    Decimal,
-    Field(ge=Decimal("0.01"), le=Decimal("0.99")),
-    BeforeValidator(_refuse_bool),
-    AfterValidator(_plain_number),
-]
+LocalSensitivity = Literal["exact", "vector", "fixed", "gap", "global"]
+CategoryOrder = Literal["schema", "frequency"]
 IdentifierRule = Literal["ignore-case", "ignore-spaces", "ignore-punctuation", "ignore-leading-zeros"]
 
 
@@ -302,15 +280,33 @@ class Privacy(_Model):
 class Mechanism(_Model):
     """Which algorithm makes the release, and its public parameters."""
 
-    name: Literal["specialization", "distdiffgen", "arbdistdp", "copula", "hpdp"]
+    name: Literal["specialization", "distdiffgen", "arbdistdp", "copula", "hpdp", "vhdp", "idp-ir"]
     specializations: Whole = Field(default=10, ge=0, le=100)
     score: Literal["max", "tv-gain", "balanced-gain", "auto"] = "max"
     selection_share: Number = Field(default=Decimal("0.4"), ge=Decimal("0.01"), le=Decimal("0.99"))
     max_cells: Whole | None = Field(default=None, ge=2, le=MAX_CELLS)
     dependence_share: BudgetShare | None = None
-    attribute_shares: dict[str, RelativeShare] | None = None
     noise: Literal["laplace", "gaussian"] | None = None
     records: Whole | None = Field(default=None, ge=1, le=MAX_SYNTHETIC_RECORDS)
+    k: Whole | None = None
+    local_sensitivity: LocalSensitivity | None = None
+    category_order: CategoryOrder | None = None
+    acknowledge: str | None = None
+
+    @property
+    def is_differentially_private(self) -> bool:
+        """Whether a release has the promised epsilon; without, the agreement has to acknowledge it in words."""
+        return self.name not in NOT_PRIVATE
+
+    @property
+    def sensitivity(self) -> LocalSensitivity:
+        """How the noise of an idp-ir release is scaled."""
+        return self.local_sensitivity or "exact"
+
+    @property
+    def order_of_categories(self) -> CategoryOrder:
+        """In which order an idp-ir release ranks categories."""
+        return self.category_order or "schema"
 
     @property
     def reads_numbers(self) -> bool:
@@ -324,20 +320,26 @@ class Mechanism(_Model):
 
 
 SPECIALIZATION_KEYS = ("specializations", "score", "selection_share", "max_cells")
-COPULA_KEYS = ("dependence_share", "attribute_shares")
-HPDP_KEYS = ("noise", "records")
-KEYS_OF_MECHANISM = {
+KEYS_OF_MECHANISM: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("specialization", "distdiffgen", "arbdistdp"), SPECIALIZATION_KEYS),
-    "copula": COPULA_KEYS,
-    "hpdp": HPDP_KEYS,
+    "copula": ("dependence_share",),
+    "hpdp": ("noise", "records"),
+    "vhdp": (),
+    "idp-ir": ("k", "local_sensitivity", "category_order", "acknowledge"),
 }
 """Keys of the section [mechanism] that mean something to a mechanism, besides its name."""
 
-MAKERS_OF_NUMBERS: tuple[str, ...] = ("copula", "hpdp")
+MAKERS_OF_NUMBERS: tuple[str, ...] = ("copula", "hpdp", "vhdp", "idp-ir")
 """Mechanisms that publish numbers, which the agreement may say the decimals of."""
 
-NUMBER_READERS: tuple[str, ...] = ("hpdp",)
+NUMBER_READERS: tuple[str, ...] = ("hpdp", "vhdp", "idp-ir")
 """Mechanisms that need numbers, in steps of 10^-decimals, and not only the cells of the grid they lie in."""
+
+RECORD_PUBLISHERS: tuple[str, ...] = ("vhdp", "idp-ir")
+"""Mechanisms that publish a row for every record, with noise that the owners of its cells add."""
+
+NOT_PRIVATE: tuple[str, ...] = ("idp-ir",)
+"""Mechanisms that no epsilon can be stated for."""
 
 
 class Agreement(_Model):
@@ -347,7 +349,7 @@ class Agreement(_Model):
     columns); the spelling of numbers, comments and the order of keys inside a table are not.
     """
 
-    format: Annotated[Literal[1], BeforeValidator(_refuse_bool)]
+    format: Annotated[Literal[1], BeforeValidator(refuse_bool)]
     name: Name
     dataset: Name
     description: str = ""
@@ -358,6 +360,7 @@ class Agreement(_Model):
     attributes: dict[str, Attribute] = Field(min_length=1)
     privacy: Privacy
     mechanism: Mechanism
+    budget: Budget = Budget()
     engine: Computation = Computation()
 
     @model_validator(mode="after")
@@ -391,8 +394,16 @@ class Agreement(_Model):
 
     @property
     def compute_nodes(self) -> tuple[str, ...]:
-        """The parties that run the secure engine; the others share their inputs with them."""
-        return self.engine.nodes or self.party_names[: NODES_OF_PROTOCOL[self.engine.agreed_protocol]]
+        """The parties that run the secure engine, in agreed order; the others share their inputs with them."""
+        named = self.engine.nodes or self.party_names[: NODES_OF_PROTOCOL[self.engine.agreed_protocol]]
+        return tuple(party for party in self.parties if party in named)
+
+    @property
+    def guests(self) -> tuple[str, ...]:
+        """The parties that share their inputs with the compute nodes; where columns are joined there are none."""
+        if self.engine.name != "spu" or self.partition != "horizontal":
+            return ()
+        return tuple(party for party in self.parties if party not in self.compute_nodes)
 
     @property
     def aggregator(self) -> str:
@@ -415,9 +426,24 @@ class Agreement(_Model):
         return Fraction(self.privacy.delta or 0)
 
     @property
+    def publishes_each_record(self) -> bool:
+        """Whether every record is published, with noise that its owners add, rather than counts of records."""
+        return self.mechanism.name in RECORD_PUBLISHERS
+
+    @property
     def class_is_shared(self) -> bool:
         """Whether every party knows the class of every record it knows."""
         return self.partition != "horizontal" and set(self.holders(self.class_.name)) == set(self.owners)
+
+    @property
+    def columns(self) -> dict[str, Domain]:
+        """Public domain of every column in agreed order; the class is one more, the last."""
+        return {**self.domains, self.class_.name: self.class_domain}
+
+    @property
+    def budget_label(self) -> str:
+        """The column that information gains are about: the agreed label, or the class."""
+        return self.budget.label or self.class_.name
 
     def holders(self, column: str) -> tuple[str, ...]:
         """Return the parties that hold cells of an attribute or of the class."""
@@ -435,8 +461,9 @@ class Agreement(_Model):
         for table in (content["mechanism"], content["privacy"], *content["attributes"].values()):
             for key in [key for key, value in table.items() if value is None and key not in FIRST_KEYS]:
                 del table[key]
-        if content["engine"] == Computation().model_dump():
-            del content["engine"]
+        for key, default in (("engine", Computation()), ("budget", Budget())):
+            if content[key] == default.model_dump():
+                del content[key]
         for party in content["parties"].values():
             if party["data"]:
                 del party["data"]

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from copublish.agreement.budget import broken_budget_rules, least_shares
 from copublish.agreement.computation import broken_engine_rules
+from copublish.agreement.domain import NumericalDomain
+from copublish.agreement.idp_ir_rules import broken_idp_ir_rules
 
 if TYPE_CHECKING:
     from copublish.agreement.model import Agreement
@@ -26,10 +29,13 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *_records(agreement),
         *_missing_values(agreement),
         *_mechanism_keys(agreement),
+        *broken_budget_rules(agreement),
         *_candidates(agreement),
         *_copula(agreement),
         *_gaussian(agreement),
         *_hpdp(agreement),
+        *_vhdp(agreement),
+        *broken_idp_ir_rules(agreement),
     ]
 
 
@@ -180,13 +186,53 @@ def _copula(agreement: Agreement) -> Iterator[str]:
             f"attributes: a copula release has at most {MAX_COPULA_COLUMNS} columns, the class included, and these are "
             f"{len(columns)}. Leave some out: every pair of columns shares one budget"
         )
+    yield from _constant_columns(agreement)
+
+
+def _constant_columns(agreement: Agreement) -> Iterator[str]:
     for name, domain in agreement.domains.items():
         if domain.size < 2:
             yield f"attributes.{name}: it has one value alone, so there is nothing to measure. Remove it"
-    for name in agreement.mechanism.attribute_shares or {}:
-        if name not in columns:
-            known = ", ".join(f"'{column}'" for column in columns)
-            yield f"mechanism.attribute_shares.{name}: there is no such column. Columns: {known}"
+
+
+def _vhdp(agreement: Agreement) -> Iterator[str]:
+    from copublish.agreement.model import MAX_VHDP_COLUMNS, MAX_VHDP_SCALE, MIN_VHDP_EPSILON  # the model needs these
+
+    if agreement.mechanism.name != "vhdp":
+        return
+    if agreement.privacy.neighbours != "replace" or not agreement.records.public:
+        yield (
+            "mechanism.name: a vhdp release has one row for every person, so it shows how many there are, and it "
+            'protects values, not membership. Write neighbours = "replace" in [privacy] and public = true in '
+            "[records], or take the mechanism 'copula'"
+        )
+    if agreement.partition == "arbitrary":
+        yield (
+            "partition: in a vhdp release the owner of a column, or of a row, adds its noise, so cells cannot be "
+            "spread. Take vertical or horizontal data, or the mechanism 'copula'"
+        )
+    if agreement.epsilon < MIN_VHDP_EPSILON:
+        yield (
+            f"privacy.epsilon: a vhdp release needs at least {float(MIN_VHDP_EPSILON):g}, got "
+            f"{agreement.privacy.epsilon}; 0.1 to 2 is usual"
+        )
+    n_columns = len(agreement.columns)
+    if n_columns > MAX_VHDP_COLUMNS:
+        yield (
+            f"attributes: a vhdp release has at most {MAX_VHDP_COLUMNS} columns, the class included, and these are "
+            f"{n_columns}. Leave some out: all columns share one budget"
+        )
+    least = {} if any(broken_budget_rules(agreement)) else least_shares(agreement)
+    for name, domain in agreement.domains.items():
+        if isinstance(domain, NumericalDomain) and name in least:
+            # Half of a column's budget is for its numbers where the other half hides which of them are missing.
+            steps = (1 + domain.missing) * domain.steps
+            if steps > MAX_VHDP_SCALE * agreement.epsilon * least[name]:
+                yield (
+                    f"attributes.{name}: its noise would be too large for whole numbers of its last decimal. Write "
+                    "fewer decimals, narrower bounds or a larger weight, or raise privacy.epsilon"
+                )
+    yield from _constant_columns(agreement)
 
 
 def _gaussian(agreement: Agreement) -> Iterator[str]:

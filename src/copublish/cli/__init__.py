@@ -37,7 +37,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Organizations that hold pieces of one table publish one differentially private data set together.",
     epilog="Start with: copublish demo. Exit codes: 0 done, 2 wrong usage, 3 agreement, 4 data, 5 budget, "
-    "6 computation, 7 release folder, 8 meeting the other party, 1 anything else.",
+    "6 computation, 7 release folder, 8 meeting the other parties, 1 anything else.",
 )
 for module in (
     demo_command,

@@ -8,9 +8,11 @@ from typing import Annotated
 import typer
 
 from copublish.agreement import load_agreement
-from copublish.cli.terminal import Format, FormatOption, TableOption, print_json, results_console
+from copublish.cli.terminal import Format, FormatOption, TableOption, print_json, results_console, warn_first
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
+from copublish.mechanisms.plans import refuse_unfit_records
+from copublish.privacy.no_promise import warning_of
 
 
 def register(app: typer.Typer) -> None:
@@ -39,14 +41,22 @@ def check(
     if table is not None and data is None:
         raise typer.BadParameter("name the database of the table with --data", param_hint="--table")
     agreed = load_agreement(agreement)
-    result = {"agreement": agreed.name, "agreement_hash": agreed.hash, "ok": True}
+    warning = warning_of(agreed)
+    result = {
+        **({} if warning is None else {"warning": warning}),
+        "agreement": agreed.name,
+        "agreement_hash": agreed.hash,
+        "ok": True,
+    }
     if party is not None and data is not None:
         fragment = read_fragment(agreed, party, source_from(data, table))
+        refuse_unfit_records(agreed, fragment)
         result |= {"party": party, "records": fragment.n_records, "columns": list(fragment.private_codes)}
     if output is Format.JSON:
         print_json(result)
         return
     console = results_console()
+    warn_first(warning, console)
     console.print(f"The agreement '{agreed.name}' is complete. Hash {agreed.hash}")
     if "party" in result:
         columns = ", ".join(fragment.private_codes)

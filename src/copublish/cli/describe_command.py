@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,8 +12,9 @@ from rich.console import Console
 from rich.table import Table
 
 from copublish.agreement import load_agreement
-from copublish.cli.terminal import Format, FormatOption, print_json, results_console
+from copublish.cli.terminal import Format, FormatOption, print_json, results_console, warn_first
 from copublish.description import describe as describe_agreement
+from copublish.evaluation.report.contents import noise_words
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +26,7 @@ def describe(
     agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
     output: FormatOption = Format.TEXT,
 ) -> None:
-    """Show every disclosure of a release, its epsilon, its noise in people, and who learns what. Costs nothing.
+    """Show every disclosure of a release, its epsilon, its noise, and who learns what. Costs nothing.
 
     Reads the agreement alone and touches no data.
 
@@ -39,6 +41,7 @@ def describe(
 
 def print_description(described: dict[str, Any], console: Console) -> None:
     """Print a description for people."""
+    warn_first(described.get("warning"), console)
     epsilon = described["epsilon"]
     facts = Table.grid(padding=(0, 2))
     facts.add_row("Release", described["release"], "Parties", ", ".join(described["parties"]))
@@ -62,13 +65,29 @@ def print_description(described: dict[str, Any], console: Console) -> None:
         facts.add_row(
             "Publishes", size, "From", f"{described['sums']:,} sums of {described['coordinates']} coordinates"
         )
-    else:
+    elif "publishes" in described:
+        facts.add_row("Publishes", described["publishes"], "Guarantee", "none")
+    elif "dependence" in described:
         size = f"synthetic records with {described['columns']} columns"
-        share = f"{described['budgets']['dependence']} of it for how {described['pairs']:,} pairs of columns depend"
+        share = f"{described['dependence']} of it for how {described['pairs']:,} pairs of columns depend"
         facts.add_row("Publishes", size, "Epsilon", share)
+    else:
+        rule = f"divided between columns: {described['allocation']['rule']}"
+        facts.add_row("Publishes", f"every record, perturbed, with {described['columns']} columns", "Epsilon", rule)
+    if "noise_shares" in described:
+        shares = described["noise_shares"]
+        facts.add_row(
+            "Noise",
+            f"in shares of {shares['owners']} owners, of whom {shares['colluders']} may collude",
+            "Adds up",
+            f"{shares['aggregator']}; variance times {shares['variance_factor']}",
+        )
     console.print(facts)
     console.print()
     print_disclosures(described["disclosures"], epsilon["calibrated_to"], console)
+    if "allocation" in described:
+        console.print()
+        print_allocation(described["allocation"], console)
     if "unused_selections" in described:
         console.print(described["unused_selections"])
     console.print()
@@ -101,23 +120,36 @@ def _by_view(views: dict[str, list[str]]) -> dict[tuple[str, ...], list[str]]:
 def print_disclosures(disclosures: list[dict[str, Any]], relation: str, console: Console) -> None:
     """Print everything that is opened, selections of one price in one row."""
     table = Table(title="Everything that is opened", title_justify="left")
-    for heading in ("what", "times", "epsilon each", "noise in people", "known to"):
+    for heading in ("what", "times", "epsilon each", "noise", "known to"):
         table.add_column(heading, overflow="fold")
     for _, group in groupby(
         disclosures,
         key=lambda d: (
             "select" if d["kind"] == "select" else d["what"],
             d["epsilon"][relation],
-            d["noise"]["scale_in_people"],
+            str(d["noise"]),
         ),
     ):
         same = list(group)
         first = same[0]
         what = "which value is split, and where" if first["kind"] == "select" else first["what"]
-        noise = f"scale {first['noise']['scale_in_people']:g}"
-        if "within_95_percent" in first["noise"]:
-            noise += f"; 95 of 100 within ±{first['noise']['within_95_percent']}"
-        table.add_row(what, str(len(same)), first["epsilon"][relation], noise, first["known_to"])
+        table.add_row(what, str(len(same)), first["epsilon"][relation], noise_words(first["noise"]), first["known_to"])
+    console.print(table)
+
+
+def print_allocation(allocation: dict[str, Any], console: Console) -> None:
+    """Print every column's share of epsilon and its noise, in people or in the column's own unit."""
+    rule = allocation["rule"]
+    if "label" in allocation:
+        rule += f" about '{allocation['label']}'; its tables take {allocation['tables']}"
+    table = Table(title=f"How epsilon is divided between columns: {rule}", title_justify="left")
+    for heading in ("column", "share", "epsilon", "noise"):
+        table.add_column(heading, overflow="fold")
+    for name, column in allocation["columns"].items():
+        ends = [column[end] for end in ("least", "most") if end in column] or [column]
+        share = " to ".join(f"{end['share']:.1%}" for end in ends)
+        epsilon = " to ".join(f"{float(Fraction(end['epsilon'])):.3g}" for end in ends)
+        table.add_row(name, share, epsilon, "\nto ".join(noise_words(end["noise"]) for end in ends))
     console.print(table)
 
 

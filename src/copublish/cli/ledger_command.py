@@ -10,11 +10,16 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from copublish.cli.terminal import Format, FormatOption, parse_pairs, print_json, results_console
+from copublish.cli.terminal import Format, FormatOption, note, parse_pairs, print_json, results_console
 from copublish.home import default_ledger, make_private_folder
 from copublish.privacy.certificate import show_bound, show_exact
 from copublish.privacy.disclosures import NEIGHBOURS
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.privacy.ledger import UNBOUNDED, Ledger, Limit
+
+NO_LIMIT = (
+    "WARNING: data set '{dataset}' has NO LIMIT from now on. Releases that are not differentially private may be made "
+    "of it; after one, nobody in it has a guarantee, and under a finite limit nothing can be released any more."
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -28,7 +33,8 @@ def ledger(
         typer.Argument(help="The ledger, an SQLite file; --limit creates it. Default: in your copublish folder."),
     ] = None,
     limit: Annotated[
-        list[str] | None, typer.Option(help="DATASET=EPSILON: the most that may ever be spent on it.")
+        list[str] | None,
+        typer.Option(help="DATASET=EPSILON: the most that may ever be spent on it; DATASET=unbounded: no limit."),
     ] = None,
     neighbours: Annotated[
         str | None,
@@ -51,13 +57,17 @@ def ledger(
     make_private_folder(file.parent)
     book = Ledger(file)
     for dataset, epsilon in limits.items():
+        if epsilon is None:
+            note(NO_LIMIT.format(dataset=dataset))
         before = book.limit(dataset)
         book.set_limit(dataset, Limit(epsilon, neighbours or (before.neighbours if before else "add-remove")))
     _print(book, output)
     book.close()
 
 
-def _epsilon(text: str) -> Fraction:
+def _epsilon(text: str) -> Fraction | None:
+    if text == UNBOUNDED:
+        return None
     try:
         epsilon = Fraction(Decimal(text))
     except (InvalidOperation, ValueError, OverflowError):
@@ -73,11 +83,11 @@ def _print(book: Ledger, output: Format) -> None:
         limit = book.limit(dataset)
         spent = None if limit is None else book.spent(dataset).under(limit.neighbours)
         datasets[dataset] = {
-            "limit": None if limit is None else show_exact(limit.epsilon),
+            "limit": None if limit is None else _show(limit.epsilon),
             "neighbours": None if limit is None else limit.neighbours,
-            "spent": None if spent is None else show_exact(spent),
+            "spent": None if limit is None else _show(spent),
             "delta_spent": show_bound(book.spent(dataset).delta),
-            "left": None if limit is None or spent is None else show_exact(limit.epsilon - spent),
+            "left": None if limit is None else show_left(limit, spent),
         }
     charges = [
         {
@@ -109,5 +119,12 @@ def _print(book: Ledger, output: Format) -> None:
         console.print(table)
 
 
+def show_left(limit: Limit, spent: Fraction | None) -> str:
+    """Return how much of a limit is left, in words where it is no number."""
+    if limit.epsilon is None:
+        return UNBOUNDED
+    return "nothing" if spent is None else show_exact(limit.epsilon - spent)
+
+
 def _show(epsilon: Fraction | None) -> str:
-    return "unbounded" if epsilon is None else show_exact(epsilon)
+    return UNBOUNDED if epsilon is None else show_exact(epsilon)

@@ -16,7 +16,7 @@ from copublish.errors import FragmentError, MeetingError
 from copublish.node.dialling import UnreachableError, dial, refuse_unfit_hosts
 from copublish.node.identity import Identity, identity_folder, load_identity
 
-app = typer.Typer(no_args_is_help=True, help="Look at your own node and at the other party's.")
+app = typer.Typer(no_args_is_help=True, help="Look at your own node and at those of the other parties.")
 
 Finding = tuple[str, bool, str]
 """What was looked at, whether it is well, and what was found."""
@@ -29,7 +29,7 @@ def register(main: typer.Typer) -> None:
 
 @app.callback()
 def node() -> None:
-    """Look at your own node and at the other party's."""
+    """Look at your own node and at those of the other parties."""
 
 
 @app.command()
@@ -40,9 +40,9 @@ def status(
     insecure: InsecureOption = False,
     output: FormatOption = Format.TEXT,
 ) -> None:
-    """Check step by step whether you could meet the other party. Touches no data and costs nothing.
+    """Check step by step whether you could meet every other party. Touches no data and costs nothing.
 
-    Exit code 0 if all is well, 8 if something is in the way. The other party is reached only while its own
+    Exit code 0 if all is well, 8 if something is in the way. Another party is reached only while its own
     'copublish run' is waiting.
 
     Example: copublish node status agreement.toml --party bank

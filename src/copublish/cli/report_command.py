@@ -8,7 +8,15 @@ from typing import Annotated, Any
 
 import typer
 
-from copublish.cli.terminal import Format, FormatOption, note, print_json, refuse_inside_release
+from copublish.cli.terminal import (
+    Format,
+    FormatOption,
+    errors_console,
+    note,
+    print_json,
+    refuse_inside_release,
+    warn_first,
+)
 from copublish.errors import CopublishError, EvaluationError
 from copublish.publication import load_release
 
@@ -46,8 +54,9 @@ def report(
     if evaluation is not None:
         note("The report holds scores from real records: it is not private. Keep it where the data are kept.")
     if output is Format.JSON:
-        print_json({"file": str(out), "bytes": len(page.encode())})
+        print_json({**release.warning, "file": str(out), "bytes": len(page.encode())})
         return
+    warn_first(release.warning.get("warning"), errors_console)
     note(f"Wrote {out}. Open it in a browser, or print it.")
 
 

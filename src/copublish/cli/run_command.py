@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +14,7 @@ import typer
 
 from copublish.agreement import Agreement, load_agreement
 from copublish.cli.describe_command import print_description
+from copublish.cli.ledger_command import show_left
 from copublish.cli.show_command import size_words
 from copublish.cli.terminal import (
     Format,
@@ -23,11 +25,13 @@ from copublish.cli.terminal import (
     print_json,
     progress_bars,
     results_console,
+    warn_first,
 )
 from copublish.description import describe
+from copublish.engines import refuse_unfit_engine
 from copublish.errors import CopublishError, FragmentError, LedgerError, SourceError
 from copublish.fragments.reading import check_columns
-from copublish.fragments.sources import KINDS_OF_DATA, source_from
+from copublish.fragments.sources import KINDS_OF_DATA, Source, source_from
 from copublish.home import default_ledger, home_folder
 from copublish.mechanisms.plans import plan_of
 from copublish.node.dialling import refuse_unfit_hosts
@@ -35,7 +39,8 @@ from copublish.node.identity import identity_folder, load_identity
 from copublish.node.log import RunLog, log_file
 from copublish.node.run import RunResult, RunSettings, run_party
 from copublish.privacy.certificate import show_exact
-from copublish.privacy.ledger import Ledger
+from copublish.privacy.ledger import Ledger, Limit
+from copublish.privacy.no_promise import warning_of
 from copublish.publication import refuse_unwritable
 
 IdentityOption = Annotated[
@@ -54,16 +59,18 @@ def register(app: typer.Typer) -> None:
 def run(
     agreement: Annotated[Path, typer.Argument(help="The agreement, the same file at every party.")],
     party: Annotated[str, typer.Option(help="Which party of the agreement you are.")],
-    data: Annotated[str, typer.Option(help=f"Your data: {KINDS_OF_DATA}.")],
     out: Annotated[Path, typer.Option(help="Folder for the release.")],
+    data: Annotated[
+        str | None, typer.Option(help=f"Your data: {KINDS_OF_DATA}. Not for a party that holds none.")
+    ] = None,
     table: TableOption = None,
     ledger: Annotated[Path | None, typer.Option(help="Your ledger. Default: in your copublish folder.")] = None,
     identity: IdentityOption = None,
     listen: Annotated[
         str | None, typer.Option(help="ADDRESS:PORT to listen at, if not the port of your host in the agreement.")
     ] = None,
-    wait: Annotated[int, typer.Option(min=1, help="Seconds to wait for the other party to come.")] = 3600,
-    timeout: Annotated[int, typer.Option(min=5, help="Seconds to wait for an answer once it is there.")] = 600,
+    wait: Annotated[int, typer.Option(min=1, help="Seconds to wait for the other parties to come.")] = 3600,
+    timeout: Annotated[int, typer.Option(min=5, help="Seconds to wait for an answer once they are there.")] = 600,
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking, for automation.")] = False,
     insecure: InsecureOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a release that is in the folder.")] = False,
@@ -71,10 +78,10 @@ def run(
     verbose: Annotated[bool, typer.Option("--verbose", help="Show the log while it is written.")] = False,
     output: FormatOption = Format.TEXT,
 ) -> None:
-    """Run a release together with the other party, each on its own machine.
+    """Run a release together with the other parties, each on its own machine.
 
-    Shows what will be opened and asks before anything is spent. Then waits for the other party, compares agreements and
-    versions with it over mutual TLS, and computes on secret shares: neither side sees the other's data. Both end
+    Shows what will be opened and asks before anything is spent. Then waits for the other parties, compares agreements
+    and versions with each over mutual TLS, and computes on secret shares: nobody sees another one's data. All end
     with the same release, byte for byte; who is stopped has all of it or nothing. A run that has begun to spend stays
     spent, however it ends.
 
@@ -86,16 +93,16 @@ def run(
     agreed = load_agreement(agreement)
     if party not in agreed.parties:
         raise FragmentError(party, [f"There is no such party in the agreement: {', '.join(agreed.parties)}."])
+    refuse_unfit_engine(agreed)
     refuse_unwritable(out, overwrite=force)
-    source = source_from(data, table)
-    check_columns(agreed, party, source)  # before anybody is asked or waited for; no row is read
+    source = _own_source(agreed, party, data, table)
     who = None if insecure else load_identity(identity or identity_folder(party))
     refuse_unfit_hosts(agreed, party, who)
     book = _open_ledger(ledger or default_ledger(), agreed)
     _ask_consent(agreed, book, yes=yes)
     settings = RunSettings(out, force, _address(listen), wait, timeout)
     run_log = RunLog(log or log_file(home_folder() / "logs", agreed.name, party), tell=note if verbose else None)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other party is told and folders go
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other parties are told and folders go
     run_log("start", release=agreed.name, party=party, agreement=agreed.hash, secure=not insecure)
     start, phases = time.monotonic(), set()
     try:
@@ -126,6 +133,22 @@ def run(
     _print_result(result, agreed, book, out, time.monotonic() - start, run_log.path, output)
 
 
+def _own_source(agreement: Agreement, party: str, data: str | None, table: str | None) -> Source | None:
+    """Return a party's data after a look at their columns, before anybody is asked or waited for; no row is read."""
+    if not agreement.parties[party].data:
+        if data is not None or table is not None:
+            raise typer.BadParameter(
+                f"by the agreement '{party}' holds no data (data = false), so none are read. Leave it out",
+                param_hint="--data",
+            )
+        return None
+    if data is None:
+        raise typer.BadParameter(f"by the agreement '{party}' holds data. Say where they are", param_hint="--data")
+    source = source_from(data, table)
+    check_columns(agreement, party, source)
+    return source
+
+
 def _open_ledger(file: Path, agreement: Agreement) -> Ledger:
     if not file.exists():
         raise LedgerError(
@@ -142,8 +165,9 @@ def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool) -> None:
     limit = ledger.limit(agreement.dataset)
     spent = ledger.spent(agreement.dataset).under(limit.neighbours) if limit else None
     wanted = cost.under(limit.neighbours) if limit else None
-    if limit is None or spent is None or wanted is None:
+    if limit is None:
         raise LedgerError(f"The ledger has no usable limit for data set '{agreement.dataset}'. Nothing was measured.")
+    warn_first(warning_of(agreement), errors_console)
     if not yes:
         print_description(describe(agreement), errors_console)
         note("")
@@ -155,16 +179,21 @@ def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool) -> None:
             f"\nThis agreement was charged to this ledger before, last on {earlier[-1].reserved_at[:10]} "
             f"({earlier[-1].state}). Running it again is a new charge."
         )
-    price = (
-        f"epsilon {show_exact(wanted)} of the {show_exact(limit.epsilon - spent)} that are left for data set "
-        f"'{agreement.dataset}' ({limit.neighbours})"
-    )
+    price = _price(agreement, limit, wanted, spent)
     if yes:
         note(f"Spending {price}.")
     elif not (sys.stdin.isatty() and errors_console.is_terminal):
         raise CopublishError("Nobody is there to be asked. Add --yes to spend without asking. Nothing was spent.")
     elif not typer.confirm(f"\nSpend {price}?", err=True):
         raise CopublishError("Not confirmed. Nothing was spent and nobody was contacted.")
+
+
+def _price(agreement: Agreement, limit: Limit, wanted: Fraction | None, spent: Fraction | None) -> str:
+    """Return what a release would take, of what is left."""
+    if wanted is None:
+        return f"an UNBOUNDED epsilon, all that people in data set '{agreement.dataset}' could ever be promised"
+    left = "no limit" if limit.epsilon is None else f"the {show_left(limit, spent)} that are left"
+    return f"epsilon {show_exact(wanted)} of {left} for data set '{agreement.dataset}' ({limit.neighbours})"
 
 
 def _address(listen: str | None) -> tuple[str, int] | None:
@@ -184,10 +213,11 @@ def _print_result(
     with suppress(LedgerError):  # the release is published: a ledger that somebody holds now must not hide that
         limit = ledger.limit(agreement.dataset)
         spent = ledger.spent(agreement.dataset).under(limit.neighbours) if limit else None
-        left = None if limit is None or spent is None else show_exact(limit.epsilon - spent)
+        left = None if limit is None else show_left(limit, spent)
     if output is Format.JSON:
         print_json(
             {
+                **release.warning,
                 "folder": str(out),
                 **release.sizes,
                 "epsilon": release.certificate["epsilon"],
@@ -199,9 +229,11 @@ def _print_result(
             }
         )
         return
+    warn_first(release.warning.get("warning"), results_console())
+    budget = "It is unbounded in the ledger" if release.warning else f"Epsilon {left or 'unknown'} is left"
     results_console().print(
         f"Released {size_words(release)} to {out}, "
-        f"in {seconds:.0f} s with {result.bytes_sent / 2**20:.1f} MiB sent. Epsilon {left or 'unknown'} is left. "
+        f"in {seconds:.0f} s with {result.bytes_sent / 2**20:.1f} MiB sent. {budget}. "
         f"See: copublish show {out}",
         markup=False,
         soft_wrap=True,

@@ -10,8 +10,11 @@ from rich.console import Console
 from rich.table import Table
 
 from copublish.cli.describe_command import print_disclosures, print_epsilon
-from copublish.cli.terminal import Format, FormatOption, print_json, results_console
+from copublish.cli.terminal import Format, FormatOption, print_json, results_console, warn_first
+from copublish.evaluation.report.contents import label_information
 from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release, load_release
+
+KINDS_OF_RECORDS = {"copula": "synthetic ", "vhdp": "perturbed ", "idp-ir": "perturbed "}
 
 BAR_WIDTH = 24
 
@@ -36,7 +39,7 @@ def show(
     """
     release = load_release(folder)
     if output is Format.JSON:
-        print_json({"certificate": release.certificate, **_contents(release)})
+        print_json({**release.warning, "certificate": release.certificate, **_contents(release)})
         return
     print_release(release, results_console(), rows)
 
@@ -50,13 +53,14 @@ def _contents(release: Release) -> dict[str, Any]:
 def size_words(release: Release) -> str:
     """Return how much was published, in words."""
     words = [f"{number:,} {what}" for what, number in release.sizes.items()]
-    kind = "synthetic " if isinstance(release, RecordsRelease) else ""
+    kind = KINDS_OF_RECORDS[release.mechanism] if isinstance(release, RecordsRelease) else ""
     return f"{release.sizes['records']:,} {kind}records in {words[-1]}"
 
 
 def print_release(release: Release, console: Console, rows: int) -> None:
     """Print a release for people."""
     certificate = release.certificate
+    warn_first(release.warning.get("warning"), console)
     console.print(f"[bold]{certificate['release']}[/bold]  {certificate['deployment']['basic']['description']}")
     console.print(
         f"{size_words(release)}, made by "
@@ -69,8 +73,9 @@ def print_release(release: Release, console: Console, rows: int) -> None:
         console.print("Secrecy: " + engine["secrecy"], markup=False)
     console.print()
     print_epsilon(certificate["epsilon"], console)
-    words = certificate.get("delta_is", "the sampler's part")
-    console.print(f"delta ({words}) at most {certificate['delta_bound']}\n")
+    if not release.warning:
+        words = certificate.get("delta_is", "the sampler's part")
+        console.print(f"delta ({words}) at most {certificate['delta_bound']}\n")
     print_disclosures(certificate["disclosures"], certificate["epsilon"]["calibrated_to"], console)
     console.print()
     if isinstance(release, GeneralizedRelease):
@@ -78,11 +83,15 @@ def print_release(release: Release, console: Console, rows: int) -> None:
         _print_largest(release, console, rows)
         within = certificate["disclosures"][-1]["noise"]["within_95_percent"]
         console.print(f"95 of 100 noisy counts are within ±{within} of the truth.")
-    elif isinstance(release, RecordsRelease) and release.mechanism == "copula":
-        _print_columns(release, console)
-        _print_correlations(release, console, rows)
+    elif isinstance(release, RecordsRelease) and release.mechanism == "idp-ir":
+        console.print(f"Clusters of {release.details['k']} records; every record has the noisy means of its clusters.")
     elif isinstance(release, RecordsRelease) and release.mechanism == "hpdp":
         _print_moments(release, console)
+    elif isinstance(release, RecordsRelease):
+        _print_columns(release, console)
+        if "pairs" in release.details:
+            _print_correlations(release, console, rows)
+        _print_label_information(release, console, rows)
 
 
 def _print_moments(release: RecordsRelease, console: Console) -> None:
@@ -105,7 +114,7 @@ def _print_moments(release: RecordsRelease, console: Console) -> None:
 
 
 def _print_columns(release: RecordsRelease, console: Console) -> None:
-    """Show how each column of the synthetic records is spread, and its largest cell."""
+    """Show how each column of the records is spread, and its largest cell."""
     table = Table(title="What was published", title_justify="left")
     for heading in ("column", "cells", "spread over its cells, in agreed order", "largest cell", "share"):
         table.add_column(heading, overflow="fold")
@@ -133,6 +142,19 @@ def _print_correlations(release: RecordsRelease, console: Console, rows: int) ->
     for pair in sorted(release.details["pairs"], key=lambda pair: -abs(pair["correlation"]))[:rows]:
         within = pair["correlation_within_95_percent"]
         table.add_row(*pair["columns"], f"{pair['correlation']:+.2f}", "any" if within is None else f"±{within:.2f}")
+    console.print(table)
+
+
+def _print_label_information(release: RecordsRelease, console: Console, rows: int) -> None:
+    """Show what each column tells about the label, and what a unit of its budget bought."""
+    if not rows:
+        return
+    label = release.details["label_information"]["label"]
+    table = Table(title=f"What the columns that tell most still tell about '{label}'", title_justify="left")
+    for heading in ("column", "bits", f"share of what '{label}' holds", "bits per unit of its epsilon"):
+        table.add_column(heading, justify="left" if heading == "column" else "right", overflow="fold")
+    for told in label_information(release.details)[:rows]:
+        table.add_row(told.column, f"{told.bits:.4f}", f"{told.share:.1%}", f"{told.bits_per_epsilon:.4f}")
     console.print(table)
 
 

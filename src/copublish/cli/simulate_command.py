@@ -18,6 +18,7 @@ from copublish.cli.terminal import (
     print_json,
     progress_bars,
     results_console,
+    warn_first,
 )
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.publication import refuse_existing
@@ -29,6 +30,7 @@ class EngineChoice(StrEnum):
 
     IDEAL = "ideal"
     SPU = "spu"
+    MASKED_SUM = "masked-sum"
 
 
 def register(app: typer.Typer) -> None:
@@ -38,7 +40,7 @@ def register(app: typer.Typer) -> None:
 
 def simulate(
     agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
-    data: Annotated[list[str], typer.Option(help=f"PARTY=DATA for every party: {KINDS_OF_DATA}.")],
+    data: Annotated[list[str], typer.Option(help=f"PARTY=DATA for every party that holds data: {KINDS_OF_DATA}.")],
     out: Annotated[Path, typer.Option(help="Folder for the release.")],
     table: Annotated[
         list[str] | None, typer.Option(help="PARTY=TABLE for a party whose data are in a database.")
@@ -49,17 +51,20 @@ def simulate(
     ] = None,
     engine: Annotated[
         EngineChoice,
-        typer.Option(help="ideal: in the clear, in one process. spu: secret shares between a process for each party."),
+        typer.Option(
+            help="ideal: in the clear, in one process. spu, masked-sum: as agreed, with a process for each party."
+        ),
     ] = EngineChoice.IDEAL,
-    timeout: Annotated[int, typer.Option(min=5, help="Seconds a party of --engine spu waits for the other.")] = 600,
+    timeout: Annotated[int, typer.Option(min=5, help="Seconds a process waits for the others.")] = 600,
     force: Annotated[bool, typer.Option("--force", help="Replace a release that is in the folder.")] = False,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Simulate a release with all parties on this machine.
 
     The noise, the disclosures and the release are as between organizations. --engine ideal computes in the clear, for
-    planning and experiments; --engine spu (two parties) runs every party in a process of its own that sees its own
-    data alone, and computes on secret shares.
+    planning and experiments; --engine spu runs every party in a process of its own that sees its own data alone, and
+    computes on secret shares (joins between two parties, sums between any number); --engine masked-sum adds up masked
+    sums without a secure engine, if that is what the agreement says.
 
     Example: copublish simulate agreement.toml --data bank=bank.parquet --data loans=loans.csv --out release/
     """
@@ -83,12 +88,14 @@ def simulate(
     if output is Format.JSON:
         print_json(
             {
+                **release.warning,
                 "folder": str(out),
                 **release.sizes,
                 "epsilon": release.certificate["epsilon"],
             }
         )
         return
+    warn_first(release.warning.get("warning"), results_console())
     results_console().print(
         f"Released {size_words(release)} to {out}. See: copublish show {out}",
         markup=False,

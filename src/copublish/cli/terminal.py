@@ -49,6 +49,12 @@ def note(message: str) -> None:
     errors_console.print(message, markup=False, highlight=False, soft_wrap=True)
 
 
+def warn_first(warning: str | None, console: Console) -> None:
+    """Say what has to be said before anything else, if there is something."""
+    if warning is not None:
+        console.print(f"WARNING: {warning}\n", style="bold red", markup=False, highlight=False, soft_wrap=True)
+
+
 def error(message: str) -> None:
     """Say on stderr why a command ends."""
     errors_console.print(f"Error: {message}", style="bold red", markup=False, highlight=False, soft_wrap=True)

@@ -17,9 +17,12 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from copublish.engine.interface import Program, Secret
+from copublish.engine.joint_noise import add_noise_inside
 from copublish.errors import PartyLostError, ProgramMismatchError
 from copublish.privacy.coins import BoolArray, Coins, IntArray, SystemCoins
-from copublish.secure.packing import Packing
+from copublish.privacy.geometric import Geometric
+from copublish.privacy.noise_shares import SharedLaplace
+from copublish.secure.packing import Packing, SecretCounts
 
 T = TypeVar("T")
 
@@ -113,7 +116,7 @@ class IdealEngine:
 
     def __init__(self, room: Room, party: str, coins: Coins) -> None:
         self.party, self.parties = party, room.parties
-        self._room, self._own_coins = room, coins
+        self._room, self.own_coins = room, coins
 
     def share(self, local: IntArray) -> Secret:
         """Return the sum of what every party puts in."""
@@ -165,8 +168,12 @@ class IdealEngine:
 
     def coins(self, shape: tuple[int, ...]) -> Secret:
         """Return fresh joint coins: the XOR of every party's own."""
-        own = self._own_coins.words(shape)
+        own = self.own_coins.words(shape)
         return self._secret(("coins", shape), own, lambda parts: reduce(np.bitwise_xor, parts))
+
+    def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
+        """Return the counts, each with noise and a public offset."""
+        return add_noise_inside(self, counts, noise, offset)
 
     def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
         """Tell every party a public value; return all of them in party order."""

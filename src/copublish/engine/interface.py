@@ -10,10 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from copublish.errors import SecretCannotBeReadError
-from copublish.privacy.coins import BoolArray, IntArray
+from copublish.privacy.coins import BoolArray, Coins, IntArray
 
 if TYPE_CHECKING:
-    from copublish.secure.packing import Packing
+    from copublish.privacy.geometric import Geometric
+    from copublish.privacy.noise_shares import SharedLaplace
+    from copublish.secure.packing import Packing, SecretCounts
 
 T = TypeVar("T")
 
@@ -50,12 +52,27 @@ class Engine(Protocol):
     """One party's end of the joint computation."""
 
     name: str
-    secrecy: str
-    """Who could see what, in words for the certificate."""
-    assumptions: tuple[str, ...]
-    """What the secrecy rests on, in words for the certificate."""
     party: str
-    parties: tuple[str, ...]
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """All parties in agreed order."""
+        ...
+
+    @property
+    def secrecy(self) -> str:
+        """Who could see what, in words for the certificate."""
+        ...
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the secrecy rests on, in words for the certificate."""
+        ...
+
+    @property
+    def own_coins(self) -> Coins:
+        """This party's own coins, for noise that it draws alone and so knows: on its own data, before they leave it."""
+        ...
 
     def share(self, local: IntArray) -> Secret:
         """Return the sum of what every party puts in. Each party's own part stays its own."""
@@ -106,6 +123,13 @@ class Engine(Protocol):
 
     def coins(self, shape: tuple[int, ...]) -> Secret:
         """Return fresh joint coins: words uniform and unknown to all as long as one party is honest."""
+        ...
+
+    def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
+        """Return the counts, packed as they are, each with a draw of noise of its own and a public offset.
+
+        How the noise comes about is the engine's: nobody, or no more parties than the agreement says, may know it.
+        """
         ...
 
     def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:

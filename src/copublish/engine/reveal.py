@@ -1,12 +1,13 @@
 """The reveal gate: the only door out of a secret.
 
-Every value that becomes known passes here: the gate charges the disclosure to this party's ledger, has noise that
-nobody knows added inside the engine, and only then opens the sum. The list of a gate's disclosures is the whole
-privacy argument of a release, and what the certificate states.
+Every value that becomes known passes here: the gate charges the disclosure to this party's ledger, has the engine add
+noise, and only then opens the sum. The list of a gate's disclosures is the whole privacy argument of a release, and
+what the certificate states.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -29,7 +30,8 @@ from copublish.secure.noise import (
     opened_index,
     selection_fits,
 )
-from copublish.secure.packing import SecretCounts, add_packed_noise
+from copublish.secure.own_columns import OwnColumns, join_columns
+from copublish.secure.packing import SecretCounts
 
 MAX_RECORDS = 2**40
 """Counts are at most the number of records, scores and sums that many times their points for a person; more than this
@@ -98,17 +100,8 @@ class RevealGate:
         fits = measurement_fits(counts.n_cells, largest, noise.bits) and noise.bits + 1 < counts.packing.lane_bits
         if counts.n_cells != disclosure.entries or not fits:
             raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")
-        words = self.engine.coins(noise.coin_shape(2 * counts.n_cells))
         offset = 2**noise.bits  # more than any noise, so that no count becomes negative
-        secret_noisy = self.engine.compute(
-            add_packed_noise,
-            counts.secret,
-            words,
-            planes=noise.threshold_planes,
-            packing=counts.packing,
-            cell_at=counts.cell_at,
-            offset=offset,
-        )
+        secret_noisy = self.engine.add_noise(counts, noise, offset=offset)
         opened = self._charge_then_open(secret_noisy, disclosure)
         noisy: IntArray = counts.in_order(opened) - offset
         self.opened.append((disclosure, noisy))
@@ -163,7 +156,31 @@ class RevealGate:
                 return values, places[:entries]
         raise EngineError("Far fewer candidates for noise were kept than chance allows. Nothing was opened. Run again.")
 
+    def reveal_columns(self, own: OwnColumns, disclosures: Sequence[Disclosure]) -> dict[str, IntArray]:
+        """Publish columns of records that each owner has perturbed with noise of its own.
+
+        Args:
+            own: This party's perturbed columns.
+            disclosures: One for each column of the table, in its order. All of them are charged at every party: the
+                cells are one person's, whoever holds them.
+
+        Privacy:
+            Protects: the values of one person's cells, under the relation the disclosures are calibrated to.
+            Guarantee: that of each column's disclosure; they add up.
+            Assumes: own.values are outputs of the laws that the disclosures state. An owner knows the noise of its own
+                columns, as it knows the columns; nobody else does.
+            Reveals: all perturbed columns, to all parties, record by record.
+        """
+        for disclosure in disclosures:
+            self._charge(disclosure)
+        joined = join_columns(own, self.engine)
+        self.opened.extend(zip(disclosures, joined.values(), strict=True))
+        return joined
+
     def _charge_then_open(self, secret_noisy: Secret, disclosure: Disclosure) -> IntArray:
+        self._charge(disclosure)
+        return self.engine._open(secret_noisy)
+
+    def _charge(self, disclosure: Disclosure) -> None:
         cost = cost_of([disclosure], number_of_records_is_public=self.number_of_records_is_public)
         self.charge.disclose(disclosure.label, cost)  # on disk before anything is known
-        return self.engine._open(secret_noisy)

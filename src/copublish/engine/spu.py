@@ -1,7 +1,8 @@
-"""The secure engine: CHEETAH between two parties on SecretFlow SPU, nothing in the clear.
+"""The secure engine: CHEETAH between two parties or ABY3 between three on SecretFlow SPU, nothing in the clear.
 
-This is a party's side. SPU itself runs in a supervised child process (`spu_worker.py`). Secrets are built up as
-expressions and computed in one compiled program when something is opened, because rounds and calls dominate.
+This is a compute node's side; `guests.py` is that of parties that do not compute. SPU itself runs in a supervised child
+process (`spu_worker.py`). Secrets are built up as expressions and computed in one compiled program when something is
+opened, because rounds and calls dominate.
 """
 
 from __future__ import annotations
@@ -15,7 +16,11 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from copublish.engine.coalitions import assumptions_of, secrecy_of
+from copublish.engine.guests import NO_JOINS, Guests
 from copublish.engine.interface import Program, Secret
+from copublish.engine.joint_noise import add_noise_inside
+from copublish.engine.messages import Messenger
 from copublish.engine.pseudonyms import (
     have_repeated,
     joint_key,
@@ -24,7 +29,10 @@ from copublish.engine.pseudonyms import (
     positions_of,
     pseudonyms_of,
 )
+from copublish.engine.public_values import exchange_public
 from copublish.engine.spu_requests import (
+    CHEETAH,
+    NODES_OF_PROTOCOL,
     Call,
     Exchange,
     Intersect,
@@ -39,8 +47,10 @@ from copublish.engine.spu_requests import (
 from copublish.engine.spu_worker import serve
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError, plain_text
 from copublish.privacy.coins import BoolArray, Coins, IntArray, SystemCoins
+from copublish.privacy.geometric import Geometric
+from copublish.privacy.noise_shares import SharedLaplace
 from copublish.scratch import Scratch
-from copublish.secure.packing import Packing
+from copublish.secure.packing import Packing, SecretCounts
 
 T = TypeVar("T")
 
@@ -71,51 +81,67 @@ class Node:
 
 
 class SpuEngine:
-    """One party's end of the secure engine.
+    """One compute node's end of the secure engine.
 
     Args:
         party: Which party this is.
-        parties: The two parties in agreed order.
-        addresses: Where each party's worker listens, like `unix:/run/x/a.sock`.
+        nodes: The compute nodes in agreed order.
+        addresses: Where each node's worker listens, like `unix:/run/x/a.sock`.
         coins: This party's coins.
-        timeout_seconds: How long to wait for the other party.
+        timeout_seconds: How long to wait for the other parties.
+        protocol: CHEETAH between two nodes, or ABY3 between three.
+        messenger: Connections to all parties, if there are others than the nodes.
     """
 
     name = "spu"
-    secrecy = (
-        "SecretFlow SPU with the two-party protocol CHEETAH: neither party sees the other's data, any count without "
-        "noise, or any part of the noise. Security is computational."
-    )
-    assumptions: tuple[str, ...] = (
-        "Both parties follow the protocol (semi-honest); a party that deviates could learn more.",
-        "The two parties' engines do not collude and their machines are not compromised.",
-        "The cryptography of CHEETAH (lattice encryption, oblivious transfer) holds, as implemented by SPU.",
-    )
 
     def __init__(
         self,
         party: str,
-        parties: Sequence[str],
+        nodes: Sequence[str],
         addresses: Sequence[str],
         coins: Coins | None = None,
         timeout_seconds: int = 600,
+        *,
+        protocol: str = CHEETAH,
+        messenger: Messenger | None = None,
     ) -> None:
-        if len(parties) != 2:
-            raise EngineError(f"The secure engine runs between two parties, got {len(parties)}. Use --engine ideal.")
-        self.party, self.parties = party, tuple(parties)
+        if len(nodes) != NODES_OF_PROTOCOL[protocol]:
+            raise EngineError(f"{protocol} runs between {NODES_OF_PROTOCOL[protocol]} compute nodes, got {len(nodes)}.")
+        self.party, self.nodes, self.protocol, self.messenger = party, tuple(nodes), protocol, messenger
         self.bytes_sent = 0
-        self._own_coins: Coins = coins or SystemCoins()
+        self.own_coins: Coins = coins or SystemCoins()
         self._timeout = timeout_seconds
         self._kept = 0
-        self._rank = self.parties.index(party)
+        self._rank = self.nodes.index(party)
         self._scratch = Scratch("copublish-worker-")
-        settings = LinkSettings(self._rank, tuple(addresses), timeout_seconds, str(self._scratch.path))
+        settings = LinkSettings(self._rank, tuple(addresses), timeout_seconds, str(self._scratch.path), protocol)
         context = multiprocessing.get_context("spawn")  # SPU's threads do not survive a fork
         self._connection, other_end = context.Pipe()
         self._process = context.Process(target=serve, args=(other_end, settings), daemon=True)
         self._process.start()
         other_end.close()
         self._is_ready = False
+
+    @property
+    def parties(self) -> tuple[str, ...]:
+        """All parties in agreed order, guests included."""
+        return self.nodes if self.messenger is None else self.messenger.parties
+
+    @property
+    def guests(self) -> tuple[str, ...]:
+        """The parties that do not compute."""
+        return tuple(party for party in self.parties if party not in self.nodes)
+
+    @property
+    def secrecy(self) -> str:
+        """Who could see what, in words for the certificate."""
+        return secrecy_of(self.protocol, self.nodes, self.guests)
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What the secrecy rests on, in words for the certificate."""
+        return assumptions_of(self.protocol, self.nodes, self.guests)
 
     def __enter__(self) -> SpuEngine:
         return self
@@ -146,7 +172,8 @@ class SpuEngine:
 
     def share(self, local: IntArray) -> Secret:
         """Return the sum of what every party puts in. Each party's own part stays its own."""
-        return Secret(Node(Shared(np.ascontiguousarray(local, dtype=np.int64))), local.shape)
+        own = np.ascontiguousarray(local, dtype=np.int64)
+        return Secret(Node(Shared(self._guests().add_parts(own) if self.guests else own)), local.shape)
 
     def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
         """Build up a program on secrets; it runs when something that depends on it is opened."""
@@ -164,12 +191,17 @@ class SpuEngine:
 
     def coins(self, shape: tuple[int, ...]) -> Secret:
         """Return fresh joint coins: this party's words are its share of their XOR."""
-        return Secret(Node(Xored(self._own_coins.words(shape))), shape)
+        return Secret(Node(Xored(self.own_coins.words(shape))), shape)
+
+    def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
+        """Return the counts, each with noise and a public offset."""
+        return add_noise_inside(self, counts, noise, offset)
 
     def joint_histogram(
         self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
     ) -> Secret:
         """Count aligned records by a product of the parties' matrices, tile by tile."""
+        self._refuse_joins()
         rows, columns = sizes[0], sizes[1] * packing.elements
         padded = self._padded(len(cells))
         width = min(columns, MAX_PRODUCT_CELLS)
@@ -198,6 +230,7 @@ class SpuEngine:
 
     def joint_matches(self, down: BoolArray, across: BoolArray, packing: Packing) -> Secret:
         """Count aligned records: what both parties fit is found by AND on bits, then multiplied on shares."""
+        self._refuse_joins()
         height = max(1, MAX_PRODUCT_CELLS // packing.elements)
         across_bits = self._both(_words(across, self._padded(across.shape[1])))
         tiles = []
@@ -225,6 +258,9 @@ class SpuEngine:
 
     def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
         """Tell every party a public value; return all of them in party order."""
+        if self.messenger is not None and self.guests:
+            self._wait_until_connected()  # before guests send anything, and before anybody reserves
+            return exchange_public(self.messenger, public, topic)
         answers = self._ask(Exchange((topic, public)))
         if any(other != topic for other, _ in answers):
             raise ProgramMismatchError("The parties are at different steps. Their software or agreements differ.")
@@ -243,6 +279,7 @@ class SpuEngine:
 
     def _common(self, identifiers: Sequence[str], made_up: int) -> IntArray:
         """Return the positions of the common identifiers, in an order that both parties share."""
+        self._refuse_joins()
         key = joint_key(self.exchange(part_of_key(), topic="identifiers"))
         pseudonyms = pseudonyms_of(identifiers, len(identifiers), key)
         if have_repeated(pseudonyms):
@@ -253,7 +290,23 @@ class SpuEngine:
         return positions_of(self._ask(Intersect(pseudonyms)), pseudonyms)
 
     def _open(self, secret: Secret) -> IntArray:
-        return cast(IntArray, self._ask(Run(_steps(cast(Node, secret._handle)))))
+        run = Run(_steps(cast(Node, secret._handle)))
+        if not self.guests:
+            return cast(IntArray, self._ask(run))
+        self._guests().wait_until_ready(secret.shape)
+        opened = cast(IntArray, self._ask(run))
+        self._guests().tell(opened)
+        return opened
+
+    def _guests(self) -> Guests:
+        if self.messenger is None:
+            raise EngineError("There is no way to reach parties that do not compute. Nothing is published.")
+        return Guests(self.messenger, self.guests)
+
+    def _refuse_joins(self) -> None:
+        """Products of private matrices and intersections are between two parties."""
+        if self.protocol != CHEETAH or self.guests:
+            raise EngineError(NO_JOINS)
 
     def _keep(self, steps: tuple[Step, ...], shape: tuple[int, ...]) -> Secret:
         name = self._new_name()
@@ -266,30 +319,50 @@ class SpuEngine:
 
     def _ask(self, request: object) -> Any:
         """Send a request to the worker and wait; whatever ends the worker becomes one of our errors."""
+        self._wait_until_connected()
         try:
-            if not self._is_ready:
-                self._receive(LOADING_SECONDS)
-                self._receive(self._timeout)
-                self._is_ready = True
             self._connection.send(request)
             answer, self.bytes_sent = self._receive(self._timeout + GRACE_SECONDS)
         except (EOFError, OSError) as exc:
-            self._process.join(timeout=5)
-            raise PartyLostError(
-                f"The secure engine ended (exit code {self._process.exitcode}): the other party stopped, or the link "
-                "to it broke. Nothing is published."
-            ) from exc
+            raise self._ended() from exc
         return answer
+
+    def _wait_until_connected(self) -> None:
+        """Wait, the first time, until the worker is loaded and has reached those of the other nodes."""
+        if self._is_ready:
+            return
+        try:
+            self._receive(LOADING_SECONDS)
+            self._receive(self._timeout)
+        except (EOFError, OSError) as exc:
+            raise self._ended() from exc
+        self._is_ready = True
+
+    def _ended(self) -> PartyLostError:
+        self._process.join(timeout=5)
+        return PartyLostError(
+            f"The secure engine ended (exit code {self._process.exitcode}): {self._others()} stopped, or the link to "
+            "it broke. Nothing is published."
+        )
+
+    def _others(self) -> str:
+        if self.nodes == self.parties and len(self.nodes) == 2:
+            return "the other party"
+        return "the other compute node" if len(self.nodes) == 2 else "another compute node"
 
     def _receive(self, patience_seconds: float) -> Any:
         if not self._connection.poll(patience_seconds):
-            raise PartyLostError(f"The other party did not answer in {self._timeout} s. Nothing is published.")
+            raise self._silent()
         kind, content = self._connection.recv()
         if kind == "failed" and "timeout" in content:
-            raise PartyLostError(f"The other party did not answer in {self._timeout} s. Nothing is published.")
+            raise self._silent()
         if kind == "failed":
             raise EngineError(f"The secure engine failed ({plain_text(content, 300)}). Nothing is published.")
         return content
+
+    def _silent(self) -> PartyLostError:
+        who = self._others()
+        return PartyLostError(f"{who[0].upper()}{who[1:]} did not answer in {self._timeout} s. Nothing is published.")
 
 
 def product(xp: ModuleType, x: IntArray, y: IntArray) -> IntArray:

@@ -11,7 +11,10 @@ from copublish.engine.interface import Program
 from copublish.engine.pseudonyms import Pseudonyms
 from copublish.privacy.coins import IntArray
 
-PROTOCOL = "CHEETAH"
+CHEETAH, ABY3 = "CHEETAH", "ABY3"
+
+NODES_OF_PROTOCOL = {CHEETAH: 2, ABY3: 3}
+"""The protocols on offer, and how many parties compute."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,7 @@ class OwnedMatrix:
 
 @dataclass(frozen=True)
 class Xored:
-    """A secret that is the XOR of every party's words: own words are a boolean share of it, so nothing is sent."""
+    """A secret that is the XOR of every node's words: with CHEETAH own words are a share of it, so nothing is sent."""
 
     words: IntArray
 
@@ -103,4 +106,4 @@ class LinkSettings:
     timeout_seconds: int
     scratch_folder: str
     """For SPU's temporary files; the party removes it, however the worker ends."""
-    protocol: str = PROTOCOL
+    protocol: str = CHEETAH

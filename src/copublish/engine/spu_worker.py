@@ -9,11 +9,9 @@ parties have compared the hash of that code.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import ctypes
 import hashlib
-import json
 import os
 import pickle
 import re
@@ -29,8 +27,11 @@ import numpy as np
 
 from copublish.engine.pseudonyms import Pseudonyms
 from copublish.engine.psi_files import NAME, read_pseudonyms, remove_traces, write_pseudonyms
+from copublish.engine.public_values import from_text, to_text
+from copublish.engine.replicated import SUM_TYPE, XOR_TYPE, share_of_sum, share_of_xor
 from copublish.engine.spu_requests import (
-    PROTOCOL,
+    ABY3,
+    NODES_OF_PROTOCOL,
     Call,
     Exchange,
     Intersect,
@@ -43,6 +44,9 @@ from copublish.engine.spu_requests import (
     Xored,
 )
 from copublish.privacy.coins import IntArray
+
+BOOLEAN_TYPE = "cheetah.BShr<FM64,64>"
+"""What SPU calls a share of CHEETAH whose parts are XORed, 64 bits in a word."""
 
 RESULT = "result"
 """What a program calls what it computes, with a number; kept results get names of their own afterwards."""
@@ -93,9 +97,12 @@ class Worker:
     _compiled: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.settings.protocol != PROTOCOL:
+        protocol, nodes = self.settings.protocol, len(self.settings.addresses)
+        if protocol not in NODES_OF_PROTOCOL:
             # SEMI2K would run here with triples that one of the parties makes and could use to see everything.
-            raise ValueError(f"protocol {self.settings.protocol} is not offered; only {PROTOCOL} is")
+            raise ValueError(f"protocol {protocol} is not offered; only {' and '.join(NODES_OF_PROTOCOL)} are")
+        if nodes != NODES_OF_PROTOCOL[protocol]:
+            raise ValueError(f"{protocol} runs between {NODES_OF_PROTOCOL[protocol]} nodes, not {nodes}")
         import jax
 
         jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # otherwise integers are silently 32 bits
@@ -139,10 +146,10 @@ class Worker:
         self._spu.Runtime(library.link.create_mem(alone, 0), config)
 
     def _config(self) -> Any:
-        config = self._library.RuntimeConfig(
-            protocol=self._library.ProtocolKind.CHEETAH, field=self._library.FieldType.FM64
-        )
-        config.experimental_enable_colocated_optimization = True  # a party's own input stays its own
+        kind = self._library.ProtocolKind.ABY3 if self._is_replicated else self._library.ProtocolKind.CHEETAH
+        config = self._library.RuntimeConfig(protocol=kind, field=self._library.FieldType.FM64)
+        if not self._is_replicated:
+            config.experimental_enable_colocated_optimization = True  # a party's own input stays its own
         # One source of oblivious transfers, however many cores: setting up another takes some sixty rounds.
         config.max_concurrency = 1
         cheetah = config.cheetah_2pc_config
@@ -155,7 +162,7 @@ class Worker:
         if isinstance(request, Run):
             return self._run(request)
         if isinstance(request, Exchange):
-            return [_from_text(text) for text in self._link.all_gather(_to_text(request.public))]
+            return [from_text(text) for text in self._link.all_gather(to_text(*request.public))]
         if isinstance(request, Intersect):
             return self._intersect(request.pseudonyms)
         self._link.stop_link()
@@ -194,29 +201,46 @@ class Worker:
                 names.append(f"input{len(names)}")
                 shapes.append(value.shape)
                 if owner is None:
-                    self._runtime.set_var(names[-1], self._boolean_share(value))
+                    self._runtime.set_var(names[-1], self._share(step, value))
                 else:
                     secret = self._library.Visibility.VIS_SECRET
                     shares = self._io.make_shares(np.ascontiguousarray(value, np.int64), secret, owner)
                     self._runtime.set_var(names[-1], shares[self.settings.rank])
         return names, shapes
 
+    @property
+    def _is_replicated(self) -> bool:
+        return self.settings.protocol == ABY3
+
     def _inputs_of(self, step: Step) -> list[tuple[IntArray, int | None]]:
+        """Return what goes in for a step, each with its owner; none where all nodes make shares of it together."""
         ranks = range(len(self.settings.addresses))
+        if isinstance(step, Shared) and self._is_replicated:
+            return [(step.local, None)]
         if isinstance(step, Shared):
             own = self.settings.rank
             return [(step.local if rank == own else np.zeros_like(step.local), rank) for rank in ranks]
         if isinstance(step, OwnedMatrix):
+            if self._is_replicated:
+                raise ValueError(f"{ABY3} takes no matrix that one party owns")
             return [(step.dense(), step.owner)]
         if isinstance(step, Xored):
             return [(step.words, None)]
         return []
 
-    def _boolean_share(self, words: IntArray) -> Any:
+    def _share(self, step: Step, own: IntArray) -> Any:
+        """Return this node's share of the sum or the XOR of what every node knows alone."""
+        if not self._is_replicated:
+            return self._as_share(own, own.shape, BOOLEAN_TYPE)
+        if isinstance(step, Shared):
+            return self._as_share(share_of_sum(self._link, self.settings.rank, own), own.shape, SUM_TYPE)
+        return self._as_share(share_of_xor(self._link, self.settings.rank, own), own.shape, XOR_TYPE)
+
+    def _as_share(self, words: IntArray, shape: tuple[int, ...], storage_type: str) -> Any:
         library = self._library
         meta = library.ValueMeta()
         meta.data_type, meta.visibility = library.DataType.DT_I64, library.Visibility.VIS_SECRET
-        meta.is_complex, meta.shape, meta.storage_type = False, list(words.shape), "cheetah.BShr<FM64,64>"
+        meta.is_complex, meta.shape, meta.storage_type = False, list(shape), storage_type
         chunk = library.ValueChunk()
         chunk.total_bytes, chunk.chunk_offset, chunk.content = words.nbytes, 0, words.tobytes()
         share = library.Share()
@@ -232,7 +256,7 @@ class Worker:
             secret = self._library.Visibility.VIS_SECRET
             executable, _ = self._frontend.compile(
                 self._frontend.Kind.JAX,
-                _as_jax(request, len(self.settings.addresses)),
+                _as_jax(request, 1 if self._is_replicated else len(self.settings.addresses)),
                 [np.zeros(shape, np.int64) for shape in shapes],
                 {},
                 names,
@@ -288,7 +312,7 @@ def _results(request: Run) -> list[str]:
     return [f"{RESULT}{number}" for number in range(max(1, len(request.keep_as)))]
 
 
-def _as_jax(request: Run, n_parties: int) -> Any:
+def _as_jax(request: Run, n_summands: int) -> Any:
     """Return the function that JAX traces: the steps of a run on its inputs."""
 
     def function(*inputs: Any) -> Any:
@@ -302,7 +326,7 @@ def _as_jax(request: Run, n_parties: int) -> Any:
                 arguments = [values[number] for number in step.arguments]
                 values.append(step.program(jnp, *arguments, **step.public))
             elif isinstance(step, Shared):
-                parts = [waiting.pop(0) for _ in range(n_parties)]
+                parts = [waiting.pop(0) for _ in range(n_summands)]
                 values.append(sum(parts[1:], start=parts[0]))
             else:
                 values.append(waiting.pop(0))
@@ -346,18 +370,6 @@ def _signature(steps: Sequence[Step]) -> list[Any]:
         else:
             found.append(type(step).__name__)
     return found
-
-
-def _to_text(public: tuple[str, Any]) -> str:
-    topic, value = public
-    is_array = isinstance(value, np.ndarray)
-    content = base64.b64encode(value.astype(np.uint8).tobytes()).decode() if is_array else value
-    return json.dumps([topic, is_array, content])
-
-
-def _from_text(text: str | bytes) -> tuple[str, Any]:
-    topic, is_array, content = json.loads(text)
-    return topic, np.frombuffer(base64.b64decode(content), dtype=np.uint8) if is_array else content
 
 
 def _silence_and_confine(scratch: str) -> None:

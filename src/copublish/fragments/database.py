@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-import ibis
-
 from copublish.errors import SourceError
 
 if TYPE_CHECKING:
@@ -83,6 +81,8 @@ class DatabaseTable:
         Raises:
             SourceError: If there is no such table.
         """
+        import ibis
+
         schema, _, name = self.table.rpartition(".") if self.table.count(".") == 1 else ("", "", self.table)
         try:
             return connection.table(name, database=schema or None)
@@ -134,6 +134,8 @@ def _connect_duckdb(table: DatabaseTable) -> Any:
     path = Path(table.database)
     if not path.exists():
         raise SourceError(f"There is no file '{path}'.")
+    import ibis
+
     try:
         return ibis.duckdb.connect(path, read_only=True)
     except Exception as exc:  # messages can quote the file
@@ -143,6 +145,7 @@ def _connect_duckdb(table: DatabaseTable) -> Any:
 
 
 def _connect_postgres(table: DatabaseTable) -> Any:
+    import ibis
     import psycopg
 
     parameters = psycopg.conninfo.conninfo_to_dict(str(table.database), fallback_application_name="copublish")

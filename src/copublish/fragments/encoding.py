@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, cast
 
-import ibis
-import ibis.expr.operations as ops
 import numpy as np
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
@@ -37,6 +34,8 @@ def column_expression(column: Any, domain: Domain) -> Any:
         expression = column.cast("int32").cast("float64")
     else:
         # Dates and the like have no number; marked as infinite, so that they are refused and not taken for missing.
+        import ibis
+
         expression = ibis.literal(math.inf)
     return expression.name(domain.name)
 
@@ -46,6 +45,8 @@ def as_text(column: Any) -> Any:
     if column.type().is_floating():
         return column
     # Not column.cast(), which does nothing where Ibis sees text already: enumerations are not text to PostgreSQL.
+    import ibis.expr.operations as ops
+
     return ops.Cast(column, "string").to_expr().strip()
 
 
@@ -120,6 +121,8 @@ def _empty_cells(values: pa.Array, missing_spellings: tuple[str, ...]) -> tuple[
 
 def numbers_of(values: pa.Array) -> NDArray[np.float64]:
     """Return numbers, read from text where they are text; NaN where there is none."""
+    import polars as pl
+
     numbers = cast(pl.Series, pl.from_arrow(values)).cast(pl.Float64, strict=False)
     return cast(NDArray[np.float64], numbers.to_numpy())
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
-from copublish.errors import FragmentError
+from copublish.errors import FragmentError, SourceError
 from copublish.fragments.database import DatabaseTable
 from copublish.fragments.encoding import (
     MISSING_REFUSED,
@@ -36,24 +36,52 @@ NO_ORDER = (
 )
 
 
-def read_fragment(agreement: Agreement, party: str, source: Source) -> Fragment:
-    """Read, check and encode one party's rows.
+def read_fragment(agreement: Agreement, party: str, source: Source | None) -> Fragment:
+    """Read, check and encode one party's rows. A party that holds no data by the agreement has no source.
 
     Raises:
         FragmentError: If anything is not as agreed; it lists every broken rule.
         SourceError: If the source cannot be read at all.
     """
+    if refuse_unagreed_source(agreement, party, source) is None:
+        return empty_fragment(agreement, party)
     with _opened(agreement, party, source) as opened:
         return _Reader(agreement, party).read(opened)
 
 
-def check_columns(agreement: Agreement, party: str, source: Source) -> None:
+def refuse_unagreed_source(agreement: Agreement, party: str, source: Source | None) -> Source | None:
+    """Return the source, unless the agreement says something else about whether this party holds data.
+
+    Raises:
+        FragmentError: If there is no such party, or there are data and should be none.
+        SourceError: If there are none and should be some.
+    """
+    if party not in agreement.parties:
+        known = ", ".join(f"'{name}'" for name in agreement.parties)
+        raise FragmentError(party, [f"There is no such party in the agreement. Parties: {known}."])
+    if source is None and agreement.parties[party].data:
+        raise SourceError(f"There are no data of party '{party}', and by the agreement it holds some. Name them.")
+    if source is not None and not agreement.parties[party].data:
+        rule = f"parties.{party}.data"
+        raise FragmentError(party, [f"By {rule} in the agreement this party holds none. Leave them out."])
+    return source
+
+
+def empty_fragment(agreement: Agreement, party: str) -> Fragment:
+    """Return the fragment of a party that computes and holds no data."""
+    identifiers = None if agreement.records.identifier is None else Identifiers([])
+    return Fragment(party, 0, {}, {}, identifiers)
+
+
+def check_columns(agreement: Agreement, party: str, source: Source | None) -> None:
     """Open one party's data and check that all agreed columns are there and may be read. No row is read.
 
     Raises:
         FragmentError: If columns are missing or not as agreed; it lists every broken rule.
         SourceError: If the source cannot be opened or read.
     """
+    if refuse_unagreed_source(agreement, party, source) is None:
+        return
     with _opened(agreement, party, source) as opened:
         for _ in opened.batches(_Reader(agreement, party).expressions(opened.table), limit=0):
             pass
@@ -62,9 +90,6 @@ def check_columns(agreement: Agreement, party: str, source: Source) -> None:
 @contextmanager
 def _opened(agreement: Agreement, party: str, source: Source) -> Iterator[OpenSource]:
     """Open a source that has the columns of a party."""
-    if party not in agreement.parties:
-        known = ", ".join(f"'{name}'" for name in agreement.parties)
-        raise FragmentError(party, [f"There is no such party in the agreement. Parties: {known}."])
     if isinstance(source, DatabaseTable) and agreement.records.alignment == "row-order":
         raise FragmentError(party, [NO_ORDER])
     with open_source(source, f"The data of party '{party}'") as opened:

@@ -6,11 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-import ibis
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 
 from copublish.errors import CopublishError, SourceError
@@ -22,7 +19,12 @@ from copublish.fragments.database import (
     scheme_of,
 )
 
-Source: TypeAlias = str | Path | DatabaseTable | pd.DataFrame | pl.DataFrame | pa.Table
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+
+# Libraries that take long to load are loaded where they are used: most commands and the engine's worker need none.
+Source: TypeAlias = "str | Path | DatabaseTable | pd.DataFrame | pl.DataFrame | pa.Table"
 
 ROWS_PER_BATCH = 65_536
 
@@ -83,6 +85,8 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
     Raises:
         SourceError: If there is no such source, it is of another kind, or it fails while it is read.
     """
+    import ibis
+
     connection = source.connect() if isinstance(source, DatabaseTable) else ibis.duckdb.connect()
     try:
         yield OpenSource(_table(source, connection), connection)
@@ -99,7 +103,9 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
 def _table(source: Source, connection: Any) -> Any:
     if isinstance(source, DatabaseTable):
         return source.open(connection)
-    if isinstance(source, pd.DataFrame | pl.DataFrame | pa.Table):
+    if not isinstance(source, str | Path):
+        import ibis
+
         try:
             return ibis.memtable(source)
         except Exception as exc:  # its message can quote cells

@@ -28,6 +28,9 @@ LOADING_SCALE = 2**20
 
 SWEEPS = 30
 
+LEAST_SLOPE = 1.0
+"""Of a score of up to 64: less tells nothing, and a column with one value alone has none."""
+
 FloatArray = NDArray[np.float64]
 
 
@@ -60,9 +63,9 @@ def fit_copula(counts: Sequence[IntArray], scores: Sequence[IntArray], noisy_pro
     for (i, j), noisy in zip(pairs_of(len(counts)), noisy_products.tolist(), strict=True):
         if total > 0:
             wanted[i, j] = wanted[j, i] = correlation_for(hermite[i], hermite[j], noisy / total)
-    loadings = _loadings(wanted)
-    correlations = np.array([[math.fsum(x * y) for y in loadings] for x in loadings])
     slopes = tuple(coefficients[1] for coefficients in hermite)
+    loadings = _loadings(wanted, slopes)
+    correlations = np.array([[math.fsum(x * y) for y in loadings] for x in loadings])
     return CopulaModel(correlations, slopes, np.rint(loadings * LOADING_SCALE).astype(np.int64))
 
 
@@ -112,12 +115,16 @@ def correlation_for(one: Sequence[float], other: Sequence[float], expected_produ
     return (low + high) / 2
 
 
-def _loadings(wanted: FloatArray) -> FloatArray:
+def _loadings(wanted: FloatArray, slopes: Sequence[float]) -> FloatArray:
     """Return rows of length 1 whose inner products are near the wanted correlations.
 
-    Noise can leave a matrix that no variables have. Its negative eigenvalues are set to 0 and rows scaled back.
+    Noise can leave a matrix that no variables have. Its negative eigenvalues are set to 0 and rows scaled back. That is
+    done where noise is one size for all pairs, which it is for sums of products: there a correlation counts times the
+    two columns' slopes. Else the noise of columns that scores tell little of would spoil what is known of the others.
     """
-    values, vectors = symmetric_eigen(wanted)
+    largest = max(LEAST_SLOPE, *slopes)
+    scale = np.array([max(slope, LEAST_SLOPE) / largest for slope in slopes])
+    values, vectors = symmetric_eigen(wanted * scale[:, None] * scale)
     rows = vectors * np.array([math.sqrt(max(value, 0.0)) for value in values])
     return np.array([row / math.sqrt(math.fsum((row * row).tolist())) for row in rows])
 

@@ -24,6 +24,7 @@ from copublish.privacy.accounting import Cost, cost_of
 from copublish.privacy.certificate import Method
 from copublish.privacy.coins import IntArray
 from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure
+from copublish.privacy.noise_shares import NoiseShares
 from copublish.secure.joint_counts import JointTable
 from copublish.secure.moments import UNIT, Coordinates
 from copublish.secure.packing import Packing, SecretCounts
@@ -93,13 +94,17 @@ class HpdpPlan:
             coordinates.changed_sums(total_is_public=public),
             entries,
             UNIT**2,
+            NoiseShares.of(self.agreement),
         )
 
     @property
     def deviation(self) -> float:
         """Standard deviation of the noise, in people."""
         scale = self.moments.scale_in_people
-        return scale if isinstance(self.moments, GaussianMeasure) else math.sqrt(2) * scale
+        if isinstance(self.moments, GaussianMeasure):
+            return scale
+        shares = self.moments.shares
+        return math.sqrt(2 * (1 if shares is None else shares.variance_factor)) * scale
 
     def disclosures(self) -> list[Disclosure]:
         """Return what a run opens."""

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
+from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.copula import COPULA_VERSION, CopulaPlan, CopulaResult, run_copula
 from copublish.mechanisms.hpdp import HPDP_VERSION, HpdpPlan, HpdpResult, run_hpdp
+from copublish.mechanisms.idp_ir import (
+    IDP_IR_VERSION,
+    IdpIrPlan,
+    IdpIrResult,
+    refuse_unfit_clusters,
+    run_idp_ir,
+)
 from copublish.mechanisms.specialization import (
     MECHANISM_VERSION,
     Plan,
@@ -16,14 +25,21 @@ from copublish.mechanisms.specialization import (
     SpecializationResult,
     run_specialization,
 )
+from copublish.mechanisms.vhdp import VHDP_VERSION, VhdpPlan, VhdpResult, run_vhdp
 from copublish.privacy.accounting import Cost
 from copublish.privacy.certificate import Method
 from copublish.privacy.disclosures import Disclosure
 from copublish.secure.joint_counts import JointTable
 
-Result = SpecializationResult | CopulaResult | HpdpResult
+Result = SpecializationResult | CopulaResult | HpdpResult | VhdpResult | IdpIrResult
 
-VERSIONS = {"specialization": MECHANISM_VERSION, "copula": COPULA_VERSION, "hpdp": HPDP_VERSION}
+VERSIONS = {
+    "specialization": MECHANISM_VERSION,
+    "copula": COPULA_VERSION,
+    "hpdp": HPDP_VERSION,
+    "vhdp": VHDP_VERSION,
+    "idp-ir": IDP_IR_VERSION,
+}
 """Of every mechanism; the parties compare them."""
 
 
@@ -53,17 +69,45 @@ class MechanismPlan(Protocol):
 
 def plan_of(agreement: Agreement) -> MechanismPlan:
     """Return the plan of the agreed mechanism."""
-    if agreement.mechanism.name == "copula":
-        return CopulaPlan.of(agreement)
-    return HpdpPlan.of(agreement) if agreement.mechanism.name == "hpdp" else Plan.of(agreement)
+    plans: dict[str, Callable[[Agreement], MechanismPlan]] = {
+        "copula": CopulaPlan.of,
+        "hpdp": HpdpPlan.of,
+        "vhdp": VhdpPlan.of,
+        "idp-ir": IdpIrPlan.of,
+    }
+    return plans.get(agreement.mechanism.name, Plan.of)(agreement)
+
+
+def refuse_unfit_records(agreement: Agreement, fragment: Fragment) -> None:
+    """Check what the agreed mechanism asks of one party's records, beyond that they fit the schema.
+
+    Raises:
+        FragmentError: With every rule that they break.
+    """
+    if agreement.mechanism.name == "idp-ir":
+        refuse_unfit_clusters(agreement, fragment)
+
+
+def agree_that_records_fit(agreement: Agreement, fragment: Fragment, engine: Engine) -> None:
+    """Check them at every party. One whose records do not fit stops everyone before anything is reserved.
+
+    Privacy:
+        Reveals: that some party's records do not fit, to the others. Which rule they break is told to that party alone.
+    """
+    if agreement.mechanism.name == "idp-ir":
+        refuse_unfit_records(agreement, fragment)
+        engine.exchange("fit", topic="records")
 
 
 def run_mechanism(
     table: JointTable, engine: Engine, gate: RevealGate, progress: Progress, public_total: int | None
 ) -> Result:
     """Run the agreed mechanism at one party; the function that runs it says what it reveals."""
-    if table.agreement.mechanism.name == "copula":
-        return run_copula(table, engine, gate, progress, public_total)
-    if table.agreement.mechanism.name == "hpdp":
-        return run_hpdp(table, engine, gate, progress, public_total)
-    return run_specialization(table, engine, gate, progress, public_total)
+    runs: dict[str, Callable[..., Result]] = {
+        "copula": run_copula,
+        "hpdp": run_hpdp,
+        "vhdp": run_vhdp,
+        "idp-ir": run_idp_ir,
+    }
+    run = runs.get(table.agreement.mechanism.name, run_specialization)
+    return run(table, engine, gate, progress, public_total)

@@ -1,1 +1,1 @@
-"""A party's place on the network: its identity, the one port it opens, meeting the other party, and a whole run."""
+"""A party on the network: its identity, the one port it opens, meeting the others, messages, and a whole run."""

@@ -28,6 +28,7 @@ MAX_MESSAGE_BYTES = 256 * 1024
 CHUNK = 256 * 1024
 RECORD = 16 * 1024
 """What TLS sends at once."""
+MAX_POLL_MILLISECONDS = 2**31 - 1
 
 
 class RefusedError(MeetingError):
@@ -85,7 +86,7 @@ class Channel:
         if self.pending():
             return True
         try:
-            return bool(select.select([self._socket], [], [], seconds)[0])
+            return _is_ready(self._socket, seconds, write=False)
         except (OSError, ValueError):
             return True
 
@@ -101,7 +102,16 @@ class Channel:
     def send_message(self, content: dict[str, Any], *, seconds: float = HANDSHAKE_SECONDS) -> None:
         """Send one small public message."""
         body = json.dumps(content).encode()
-        data, deadline = memoryview(struct.pack(">I", len(body)) + body), time.monotonic() + seconds
+        self.send_bytes(struct.pack(">I", len(body)) + body, seconds=seconds)
+
+    def send_bytes(self, content: bytes | memoryview, *, seconds: float) -> None:
+        """Send all of something.
+
+        Raises:
+            ChannelClosedError: If the connection ends before.
+            MeetingError: If it takes too long.
+        """
+        data, deadline = memoryview(content), time.monotonic() + seconds
         while data:
             sent = self.try_write(data)
             data = data[sent:]
@@ -127,12 +137,21 @@ class Channel:
             raise MeetingError("The other side sent something that is no message of copublish.")
         return content
 
+    def receive_bytes(self, length: int, *, seconds: float) -> bytes:
+        """Wait for so many bytes.
+
+        Raises:
+            ChannelClosedError: If the connection ends before.
+            MeetingError: If it takes too long.
+        """
+        return self._receive_exactly(length, time.monotonic() + seconds)
+
     def _receive_exactly(self, length: int, deadline: float) -> bytes:
         found = bytearray()
         while len(found) < length:
             try:
                 # Exactly as much as is wanted: what follows a message may belong to the engine.
-                data = (self._secure or self._socket).recv(length - len(found))
+                data = (self._secure or self._socket).recv(min(CHUNK, length - len(found)))
             except (SSL.WantReadError, SSL.WantWriteError, BlockingIOError):
                 self._wait(deadline, write=False)
                 continue
@@ -145,12 +164,11 @@ class Channel:
 
     def _wait(self, deadline: float, *, write: bool) -> None:
         left = deadline - time.monotonic()
-        waiting = [self._socket] if self._socket.fileno() >= 0 else []
         try:
-            ready = select.select([] if write else waiting, waiting if write else [], [], max(0.0, left))
+            is_ready = _is_ready(self._socket, left, write=write)
         except (OSError, ValueError) as exc:
             raise ChannelClosedError("The connection was closed.") from exc
-        if left <= 0 or not (ready[0] or ready[1]):
+        if left <= 0 or not is_ready:
             raise MeetingError("The other side did not answer in time.")
 
     def break_off(self) -> None:
@@ -165,6 +183,16 @@ class Channel:
                 self._secure.shutdown()
         self.break_off()
         self._socket.close()
+
+
+def _is_ready(sock: socket.socket, seconds: float, *, write: bool) -> bool:
+    """Whether a socket can be read or written within some seconds, or has ended.
+
+    By poll, because select takes no file beyond the first thousand.
+    """
+    poll = select.poll()
+    poll.register(sock, select.POLLOUT if write else select.POLLIN)
+    return bool(poll.poll(min(MAX_POLL_MILLISECONDS, max(0, round(1000 * seconds)))))
 
 
 def secure_channel(sock: socket.socket, identity: Identity, *, is_server: bool) -> tuple[Channel, Chain]:
@@ -186,15 +214,15 @@ def secure_channel(sock: socket.socket, identity: Identity, *, is_server: bool) 
             connection.do_handshake()
             break
         except SSL.WantReadError:
-            waiting: tuple[list[Any], list[Any]] = ([sock], [])
+            write = False
         except SSL.WantWriteError:
-            waiting = ([], [sock])
+            write = True
         except (SSL.SysCallError, SSL.ZeroReturnError, OSError) as exc:
             raise ChannelClosedError("the connection ended during the handshake") from exc
         except SSL.Error as exc:
             raise RefusedError(_handshake_problem(exc)) from exc
         left = deadline - time.monotonic()
-        if left <= 0 or not any(select.select(*waiting, [], left)):
+        if left <= 0 or not _is_ready(sock, left, write=write):
             raise ChannelClosedError("the handshake took too long")
     try:
         chain = connection.get_peer_cert_chain(as_cryptography=True) or []

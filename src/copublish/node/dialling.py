@@ -18,7 +18,7 @@ from copublish.node.channel import (
 )
 from copublish.node.identity import Identity
 
-PROTOCOL = 1
+PROTOCOL = 2
 DIAL_SECONDS = 5.0
 
 
@@ -36,7 +36,7 @@ def dial(
     run: str | None = None,
     timeout_seconds: int = 60,
 ) -> Channel:
-    """Connect to another party and say what for: `meeting`, `engine` or `status`.
+    """Connect to another party and say what for: `meeting`, `status`, or in a run `engine` or `messages`.
 
     Raises:
         UnreachableError: If nobody answers there.
@@ -51,7 +51,8 @@ def dial(
         tune(sock, timeout_seconds)
         channel = _checked(sock, agreement, identity, peer)
         channel.send_message({"copublish": PROTOCOL, "purpose": purpose, "party": party, "run": run})
-        answer = channel.receive_message(seconds=HANDSHAKE_SECONDS)
+        # In a run the other party waits that long itself: it may hear the number of the run a moment after us.
+        answer = channel.receive_message(seconds=HANDSHAKE_SECONDS if run is None else 2 * HANDSHAKE_SECONDS)
     except RefusedError:
         sock.close()
         raise
@@ -69,16 +70,16 @@ def dial(
 
 def _checked(sock: socket.socket, agreement: Agreement, identity: Identity | None, peer: str) -> Channel:
     """Return a channel to a peer whose certificate is the agreed one."""
-    host = agreement.parties[peer].host
+    who = f"Who answers at {agreement.parties[peer].host} as '{peer}'"
     try:
         if identity is None:
             return plain_channel(sock)
         channel, chain = secure_channel(sock, identity, is_server=False)
     except RefusedError as exc:
-        raise RefusedError(f"Who answers at {host} {exc}. Nothing was sent.") from exc
+        raise RefusedError(f"{who} {exc}. Nothing was sent.") from exc
     if problem := peer_problem(agreement, peer, chain):
         channel.close()
-        raise RefusedError(f"Who answers at {host} {problem}. Nothing was sent.")
+        raise RefusedError(f"{who} {problem}. Nothing was sent.")
     return channel
 
 
@@ -89,8 +90,6 @@ def refuse_unfit_hosts(agreement: Agreement, party: str, identity: Identity | No
         MeetingError: With every problem.
     """
     problems = []
-    if len(agreement.parties) != 2:
-        problems.append(f"{len(agreement.parties)} parties: a run between machines has two")
     for name, other in agreement.parties.items():
         if other.host is None:
             problems.append(f'parties.{name}: say where the others reach it, like host = "{name}.example:7700"')

@@ -1,8 +1,8 @@
-"""The one port that a party opens, and the connections it makes: for meeting, and for the engine's own link.
+"""The one port that a party opens, and the connections it makes: for meeting, for messages, for the engine's own link.
 
 SPU's ports take messages from anybody, so SPU listens on a unix socket that this user alone can reach. What it sends
-goes through a second unix socket to this module, which carries it to the other party's port over mutual TLS; what
-comes from there is passed on only after the peer's certificate was checked.
+to another party goes through a second unix socket to this module, which carries it to that party's port over mutual
+TLS; what comes from there is passed on only after the peer's certificate was checked.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +22,31 @@ from copublish.errors import MeetingError
 from copublish.node.channel import (
     HANDSHAKE_SECONDS,
     Channel,
-    ChannelClosedError,
     RefusedError,
-    means_loopback,
     peer_problem,
     plain_channel,
     secure_channel,
 )
 from copublish.node.dialling import PROTOCOL, dial, refuse_unfit_hosts, tune
-from copublish.node.identity import Identity
+from copublish.node.identity import Identity, common_name
+from copublish.node.listening import connect_patiently, listen_at
 from copublish.node.pump import carry
 from copublish.node.waiting_room import WaitingRoom
 
-ENGINE_PATIENCE_SECONDS = 120.0
-"""How long a connection of the engine waits for the worker at its end, which may still be loading."""
-
 Log = Callable[..., None]
 """Called with the name of an event and public facts about it."""
+
+
+PURPOSES_OF_A_RUN = ("engine", "messages")
+"""What connections are for that carry content; they name the run, and a port lets them in once it knows it, too."""
+
+
+@dataclass(frozen=True)
+class Door:
+    """Where connections of one party go that are for one purpose of one run."""
+
+    run: str
+    take: Callable[[Channel], None]
 
 
 class Port:
@@ -66,14 +75,13 @@ class Port:
         self.agreement, self.party, self.identity = agreement, party, identity
         self.bytes_sent = self.bytes_received = 0
         self._timeout, self._log = timeout_seconds, log
-        self._arrivals: queue.Queue[Channel] = queue.Queue()
+        self._arrivals: dict[str, queue.Queue[Channel]] = {peer: queue.Queue() for peer in self.peers}
         self._strangers = WaitingRoom(log)
-        self._run: str | None = None
-        self._engine_socket = Path()
-        self._run_is_known, self._closed = threading.Event(), threading.Event()
+        self._doors: dict[tuple[str, str], Door] = {}
+        self._door_opens, self._closed = threading.Condition(), threading.Event()
         self._channels: set[Channel] = set()
         self._lock = threading.Lock()
-        self._listener = _listen(listen, agreement.parties[party].address, secure=identity is not None)
+        self._listener = listen_at(listen, agreement.parties[party].address, secure=identity is not None)
         self._bridges: list[socket.socket] = []
         _in_background(self._accept)
         address = self._listener.getsockname()
@@ -94,9 +102,13 @@ class Port:
             listener.close()
         for channel in list(self._channels):
             channel.break_off()
-        if (channel_left := self.newest_arrival()) is not None:
-            channel_left.close()
+        self._close_arrivals()
         self._strangers.sum_up()
+
+    def _close_arrivals(self) -> None:
+        for peer in self.peers:
+            if (channel_left := self.newest_arrival(peer)) is not None:
+                channel_left.close()
 
     @property
     def peers(self) -> tuple[str, ...]:
@@ -107,21 +119,29 @@ class Port:
         """Connect to another party and say what for; see `dialling.dial`."""
         return dial(self.agreement, self.party, self.identity, peer, purpose, run=run, timeout_seconds=self._timeout)
 
-    def newest_arrival(self) -> Channel | None:
-        """Return the last connection for meeting that has come in and was not returned yet, if any."""
+    def newest_arrival(self, peer: str) -> Channel | None:
+        """Return a party's last connection for meeting that has come in and was not returned yet, if any."""
         newest = None
         with contextlib.suppress(queue.Empty):
             while True:
-                channel = self._arrivals.get_nowait()
+                channel = self._arrivals[peer].get_nowait()
                 if newest is not None:
                     newest.close()  # of a run that ended, or was dialled again
                 newest = channel
         return newest
 
+    def let_in(self, purpose: str, peer: str, run: str, take: Callable[[Channel], None]) -> None:
+        """Let in a party's connections for one purpose of a run; each is taken in a thread of its own."""
+        with self._door_opens:
+            self._doors[purpose, peer] = Door(run, take)
+            self._door_opens.notify_all()
+
     def carry_engine(self, run: str, engine_socket: Path, bridge: Path, peer: str) -> None:
-        """Let the engine's link of one run through: what comes in to our worker, what it sends to the peer's."""
-        self._run, self._engine_socket = run, engine_socket
-        self._run_is_known.set()
+        """Let the engine's link with one party through: what comes in to our worker, what it sends to the peer's.
+
+        With several parties each has a bridge of its own; what they send comes in at our worker's one socket.
+        """
+        self.let_in("engine", peer, run, lambda channel: self._carry(channel, self._to_worker(engine_socket)))
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(str(bridge))
         listener.listen()
@@ -147,11 +167,18 @@ class Port:
         self._channels.add(channel)
         try:
             for sent, received in carry(channel, local):
-                with self._lock:
-                    self.bytes_sent += sent
-                    self.bytes_received += received
+                self.count(sent, received)
         finally:
             self._channels.discard(channel)
+
+    def count(self, sent: int, received: int) -> None:
+        """Count content that was sent to other parties and received from them."""
+        with self._lock:
+            self.bytes_sent += sent
+            self.bytes_received += received
+
+    def _to_worker(self, engine_socket: Path) -> socket.socket:
+        return connect_patiently(engine_socket, self._closed)
 
     def _accept(self) -> None:
         while not self._closed.is_set():
@@ -175,13 +202,17 @@ class Port:
         try:
             try:
                 tune(sock, self._timeout)
-                channel, purpose = self._greet(sock)
+                known, channel = self._recognize(sock)
+                greeting = channel.receive_message(seconds=HANDSHAKE_SECONDS)
             finally:
                 self._strangers.leave(came_from)
-            if purpose == "engine":
-                self._carry(channel, _connect_patiently(self._engine_socket, self._closed))
+            peer, purpose, door = self._greet(channel, known, greeting)
+            if door is not None:
+                door.take(channel)
             elif purpose == "meeting":
-                self._arrivals.put(channel)
+                self._arrivals[peer].put(channel)
+                if self._closed.is_set():  # nobody will ask for it, and the other party has to notice
+                    self._close_arrivals()
             else:
                 channel.close()  # "status": it knows now that we are here and accept it
         except MeetingError as exc:
@@ -191,32 +222,34 @@ class Port:
             self._strangers.refused(came_from, type(exc).__name__)
             sock.close()
 
-    def _greet(self, sock: socket.socket) -> tuple[Channel, str]:
-        """Return a channel to a party of the agreement, and what it came for.
+    def _greet(self, channel: Channel, known: str | None, greeting: dict[str, Any]) -> tuple[str, str, Door | None]:
+        """Return which party of the agreement came, what for, and in a run where it goes.
 
         Raises:
             MeetingError: If it is somebody else, or does not say what it should.
         """
-        peer, channel = self._recognize(sock)
-        greeting = channel.receive_message(seconds=HANDSHAKE_SECONDS)
         purpose, named = str(greeting.get("purpose")), greeting.get("party")
-        problem = None
+        problem, door = None, None
         if greeting.get("copublish") != PROTOCOL:
             problem = "another version of copublish's protocol"
-        elif named not in self.peers or (peer is not None and named != peer):  # on loopback its word is taken
+        elif named not in self.peers or (known is not None and named != known):  # on loopback its word is taken
             problem = "another party's name"
-        elif purpose == "engine" and not self._is_our_run(greeting.get("run")):
-            problem = "a run that is not under way here"
+        elif purpose in PURPOSES_OF_A_RUN:
+            door = self._door(purpose, str(named), greeting.get("run"))
+            problem = "a run that is not under way here" if door is None else None
         if problem:
             channel.send_message({"refused": problem})
             channel.close()
             raise RefusedError(problem)
         channel.send_message({"ok": True})
-        return channel, purpose
+        return str(named), purpose, door
 
-    def _is_our_run(self, run: object) -> bool:
-        # The other party may have heard of the run a moment before we were told.
-        return self._run_is_known.wait(HANDSHAKE_SECONDS) and run == self._run
+    def _door(self, purpose: str, peer: str, run: object) -> Door | None:
+        with self._door_opens:
+            # The other party may have heard of the run a moment before we were told.
+            self._door_opens.wait_for(lambda: (purpose, peer) in self._doors, HANDSHAKE_SECONDS)
+            door = self._doors.get((purpose, peer))
+        return door if door is not None and door.run == run else None
 
     def _recognize(self, sock: socket.socket) -> tuple[str | None, Channel]:
         if self.identity is None:
@@ -226,7 +259,9 @@ class Port:
         known = [peer for peer, problem in problems.items() if problem is None]
         if known:
             return known[0], channel
-        reason = next(problem for problem in problems.values() if problem)
+        # What is wrong with who it says it is; that tells more than that it is none of the others.
+        said = common_name(chain[0]) if chain else ""
+        reason = problems.get(said) or next(problem for problem in problems.values() if problem)
         with contextlib.suppress(MeetingError):
             channel.send_message({"refused": f"you {reason}"})
         channel.close()
@@ -235,40 +270,3 @@ class Port:
 
 def _in_background(work: Callable[..., None], *arguments: Any) -> None:
     threading.Thread(target=work, args=arguments, daemon=True).start()
-
-
-def _listen(listen: tuple[str, int] | None, own: tuple[str, int], *, secure: bool) -> socket.socket:
-    """Listen where told, on loopback if that is the host's very name, else on every interface."""
-    host, port = listen or own
-    if not secure and not means_loopback(host):
-        raise MeetingError("--insecure is for loopback alone, and so is its --listen.")
-    host = "127.0.0.1" if host == "localhost" else host
-    everywhere = listen is None and not means_loopback(host)
-    try:
-        if everywhere and socket.has_dualstack_ipv6():
-            with contextlib.suppress(OSError):  # a machine without IPv6
-                return socket.create_server(("::", port), family=socket.AF_INET6, dualstack_ipv6=True)
-        host = "0.0.0.0" if everywhere else host  # noqa: S104  # the port is what a party offers
-        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
-    except (OSError, UnicodeError) as exc:
-        raise MeetingError(
-            f"Cannot listen at {host}:{port} ({getattr(exc, 'strerror', 'no address')}). Is another run using it? "
-            "--listen ADDRESS:PORT chooses another one."
-        ) from exc
-
-
-def _connect_patiently(path: Path, closed: threading.Event) -> socket.socket:
-    """Connect to our worker, which may not listen yet."""
-    deadline = time.monotonic() + ENGINE_PATIENCE_SECONDS
-    while not closed.is_set():
-        local = socket.socket(socket.AF_UNIX)
-        try:
-            local.connect(str(path))
-        except OSError:
-            local.close()
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-        else:
-            return local
-    raise ChannelClosedError("the run has ended")

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from copublish.agreement.model import Agreement
-from copublish.engine.spu import SpuEngine
+from copublish.engines import engine_for
 from copublish.errors import (
     CopublishError,
     EngineError,
@@ -23,8 +23,10 @@ from copublish.fragments.sources import Source
 from copublish.mechanisms.plans import plan_of
 from copublish.mechanisms.specialization import Progress
 from copublish.node.identity import Identity
-from copublish.node.meeting import Meeting, Waiting
+from copublish.node.meeting import Meeting
+from copublish.node.messenger import PortMessenger
 from copublish.node.port import Log, Port
+from copublish.node.rendezvous import Waiting
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
 from copublish.publication import Release, refuse_unwritable
@@ -34,14 +36,14 @@ from copublish.scratch import folder_for_sockets
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How one party runs a release; the other party's settings may differ.
+    """How one party runs a release; the other parties' settings may differ.
 
     Attributes:
         out: Folder for the release.
         overwrite: Whether a release that is there may be replaced.
         listen: Address and port to listen at, if not those of the agreement.
-        wait_seconds: How long the other party may take to come.
-        timeout_seconds: How long it may take to answer, and a link may be dead.
+        wait_seconds: How long the other parties may take to come.
+        timeout_seconds: How long they may take to answer, and a link may be dead.
     """
 
     out: Path
@@ -63,7 +65,7 @@ class RunResult:
 def run_party(
     agreement: Agreement,
     party: str,
-    source: Source,
+    source: Source | None,
     identity: Identity | None,
     ledger: Ledger,
     settings: RunSettings,
@@ -73,15 +75,29 @@ def run_party(
     log: Log,
     coins: Coins | None = None,
 ) -> RunResult:
-    """Meet the other party, compute the release with it and write it.
+    """Meet the other parties, compute the release with them and write it.
+
+    Args:
+        agreement: What all parties agreed on.
+        party: Which of them this is.
+        source: Its data; none for a party that holds none by the agreement.
+        identity: Its key and certificate; none for plain connections on loopback.
+        ledger: Its ledger.
+        settings: How it runs.
+        progress: Told about every step.
+        waiting: Told what is being waited for.
+        log: Told about events, never about data.
+        coins: Its coins; the system's, if not given.
 
     Raises:
         MeetingError: If the parties cannot meet, or differ in what they agreed to.
         CopublishError: Whatever else stopped the run; nothing is published then.
 
     Privacy:
-        Reveals: to the other party what the certificate lists, and if this party stops, the kind of reason.
+        Reveals: to the other parties what the certificate lists, and if this party stops, the kind of reason.
     """
+    if (source is not None) != agreement.parties[party].data:
+        raise CopublishError(f"Party '{party}' needs data exactly if it holds data by the agreement.")
     refuse_unwritable(settings.out, overwrite=settings.overwrite)
     ledger.refuse_if_over(agreement.dataset, plan_of(agreement).cost())
     facts = {f"agreement: {part}": hash_ for part, hash_ in agreement.parts().items()} | software_versions()
@@ -93,7 +109,10 @@ def run_party(
             release = _compute(agreement, party, source, ledger, settings, port, meeting, progress, coins)
         except BaseException as exc:
             loss = meeting.loss() if isinstance(exc, EngineError) else None
-            meeting.say_stop(_reason(exc))
+            if loss:
+                meeting.say_lost()
+            else:
+                meeting.say_stop(_reason(exc))
             if loss and isinstance(exc, LostAtTheLastStepError):
                 raise LostAtTheLastStepError(f"{loss} {exc}") from exc
             if loss:
@@ -106,7 +125,7 @@ def run_party(
 def _compute(
     agreement: Agreement,
     party: str,
-    source: Source,
+    source: Source | None,
     ledger: Ledger,
     settings: RunSettings,
     port: Port,
@@ -114,15 +133,29 @@ def _compute(
     progress: Progress,
     coins: Coins | None,
 ) -> Release:
-    with folder_for_sockets() as folder:
-        own, bridge = folder / "own.sock", folder / "peer.sock"
-        port.carry_engine(meeting.run, own, bridge, meeting.peer)
-        addresses = [f"unix:{own if name == party else bridge}" for name in agreement.parties]
-        with SpuEngine(party, agreement.party_names, addresses, coins, settings.timeout_seconds) as engine:
+    with folder_for_sockets() as folder, PortMessenger(port, meeting.run, settings.timeout_seconds) as messenger:
+        meeting.on_loss(messenger.abort)
+        addresses = _link_nodes(agreement, party, port, meeting.run, folder)
+        with engine_for(agreement, party, addresses, messenger, coins, settings.timeout_seconds) as engine:
             meeting.on_loss(engine.abort)
             fragment = read_fragment(agreement, party, source)  # while the engine loads
             staged = partial(Release.staged, folder=settings.out, overwrite=settings.overwrite)
             return publish_release(agreement, fragment, engine, ledger, progress, staged)
+
+
+def _link_nodes(agreement: Agreement, party: str, port: Port, run: str, folder: Path) -> tuple[str, ...]:
+    """Carry the engine's link between the compute nodes; return where this one finds each of them, itself included.
+
+    A party that is no compute node has no link and lets nobody in for one.
+    """
+    nodes = agreement.compute_nodes if agreement.engine.name == "spu" else ()
+    if party not in nodes:
+        return ()
+    sockets = {node: folder / ("own.sock" if node == party else f"{number}.sock") for number, node in enumerate(nodes)}
+    for node in nodes:
+        if node != party:
+            port.carry_engine(run, sockets[party], sockets[node], node)
+    return tuple(f"unix:{sockets[node]}" for node in nodes)
 
 
 REASONS: dict[type[BaseException], str] = {
@@ -135,7 +168,7 @@ REASONS: dict[type[BaseException], str] = {
     KeyboardInterrupt: "it was interrupted",
     SystemExit: "it was ended",
 }
-"""What the other party is told: the kind of reason, and nothing about data."""
+"""What the other parties are told: the kind of reason, and nothing about data."""
 
 
 def _reason(error: BaseException) -> str:

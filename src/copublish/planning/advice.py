@@ -60,9 +60,8 @@ def plan_release(
     if "specializations" not in KEYS_OF_MECHANISM[agreement.mechanism.name]:
         raise EvaluationError(
             f"'copublish plan' tries out how values are split, and the mechanism '{agreement.mechanism.name}' splits "
-            "nothing. "
-            "'copublish describe' tells how exact its counts and correlations will be; 'copublish simulate' on "
-            "public data shows the rest."
+            "nothing. 'copublish describe' tells how exact it will be; 'copublish simulate' on public data shows the "
+            "rest."
         )
     generator = np.random.default_rng(0)  # of the data to plan with; noise is drawn as for any release
     ground, n_like = _ground(agreement, like, generator)

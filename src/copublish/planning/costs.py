@@ -71,7 +71,7 @@ def predict(agreement: Agreement, cut: Mapping[str, Any], n_records: int) -> dic
         return {
             "seconds": None,
             "mib_sent": None,
-            "why": f"The secure engine runs between two parties, and the agreement has {len(agreement.parties)}.",
+            "why": f"The cost model is for two parties, and the agreement has {len(agreement.parties)}.",
         }
     work = work_of(agreement, cut, n_records)
     return {

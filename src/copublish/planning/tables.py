@@ -76,15 +76,16 @@ def as_fragments(agreement: Agreement, table: pd.DataFrame, generator: np.random
     """Return the table as the agreement's parties would hold it: by people, by columns, or cell by cell at random."""
     n, codes = len(table), codes_of(whole_cut(agreement), table)
     identifiers = Identifiers([pa.array([str(number) for number in range(n)], pa.string())])
-    rows = generator.integers(0, len(agreement.parties), n) if agreement.partition == "horizontal" else None
+    rows = generator.integers(0, len(agreement.owners), n) if agreement.partition == "horizontal" else None
     holder_of = {
         name: generator.integers(0, len(agreement.holders(name)), n)
         for name in agreement.attributes
         if agreement.partition != "horizontal" and len(agreement.holders(name)) > 1
     }
     found = {}
-    for number, party in enumerate(agreement.party_names):
-        kept = np.arange(n) if rows is None else np.flatnonzero(rows == number)
+    number_of = {party: number for number, party in enumerate(agreement.owners)}
+    for party in agreement.party_names:
+        kept = np.arange(n) if rows is None else np.flatnonzero(rows == number_of.get(party, -1))
         private_codes: dict[str, Codes] = {}
         sizes = {name: _size(agreement, name) for name in agreement.columns_of(party)}
         for name, size in sizes.items():

@@ -42,6 +42,9 @@ class Cost:
 
 NOTHING = Cost(Fraction(0), Fraction(0))
 
+UNLIMITED = Cost(None, None)
+"""What a release costs that is not differentially private under any relation."""
+
 
 def cost_of(disclosures: Sequence[Disclosure], *, number_of_records_is_public: bool) -> Cost:
     """Add up disclosures by sequential composition, which is exact for pure epsilon and adaptive choices.

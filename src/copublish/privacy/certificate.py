@@ -12,14 +12,38 @@ from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.disclosures import NEIGHBOURS, Disclosure, GaussianMeasure, Measure
+from copublish.privacy.disclosures import (
+    NEIGHBOURS,
+    Disclosure,
+    Divided,
+    GaussianMeasure,
+    Measure,
+    PerturbCategory,
+    PerturbNumber,
+    Select,
+    Unprotected,
+)
 from copublish.privacy.geometric import laplace_quantile
+from copublish.privacy.masked_sums import (
+    assumptions_about_noise,
+    assumptions_about_pseudonyms,
+    describe_shares,
+    limits_of_masked_sums,
+    seen_by_aggregator,
+)
+from copublish.privacy.no_promise import UNBOUNDED, with_warning
 
 CERTIFICATE_FORMAT = 1
 
 NORMAL_95 = 1.96
 
 UNPROTECTED = "not protected"
+
+SHARED_LAW = "sum of owners' shares; without those of the agreed number of colluders it is discrete Laplace"
+
+OWNER_ALONE = "the owner of the column, which draws it; nobody else"
+
+KNOWN_TO = "all parties; then the public, as part of the release"
 
 IGNORED_BY_RULE = {
     "ignore-case": "upper and lower case",
@@ -51,11 +75,13 @@ class Method:
         product: What is published.
         mechanisms: How values are opened.
         post_processing: What is made of them.
+        model: Where noise is added, if not where the engine does.
     """
 
     product: str
     mechanisms: str
     post_processing: str
+    model: str | None = None
 
 
 def build_certificate(
@@ -63,7 +89,7 @@ def build_certificate(
 ) -> dict[str, Any]:
     """Return the certificate as plain JSON values."""
     cost = cost_of(disclosures, number_of_records_is_public=agreement.records.public)
-    return {
+    said = {
         "certificate_format": CERTIFICATE_FORMAT,
         "release": agreement.name,
         "agreement_hash": agreement.hash,
@@ -76,10 +102,16 @@ def build_certificate(
         "public_facts": public_facts(agreement, circumstances.public_total),
         "assumptions": assumptions(agreement, circumstances.engine_assumptions),
         "views": {party: view_of(agreement, party) for party in agreement.parties},
-        "engine": {"name": circumstances.engine, "secrecy": circumstances.secrecy},
+        "engine": {
+            "name": circumstances.engine,
+            "secrecy": circumstances.secrecy,
+            **describe_shares(agreement),
+            **_parts_played(agreement, circumstances),
+        },
         "deployment": _deployment(agreement, cost, circumstances),
         "software": circumstances.software,
     }
+    return with_warning(agreement, said)
 
 
 def delta_words(agreement: Agreement) -> str:
@@ -95,8 +127,7 @@ def describe_epsilon(agreement: Agreement, cost: Cost) -> dict[str, Any]:
     In vertical and arbitrary releases the other parties know who is in the table, so only the values of a
     person's cells are protected from them: the relation replace.
     """
-    add_remove = UNPROTECTED if cost.add_remove is None else show_exact(cost.add_remove)
-    replace = UNPROTECTED if cost.replace is None else show_exact(cost.replace)
+    add_remove, replace = _epsilon_or_not(cost.add_remove), _epsilon_or_not(cost.replace)
     insiders_know_members = agreement.partition != "horizontal"
     return {
         "calibrated_to": agreement.privacy.neighbours,
@@ -112,35 +143,70 @@ def describe_epsilon(agreement: Agreement, cost: Cost) -> dict[str, Any]:
 
 
 def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
-    """Return one disclosure with its exact price and its noise in people."""
+    """Return one disclosure with its exact price and its noise: in people, or in the column's own unit."""
+    if isinstance(disclosure, Unprotected):
+        return {
+            "kind": disclosure.kind,
+            "what": disclosure.label,
+            "known_to": KNOWN_TO,
+            "epsilon": dict.fromkeys(NEIGHBOURS, UNBOUNDED),
+            "noise": {"law": disclosure.kind_of_noise},
+        }
     described: dict[str, Any] = {
         "kind": disclosure.kind,
         "what": disclosure.label,
-        "known_to": "all parties; then the public, as part of the release",
-        "epsilon": {
-            "add-remove": show_exact(disclosure.epsilon("add-remove")),
-            "replace": show_exact(disclosure.epsilon("replace")),
-        },
+        "known_to": KNOWN_TO,
+        "epsilon": {relation: _epsilon_or_not(disclosure.epsilon(relation)) for relation in NEIGHBOURS},
         "delta_bound": show_bound(max(disclosure.delta("add-remove"), disclosure.delta("replace"))),
-        "noise": {"law": "geometric", "scale_in_people": round(disclosure.scale_in_people, 3)},
+        "noise": describe_noise(disclosure),
     }
     if isinstance(disclosure, Measure):
-        described["noise"]["law"] = "discrete Laplace"
-        within = laplace_quantile(disclosure.noise.rate, 0.95)
-        is_count = disclosure.points_per_person == 1
-        described["noise"]["within_95_percent"] = (
-            within if is_count else round(within / disclosure.points_per_person, 3)
-        )
         described["values_opened"] = disclosure.entries
     elif isinstance(disclosure, GaussianMeasure):
-        described["noise"]["law"] = "discrete Gaussian"
-        described["noise"]["within_95_percent"] = round(NORMAL_95 * disclosure.scale_in_people, 3)
         described["rho"] = {relation: float(f"{float(disclosure.rho(relation)):.6g}") for relation in NEIGHBOURS}
         described["values_opened"] = disclosure.entries
-    else:
-        described["candidates"] = getattr(disclosure, "candidates", None)
+    elif isinstance(disclosure, Select):
+        described["candidates"] = disclosure.candidates
         described["values_opened"] = 1
     return described
+
+
+def describe_noise(disclosure: Disclosure) -> dict[str, Any]:
+    """Return the noise of one disclosure as plain JSON values."""
+    if isinstance(disclosure, Select):
+        return {"law": "geometric", "scale_in_people": round(disclosure.scale_in_people, 3)}
+    if isinstance(disclosure, Measure):
+        within = disclosure.within(0.95)
+        is_count = disclosure.points_per_person == 1
+        return {
+            "law": "discrete Laplace" if disclosure.shares is None else SHARED_LAW,
+            "scale_in_people": round(disclosure.scale_in_people, 3),
+            "within_95_percent": within if is_count else round(within / disclosure.points_per_person, 3),
+        }
+    if isinstance(disclosure, GaussianMeasure):
+        return {
+            "law": "discrete Gaussian",
+            "scale_in_people": round(disclosure.scale_in_people, 3),
+            "within_95_percent": round(NORMAL_95 * disclosure.scale_in_people, 3),
+        }
+    if isinstance(disclosure, PerturbCategory):
+        return {"law": "randomized response", "known_to": OWNER_ALONE, "kept": round(disclosure.response.kept, 6)}
+    if isinstance(disclosure, PerturbNumber):
+        number = {
+            "law": "discrete Laplace on every value",
+            "known_to": OWNER_ALONE,
+            "scale_in_own_unit": float(f"{disclosure.noise.scale * disclosure.step:.6g}"),
+            "within_95_percent": float(f"{laplace_quantile(disclosure.noise.rate, 0.95) * disclosure.step:.6g}"),
+        }
+        flag = disclosure.response
+        return number if flag is None else {**number, "missing_or_not_kept": round(flag.kept, 6)}
+    if isinstance(disclosure, Divided) and disclosure.usual is not None:
+        return describe_noise(disclosure.usual)
+    return {"law": "by column"}
+
+
+def _epsilon_or_not(epsilon: Fraction | None) -> str:
+    return UNPROTECTED if epsilon is None else show_exact(epsilon)
 
 
 def protected(agreement: Agreement) -> list[str]:
@@ -164,12 +230,15 @@ def not_protected(agreement: Agreement) -> list[str]:
         "Earlier or later releases of the same people, unless they are in the same ledgers.",
         "Anything from a party that deviates from the protocol or publishes its own data.",
     ]
+    found += limits_of_masked_sums(agreement)
     if agreement.partition != "horizontal":
         found.append(
             "From the other parties: who is in the table, how many they are, and how many records each party has."
         )
     if agreement.partition == "arbitrary":
         found.append("From the other parties: which party holds which cell.")
+    if agreement.publishes_each_record:
+        found.append(_whose_rows(agreement))
     if agreement.partition == "horizontal" and agreement.records.identifier is not None:
         found.append(
             "From the other parties: which of their people are at another party too (the run ends if any are)."
@@ -193,7 +262,8 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
     found = [
         f"One person is one record{_told_apart(agreement)}.",
         "Domains, bounds, grids and the expected number of records in the agreement come from public knowledge.",
-        "At least one party's coins are uniform and secret.",
+        *_coins(agreement),
+        *assumptions_about_pseudonyms(agreement),
         *engine_assumptions,
     ]
     if agreement.partition == "horizontal" and agreement.records.identifier is None:
@@ -203,18 +273,58 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
     return found
 
 
+def _coins(agreement: Agreement) -> list[str]:
+    """Return whose coins make the noise unknown."""
+    jointly = assumptions_about_noise(agreement) or [_joint_coins(agreement)]
+    if not agreement.publishes_each_record:
+        return jointly
+    alone = "Every owner's own coins are uniform and secret: it alone draws the noise of its values."
+    return [*jointly, alone] if agreement.budget.allocation == "information-gain" else [alone]
+
+
+def _joint_coins(agreement: Agreement) -> str:
+    nodes = ", ".join(f"'{party}'" for party in agreement.compute_nodes)
+    if agreement.engine.agreed_protocol == "aby3":
+        # Two of the three nodes know each one's coins, so one's alone would be known to another.
+        return f"The coins of at least two of the compute nodes {nodes} are uniform and secret."
+    if agreement.guests:
+        return f"The coins of at least one of the compute nodes {nodes} are uniform and secret."
+    return "At least one party's coins are uniform and secret."
+
+
+def _parts_played(agreement: Agreement, circumstances: Circumstances) -> dict[str, Any]:
+    """Return who computed and who shared its inputs with those, where a secure engine ran."""
+    if circumstances.engine != "spu":
+        return {}
+    return {
+        "protocol": agreement.engine.agreed_protocol.upper(),
+        "compute_nodes": list(agreement.compute_nodes),
+        "guests": list(agreement.guests),
+    }
+
+
 def view_of(agreement: Agreement, party: str) -> list[str]:
     """Return everything one party sees during a run."""
-    seen, by = ["its own fragment and its own coins", "the agreement"], _compared_by(agreement)
+    own = "its own fragment and its own coins" if party in agreement.owners else "its own coins"
+    seen, by = [own, "the agreement"], _compared_by(agreement)
+    if agreement.guests and party in agreement.compute_nodes:
+        guests = ", ".join(f"'{guest}'" for guest in agreement.guests)
+        seen.append(
+            f"one share of each input of {guests}, uniform, which tells nothing without those of the other nodes"
+        )
+    pseudonyms = agreement.engine.name == "masked-sum"  # compared by the aggregator, which tells owners less
     if agreement.partition != "horizontal" and agreement.records.alignment == "identifier":
-        seen.append(f"which of its records are common to all parties {by}, and how many records each party has")
+        others = "" if pseudonyms else ", and how many records each party has"
+        seen.append(f"which of its records are common to all parties {by}{others}")
     if agreement.partition != "horizontal":
         by_identifier = agreement.records.alignment == "identifier"
         seen.append("the number of common records" if by_identifier else "every party's number of rows")
     elif agreement.records.public:
         seen.append("the number of records of every party")
     if agreement.partition == "horizontal" and agreement.records.identifier is not None:
-        seen.append(f"which of its people, if any, are at another party too {by} (the run ends if there are any)")
+        any_or_which = "whether any person is" if pseudonyms else "which of its people, if any, are"
+        where = "at two parties" if pseudonyms else "at another party too"
+        seen.append(f"{any_or_which} {where} {by} (the run ends if there are any)")
         seen.append(
             f"that no party lists more than {2 * agreement.records.expected:,} people, twice records.expected; lists "
             "are padded to that length, so their own lengths stay secret"
@@ -223,12 +333,26 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
         seen.append("which party holds which cell")
     if agreement.class_is_shared:
         seen.append("a digest of the other parties' class column; if theirs differs, it may tell for which records")
+    seen += seen_by_aggregator(agreement, party)
+    if agreement.publishes_each_record:
+        if party in agreement.owners:
+            seen.append("the noise of its own values, which it draws alone; nobody else knows it")
+        seen.append("the values of every other party, perturbed, record by record as they are aligned")
     if agreement.mechanism.noise == "gaussian":
         seen.append(
             "which candidates for noise were kept: coins decided that, and it tells nothing of data or of noise"
         )
     seen.append("the disclosures listed here, and nothing else")
     return seen
+
+
+def _whose_rows(agreement: Agreement) -> str:
+    if agreement.partition == "horizontal":
+        return "From the other parties: from which of them each row of the release comes."
+    return (
+        "From the other parties: whose record each row of the release is; its perturbed values tell them no more about "
+        "the true ones than epsilon allows."
+    )
 
 
 def _told_apart(agreement: Agreement) -> str:
@@ -274,7 +398,7 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
             },
         },
         "deployment_model": {
-            "model_name": "Simulated" if circumstances.engine == "ideal" else "Secure multi-party computation",
+            "model_name": _model_name(circumstances),
             "actors": ", ".join(agreement.parties),
             "release_type": "One release",
             "access_type": "Non-interactive",
@@ -294,6 +418,15 @@ def _variant(agreement: Agreement) -> str:
             "includes the sampler's distance to the exact noise."
         )
     return "Pure epsilon-DP but for the sampler's distance to the exact noise, bounded by delta."
+
+
+def _model_name(circumstances: Circumstances) -> str:
+    if circumstances.engine == "ideal":
+        return "Simulated"
+    by_engine = "Secure multi-party computation"
+    if circumstances.engine == "masked-sum":
+        by_engine = "Secure aggregation of sums with noise from every owner"
+    return circumstances.method.model or by_engine
 
 
 def show_exact(number: Fraction) -> str:

@@ -1,19 +1,26 @@
-"""The only two ways out of a secret: *select* an index and *measure* integers, each with what it costs.
+"""What becomes known in a release, each with what it costs.
 
-A disclosure is calibrated to one neighbouring relation and costs a known amount in the other one as well, because
-its noise is fixed while what one person can change differs.
+There are two ways out of a secret: *select* an index and *measure* integers. An owner may also *perturb* a column of
+its own records before it leaves. What leaves it unprotected, because the agreement says so in words, is a disclosure as
+well: one without a price.
+
+A disclosure is calibrated to one neighbouring relation and costs a known amount in the other one as well, because its
+noise is fixed while what one person can change differs.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, Protocol
 
 from copublish.privacy.discrete_gaussian import BATCHES, DiscreteGaussian, gaussian_noise
-from copublish.privacy.geometric import Geometric, geometric_noise
+from copublish.privacy.geometric import Geometric, geometric_noise, laplace_quantile
+from copublish.privacy.noise_shares import NoiseShares, SharedLaplace, shared_laplace
+from copublish.privacy.randomized_response import RandomizedResponse, randomized_response
 from copublish.privacy.zcdp import epsilon_for, rho_for
 
 Neighbours = Literal["add-remove", "replace"]
@@ -35,25 +42,15 @@ class Disclosure(Protocol):
 
     @property
     def kind(self) -> str:
-        """Either select or measure."""
+        """How it becomes known: select, measure, perturb, divided, or unprotected."""
         ...
 
-    @property
-    def noise(self) -> Geometric | DiscreteGaussian:
-        """The noise, fixed by epsilon and the calibrated relation."""
-        ...
-
-    @property
-    def scale_in_people(self) -> float:
-        """The noise's scale, in people."""
-        ...
-
-    def epsilon(self, neighbours: Neighbours) -> Fraction:
-        """Return the exact cost under a relation."""
+    def epsilon(self, neighbours: Neighbours) -> Fraction | None:
+        """Return the exact cost under a relation; none if no finite epsilon holds."""
         ...
 
     def delta(self, neighbours: Neighbours) -> Fraction:
-        """Return delta: what the sampler's distance to the exact law adds, and what Gaussian noise needs itself."""
+        """Return a bound on what the sampler's distance to the exact law adds."""
         ...
 
 
@@ -116,9 +113,11 @@ class Measure:
         changed_entries: For each relation, how many entries one person can change.
         entries: Number of entries.
         points_per_person: The most that one person adds to an entry or takes from it: 1 for counts.
+        shares: The owners that add the noise in shares; none if nobody knows any of it.
 
     Privacy:
-        Guarantee: budget-DP with exact noise: the ratio of the laws is at most p^-(L1 change).
+        Guarantee: budget-DP with exact noise: the ratio of the laws is at most p^-(L1 change). With shares it holds
+        against owners that collude, up to the agreed number of them; `SharedLaplace` says why.
         Sampler: entries that do not change have one law under both neighbours whatever the sampler, so only
         the changed ones are exchanged for exact ones, each at distance 2 * distance, before and after.
     """
@@ -130,17 +129,25 @@ class Measure:
     changed_entries: Influence
     entries: int
     points_per_person: int = 1
+    shares: NoiseShares | None = None
     kind: Literal["measure"] = "measure"
 
     @cached_property
-    def noise(self) -> Geometric:
-        """The noise, fixed by epsilon and the calibrated relation."""
-        return geometric_noise(self.budget / self.l1_sensitivity[self.calibrated_to])
+    def noise(self) -> Geometric | SharedLaplace:
+        """The noise, fixed by epsilon, the calibrated relation and who draws it."""
+        rate = self.budget / self.l1_sensitivity[self.calibrated_to]
+        return geometric_noise(rate) if self.shares is None else shared_laplace(rate, self.shares)
 
     @property
     def scale_in_people(self) -> float:
         """The noise's scale, in people."""
         return self.noise.scale / self.points_per_person
+
+    def within(self, confidence: float) -> int:
+        """Return how far an entry is off at most with this probability, in its own unit."""
+        if isinstance(self.noise, SharedLaplace):
+            return self.noise.within(confidence)
+        return laplace_quantile(self.noise.rate, confidence)
 
     def epsilon(self, neighbours: Neighbours) -> Fraction:
         """Return the exact cost under a relation."""
@@ -222,6 +229,148 @@ class GaussianMeasure:
         """Return delta: the agreed one, which holds the sampler's part, or more if that is larger than foreseen."""
         sampler = self._sampler_delta(self.epsilon(neighbours), self.noise)
         return max(self.agreed_delta, self._delta_without_sampler + sampler)
+
+
+@dataclass(frozen=True)
+class PerturbCategory:
+    """Publish a column of categories record by record, each value by randomized response of its owner's.
+
+    Args:
+        label: What becomes known.
+        budget: Epsilon spent under the relation replace.
+        n_values: Number of values.
+
+    Privacy:
+        Guarantee: budget-DP if one person's value is replaced, exactly: the other rows have one law under both
+        neighbours. A row for every person shows how many there are, so nothing holds if somebody is added.
+    """
+
+    label: str
+    budget: Fraction
+    n_values: int
+    kind: Literal["perturb"] = "perturb"
+
+    @property
+    def response(self) -> RandomizedResponse:
+        """The law of a published value."""
+        return randomized_response(self.budget, self.n_values)
+
+    def epsilon(self, neighbours: Neighbours) -> Fraction | None:
+        """Return the exact cost under a relation; none if no finite epsilon holds."""
+        return self.budget if neighbours == "replace" else None
+
+    def delta(self, neighbours: Neighbours) -> Fraction:
+        """Return what the sampler adds: nothing, its own law keeps the budget."""
+        return Fraction(0)
+
+
+@dataclass(frozen=True)
+class PerturbNumber:
+    """Publish a column of numbers record by record, each with discrete Laplace noise of its owner's, within the bounds.
+
+    Args:
+        label: What becomes known.
+        budget: Epsilon spent under the relation replace.
+        steps: How many steps of the last decimal lie between the bounds: how far a replaced value moves at most.
+        step: One such step, in the column's own unit.
+        missing: Whether values may be missing.
+
+    Privacy:
+        Guarantee: budget-DP if one person's value is replaced: the ratio of the laws is at most p^-steps. Clipping to
+        the bounds comes after. Where values may be missing, half of the budget is for randomized response on whether
+        the value is missing and half for the noise; a missing value counts as a number in the middle, and what is
+        said to be missing loses its number after the noise.
+        Sampler: one entry changes, at distance 2 * distance, before and after.
+    """
+
+    label: str
+    budget: Fraction
+    steps: int
+    step: float
+    missing: bool = False
+    kind: Literal["perturb"] = "perturb"
+
+    @property
+    def noise(self) -> Geometric:
+        """The noise of a number, in steps."""
+        return geometric_noise(self.budget / (1 + self.missing) / self.steps)
+
+    @property
+    def response(self) -> RandomizedResponse | None:
+        """The law of whether a value is said to be missing."""
+        return randomized_response(self.budget / 2, 2) if self.missing else None
+
+    def epsilon(self, neighbours: Neighbours) -> Fraction | None:
+        """Return the exact cost under a relation; none if no finite epsilon holds."""
+        return self.budget if neighbours == "replace" else None
+
+    def delta(self, neighbours: Neighbours) -> Fraction:
+        """Return a bound on what the sampler's distance to the exact law adds."""
+        return _exchange(self.budget) * 2 * self.noise.distance
+
+
+Perturb = PerturbCategory | PerturbNumber
+
+
+@dataclass(frozen=True)
+class Divided:
+    """Several disclosures with one budget, whose parts follow from what was opened before. For plans, not for the gate.
+
+    Args:
+        label: What becomes known.
+        parts: For each of them, what it is with the smallest and with the largest part of the budget it can get.
+        budget: What the parts add up to at most, under each relation; none if no finite epsilon holds.
+        usual: Whose noise is shown, if one has a noise to show.
+
+    Privacy:
+        Guarantee: adaptive composition: whatever the parts are, they add up to the budget under the relation it is
+        calibrated to, and to no more than is stated under the other one.
+        Sampler: distances are largest for the smallest part, what they cost for the largest one.
+    """
+
+    label: str
+    parts: tuple[tuple[Disclosure, Disclosure], ...]
+    budget: Mapping[Neighbours, Fraction | None]
+    usual: Disclosure | None = None
+    kind: Literal["divided"] = "divided"
+
+    def epsilon(self, neighbours: Neighbours) -> Fraction | None:
+        """Return the cost under a relation, or a bound on it; none if no finite epsilon holds."""
+        return self.budget[neighbours]
+
+    def delta(self, neighbours: Neighbours) -> Fraction:
+        """Return a bound on what the samplers' distances to the exact laws add, however the budget is divided."""
+        total = Fraction(0)
+        for least, most in self.parts:
+            relation = neighbours if least.epsilon(neighbours) is not None else "replace"
+            small, large = least.epsilon(relation) or Fraction(0), most.epsilon(relation) or Fraction(0)
+            total += least.delta(neighbours) * _exchange(large) / _exchange(small)
+        return total
+
+
+@dataclass(frozen=True)
+class Unprotected:
+    """Open something that no epsilon is claimed for.
+
+    Args:
+        label: What becomes known, and that it is not protected.
+        kind_of_noise: What is done to it all the same, in words.
+
+    Privacy:
+        Guarantee: none.
+    """
+
+    label: str
+    kind_of_noise: str
+    kind: Literal["unprotected"] = "unprotected"
+
+    def epsilon(self, neighbours: Neighbours) -> None:
+        """Return that no finite epsilon holds, under either relation."""
+        return
+
+    def delta(self, neighbours: Neighbours) -> Fraction:
+        """Return that there is nothing to add to what is unbounded."""
+        return Fraction(0)
 
 
 def _exchange(epsilon: Fraction) -> Fraction:

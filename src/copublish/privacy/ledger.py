@@ -17,10 +17,13 @@ from pathlib import Path
 from typing import cast
 
 from copublish.errors import BudgetExceededError, LedgerError
-from copublish.privacy.accounting import NOTHING, Cost
+from copublish.privacy.accounting import NOTHING, UNLIMITED, Cost
 from copublish.privacy.disclosures import Neighbours
 
 LOCK_TIMEOUT_SECONDS = 30.0
+
+UNBOUNDED = "unbounded"
+"""How the file and people write that there is no finite epsilon."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS limits (
@@ -41,9 +44,14 @@ CREATE TABLE IF NOT EXISTS disclosures (
 
 @dataclass(frozen=True)
 class Limit:
-    """The most that may ever be spent on a data set, stated under one relation."""
+    """The most that may ever be spent on a data set, stated under one relation.
 
-    epsilon: Fraction
+    Attributes:
+        epsilon: The most; none for no limit at all, which has to be said: without it nothing may be spent.
+        neighbours: The relation.
+    """
+
+    epsilon: Fraction | None
     neighbours: Neighbours
 
 
@@ -91,7 +99,7 @@ class Ledger:
         with self._transaction():
             self._database.execute(
                 "INSERT INTO limits (dataset, neighbours, epsilon, set_at) VALUES (?, ?, ?, ?)",
-                (dataset, limit.neighbours, str(limit.epsilon), _now()),
+                (dataset, limit.neighbours, UNBOUNDED if limit.epsilon is None else str(limit.epsilon), _now()),
             )
 
     def limit(self, dataset: str) -> Limit | None:
@@ -99,7 +107,9 @@ class Ledger:
         with self._reading():
             query = "SELECT epsilon, neighbours FROM limits WHERE dataset = ? ORDER BY id DESC LIMIT 1"
             row = self._database.execute(query, (dataset,)).fetchone()
-            return None if row is None else Limit(Fraction(row[0]), cast(Neighbours, row[1]))
+            if row is None:
+                return None
+            return Limit(None if row[0] == UNBOUNDED else Fraction(row[0]), cast(Neighbours, row[1]))
 
     def limited_datasets(self) -> list[str]:
         """Return the data sets that have a limit."""
@@ -135,18 +145,36 @@ class Ledger:
                 f"The ledger '{self.path}' has no limit for data set '{dataset}', so nothing may be spent. "
                 f"Nothing was measured. Set one: copublish ledger {self.path} --limit {dataset}=EPSILON"
             )
-        wanted, spent = cost.under(limit.neighbours), self.spent(dataset).under(limit.neighbours)
+        if limit.epsilon is None:
+            return
+        before = self.spent(dataset)
+        wanted, spent = cost.under(limit.neighbours), before.under(limit.neighbours)
         if wanted is None or spent is None:
-            raise BudgetExceededError(
-                f"No finite epsilon holds for data set '{dataset}' under the relation '{limit.neighbours}' of its "
-                "limit. Nothing was measured."
-            )
+            raise BudgetExceededError(self._why_not_finite(dataset, limit, cost, before))
         left = limit.epsilon - spent
         if wanted > left:
             raise BudgetExceededError(
                 f"Release needs epsilon {_show(wanted)} but epsilon {_show(left)} is left for data set "
                 f"'{dataset}' (short by {_show(wanted - left)}). Nothing was measured."
             )
+
+    def _why_not_finite(self, dataset: str, limit: Limit, cost: Cost, spent: Cost) -> str:
+        """Say why a finite limit cannot hold, and what can be done about it."""
+        if spent.under(limit.neighbours) is None:
+            return (
+                f"No finite epsilon holds for what was released from data set '{dataset}' so far, under the relation "
+                f"'{limit.neighbours}' of its limit. So no finite limit can hold any more. Nothing was measured."
+            )
+        if cost == UNLIMITED:
+            return (
+                f"This release has no finite epsilon: it is not differentially private. The limit of data set "
+                f"'{dataset}' is finite. Nothing was measured. If its people are to be without that protection, for "
+                f"this release and all later ones, say so: copublish ledger {self.path} --limit {dataset}={UNBOUNDED}"
+            )
+        return (
+            f"No finite epsilon holds for data set '{dataset}' under the relation '{limit.neighbours}' of its "
+            "limit. Nothing was measured."
+        )
 
     @contextmanager
     def reserve(self, dataset: str, release: str, agreement_hash: str, cost: Cost) -> Iterator[Charge]:

@@ -1,7 +1,7 @@
-"""The algorithms of three papers as published, what they were compared with, and their experiments.
+"""The algorithms of the five papers as published, what they were compared with, and their experiments.
 
-For public benchmark data alone. ArbDistDP, DistDiffGen and iDP-IR run here in the clear and as printed; none is
-differentially private as printed, which `docs/results.md` shows. Nothing that publishes imports this package.
+For public benchmark data alone. ArbDistDP, DistDiffGen, iDP-IR, HPDP-DP and VHDP run here in the clear as printed; none
+is differentially private as printed, which `docs/results.md` shows. Nothing that publishes imports this package.
 """
 
 NOT_PRIVATE = "as published, not differentially private"

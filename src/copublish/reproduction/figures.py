@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from copublish.reproduction.bench import Algorithm, Bench
-from copublish.reproduction.datasets import DatasetName, Partition, load_dataset
+from copublish.reproduction.datasets import FILES, DatasetName, Partition
 from copublish.reproduction.printed import BA, LA, Printed, printed
 
 COPUBLISH, TRIVIAL = "copublish", "noisy tables"
@@ -19,7 +19,8 @@ COPUBLISH, TRIVIAL = "copublish", "noisy tables"
 Guarantee = Literal["yes", "yes, were the noise exact", "not between the parties", "no", "no, k-anonymous"]
 """Whether a series is differentially private as its paper describes it."""
 
-Measurement = Callable[[Bench, str], float]
+Measurement = Callable[[Any, str], float]
+"""The value of a series for a bench, which its figure loads, and an x; not a number where there is none."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,11 @@ class Series:
     is_constant: bool = False
 
 
+def load_bench(panel: str, folder: Path, run: int) -> Bench:
+    """Return the bench of a run on Adult or Nursery."""
+    return Bench.load(cast(DatasetName, panel), folder, run)
+
+
 @dataclass(frozen=True)
 class Figure:
     """One figure of a paper.
@@ -46,22 +52,30 @@ class Figure:
     Attributes:
         name: Its name on the command line.
         title: What it shows.
-        panels: Its data sets.
+        panels: Its data sets, or what is predicted of which.
         x_name: What stands on the horizontal axis.
         xs: Where the series are measured.
         unit: `percent` of test records that a classifier gets right, or `seconds`.
         series: Its lines, the paper's own and those that stand beside them here.
         most_runs: How often it is repeated at most: long measurements that vary little need few.
+        load: The bench of a panel and a run.
     """
 
     name: str
     title: str
-    panels: tuple[DatasetName, ...]
+    panels: tuple[str, ...]
     x_name: str
     xs: tuple[str, ...]
     unit: Literal["percent", "seconds"]
     series: tuple[Series, ...]
     most_runs: int = 1000
+    load: Callable[[str, Path, int], Any] = load_bench
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Files that it needs; a table that is made up needs none."""
+        tables = dict.fromkeys(panel.split(",")[0] for panel in self.panels)
+        return tuple(file for table in tables for name, files in FILES.items() if name == table for file in files)
 
     @property
     def n_points(self) -> int:
@@ -80,7 +94,7 @@ class Point:
     """
 
     figure: str
-    dataset: DatasetName
+    dataset: str
     series: str
     guarantee: str
     x: str
@@ -91,6 +105,11 @@ class Point:
 
 
 Tell = Callable[[str, int, int], None]
+
+
+def titled(panel: str) -> str:
+    """Return the name of a panel with a capital first letter."""
+    return panel[:1].upper() + panel[1:]
 
 
 def run_figure(figure: Figure, folder: Path, runs: int, progress: Tell) -> list[Point]:
@@ -106,25 +125,26 @@ def run_figure(figure: Figure, folder: Path, runs: int, progress: Tell) -> list[
         SourceError: If the folder lacks a file.
     """
     for name in figure.panels:  # say what is missing before anything runs for long
-        load_dataset(name, folder)
+        figure.load(name, folder, 0)
     runs = min(runs, figure.most_runs)
     points = []
     for name in figure.panels:
-        benches = [Bench.load(name, folder, run) for run in range(runs)]
+        benches = [figure.load(name, folder, run) for run in range(runs)]
         done = 0
         for x in ("", *figure.xs):
             for series in figure.series:
                 if series.is_constant == (x == ""):
                     progress(f"{figure.name}, {name}", done, figure.n_points)
                     values = np.array([series.measure(bench, x) for bench in benches])
-                    points.append(_point(figure, name, series, x, values))
+                    if not np.isnan(values).any():
+                        points.append(_point(figure, name, series, x, values))
                     done += 1
         progress(f"{figure.name}, {name}", done, figure.n_points)
     order = [series.label for series in figure.series]
     return sorted(points, key=lambda point: (figure.panels.index(point.dataset), order.index(point.series)))
 
 
-def _point(figure: Figure, dataset: DatasetName, series: Series, x: str, values: np.ndarray[Any, Any]) -> Point:
+def _point(figure: Figure, dataset: str, series: Series, x: str, values: np.ndarray[Any, Any]) -> Point:
     scale = 100 if figure.unit == "percent" else 1
     runs = len(values)
     error = scale * float(values.std(ddof=1)) / np.sqrt(runs) if runs > 1 else None

@@ -6,8 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from copublish.mechanisms.microaggregation import (
+    centroids,
+    cluster_sizes,
+    ranks,
+    sensitivities,
+    steps_down,
+    steps_up,
+)
 from copublish.reproduction.idp_ir import IdpIr, rank_column
-from copublish.reproduction.microaggregation import centroids, cluster_sizes, ranks, sensitivities, shifts
 from copublish.reproduction.microdata import Attribute, Microdata
 from copublish.reproduction.plain_table import Floats, Ints
 
@@ -135,5 +142,5 @@ def worst_loss(ranked: Floats, sizes: Ints, attribute: Attribute, scales: Floats
     The noise of a neighbour is taken to be the same; that it is not makes things worse.
     """
     has_noise = scales > 0
-    up, down = shifts(ranked, sizes, attribute.low, attribute.high)
+    up, down = steps_up(ranked, sizes, attribute.high) / sizes, steps_down(ranked, sizes, attribute.low) / sizes
     return float(max((shift[has_noise] / scales[has_noise]).sum() for shift in (up, down)))

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from copublish.mechanisms.microaggregation import cluster_sizes
 from copublish.reproduction.figures import Tell
 from copublish.reproduction.findings import Finding
 from copublish.reproduction.findings_clusters import Attack, ClusterFacts, cluster_facts
 from copublish.reproduction.idp_ir import IdpIr, release_central
 from copublish.reproduction.information_loss import LossMeter
-from copublish.reproduction.microaggregation import cluster_sizes
 from copublish.reproduction.microdata import Microdata
 from copublish.reproduction.microdata_sets import VERTICAL, Owners, load_microdata
 from copublish.reproduction.plain_table import Floats

@@ -49,14 +49,15 @@ def grid_markdown(figure: GridFigure, grids: Sequence[Grid]) -> str:
                 parts.append(
                     f"{METRIC_NAMES[metric]}; {grid.panel.label}; mean and standard error of {grid.runs} runs:\n"
                 )
-                parts += _markdown_table(header, rows)
+                parts += markdown_table(header, rows)
     claims = claims_of(figure, grids)
     if claims:
-        parts += _markdown_table(["what the paper says of the figure", "what comes out"], [list(row) for row in claims])
+        parts += markdown_table(["what the paper says of the figure", "what comes out"], [list(row) for row in claims])
     return "\n".join(parts)
 
 
-def _markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
+def markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
+    """Return the lines of a Markdown table, and an empty one."""
     lines = [f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)]
     return [*lines, ""]
 

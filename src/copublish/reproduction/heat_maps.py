@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 from typing import Any
 
 import matplotlib as mpl
@@ -15,7 +14,7 @@ from copublish.reproduction import NOT_PRIVATE
 from copublish.reproduction.grid_figures import Grid, GridFigure, number
 from copublish.reproduction.grid_tables import METRIC_NAMES, has_metric
 from copublish.reproduction.loss_grids import Metric
-from copublish.reproduction.plots import STYLE
+from copublish.reproduction.plots import STYLE, files_of
 
 
 def heat_maps(figure: GridFigure, grids: Sequence[Grid]) -> dict[str, bytes]:
@@ -28,12 +27,7 @@ def heat_maps(figure: GridFigure, grids: Sequence[Grid]) -> dict[str, bytes]:
             for column, grid in enumerate(grids):
                 _draw(maps[row][column], figure, grid, metric)
         drawing.suptitle(f"{figure.title}; {NOT_PRIVATE}", fontsize=10)
-        files = {}
-        for ending in ("png", "svg"):
-            buffer = BytesIO()
-            drawing.savefig(buffer, format=ending, dpi=110, metadata={"Date": None} if ending == "svg" else None)
-            files[ending] = buffer.getvalue()
-    return files
+        return files_of(drawing)
 
 
 def _draw(axes: Any, figure: GridFigure, grid: Grid, metric: Metric) -> None:

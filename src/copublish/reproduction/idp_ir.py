@@ -14,7 +14,14 @@ from typing import Literal
 import numpy as np
 
 from copublish.errors import AgreementError
-from copublish.reproduction.microaggregation import Sensitivity, centroids, cluster_sizes, ranks, sensitivities
+from copublish.mechanisms.microaggregation import (
+    Sensitivity,
+    by_frequency,
+    centroids,
+    cluster_sizes,
+    ranks,
+    sensitivities,
+)
 from copublish.reproduction.microdata import (
     Attribute,
     Microdata,
@@ -58,13 +65,12 @@ def rank_column(attribute: Attribute, values: Floats, category_order: CategoryOr
         order = ranks(values)
         return RankedColumn(attribute, order, values[order], None)
     places = values.astype(np.int64)
-    counts = np.bincount(places, minlength=len(attribute.categories))
-    by_frequency = np.argsort(-counts, kind="stable")
-    place_of = np.empty_like(by_frequency)
-    place_of[by_frequency] = np.arange(len(by_frequency))
+    schema_places = by_frequency(places, len(attribute.categories))
+    place_of = np.empty_like(schema_places)
+    place_of[schema_places] = np.arange(len(schema_places))
     found = place_of[places]
     order = ranks(found)
-    return RankedColumn(attribute, order, found[order].astype(np.float64), by_frequency.astype(np.float64))
+    return RankedColumn(attribute, order, found[order].astype(np.float64), schema_places.astype(np.float64))
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from copublish.mechanisms.microaggregation import Sensitivity
 from copublish.reproduction.idp_ir import CategoryOrder, ClusteredColumn, IdpIr, RankedColumn, rank_column
 from copublish.reproduction.information_loss import Loss, LossMeter
-from copublish.reproduction.microaggregation import Sensitivity
 from copublish.reproduction.microdata import Microdata, refuse_unusable
 from copublish.reproduction.microdata_sets import Bounds, MicrodataName, Owners, load_microdata
 

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure as Plot
 
-from copublish.reproduction.figures import COPUBLISH, TRIVIAL, Figure, Point
+from copublish.reproduction.figures import COPUBLISH, TRIVIAL, Figure, Point, titled
 
 # Text stays text and identifiers do not change from run to run: small files, small differences.
 STYLE: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "copublish", "font.size": 9}
@@ -20,19 +20,26 @@ COLOURS = ("#0072b2", "#56b4e9", "#cc79a7", "#e69f00", "#d55e00", "#999999")
 def plot(figure: Figure, points: Sequence[Point]) -> dict[str, bytes]:
     """Return the plot as PNG and SVG by file ending."""
     with mpl.rc_context(STYLE):
-        drawing = Plot(figsize=(5.6 * len(figure.panels), 4.2), layout="constrained")
-        panels = drawing.subplots(1, len(figure.panels), squeeze=False)[0]
+        columns = min(len(figure.panels), 2)
+        rows = -(-len(figure.panels) // columns)
+        drawing = Plot(figsize=(5.6 * columns, 4.2 * rows), layout="constrained")
+        panels = drawing.subplots(rows, columns, squeeze=False).ravel()
         for axes, dataset in zip(panels, figure.panels, strict=True):
             _draw_panel(axes, figure, [point for point in points if point.dataset == dataset])
-            axes.set_title(dataset.capitalize())
+            axes.set_title(titled(dataset))
         drawing.suptitle(figure.title, fontsize=10)
         handles, labels = panels[0].get_legend_handles_labels()
         drawing.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False, fontsize=8)
-        files = {}
-        for ending in ("png", "svg"):
-            buffer = BytesIO()
-            drawing.savefig(buffer, format=ending, dpi=110, metadata={"Date": None} if ending == "svg" else None)
-            files[ending] = buffer.getvalue()
+        return files_of(drawing)
+
+
+def files_of(drawing: Plot) -> dict[str, bytes]:
+    """Return a drawing as PNG and SVG by file ending."""
+    files = {}
+    for ending in ("png", "svg"):
+        buffer = BytesIO()
+        drawing.savefig(buffer, format=ending, dpi=110, metadata={"Date": None} if ending == "svg" else None)
+        files[ending] = buffer.getvalue()
     return files
 
 
@@ -65,4 +72,6 @@ def _draw_panel(axes: Any, figure: Figure, points: Sequence[Point]) -> None:
             axes.plot(*zip(*numbers, strict=True), "s", color=colour, fillstyle="none", markersize=7)
     axes.set_xlabel(figure.x_name)
     axes.set_ylabel("accuracy, per cent" if figure.unit == "percent" else "seconds of processor time")
+    if figure.unit == "percent":  # noisy contributions can be far above 100
+        axes.set_ylim(top=min(axes.get_ylim()[1], 102))
     axes.grid(color="#dddddd", linewidth=0.5)

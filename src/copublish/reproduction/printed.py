@@ -22,6 +22,7 @@ class Printed:
 
 
 BA, LA = "raw data (BA)", "majority class (LA)"
+HPDP_PRINTED_SCALE, HPDP_CONTRIBUTION = "HPDP-DP, printed noise scale", "contribution, printed noise scale"
 
 Key = tuple[str, str, str, str]
 """Figure, data set, series, x; x is empty for a series that has one value."""
@@ -61,6 +62,15 @@ PRINTED: dict[Key, Printed] = {
     ("arbdistdp-fig8", "nursery", "DiffP-C4.5", "0.1"): Printed(87.7),
     ("arbdistdp-fig8", "nursery", "ArbDistDP l=2", "0.75"): Printed(90.2),
     ("arbdistdp-fig8", "nursery", "DiffGen", "0.75"): Printed(93.4),
+    **{
+        ("hpdp-fig3", target, series, x): Printed(percent, note)
+        for target in ("NLTCS-like, money", "NLTCS-like, outside")
+        for series, x, percent, note in (
+            (HPDP_PRINTED_SCALE, "7", 80.0, "'can reach more than 80%'"),
+            (HPDP_CONTRIBUTION, "1", 30.0, "'more than 30%'"),
+            (HPDP_CONTRIBUTION, "7", 80.0, "'the top seven principal components can reach 80%'"),
+        )
+    },
 }
 
 

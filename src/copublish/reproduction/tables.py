@@ -6,18 +6,20 @@ import csv
 import io
 from collections.abc import Sequence
 
-from copublish.reproduction.figures import Figure, Point
+from copublish.reproduction.figures import Figure, Point, titled
 
 PRINTED_ROW = "printed in the paper"
 
 
 def panel_table(figure: Figure, points: Sequence[Point], dataset: str) -> tuple[list[str], list[list[str]]]:
     """Return a header and rows: a row per series, and below it what the paper prints for it."""
-    header = ["", "private", *(_spelled(figure, x) for x in figure.xs)]
+    there = {point.x for point in points if point.dataset == dataset}
+    shown = [x for x in figure.xs if x in there]
+    header = ["", "private", *(_spelled(figure, x) for x in shown)]
     rows = []
     for series in figure.series:
         found = {point.x: point for point in points if (point.dataset, point.series) == (dataset, series.label)}
-        xs = [""] * len(figure.xs) if series.is_constant else list(figure.xs)
+        xs = [""] * len(shown) if series.is_constant else shown
         cells = [_cell(found.get(x)) for x in xs]
         numbers = [_printed(found.get(x)) for x in xs]
         if series.is_constant:  # one number, under the first x
@@ -51,7 +53,7 @@ def markdown(figure: Figure, points: Sequence[Point]) -> str:
     for dataset in figure.panels:
         header, rows = panel_table(figure, points, dataset)
         unit = "per cent of test records" if figure.unit == "percent" else "seconds of processor time"
-        parts.append(f"{dataset.capitalize()}, {unit} by {figure.x_name}, mean and standard error of {runs} runs:\n")
+        parts.append(f"{titled(dataset)}, {unit} by {figure.x_name}, mean and standard error of {runs} runs:\n")
         parts.append(f"| {' | '.join(header)} |")
         parts.append(f"| {' | '.join(['---'] * len(header))} |")
         for row in rows:

@@ -41,7 +41,7 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> A
         return _horizontal(agreement, fragment, engine)
     if agreement.records.alignment == "identifier":
         fragment = fragment.take(engine.align(fragment.identifiers or []))
-    elif len(set(engine.exchange(fragment.n_records, topic="rows"))) > 1:
+    elif len(_rows_of_owners(agreement, fragment, engine)) > 1:
         raise FragmentError(
             fragment.party,
             ['The parties have different numbers of rows, so alignment = "row-order" cannot hold.'],
@@ -49,7 +49,18 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> A
     _check_holders(agreement, fragment, engine)
     if agreement.class_is_shared:
         _check_classes(agreement, fragment, engine)
-    return Alignment(JointTable(agreement, fragment), fragment.n_records if agreement.records.public else None)
+    total = None
+    if agreement.records.public:
+        # A party without data has no rows to count; which number is public, owners tell it.
+        helped = len(agreement.owners) < len(agreement.parties)
+        (total,) = _rows_of_owners(agreement, fragment, engine) if helped else {fragment.n_records}
+    return Alignment(JointTable(agreement, fragment), total)
+
+
+def _rows_of_owners(agreement: Agreement, fragment: Fragment, engine: Engine) -> set[int]:
+    """Return the different numbers of rows that the owners of data have."""
+    told = zip(agreement.parties, engine.exchange(fragment.n_records, topic="rows"), strict=True)
+    return {rows for party, rows in told if party in agreement.owners}
 
 
 def _horizontal(agreement: Agreement, fragment: Fragment, engine: Engine) -> Alignment:

@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 
 import copublish as cp
 from copublish import CopublishError, DatabaseTable, FragmentError, SourceError, read_fragment
-from copublish.fragments import check_columns
 from copublish.fragments.database import _connection_problem
+from copublish.fragments.reading import check_columns
 from copublish.fragments.sources import ROWS_PER_BATCH, Source, open_source, source_from
 from support import fragment_frames, random_table, seeded, simulate_with, small_mapping
 from support.postgres import OWNER, READER, READER_PASSWORD, PostgresServer, server

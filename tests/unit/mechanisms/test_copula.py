@@ -19,13 +19,13 @@ import copublish as cp
 from copublish.agreement.model import MAX_COPULA_COLUMNS
 from copublish.engine import Room
 from copublish.engine.reveal import MAX_RECORDS
-from copublish.mechanisms.copula import CopulaPlan, columns_of, estimated_total, products_l1
+from copublish.mechanisms.copula import CopulaPlan, estimated_total, products_l1
 from copublish.mechanisms.copula_model import correlation_for, fit_copula, hermite_coefficients, symmetric_eigen
 from copublish.mechanisms.normal import REACH, STEPS, density, normal_steps, quantile
 from copublish.mechanisms.normal_scores import SCORE_LIMIT, normal_scores
 from copublish.mechanisms.plans import plan_of
 from copublish.mechanisms.synthetic_records import draw_columns, key_of
-from copublish.privacy.disclosures import NEIGHBOURS
+from copublish.privacy.disclosures import NEIGHBOURS, Divided
 from copublish.secure.joint_counts import JointTable
 from copublish.secure.noise import measurement_fits
 from copublish.secure.products import joint_product_sums, pairs_of, product_sums
@@ -51,14 +51,12 @@ def test_every_pair_of_small_score_vectors_stays_within_the_sensitivities_and_on
     products = np.stack([vectors[:, i] * vectors[:, j] for i, j in pairs_of(columns)], axis=1)
     add_remove = int(np.abs(products).sum(axis=1).max())
     replace = max(int(np.abs(products - row).sum(axis=1).max()) for row in products)
-    scale = Fraction(limit**2, SCORE_LIMIT**2)
-    assert add_remove == products_l1(columns)["add-remove"] * scale
-    assert replace == products_l1(columns)["replace"] * scale
+    assert {"add-remove": add_remove, "replace": replace} == products_l1([limit] * columns)
 
 
 @pytest.mark.parametrize("columns", [2, 3, 5, 7, 11, 12])
 def test_random_scores_never_exceed_the_sensitivities_and_witnesses_attain_them(columns):
-    generator, bound = np.random.default_rng(columns), products_l1(columns)
+    generator, bound = np.random.default_rng(columns), products_l1([SCORE_LIMIT] * columns)
     for trial in range(300):
         one, other = (generator.integers(-SCORE_LIMIT, SCORE_LIMIT + 1, columns) for _ in range(2))
         if trial % 2:  # corners, where the largest changes are
@@ -72,7 +70,7 @@ def test_random_scores_never_exceed_the_sensitivities_and_witnesses_attain_them(
 
 
 def test_the_sensitivities_are_those_of_the_formulas():
-    in_people = {relation: products_l1(11)[relation] / SCORE_LIMIT**2 for relation in NEIGHBOURS}
+    in_people = {relation: products_l1([SCORE_LIMIT] * 11)[relation] / SCORE_LIMIT**2 for relation in NEIGHBOURS}
     assert in_people == {"add-remove": 55, "replace": 2 * 5 * 6}
 
 
@@ -83,7 +81,7 @@ def test_neighbours_through_the_engine_stay_within_the_price(relation):
     generator = np.random.default_rng(4)
     scores = {
         name: np.sort(generator.integers(-SCORE_LIMIT, SCORE_LIMIT + 1, domain.size))
-        for name, domain in columns_of(agreement).items()
+        for name, domain in agreement.columns.items()
     }
     for own in scores.values():
         own[[0, -1]] = -SCORE_LIMIT, SCORE_LIMIT
@@ -99,7 +97,7 @@ def test_neighbours_through_the_engine_stay_within_the_price(relation):
             changed.loc[len(changed)] = others.iloc[row].to_numpy()
             changed.loc[len(changed) - 1, "id"] = "new"
         largest = max(largest, int(np.abs(_sums(agreement, changed, scores) - before).sum()))
-    assert 0 < largest <= products_l1(len(scores))[relation]
+    assert 0 < largest <= products_l1([SCORE_LIMIT] * len(scores))[relation]
 
 
 def _sums(agreement, table, scores) -> np.ndarray:
@@ -132,7 +130,7 @@ def test_joint_sums_equal_a_naive_loop_over_joined_records(partition, parties, h
     agreement = cp.agreement_from_mapping(mapping)
     generator = np.random.default_rng(7)
     table = random_table(agreement, 150, generator)
-    scores = {name: generator.integers(-64, 65, domain.size) for name, domain in columns_of(agreement).items()}
+    scores = {name: generator.integers(-64, 65, domain.size) for name, domain in agreement.columns.items()}
     one_party = cp.agreement_from_mapping(repartition(copula_mapping(), "horizontal"))
     whole = read_fragments(one_party, {"p0": table, "p1": table[:0]})["p0"]
     expected = [
@@ -146,11 +144,16 @@ def test_joint_sums_equal_a_naive_loop_over_joined_records(partition, parties, h
 
 
 def test_the_budget_is_split_by_shares_and_adds_up_exactly():
-    mechanism = {"name": "copula", "dependence_share": "0.3", "attribute_shares": {"age": 3, "default": "0.5"}}
-    agreement = cp.agreement_from_mapping(small_mapping(mechanism=mechanism, **{"privacy.epsilon": "0.7"}))
-    plan = CopulaPlan.of(agreement)
+    weights = {"job": 1, "region": 1, "age": 3, "income": 1, "default": "0.5"}
+    mapping = small_mapping(
+        mechanism={"name": "copula", "dependence_share": "0.3"},
+        budget={"allocation": "weights", "weights": weights},
+        **{"privacy.epsilon": "0.7"},
+    )
+    plan = CopulaPlan.of(cp.agreement_from_mapping(mapping))
     assert plan.epsilon_for_products == Fraction("0.21")
-    assert plan.epsilon_of["age"] == 3 * plan.epsilon_of["job"] == 6 * plan.epsilon_of["default"]
+    budgets = plan.allocation.budgets(None)
+    assert budgets["age"] == 3 * budgets["job"] == 6 * budgets["default"]
     assert plan.cost().add_remove == Fraction("0.7")
     assert sum(disclosure.epsilon("add-remove") for disclosure in plan.disclosures()) == Fraction("0.7")
 
@@ -160,11 +163,12 @@ def test_both_relations_are_priced_by_the_noise_that_is_drawn(calibrated_to):
     agreement = cp.agreement_from_mapping(copula_mapping(**{"privacy.neighbours": calibrated_to}))
     plan = plan_of(agreement)
     other = next(relation for relation in NEIGHBOURS if relation != calibrated_to)
-    columns, products = len(plan.epsilon_of), plan.products()
+    columns, limits = plan.n_columns, [SCORE_LIMIT] * plan.n_columns
+    products = plan.products(limits)
     assert plan.cost().under(calibrated_to) == agreement.epsilon
-    ratio = Fraction(products_l1(columns)[other], products_l1(columns)[calibrated_to])
+    ratio = Fraction(products_l1(limits)[other], products_l1(limits)[calibrated_to])
     marginal_ratio = Fraction(1, 2) if other == "add-remove" else Fraction(2)
-    expected = ratio * plan.epsilon_for_products + marginal_ratio * sum(plan.epsilon_of.values())
+    expected = ratio * plan.epsilon_for_products + marginal_ratio * plan.allocation.total
     assert plan.cost().under(other) == expected
     assert products.changed_entries[other] == columns * (columns - 1) // 2
 
@@ -174,15 +178,18 @@ def test_the_noise_of_any_agreement_that_is_accepted_fits_the_engines_integers()
         f"a{number}": {"kind": "numerical", "bounds": [0, 200], "grid": {"count": 128}}
         for number in range(MAX_COPULA_COLUMNS - 1)
     }
-    mechanism = {"name": "copula", "dependence_share": "0.01", "attribute_shares": {"a0": "0.001"}}
-    mechanism["attribute_shares"] |= dict.fromkeys(list(attributes)[1:], 1000)
-    for share in ("0.01", "0.99"):
-        mechanism["dependence_share"] = share
+    weights = {**dict.fromkeys([*attributes, "default"], 1000), "a0": "0.001"}
+    budgets = [{"allocation": "weights", "weights": weights}, {"allocation": "information-gain", "share": "0.01"}]
+    for share, budget in itertools.product(("0.01", "0.99"), budgets):
         mapping = small_mapping(
-            attributes=attributes, mechanism=mechanism, privacy={"epsilon": "0.001", "neighbours": "replace"}
+            attributes=attributes,
+            mechanism={"name": "copula", "dependence_share": share},
+            budget=budget,
+            privacy={"epsilon": "0.001", "neighbours": "replace"},
         )
         plan = CopulaPlan.of(cp.agreement_from_mapping(repartition(mapping, "horizontal")))
-        for disclosure in plan.disclosures():
+        opened = [part for d in plan.disclosures() for part in (d.parts[0] if isinstance(d, Divided) else [d])]
+        for disclosure in opened:
             largest = MAX_RECORDS * disclosure.points_per_person
             assert measurement_fits(disclosure.entries, largest, disclosure.noise.bits)
 
@@ -281,14 +288,13 @@ def test_records_follow_from_what_was_opened_and_from_nothing_else():
 
 
 def test_the_total_is_estimated_from_all_columns_the_exact_ones_first():
-    agreement = cp.agreement_from_mapping(
-        small_mapping(mechanism={"name": "copula", "attribute_shares": {"default": 1000}})
-    )
-    noisy = {name: np.zeros(domain.size, dtype=np.int64) for name, domain in columns_of(agreement).items()}
+    agreement = cp.agreement_from_mapping(copula_mapping())
+    budgets = {**dict.fromkeys(agreement.columns, Fraction(1, 1000)), "default": Fraction(1)}
+    noisy = {name: np.zeros(domain.size, dtype=np.int64) for name, domain in agreement.columns.items()}
     noisy["default"][:] = 500
-    assert estimated_total(CopulaPlan.of(agreement), noisy) == 1000
+    assert estimated_total(budgets, noisy) == 1000
     noisy["default"][:] = -500
-    assert estimated_total(CopulaPlan.of(agreement), noisy) == 0
+    assert estimated_total(budgets, noisy) == 0
 
 
 @pytest.mark.parametrize("partition", ["horizontal", "vertical", "arbitrary"])
@@ -315,7 +321,7 @@ def test_without_noise_synthetic_records_encode_to_the_real_marginals(partition)
         read_fragments(whole, {"p0": frame, "p1": frame[:0]})["p0"].private_codes
         for frame in (table, records.replace({"region": {"(missing)": None}}))
     )
-    for name, domain in columns_of(agreement).items():
+    for name, domain in agreement.columns.items():
         real_counts, counts = (np.bincount(codes[name], minlength=domain.size).tolist() for codes in (real, synthetic))
         assert counts == real_counts, name
         assert release.details["columns"][name]["noisy_counts"] == real_counts
@@ -358,8 +364,6 @@ def test_an_empty_table_gives_an_empty_release():
             "mechanism.dependence_share: it means nothing to the mechanism 'specialization'",
         ),
         ({"mechanism": {"name": "copula", "dependence_share": 1}}, "mechanism.dependence_share: must be at most 0.99"),
-        ({"mechanism": {"name": "copula", "attribute_shares": {"agee": 2}}}, "there is no such column. Columns: 'job'"),
-        ({"mechanism": {"name": "copula", "attribute_shares": {"age": 0}}}, "must be at least 0.001, got 0"),
         ({"mechanism": {"name": "copula"}, "privacy.epsilon": "0.0001"}, "a copula release needs at least 0.001"),
         (
             {
@@ -378,7 +382,7 @@ def test_what_makes_no_sense_is_refused_with_the_agreement(changes, said):
 
 def test_agreements_from_before_the_copula_keep_their_hash():
     agreement = cp.agreement_from_mapping(small_mapping())
-    assert not any(key in agreement.canonical() for key in ("dependence_share", "attribute_shares", "decimals"))
+    assert not any(key in agreement.canonical() for key in ("dependence_share", "budget", "decimals"))
     named = cp.agreement_from_mapping(small_mapping(mechanism={"name": "copula", "dependence_share": "0.5"}))
     assert "dependence_share" in named.canonical()
 

@@ -15,6 +15,7 @@ from copublish.cli import app
 from copublish.errors import CopublishError, SourceError
 from copublish.reproduction.datasets import load_dataset
 from copublish.reproduction.figures import figures, run_figure
+from copublish.reproduction.hpdp_figures import hpdp_figures
 from copublish.reproduction.plots import plot
 from copublish.reproduction.printed import PRINTED
 from copublish.reproduction.results_page import fill_in
@@ -69,8 +70,9 @@ def test_the_plot_is_a_png_and_an_svg_that_names_every_series(fig4):
 
 
 def test_printed_numbers_stand_at_points_that_figures_have():
+    known = {**figures(), **hpdp_figures()}
     for name, dataset, series, x in PRINTED:
-        figure = figures()[name]
+        figure = known[name]
         assert dataset in figure.panels
         assert series in [s.label for s in figure.series]
         assert x == "" or x in figure.xs

@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from copublish.errors import EvaluationError
 from copublish.evaluation.report import contents, figures, snippets
+from copublish.evaluation.report.perturbed import perturbed_facts
 from copublish.evaluation.report.synthetic import moment_facts, synthetic_facts
 from copublish.publication import GeneralizedRelease, RecordsRelease, Release, as_generalized
 
@@ -19,7 +20,17 @@ RELATION_WORDS = {
     "add-remove": "one person being added or removed",
     "replace": "one person's values being replaced",
 }
-KINDS = ({"class": "select", "words": "which values are split"}, {"class": "measure", "words": "counts"})
+KINDS = (
+    {"class": "select", "words": "which values are split"},
+    {"class": "measure", "words": "counts"},
+    {"class": "perturb", "words": "perturbed values"},
+)
+TEMPLATES = {
+    "copula": ("synthetic.html.j2", synthetic_facts),
+    "hpdp": ("moments.html.j2", moment_facts),
+    "vhdp": ("perturbed.html.j2", perturbed_facts),
+}
+"""By mechanism: the page on a release of records, and what it says."""
 MEMBERS_SHOWN = 8
 SCORE_KEYS = {"disclosure", "release_digest", "target", "trained_on", "test_records", "classification", "marginals"}
 
@@ -57,11 +68,12 @@ def report_page(release: Release, scores: Mapping[str, Any] | None = None) -> st
     )
     # The style is a file of this package; everything from the release is escaped by the template or by ElementTree.
     style = Markup(_resource("page.css"))  # noqa: S704
+    if isinstance(release, RecordsRelease) and release.warning:
+        return environment.get_template("unprotected.html.j2").render(style=style, **_unprotected_facts(release))
     common = {"style": style, "scores": scores, **_facts(release)}
-    if isinstance(release, RecordsRelease) and release.mechanism == "copula":
-        return environment.get_template("synthetic.html.j2").render(**common, **synthetic_facts(release))
-    if isinstance(release, RecordsRelease) and release.mechanism == "hpdp":
-        return environment.get_template("moments.html.j2").render(**common, **moment_facts(release))
+    if isinstance(release, RecordsRelease) and release.mechanism in TEMPLATES:
+        template, facts_of = TEMPLATES[release.mechanism]
+        return environment.get_template(template).render(**common, **facts_of(release))
     generalized = as_generalized(release, "there is no report on it")
     own = {**_generalized_facts(generalized), **_generalized_figures(generalized, scores)}
     return environment.get_template("generalized.html.j2").render(**common, **own)
@@ -82,6 +94,7 @@ def _facts(release: Release) -> dict[str, Any]:
     known_to = {disclosure["known_to"] for disclosure in disclosures}
     return {
         "certificate": certificate,
+        "noise_words": contents.noise_words,
         "parties": list(certificate["views"]),
         "public_epsilon": Headline(certificate["epsilon"]["public"][relation], f"for {RELATION_WORDS[relation]}"),
         "belief": contents.belief_bound(certificate["epsilon"]["public"][relation]),
@@ -96,6 +109,19 @@ def _facts(release: Release) -> dict[str, Any]:
         ],
         "disclosures": list(zip(disclosures, shares, strict=True)),
         "budget": figures.budget_strip(disclosures, shares, relation),
+    }
+
+
+def _unprotected_facts(release: RecordsRelease) -> dict[str, Any]:
+    """Return what a report says on a release that is not differentially private."""
+    certificate = release.certificate
+    return {
+        "certificate": certificate,
+        "details": release.details,
+        "parties": list(certificate["views"]),
+        "views": _by_view(certificate["views"]),
+        "n_records": release.records.num_rows,
+        "columns": release.records.column_names,
     }
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from copublish.evaluation.report.contents import label_information
 from copublish.publication import RecordsRelease
 
 STRONGEST_PAIRS = 20
@@ -34,8 +35,8 @@ class Column:
 
 def synthetic_facts(release: RecordsRelease) -> dict[str, Any]:
     """Return what only a report on synthetic records says."""
-    *marginals, _ = release.certificate["disclosures"]
-    n_records = release.records.num_rows
+    n_records, n_columns = release.records.num_rows, release.records.num_columns
+    marginals = release.certificate["disclosures"][-n_columns - 1 : -1]
     columns = [
         Column(name, marginal["noise"]["within_95_percent"], _cells(described, n_records))
         for (name, described), marginal in zip(release.details["columns"].items(), marginals, strict=True)
@@ -48,6 +49,8 @@ def synthetic_facts(release: RecordsRelease) -> dict[str, Any]:
         "correlation_within": median(1.0 if pair[WITHIN] is None else pair[WITHIN] for pair in pairs),
         "pairs": pairs[:STRONGEST_PAIRS],
         "n_pairs": len(pairs),
+        "label": release.details["label_information"]["label"],
+        "told": label_information(release.details),
     }
 
 

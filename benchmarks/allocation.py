@@ -1,0 +1,142 @@
+"""Does dividing the budget by information gain keep more about income in copula releases of Adult?
+
+    make allocation-benchmark ADULT=folder-with-adult.data
+
+For every way of dividing the columns' budget, mean and standard error over the runs of: the information that all 14
+attributes hold about income in the synthetic records, added up, as a share of what they hold in the real ones; the
+mean absolute error of the 14 amounts, in bits; and how often logistic regression, trained on the synthetic records, is
+right on the official test records. `oracle` divides by the real gain ratios, which no release may look at: the most
+that gains could give. Releases of the 30,162 training records are simulated on the ideal engine, which gives the same
+ones as the secure one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import copublish as cp
+from copublish.agreement.domain import Domain
+from copublish.engine import Room
+from copublish.evaluation.classification import accuracy
+from copublish.mechanisms.allocation import weights_by_gain
+from copublish.mechanisms.information import entropy, information_kept, mutual_information
+from copublish.privacy.coins import IntArray
+from copublish.reproduction import datasets
+from copublish.simulation import read_fragments, run_room, throwaway_ledger
+
+LABEL = datasets.COLUMNS["adult"][-1]
+
+
+def agreement_for(folder: Path, n: int, epsilon: str, budget: dict[str, Any]) -> cp.Agreement:
+    """Return the agreement: two parties, each with half of the rows, public number of records."""
+    categorical = {"kind": "categorical", "taxonomy": "adult.json"}
+    attributes = {
+        name: {"kind": "numerical", **datasets.NUMERICAL["adult"][name]}
+        if name in datasets.NUMERICAL["adult"]
+        else categorical
+        for name in datasets.COLUMNS["adult"][:-1]
+    }
+    mapping = {
+        "format": 1,
+        "name": "adult",
+        "dataset": "adult",
+        "partition": "horizontal",
+        "parties": {"p0": {}, "p1": {}},
+        "records": {"expected": n, "public": True},
+        "class": {"name": LABEL, "values": list(datasets.CLASSES["adult"])},
+        "attributes": attributes,
+        "privacy": {"epsilon": epsilon, "neighbours": "replace"},
+        "mechanism": {"name": "copula"},
+        "budget": budget,
+    }
+    return cp.agreement_from_mapping(mapping, folder=folder / "taxonomies")
+
+
+def cells_of(table: pd.DataFrame, columns: dict[str, Domain]) -> dict[str, IntArray]:
+    """Return records as codes of their domains, with plain pandas."""
+    found = {}
+    for name, domain in columns.items():
+        if hasattr(domain, "values"):
+            codes = {value: code for code, value in enumerate(domain.values)}
+            found[name] = table[name].astype(str).map(codes).to_numpy(np.int64)
+        else:
+            edges = [-np.inf, *map(float, domain.thresholds), np.inf]
+            found[name] = pd.cut(table[name], edges, right=False, labels=False).to_numpy(np.int64)
+    return found
+
+
+def bits_of(table: pd.DataFrame, columns: dict[str, Domain]) -> np.ndarray:
+    """Return how many bits each attribute tells about income."""
+    sizes = {name: domain.size for name, domain in columns.items()}
+    return np.array([float(bits) for bits in information_kept(cells_of(table, columns), sizes, LABEL).values()])
+
+
+def oracle_weights(table: pd.DataFrame, columns: dict[str, Domain]) -> dict[str, str]:
+    """Return weights by the real gain ratios."""
+    cells, ratios = cells_of(table, columns), {}
+    for name, domain in columns.items():
+        if name != LABEL:
+            counts = np.zeros((domain.size, columns[LABEL].size), dtype=np.int64)
+            np.add.at(counts, (cells[name], cells[LABEL]), 1)
+            ratios[name] = mutual_information(counts) / entropy(counts.sum(axis=1))
+    return {name: str(int(weight)) for name, weight in weights_by_gain(ratios, list(columns)).items()}
+
+
+def measure(data: datasets.Dataset, epsilon: str, budget: dict[str, Any], runs: int) -> dict[str, Any]:
+    """Return means and standard errors over some releases."""
+    agreement = agreement_for(data.folder, len(data.train), epsilon, budget)
+    truth, found = bits_of(data.train, agreement.columns), []
+    halves = {"p0": data.train.iloc[::2], "p1": data.train.iloc[1::2]}
+    fragments = read_fragments(agreement, halves)
+    for _ in range(runs):
+        ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
+        records = run_room(agreement, fragments, Room(agreement.party_names), ledgers).to_pandas()
+        kept = bits_of(records, agreement.columns)
+        right = accuracy(records, data.test, LABEL, "logistic-regression")
+        found.append((kept.sum() / truth.sum(), np.abs(kept - truth).mean(), right))
+    values = np.array(found)
+    errors = values.std(axis=0, ddof=1) / np.sqrt(runs) if runs > 1 else np.full(3, np.nan)
+    names = ("information_kept", "error_in_bits", "accuracy")
+    return {
+        name: {"mean": float(mean), "standard_error": float(error)}
+        for name, mean, error in zip(names, values.mean(axis=0), errors, strict=True)
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with adult.* and taxonomies/")
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--epsilon", nargs="+", default=["1", "0.3", "0.1"])
+    parser.add_argument("--format", choices=["text", "json"], default="text")
+    given = parser.parse_args()
+    data = datasets.load_dataset("adult", given.data)
+    columns = agreement_for(given.data, len(data.train), "1", {}).columns
+    rules: dict[str, dict[str, Any]] = {
+        "uniform": {},
+        "information-gain": {"allocation": "information-gain"},
+        "oracle": {"allocation": "weights", "weights": oracle_weights(data.train, columns)},
+    }
+    rows = []
+    if given.format == "text":
+        print(f"mean of {given.runs} runs; standard errors in brackets")
+        print(f"{'epsilon':>8} {'allocation':>18} {'information kept':>18} {'error, bits':>18} {'accuracy':>18}")
+    for epsilon in given.epsilon:
+        for name, budget in rules.items():
+            row = measure(data, epsilon, budget, given.runs)
+            rows.append({"epsilon": epsilon, "allocation": name, **row})
+            if given.format == "text":
+                shown = [f"{value['mean']:.4f} ({value['standard_error']:.4f})" for value in row.values()]
+                print(f"{epsilon:>8} {name:>18} " + " ".join(f"{text:>18}" for text in shown), flush=True)
+    if given.format == "json":
+        print(json.dumps({"runs": given.runs, "rows": rows}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""Who could break the secrecy of an engine, in words for the certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+SECRECY_OF_TWO = (
+    "SecretFlow SPU with the two-party protocol CHEETAH: neither party sees the other's data, any count without "
+    "noise, or any part of the noise. Security is computational."
+)
+
+ASSUMPTIONS_OF_TWO = (
+    "Both parties follow the protocol (semi-honest); a party that deviates could learn more.",
+    "The two parties' engines do not collude and their machines are not compromised.",
+    "The cryptography of CHEETAH (lattice encryption, oblivious transfer) holds, as implemented by SPU.",
+)
+
+CRYPTOGRAPHY = {"CHEETAH": "lattice encryption, oblivious transfer", "ABY3": "pseudorandom generators"}
+PARTIES_IN_WORDS = {"CHEETAH": "two-party", "ABY3": "three-party"}
+
+
+def secrecy_of(protocol: str, nodes: Sequence[str], guests: Sequence[str]) -> str:
+    """Return who could see what."""
+    if protocol == "CHEETAH" and not guests:
+        return SECRECY_OF_TWO
+    sharing = (
+        f" {in_words(guests)} {'split' if len(guests) > 1 else 'splits'} every input into one share for each of these; "
+        "the shares add up to it, and all of them but one tell nothing."
+        if guests
+        else ""
+    )
+    return (
+        f"SecretFlow SPU with the {PARTIES_IN_WORDS[protocol]} protocol {protocol} between the compute nodes "
+        f"{in_words(nodes)}.{sharing} No party sees another's data, any count without noise, or any part of the noise, "
+        f"unless {coalitions(nodes)} collude. Security is computational."
+    )
+
+
+def assumptions_of(protocol: str, nodes: Sequence[str], guests: Sequence[str]) -> tuple[str, ...]:
+    """Return what the secrecy rests on."""
+    if protocol == "CHEETAH" and not guests:
+        return ASSUMPTIONS_OF_TWO
+    one_node = f"one of them and {in_words(guests)} together" if guests else "one of them"
+    return (
+        "All parties follow the protocol (semi-honest); a party that deviates could learn more.",
+        f"These coalitions do not form, as each would see every party's inputs: {coalitions(nodes)}. Any "
+        f"coalition with fewer compute nodes ({one_node}) learns what is opened and knows its own inputs, no more.",
+        "No two compute nodes' machines are compromised.",
+        f"The cryptography of {protocol} ({CRYPTOGRAPHY[protocol]}) holds, as implemented by SPU.",
+    )
+
+
+def coalitions(nodes: Sequence[str]) -> str:
+    """Name the smallest coalitions that see everything."""
+    pairs = [in_words(pair) for pair in combinations(nodes, 2)]
+    return pairs[0] if len(pairs) == 1 else f"{', '.join(pairs[:-1])}, or {pairs[-1]}"
+
+
+def in_words(parties: Sequence[str]) -> str:
+    """Return names in quotes, the last one after an 'and'."""
+    quoted = [f"'{party}'" for party in parties]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"

@@ -1,0 +1,50 @@
+"""Adding noise inside an engine that computes on secrets."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from copublish.engine.interface import Engine, Secret
+from copublish.errors import EngineError
+from copublish.privacy.coins import Coins, IntArray
+from copublish.privacy.geometric import Geometric
+from copublish.privacy.noise_shares import SharedLaplace
+from copublish.secure.noise_shares import draw_share
+from copublish.secure.packing import SecretCounts, add_packed_noise
+from copublish.secure.scores import add
+
+
+def add_noise_inside(engine: Engine, counts: SecretCounts, noise: Geometric | SharedLaplace, offset: int) -> Secret:
+    """Add discrete Laplace noise plus a public offset to every count.
+
+    Privacy:
+        Reveals: nothing. From joint coins nobody knows any of the noise; if the agreement has the owners add it in
+            shares, every owner knows its own, and the sum is that of a run without a secure engine.
+    """
+    if isinstance(noise, SharedLaplace):
+        own = own_share(engine.party, engine.own_coins, counts, noise, offset)
+        return engine.compute(add, counts.secret, engine.share(own))
+    words = engine.coins(noise.coin_shape(2 * counts.n_cells))
+    return engine.compute(
+        add_packed_noise,
+        counts.secret,
+        words,
+        planes=noise.threshold_planes,
+        packing=counts.packing,
+        cell_at=counts.cell_at,
+        offset=offset,
+    )
+
+
+def own_share(party: str, own_coins: Coins, counts: SecretCounts, noise: SharedLaplace, offset: int) -> IntArray:
+    """Return what one party adds to counts of its own: its share of the noise, and the first owner the offset."""
+    if counts.packing.lanes > 1:
+        raise EngineError("Shares of noise are added to counts that lie one by one, and these do not. Not opened.")
+    added = np.zeros(counts.n_cells, dtype=np.int64)
+    if party in noise.shares.owners:
+        added += draw_share(noise, counts.n_cells, own_coins)
+    if party == noise.shares.owners[0]:
+        added += offset
+    if counts.cell_at is not None:
+        added = added[counts.cell_at]  # drawn in agreed order, as all noise is
+    return added.reshape(counts.secret.shape)

@@ -1,0 +1,103 @@
+"""Messages between parties that are processes of one user on one machine, over pairs of nameless sockets."""
+
+from __future__ import annotations
+
+import queue
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from io import BufferedIOBase
+from itertools import combinations
+
+from copublish.errors import PartyLostError, ProgramMismatchError
+
+Ends = dict[str, socket.socket]
+"""One party's ends of the pipes to all others, by their names. They can be given to a process that is spawned."""
+
+LENGTH_BYTES = 8
+
+
+def pipes_between(parties: Sequence[str]) -> dict[str, Ends]:
+    """Return every party's ends of a pipe for each pair. Whoever hands them to processes closes its own copies."""
+    ends: dict[str, Ends] = {party: {} for party in parties}
+    for one, other in combinations(parties, 2):
+        ends[one][other], ends[other][one] = socket.socketpair()
+    return ends
+
+
+class PipeMessenger:
+    """One party's pipes to all others.
+
+    A message is a topic and its content, each after its length. A thread for each pipe takes in what arrives, so that
+    two parties may send each other any amount at the same time.
+
+    Args:
+        party: Which party this is.
+        parties: All parties in agreed order.
+        ends: This party's ends, from `pipes_between`.
+        timeout_seconds: How long to wait for a message.
+    """
+
+    def __init__(self, party: str, parties: Sequence[str], ends: Ends, timeout_seconds: float = 600) -> None:
+        self.party, self.parties = party, tuple(parties)
+        self.bytes_sent = 0
+        self._ends, self._timeout = dict(ends), timeout_seconds
+        self._arrived: Mapping[str, queue.SimpleQueue[tuple[bytes, bytes] | None]] = {
+            peer: queue.SimpleQueue() for peer in ends
+        }
+        for peer in ends:
+            threading.Thread(target=self._take_in, args=(peer,), name=f"from {peer}", daemon=True).start()
+
+    def send(self, to: str, topic: str, content: bytes) -> None:
+        """Send something to one party; returns when it is on its way."""
+        message = b"".join(len(part).to_bytes(LENGTH_BYTES, "big") + part for part in (topic.encode(), content))
+        try:
+            self._ends[to].sendall(message)
+        except OSError:
+            raise _lost(to) from None
+        self.bytes_sent += len(message)
+
+    def receive(self, sender: str, topic: str) -> bytes:
+        """Wait for the next message of one party."""
+        try:
+            message = self._arrived[sender].get(timeout=self._timeout)
+        except queue.Empty:
+            said = f"Party '{sender}' did not answer in {self._timeout:g} s. Nothing is published."
+            raise PartyLostError(said) from None
+        if message is None:
+            self._arrived[sender].put(None)  # it stays lost
+            raise _lost(sender)
+        if message[0] != topic.encode():
+            raise ProgramMismatchError("The parties are at different steps. Their software or agreements differ.")
+        return message[1]
+
+    def close(self) -> None:
+        """Leave: whoever waits for this party learns that it is gone."""
+        for end in self._ends.values():
+            with suppress(OSError):  # the other end is closed already
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+
+    def _take_in(self, peer: str) -> None:
+        arrived = self._arrived[peer]
+        with suppress(EOFError, OSError), self._ends[peer].makefile("rb") as stream:
+            while True:
+                arrived.put((_part(stream), _part(stream)))
+        arrived.put(None)
+
+
+def _part(stream: BufferedIOBase) -> bytes:
+    length = int.from_bytes(_exactly(stream, LENGTH_BYTES), "big")
+    return _exactly(stream, length)
+
+
+def _exactly(stream: BufferedIOBase, length: int) -> bytes:
+    content = stream.read(length)
+    if len(content) < length:
+        raise EOFError
+    return content
+
+
+def _lost(party: str) -> PartyLostError:
+    return PartyLostError(f"Party '{party}' stopped, or the link to it broke. Nothing is published.")

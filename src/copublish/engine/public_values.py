@@ -1,0 +1,56 @@
+"""Public values as text, and telling them to every party. Never pickled: whoever reads a pickle runs it."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from copublish.errors import ProgramMismatchError
+
+if TYPE_CHECKING:
+    from copublish.engine.messages import Messenger
+
+T = TypeVar("T")
+
+
+def to_text(topic: str, value: object) -> str:
+    """Return a topic and a JSON value, or an array of bytes, as text."""
+    is_array = isinstance(value, np.ndarray)
+    content = base64.b64encode(value.astype(np.uint8).tobytes()).decode() if isinstance(value, np.ndarray) else value
+    return json.dumps([topic, is_array, content])
+
+
+def from_text(text: str | bytes) -> tuple[str, Any]:
+    """Return topic and value of a text.
+
+    Raises:
+        ProgramMismatchError: If it is not one that `to_text` makes.
+    """
+    try:
+        topic, is_array, content = json.loads(text)
+        value = np.frombuffer(base64.b64decode(content, validate=True), dtype=np.uint8) if is_array else content
+    except (ValueError, TypeError, RecursionError):
+        raise ProgramMismatchError("A party sent something that is no public value. Nothing is published.") from None
+    return str(topic), value
+
+
+def exchange_public(messenger: Messenger, public: T, topic: str) -> tuple[T, ...]:
+    """Tell every party a public value; return all of them in party order.
+
+    Raises:
+        PartyLostError: If a party has left, or does not answer in time.
+        ProgramMismatchError: If a party is at another step.
+    """
+    others = [party for party in messenger.parties if party != messenger.party]
+    text = to_text(topic, public).encode()
+    for party in others:
+        messenger.send(party, "public", text)
+    values: dict[str, Any] = {messenger.party: public}
+    for party in others:
+        said, values[party] = from_text(messenger.receive(party, "public"))
+        if said != topic:
+            raise ProgramMismatchError("The parties are at different steps. Their software or agreements differ.")
+    return tuple(values[party] for party in messenger.parties)

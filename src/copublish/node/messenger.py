@@ -1,0 +1,205 @@
+"""Messages between the parties of a run, over mutual TLS: public values, shares and masked sums.
+
+Every pair has two connections, one each way, made when the first message is sent. They name the run, so what belongs to
+another one is not let in. A message is a topic and bytes, each after its length; who reads it decides what the bytes
+may be, and nothing here runs or unpickles them.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from functools import partial
+
+from copublish.errors import EngineError, MeetingError, PartyLostError, ProgramMismatchError
+from copublish.node.channel import CHUNK, Channel
+from copublish.node.dialling import UnreachableError
+from copublish.node.port import Port
+
+HEADER = struct.Struct(">HI")
+MAX_TOPIC_BYTES = 1000
+MAX_CONTENT_BYTES = 128 * 2**20
+"""Twice the largest table of counts, in words of 16 bytes."""
+
+MAX_WAITING_BYTES = MAX_CONTENT_BYTES
+"""What a party may send ahead of its being asked for; beyond this it has to wait."""
+
+FOR_EVER_SECONDS = 10.0**7
+RETRY_SECONDS = 0.2
+
+UNPUBLISHED = "Nothing is published."
+
+
+@dataclass
+class _Inbox:
+    """What one party has sent and nobody has asked for yet."""
+
+    channel: Channel | None = None
+    messages: deque[tuple[bytes, bytes]] = field(default_factory=deque)
+    n_bytes: int = 0
+    problem: EngineError | None = None
+
+
+class PortMessenger:
+    """One party's connections to all others of a run; a `Messenger`.
+
+    Args:
+        port: This party's port.
+        run: The number of the run, as all have agreed.
+        timeout_seconds: How long another party may take to send what is waited for, or to take what is sent.
+
+    Privacy:
+        Reveals: what is sent, to the one party it is sent to; to the network, when and how much.
+    """
+
+    def __init__(self, port: Port, run: str, timeout_seconds: float = 600) -> None:
+        self.party, self.parties = port.party, port.agreement.party_names
+        self._port, self._run, self._timeout = port, run, timeout_seconds
+        self._outgoing: dict[str, Channel] = {}
+        self._sending = {peer: threading.Lock() for peer in port.peers}
+        self._inboxes = {peer: _Inbox() for peer in port.peers}
+        self._changed = threading.Condition()
+        self._is_over = False
+        for peer in port.peers:
+            port.let_in("messages", peer, run, partial(self._take_in, peer))
+
+    def __enter__(self) -> PortMessenger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def send(self, to: str, topic: str, content: bytes) -> None:
+        """Send something to one party; returns when it is on its way.
+
+        Raises:
+            PartyLostError: If the party has left, or takes nothing for too long.
+            EngineError: If it is too long for a message. Nothing was sent.
+        """
+        name = topic.encode()
+        if len(name) > MAX_TOPIC_BYTES or len(content) > MAX_CONTENT_BYTES:
+            raise EngineError(f"A message may have {MAX_CONTENT_BYTES // 2**20} MiB; a longer one was not sent.")
+        with self._sending[to]:
+            try:
+                channel = self._channel_to(to)
+                self._send_all(channel, b"".join((HEADER.pack(len(name), len(content)), name, content)))
+            except BaseException as exc:
+                # Half a message may be on its way: nothing can follow it.
+                if to in self._outgoing:
+                    self._outgoing[to].break_off()
+                if isinstance(exc, MeetingError):
+                    raise (self._ended() if self._is_over else self._lost(to)) from exc
+                raise
+
+    def receive(self, sender: str, topic: str) -> bytes:
+        """Wait for the next message of one party.
+
+        Raises:
+            PartyLostError: If any party has stopped, this one has left, or does not answer in time.
+            ProgramMismatchError: If it is about something else: the parties are at different steps.
+        """
+        inbox = self._inboxes[sender]
+        with self._changed:
+            self._changed.wait_for(lambda: inbox.messages or inbox.problem or self._is_over, self._timeout)
+            if self._is_over:
+                raise self._ended()
+            if not inbox.messages:
+                silence = PartyLostError(f"Party '{sender}' did not answer in {self._timeout:g} s. {UNPUBLISHED}")
+                raise inbox.problem or silence
+            found, content = inbox.messages.popleft()
+            inbox.n_bytes -= len(content)
+            self._changed.notify_all()
+        if found != topic.encode():
+            raise ProgramMismatchError("The parties are at different steps. Their software or agreements differ.")
+        return content
+
+    def abort(self) -> None:
+        """End every wait at once, from another thread: whoever sends or receives gets a `PartyLostError`."""
+        with self._changed:
+            self._is_over = True
+            self._changed.notify_all()
+            channels = [*self._outgoing.values(), *(inbox.channel for inbox in self._inboxes.values())]
+        for channel in channels:
+            if channel is not None:
+                channel.break_off()
+
+    def close(self) -> None:
+        """Leave. What was sent still arrives; whoever waits for more learns that we are gone."""
+        for peer, lock in self._sending.items():
+            with lock:
+                if peer in self._outgoing:
+                    self._outgoing[peer].close()
+        self.abort()
+
+    def _channel_to(self, peer: str) -> Channel:
+        deadline = time.monotonic() + self._timeout
+        while peer not in self._outgoing:
+            if self._is_over:
+                raise self._ended()
+            try:
+                channel = self._port.dial(peer, "messages", self._run)
+            except UnreachableError:  # its port may be busy with strangers
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(RETRY_SECONDS)
+            else:
+                with self._changed:
+                    self._outgoing[peer] = channel
+        if self._is_over:  # it may have ended while we dialled
+            raise self._ended()
+        return self._outgoing[peer]
+
+    def _send_all(self, channel: Channel, content: bytes) -> None:
+        for start in range(0, len(content), CHUNK):
+            part = memoryview(content)[start : start + CHUNK]
+            channel.send_bytes(part, seconds=self._timeout)
+            self._port.count(sent=len(part), received=0)
+
+    def _take_in(self, peer: str, channel: Channel) -> None:
+        """Take in what a party sends, until it leaves."""
+        inbox = self._inboxes[peer]
+        with self._changed:
+            is_first = inbox.channel is None and not self._is_over
+            if is_first:
+                inbox.channel = channel
+        try:
+            while is_first:
+                self._take_one(peer, inbox, channel)
+        except EngineError as exc:
+            inbox.problem = exc
+        except MeetingError:
+            inbox.problem = self._lost(peer)
+        finally:
+            channel.close()
+            with self._changed:
+                self._changed.notify_all()
+
+    def _take_one(self, peer: str, inbox: _Inbox, channel: Channel) -> None:
+        topic_length, length = HEADER.unpack(self._receive(channel, HEADER.size, FOR_EVER_SECONDS))
+        if topic_length > MAX_TOPIC_BYTES or length > MAX_CONTENT_BYTES:
+            raise ProgramMismatchError(f"Party '{peer}' sent what is no message of copublish. {UNPUBLISHED}")
+        topic = self._receive(channel, topic_length, self._timeout)
+        content = self._receive(channel, length, self._timeout)
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._is_over or not inbox.messages or inbox.n_bytes + length <= MAX_WAITING_BYTES
+            )
+            inbox.messages.append((topic, content))
+            inbox.n_bytes += length
+            self._changed.notify_all()
+
+    def _receive(self, channel: Channel, length: int, seconds: float) -> bytes:
+        found = bytearray()  # grows with what has come, not with what was announced
+        while len(found) < length:
+            found += channel.receive_bytes(min(CHUNK, length - len(found)), seconds=seconds)
+        self._port.count(sent=0, received=length)
+        return bytes(found)
+
+    def _ended(self) -> PartyLostError:
+        return PartyLostError(f"Another party has stopped, and the run with it. {UNPUBLISHED}")
+
+    def _lost(self, peer: str) -> PartyLostError:
+        return PartyLostError(f"Party '{peer}' stopped, or the link to it broke. {UNPUBLISHED}")

@@ -1,0 +1,276 @@
+"""Meeting the other parties before data is touched: everybody with everybody, until all name the same run.
+
+Each party dials every other one and speaks on the connection it dialled, so both directions between every two are known
+to work before anything begins. Everything said here is public between the parties.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from copublish.errors import MeetingError, plain_text
+from copublish.node.channel import HANDSHAKE_SECONDS, Channel
+from copublish.node.dialling import UnreachableError
+from copublish.node.port import Log, Port
+
+RETRY_SECONDS = 0.5
+MAX_WORDS = 10
+"""How many words of one party are heard before the others have their turn."""
+
+MAX_DIFFERENCES = 12
+MAX_NAMED = 4
+"""How many missing parties are named; the others are counted."""
+
+Waiting = Callable[[str], None]
+"""Called with what a party is waiting for, whenever that changes."""
+
+
+@dataclass
+class Line:
+    """The two connections with one other party, one each way, and what was said on them.
+
+    A party that is started again, or comes while another one is just leaving, leaves connections behind that lead
+    nowhere. So a connection we dialled is dialled again when it ends, and of those that come in the newest counts.
+    """
+
+    peer: str
+    to_peer: Channel | None = None
+    from_peer: Channel | None = None
+    nonce: str | None = None
+    we_agreed: str | None = None
+    they_agreed: str | None = None
+    has_spoken: bool = False
+    trouble: str = ""
+    refusal: MeetingError | None = None
+
+    def say(self, message: dict[str, Any]) -> bool:
+        """Whether it could be said."""
+        if self.to_peer is None:
+            return False
+        try:
+            self.to_peer.send_message(message)
+        except MeetingError:
+            self.hang_up()
+        return self.to_peer is not None
+
+    def hang_up(self) -> None:
+        """Close the connection that we dialled, which leads nowhere."""
+        if self.to_peer is not None:
+            self.to_peer.close()
+        self.to_peer, self.we_agreed = None, None
+
+    def forget_arrival(self) -> None:
+        """Close the connection that came in, and forget what was said on it."""
+        if self.from_peer is not None:
+            self.from_peer.close()
+        self.from_peer, self.nonce, self.they_agreed = None, None, None
+
+    def close(self) -> None:
+        """Close both."""
+        self.hang_up()
+        self.forget_arrival()
+
+
+class Rendezvous:
+    """A line to every other party. They have met when each has said the same number of the run to each.
+
+    The number is a hash of what every party drew, so nobody can bring back the number of an earlier run. A party that
+    tells others different things leaves them with different numbers, and they do not meet.
+    """
+
+    def __init__(self, port: Port, facts: dict[str, str], waiting: Waiting, log: Log) -> None:
+        self.lines = {peer: Line(peer) for peer in port.peers}
+        self._port, self._facts, self._waiting, self._log = port, facts, waiting, log
+        self._nonce = os.urandom(16).hex()
+        self._told = self._noticed = ""
+        self._why_we_leave: str | None = None
+
+    @property
+    def run(self) -> str | None:
+        """The number of the run, once every party has said what it drew."""
+        drawn = {line.peer: line.nonce for line in self.lines.values()} | {self._port.party: self._nonce}
+        if None in drawn.values():
+            return None
+        return hashlib.sha256(json.dumps(sorted(drawn.items())).encode()).hexdigest()[:32]
+
+    def keep(self, deadline: float) -> tuple[dict[str, tuple[Channel, Channel]], str]:
+        """Return for every party the connection to speak on and the one to listen to, and the number of the run.
+
+        Raises:
+            MeetingError: If a party does not come in time, differs from us, or says that it leaves.
+        """
+        try:
+            while not self._step():
+                if time.monotonic() > deadline:
+                    raise MeetingError(f"{self._missing()} Nothing was measured.")
+        except BaseException:
+            for line in self.lines.values():
+                if self._why_we_leave is not None:
+                    line.say({"stop": self._why_we_leave})
+                line.close()
+            raise
+        run = self.run
+        lines = {line.peer: (line.to_peer, line.from_peer) for line in self.lines.values()}
+        met = {peer: (there, back) for peer, (there, back) in lines.items() if there is not None and back is not None}
+        if run is None or met.keys() != lines.keys():
+            raise MeetingError("The parties have not met.")
+        return met, run
+
+    def _step(self) -> bool:
+        """Do what can be done now, waiting a little; return whether the parties have met."""
+        for line in self.lines.values():
+            if (newest := self._port.newest_arrival(line.peer)) is not None:
+                line.forget_arrival()
+                line.from_peer = newest
+            if line.to_peer is not None and line.to_peer.has_ended():
+                line.hang_up()
+            self._listen(line)
+        self._dial()
+        run = self.run
+        for line in self.lines.values():
+            if run is not None and line.we_agreed != run and line.say({"agreed": run}):
+                line.we_agreed = run
+        if run is not None and all(line.we_agreed == line.they_agreed == run for line in self.lines.values()):
+            return True
+        self._tell()
+        all_reached = all(line.to_peer is not None for line in self.lines.values())
+        time.sleep(RETRY_SECONDS / 10 if all_reached else RETRY_SECONDS)
+        return False
+
+    def _listen(self, line: Line) -> None:
+        """Hear what a party has said so far.
+
+        Not before we have spoken to it, so that both hear of a difference before either leaves because of it. Once it
+        has named the same run, what it says belongs to the run, unless it has hung up: then it says why.
+        """
+        for _ in range(MAX_WORDS):
+            if not line.has_spoken or line.from_peer is None or not line.from_peer.has_something(0):
+                return
+            if line.to_peer is not None and line.they_agreed is not None and line.they_agreed == self.run:
+                return
+            self._hear(line, line.from_peer)
+
+    def _hear(self, line: Line, from_peer: Channel) -> None:
+        """Take the next message: what the peer has agreed to, the number of the run, or why it leaves."""
+        try:
+            message = from_peer.receive_message(seconds=HANDSHAKE_SECONDS)
+        except MeetingError:
+            line.forget_arrival()
+            return
+        if "nonce" in message:
+            self._why_we_leave = f"'{self._port.party}' and '{line.peer}' differ in the agreement or in versions"
+            refuse_differences(self._facts, message.get("facts"), line.peer)
+            self._why_we_leave = None
+            line.nonce = str(message["nonce"])
+        elif "agreed" in message:
+            line.they_agreed = str(message["agreed"])
+        elif "stop" in message:
+            self._why_we_leave = plain_text(message["stop"])
+            raise MeetingError(f"{left(line.peer, message)} Nothing was measured.")
+
+    def _dial(self) -> None:
+        """Dial whoever is not reached, all at once: a party that does not answer keeps nobody else waiting."""
+        missing = [line for line in self.lines.values() if line.to_peer is None]
+        threads = [threading.Thread(target=self._dial_one, args=(line,), daemon=True) for line in missing]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for line in missing:
+            if line.refusal is not None:
+                self._why_we_leave = f"'{self._port.party}' and '{line.peer}' do not accept each other"
+                raise line.refusal
+
+    def _dial_one(self, line: Line) -> None:
+        try:
+            line.to_peer = self._port.dial(line.peer, "meeting")
+        except UnreachableError as exc:
+            line.trouble = str(exc)
+        except MeetingError as exc:
+            line.refusal = exc
+        else:
+            line.has_spoken |= line.say({"nonce": self._nonce, "facts": self._facts})
+
+    def _tell(self) -> None:
+        """Say what is waited for, if it changed and is more than a passing moment."""
+        missing = self._waits_for()
+        what = in_words(missing[:MAX_NAMED] + ([f"{n} more"] if (n := len(missing) - MAX_NAMED) > 0 else []))
+        has_settled = what == self._noticed
+        self._noticed = what
+        if has_settled and what and what != self._told:
+            self._told = what
+            self._waiting(what)
+            self._log("waiting", what=what)
+
+    def _waits_for(self) -> list[str]:
+        """Name the parties that are missing and why; or else those that still miss somebody."""
+        absent = [f"'{line.peer}' ({line.trouble})" for line in self.lines.values() if line.to_peer is None]
+        silent = [
+            f"'{line.peer}' to connect back"
+            for line in self.lines.values()
+            if line.to_peer is not None and line.nonce is None
+        ]
+        run = self.run
+        apart = [f"'{line.peer}' to meet the others" for line in self.lines.values() if line.they_agreed != run]
+        return absent + silent or apart
+
+    def _missing(self) -> str:
+        absent = [f"'{line.peer}' ({line.trouble})" for line in self.lines.values() if line.to_peer is None]
+        silent = [f"'{line.peer}'" for line in self.lines.values() if line.to_peer is not None and line.nonce is None]
+        host = self._port.agreement.parties[self._port.party].host
+        if absent:
+            said = f"{_parties(absent)} did not come. Try: copublish node status AGREEMENT --party YOU."
+        elif silent:
+            it = "it" if len(silent) == 1 else "they"
+            said = f"{_parties(silent)} can be reached but did not connect back in time. Can {it} reach {host}?"
+        else:
+            run = self.run
+            apart = [f"'{line.peer}'" for line in self.lines.values() if line.they_agreed != run]
+            said = f"{_parties(apart)} did not meet all the others in time. Can every party reach every other one?"
+        return said
+
+
+def refuse_differences(here: dict[str, str], there: object, peer: str) -> None:
+    """Raise if the parties differ in anything that has to be the same, and name it.
+
+    Raises:
+        MeetingError: Naming what differs.
+    """
+    if not isinstance(there, dict):
+        raise MeetingError(f"Party '{peer}' did not say what it has agreed to. Nothing was measured.")
+    different = []
+    for key in sorted(here.keys() | there.keys()):
+        ours, theirs = here.get(key, "missing"), str(there.get(key, "missing"))
+        if ours != theirs:
+            is_hash = len(ours) == 64 or len(theirs) == 64
+            name = plain_text(key, 80)
+            different.append(name if is_hash else f"{name} ({ours} here, {plain_text(theirs, 40)} there)")
+    if different:
+        more = f" and {len(different) - MAX_DIFFERENCES} more" if len(different) > MAX_DIFFERENCES else ""
+        raise MeetingError(
+            f"You and party '{peer}' differ in: {', '.join(different[:MAX_DIFFERENCES])}{more}. No data were touched. "
+            "All parties need the same agreement and the same versions."
+        )
+
+
+def left(peer: str, message: dict[str, Any]) -> str:
+    """Say that a party has stopped, and why, as far as it said so."""
+    if "stop" in message:
+        return f"Party '{peer}' stopped: {plain_text(message['stop'])}."
+    return f"Party '{peer}' stopped ({'it is in another run' if message else 'the connection ended'})."
+
+
+def in_words(names: list[str]) -> str:
+    """Return a list as people write it: a, b and c."""
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def _parties(names: list[str]) -> str:
+    return f"Part{'y' if len(names) == 1 else 'ies'} {in_words(names)}"

@@ -1,0 +1,85 @@
+"""What is different about a release by masked sums, in words for descriptions and certificates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from copublish.agreement.model import Agreement
+from copublish.privacy.noise_shares import NoiseShares
+
+
+def how_noise_is_drawn(agreement: Agreement) -> str:
+    """Return who draws the noise."""
+    if NoiseShares.of(agreement) is None:
+        return "All noise is drawn jointly"
+    return "All noise is the sum of shares that the owners of data draw"
+
+
+def describe_shares(agreement: Agreement) -> dict[str, Any]:
+    """Return who adds up, how many may collude, and what that costs; nothing if a secure engine draws the noise."""
+    shares = NoiseShares.of(agreement)
+    if shares is None:
+        return {}
+    return {
+        "noise_shares": {
+            "owners": len(shares.owners),
+            "colluders": shares.colluders,
+            "aggregator": agreement.aggregator,
+            "variance_factor": str(shares.variance_factor),
+        }
+    }
+
+
+def assumptions_about_noise(agreement: Agreement) -> list[str]:
+    """Return what noise in shares rests on; nothing if a secure engine draws it."""
+    shares = NoiseShares.of(agreement)
+    if shares is None:
+        return []
+    return [
+        f"At most {shares.colluders} of the {len(shares.owners)} owners of data put together what they know, with "
+        f"'{agreement.aggregator}', which adds up the masked sums, or without it.",
+        f"The coins of the other owners, at least {shares.enough}, are uniform and secret.",
+    ]
+
+
+def assumptions_about_pseudonyms(agreement: Agreement) -> list[str]:
+    """Return what comparing identifiers without a secure engine rests on."""
+    if agreement.engine.name != "masked-sum" or not _compares(agreement):
+        return []
+    return [
+        f"'{agreement.aggregator}', which compares the owners' pseudonyms, colludes with none of them: with the key it "
+        "could find out by trial who is at which party."
+    ]
+
+
+def limits_of_masked_sums(agreement: Agreement) -> list[str]:
+    """Return from whom nothing is protected."""
+    shares = NoiseShares.of(agreement)
+    if shares is None:
+        return []
+    return [
+        f"Anything from {_more_than(shares.colluders)} owners of data that collude: too much of the noise would be "
+        "known to them."
+    ]
+
+
+def seen_by_aggregator(agreement: Agreement, party: str) -> list[str]:
+    """Return what a party sees because it adds up and compares for the others."""
+    if agreement.engine.name != "masked-sum" or party != agreement.aggregator:
+        return []
+    seen = [] if NoiseShares.of(agreement) is None else ["every owner's sums under masks, which look random to it"]
+    if _compares(agreement) and agreement.partition == "horizontal":
+        seen.append("pseudonyms of every owner's people, padded to a public length, and which of them are the same")
+    elif _compares(agreement):
+        seen.append("pseudonyms of every owner's people, how many they are, and which of them are common")
+    return seen
+
+
+def _compares(agreement: Agreement) -> bool:
+    """Whether owners' identifiers are compared."""
+    by_identifier = agreement.partition == "horizontal" or agreement.records.alignment == "identifier"
+    return agreement.records.identifier is not None and by_identifier
+
+
+def _more_than(colluders: int) -> str:
+    return "two or more" if colluders == 1 else f"more than {colluders}"

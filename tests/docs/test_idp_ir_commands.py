@@ -1,0 +1,174 @@
+"""Every command with an idp-ir release says first, and in words, that it is not differential privacy."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+import copublish as cp
+from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
+from copublish.cli import app, run_command
+from copublish.demo import write_demo
+from copublish.errors import CopublishError
+from copublish.privacy.ledger import Ledger
+from copublish.privacy.no_promise import WARNING
+
+FIRST = "THIS IS NOT DIFFERENTIAL PRIVACY"
+DATA = ["--data", "bank=bank.parquet", "--data", "loans=loans.csv"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """The demo's data, and an agreement that publishes them with idp-ir."""
+    folder = tmp_path_factory.mktemp("idp-ir")
+    write_demo(folder, 400)
+    text = (folder / "agreement.toml").read_text()
+    text = text[: text.index("[mechanism]")]
+    for old, new in (
+        ("public = false", "public = true"),
+        ('neighbours = "add-remove"', 'neighbours = "replace"'),
+        ('name = "default"', 'name = "default"\nheld_by = "loans"'),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    text += f'[mechanism]\nname = "idp-ir"\nk = 20\nacknowledge = "{ACKNOWLEDGEMENT}"\n'
+    (folder / "agreement.toml").write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cli(folder):
+    runner = CliRunner(env={"COLUMNS": "200", "NO_COLOR": "1", "COPUBLISH_HOME": str(folder)})
+    home = Path.cwd()
+    os.chdir(folder)
+    yield lambda *arguments: runner.invoke(app, [str(argument) for argument in arguments])
+    os.chdir(home)
+
+
+def says_it_first(done: Result) -> bool:
+    assert done.exit_code == 0, done.output
+    return " ".join(done.stdout.split()).startswith(f"WARNING: {FIRST}")
+
+
+def first_entry(done: Result) -> tuple[str, str]:
+    assert done.exit_code == 0, done.output
+    return next(iter(json.loads(done.stdout).items()))
+
+
+@pytest.fixture(scope="module")
+def release(cli, folder) -> cp.Release:
+    made = cli("simulate", "agreement.toml", *DATA, "--out", "release")
+    assert says_it_first(made) and "400 perturbed records" in made.stdout
+    return cp.load_release(folder / "release")
+
+
+def test_what_prints_for_people_begins_with_it(cli, release):
+    assert says_it_first(cli("describe", "agreement.toml"))
+    assert says_it_first(cli("show", "release"))
+    assert says_it_first(cli("check", "agreement.toml", "--party", "bank", "--data", "bank.parquet"))
+
+
+def test_what_prints_for_machines_has_it_as_its_first_entry(cli, release):
+    as_json = ("--format", "json")
+    for command in (
+        ("describe", "agreement.toml"),
+        ("show", "release"),
+        ("check", "agreement.toml"),
+        ("simulate", "agreement.toml", *DATA, "--out", "other"),
+        ("report", "release", "--out", "other.html"),
+    ):
+        assert first_entry(cli(*command, *as_json)) == ("warning", WARNING), command
+
+
+def test_every_file_of_the_release_begins_with_it(release, folder):
+    names = {path.name for path in (folder / "release").iterdir()}
+    assert names == {"records.parquet", "idp-ir.json", "certificate.json", "README.md"} == set(release.files())
+    for name in ("certificate.json", "idp-ir.json"):
+        content = json.loads((folder / "release" / name).read_text())
+        assert next(iter(content.items())) == ("warning", WARNING)
+    assert (folder / "release" / "README.md").read_text().startswith(f"> **WARNING: {FIRST}")
+    assert pq.read_schema(folder / "release" / "records.parquet").metadata[b"warning"].decode() == WARNING
+
+
+def test_nothing_claims_an_epsilon_or_differential_privacy(release, folder):
+    certificate = release.certificate
+    assert {
+        certificate["epsilon"][who][how] for who in ("public", "insiders") for how in ("add-remove", "replace")
+    } == {"unbounded"}
+    assert certificate["epsilon"]["agreed"] == "unbounded" and certificate["delta_bound"] == "1"
+    assert certificate["deployment"]["privacy_loss"]["privacy_parameters"] == {"epsilon": None, "delta": "1"}
+    assert certificate["deployment"]["dp_variant"]["variant_name"].startswith("None")
+    assert certificate["engine"]["secrecy"].startswith("Every owner told all parties its perturbed columns")
+    assert certificate["protected"][0].startswith("Nothing that can be relied on")
+    assert {disclosure["epsilon"]["replace"] for disclosure in certificate["disclosures"]} == {"unbounded"}
+    readme = (folder / "release" / "README.md").read_text()
+    assert "strong protection" not in readme and "a differentially private data set" not in readme
+
+
+def test_the_report_begins_with_it(cli, release, folder):
+    cli("report", "release", "--out", "report.html", "--force")
+    page = (folder / "report.html").read_text()
+    body = page[page.index("<body>") :]
+    assert "NOT DIFFERENTIALLY PRIVATE" in page[page.index("<title>") : page.index("</title>")]
+    assert body.index(FIRST) < body.index("<h1>")
+    assert "<script" not in page and "{{" not in page and ACKNOWLEDGEMENT.split(";")[0] in page
+
+
+def test_the_ledger_allows_it_only_after_somebody_gave_up_the_limit(cli, folder):
+    def simulate(*more):
+        return cli(
+            *("simulate", "agreement.toml", *DATA, "--out", "charged", "--force"),
+            *("--ledger", "bank=bank.db", "--ledger", "loans=loans.db", *more),
+        )
+
+    dataset = cp.load_agreement("agreement.toml").dataset
+    for file in ("bank.db", "loans.db"):
+        assert cli("ledger", file, "--limit", f"{dataset}=5", "--neighbours", "replace").exit_code == 0
+    refused = simulate()
+    assert refused.exit_code != 0 and f"{dataset}=unbounded" in " ".join(str(refused.exception).split())
+    for file in ("bank.db", "loans.db"):
+        allowed = cli("ledger", file, "--limit", f"{dataset}=unbounded")
+        assert allowed.exit_code == 0 and "NO LIMIT" in allowed.stderr
+    assert says_it_first(simulate())
+    shown = json.loads(cli("ledger", "bank.db", "--format", "json").stdout)
+    assert shown["datasets"][dataset] == {
+        **{"limit": "unbounded", "neighbours": "replace", "spent": "unbounded", "left": "unbounded"}
+    }
+    assert shown["charges"][0]["epsilon_replace"] == shown["charges"][0]["epsilon_add_remove"] == "unbounded"
+    labels = [row[0] for row in sqlite3.connect("bank.db").execute("SELECT label FROM disclosures")]
+    assert labels and all("NOT PROTECTED" in label for label in labels)
+    cli("ledger", "bank.db", "--limit", f"{dataset}=1000000")
+    assert json.loads(cli("ledger", "bank.db", "--format", "json").stdout)["datasets"][dataset]["left"] == "nothing"
+    assert "no finite limit can hold any more" in str(simulate().exception)
+
+
+def test_consent_says_it_first_and_what_is_given_up(folder, cli, capsys, monkeypatch):
+    agreement = cp.load_agreement("agreement.toml")
+    cli("ledger", "consent.db", "--limit", f"{agreement.dataset}=unbounded")
+    book = Ledger(folder / "consent.db")
+    run_command._ask_consent(agreement, book, yes=True)
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.startswith(f"WARNING: {FIRST}") and "an UNBOUNDED epsilon" in said
+    asked = []
+    monkeypatch.setattr(run_command.sys, "stdin", type("Terminal", (), {"isatty": lambda self: True})())
+    monkeypatch.setattr(type(run_command.errors_console), "is_terminal", True)
+    monkeypatch.setattr(typer, "confirm", lambda question, err: asked.append(question))
+    with pytest.raises(CopublishError, match="Not confirmed"):
+        run_command._ask_consent(agreement, book, yes=False)
+    assert "UNBOUNDED" in asked[0]
+    assert FIRST in capsys.readouterr().err
+
+
+def test_without_the_acknowledgement_the_command_says_what_to_write_and_what_else_there_is(cli, folder):
+    text = Path("agreement.toml").read_text().replace("acknowledge", "# acknowledge")
+    Path("silent.toml").write_text(text)
+    refused = cli("describe", "silent.toml")
+    assert refused.exit_code != 0
+    assert ACKNOWLEDGEMENT in str(refused.exception) and "copula" in str(refused.exception)

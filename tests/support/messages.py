@@ -1,0 +1,145 @@
+"""All parties of a run without a secure engine, as threads that send each other messages through queues."""
+
+from __future__ import annotations
+
+import queue
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import copublish as cp
+from copublish.engine.masked_sum import MaskedSumEngine
+from copublish.engine.messages import Messenger
+from copublish.errors import PartyLostError, ProgramMismatchError
+from copublish.fragments.reading import empty_fragment, read_fragment
+from copublish.privacy.coins import Coins
+from copublish.privacy.ledger import Ledger
+from copublish.release import publish_release
+from copublish.simulation import no_progress, throwaway_ledger
+from support import repartition, small_mapping
+
+PATIENCE_SECONDS = 20.0
+
+
+class Post:
+    """Carries messages between the parties of one run, and keeps a copy of each for tests to look at."""
+
+    def __init__(self, parties: tuple[str, ...]) -> None:
+        self.parties = parties
+        self.sent: list[tuple[str, str, str, bytes]] = []
+        self._boxes: dict[tuple[str, str], queue.SimpleQueue] = defaultdict(queue.SimpleQueue)
+
+    def messenger(self, party: str) -> QueueMessenger:
+        return QueueMessenger(self, party)
+
+    def run(self, job: Callable[[QueueMessenger], Any]) -> dict[str, Any]:
+        """Run a job at every party; return what each returned, or the error that it ended with."""
+
+        def one(party: str) -> Any:
+            try:
+                return job(self.messenger(party))
+            except Exception as error:
+                return error
+            finally:
+                for other in self.parties:
+                    self._boxes[party, other].put(None)
+
+        with ThreadPoolExecutor(len(self.parties)) as pool:
+            return dict(zip(self.parties, pool.map(one, self.parties), strict=True))
+
+
+class QueueMessenger:
+    """One party's end."""
+
+    def __init__(self, post: Post, party: str) -> None:
+        self.party, self.parties, self._post = party, post.parties, post
+
+    def send(self, to: str, topic: str, content: bytes) -> None:
+        self._post.sent.append((self.party, to, topic, content))
+        self._post._boxes[self.party, to].put((topic, content))
+
+    def receive(self, sender: str, topic: str) -> bytes:
+        try:
+            message = self._post._boxes[sender, self.party].get(timeout=PATIENCE_SECONDS)
+        except queue.Empty:
+            raise PartyLostError(f"Party '{sender}' did not answer.") from None
+        if message is None:
+            self._post._boxes[sender, self.party].put(None)
+            raise PartyLostError(f"Party '{sender}' stopped.")
+        if message[0] != topic:
+            raise ProgramMismatchError("The parties are at different steps.")
+        return message[1]
+
+
+def all_of(outcomes: Mapping[str, Any]) -> Any:
+    """Raise the error that some party ended with, a lost party's last; return what all returned."""
+    errors = [outcome for outcome in outcomes.values() if isinstance(outcome, Exception)]
+    for error in sorted(errors, key=lambda error: isinstance(error, PartyLostError)):
+        raise error
+    return outcomes
+
+
+def masked_engine(agreement: cp.Agreement, messenger: Messenger, coins: Coins | None = None) -> MaskedSumEngine:
+    return MaskedSumEngine(messenger, agreement.owners, agreement.aggregator, coins)
+
+
+def publish_at(
+    agreement: cp.Agreement,
+    messenger: Messenger,
+    frames: Mapping[str, Any],
+    coins: Mapping[str, Coins],
+    ledger: Ledger | None = None,
+    engine_of: Callable[..., MaskedSumEngine] = masked_engine,
+) -> cp.Release:
+    """Run the main path at one party."""
+    party = messenger.party
+    if party in agreement.owners:
+        fragment = read_fragment(agreement, party, frames[party])
+    else:
+        fragment = empty_fragment(agreement, party)
+    engine = engine_of(agreement, messenger, coins.get(party))
+    return publish_release(agreement, fragment, engine, ledger or throwaway_ledger(agreement), no_progress)
+
+
+def publish_by_masked_sums(
+    agreement: cp.Agreement,
+    frames: Mapping[str, Any],
+    coins: Mapping[str, Coins] | None = None,
+    *,
+    post: Post | None = None,
+    ledgers: Mapping[str, Ledger] | None = None,
+    engine_of: Callable[..., MaskedSumEngine] = masked_engine,
+) -> dict[str, Any]:
+    """Run the main path at every party and return every party's outcome."""
+
+    def job(messenger: QueueMessenger) -> cp.Release:
+        ledger = (ledgers or {}).get(messenger.party)
+        return publish_at(agreement, messenger, frames, coins or {}, ledger, engine_of)
+
+    return (post or Post(agreement.party_names)).run(job)
+
+
+def masked_agreement(
+    owners: int, colluders: int | None = None, *, helper: bool = False, identifier: bool = False, **changes: Any
+) -> cp.Agreement:
+    """A horizontal copula release by masked sums between p0, p1, ...; a helper without data adds up."""
+    mapping = repartition(small_mapping(mechanism={"name": "copula"}, **changes), "horizontal", owners)
+    mapping["engine"] = {"name": "masked-sum"}
+    if colluders is not None:
+        mapping["engine"]["colluders"] = colluders
+    if helper:
+        mapping["parties"]["helper"] = {"data": False}
+        mapping["engine"]["aggregator"] = "helper"
+    if not identifier:
+        del mapping["records"]["identifier"]
+    return cp.agreement_from_mapping(mapping)
+
+
+def split_rows(agreement: cp.Agreement, table: pd.DataFrame, generator: np.random.Generator) -> dict[str, pd.DataFrame]:
+    """Give every row to one owner."""
+    owner = generator.integers(0, len(agreement.owners), len(table))
+    return {party: table[owner == number] for number, party in enumerate(agreement.owners)}

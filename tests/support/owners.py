@@ -1,0 +1,109 @@
+"""Many owners on the secure engine, each party in a thread of this process; compute nodes stay for several releases."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import copublish as cp
+from copublish.engine.guests import GuestEngine
+from copublish.engine.local_messenger import PipeMessenger, pipes_between
+from copublish.engine.spu import SpuEngine
+from copublish.release import publish_release
+from copublish.simulation import no_progress, read_fragments, throwaway_ledger
+from support import ConstantCoins, SeededCoins, fragment_frames, random_table, simulate_with
+
+Engine = SpuEngine | GuestEngine
+
+TINY: dict[str, Any] = {
+    "format": 1,
+    "name": "tiny",
+    "dataset": "people",
+    "partition": "horizontal",
+    "records": {"expected": 100},
+    "class": {"name": "default", "values": ["no", "yes"]},
+    "attributes": {
+        "region": {"kind": "categorical", "values": ["north", "south", "east"]},
+        "age": {"kind": "numerical", "bounds": [18, 99], "grid": {"edges": [30, 60]}},
+    },
+    "privacy": {"epsilon": 4},
+}
+
+
+def tiny_agreement(parties: int, mechanism: str = "specialization", **engine: Any) -> cp.Agreement:
+    """An agreement between owners p0, p1, ... with few cells: compiling programs takes most of a release's time."""
+    chosen = {"name": mechanism} | ({"specializations": 2} if mechanism == "specialization" else {})
+    names = {f"p{number}": {} for number in range(parties)}
+    return cp.agreement_from_mapping({**TINY, "parties": names, "mechanism": chosen, "engine": engine})
+
+
+def tiny_frames(agreement: cp.Agreement, n: int = 120) -> dict[str, pd.DataFrame]:
+    """Made-up records, split between the owners."""
+    generator = np.random.default_rng(len(agreement.parties))
+    frames = fragment_frames(agreement, random_table(agreement, n, generator), generator)
+    return {party: frames[party].drop(columns="id") for party in agreement.owners}
+
+
+def coins_of_nodes(agreement: cp.Agreement, seed: int) -> dict[str, SeededCoins]:
+    return {party: SeededCoins(100 * seed + number) for number, party in enumerate(agreement.compute_nodes)}
+
+
+def ideal_release(agreement: cp.Agreement, frames: dict[str, pd.DataFrame], seed: int) -> cp.Release:
+    """The reference: the ideal engine with the nodes' coins; guests add nothing to them."""
+    coins = {party: ConstantCoins(0) for party in agreement.parties} | coins_of_nodes(agreement, seed)
+    return simulate_with(agreement, frames, coins)
+
+
+class Nodes:
+    """Compute nodes whose workers are started once."""
+
+    def __init__(self, names: tuple[str, ...], protocol: str, timeout_seconds: int = 120) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="copublish-test-")
+        self._protocol, self._timeout = protocol, timeout_seconds
+        addresses = [f"unix:{self._folder.name}/{name}.sock" for name in names]
+        self.engines = {
+            name: SpuEngine(name, names, addresses, timeout_seconds=timeout_seconds, protocol=protocol)
+            for name in names
+        }
+
+    def release(self, agreement: cp.Agreement, frames: dict[str, pd.DataFrame], seed: int) -> dict[str, cp.Release]:
+        """Publish at every party; return what each one holds."""
+        fragments, coins = read_fragments(agreement, frames), coins_of_nodes(agreement, seed)
+
+        def job(engine: Engine) -> cp.Release:
+            if isinstance(engine, SpuEngine):
+                engine.own_coins = coins[engine.party]
+            ledger = throwaway_ledger(agreement)
+            return publish_release(agreement, fragments[engine.party], engine, ledger, no_progress)
+
+        return self.run(agreement.party_names, job)
+
+    def run(self, parties: tuple[str, ...], job: Callable[[Engine], Any]) -> dict[str, Any]:
+        """Run a job at every party; an error comes back as a result. Whoever ends closes its pipes."""
+        ends = pipes_between(parties)
+        messengers = {party: PipeMessenger(party, parties, ends[party], self._timeout) for party in parties}
+
+        def at(party: str) -> Any:
+            messenger = messengers[party]
+            try:
+                if party not in self.engines:
+                    return job(GuestEngine(messenger, tuple(self.engines), self._protocol))
+                self.engines[party].messenger = messenger
+                return job(self.engines[party])
+            except Exception as error:
+                return error
+            finally:
+                messenger.close()
+
+        with ThreadPoolExecutor(len(parties)) as pool:
+            return dict(zip(parties, pool.map(at, parties), strict=True))
+
+    def close(self) -> None:
+        for engine in self.engines.values():
+            engine.close(politely=False)
+        self._folder.cleanup()

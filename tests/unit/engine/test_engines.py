@@ -1,0 +1,118 @@
+"""Which engine a party runs on, which agreements the secure engine refuses, and parties without data."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+import copublish as cp
+from copublish import engines
+from copublish.engine.guests import GuestEngine
+from copublish.engine.local_messenger import PipeMessenger, pipes_between
+from copublish.engines import engine_for, refuse_unfit_engine
+from copublish.errors import AgreementError, FragmentError, SourceError
+from copublish.fragments.reading import check_columns, read_fragment
+from copublish.processes import simulate_in_processes
+from copublish.simulation import no_progress, simulate
+from support import repartition, small_mapping
+from support.owners import TINY, ideal_release, tiny_agreement, tiny_frames
+
+
+def agreement_of(partition: str, parties: int, **changes):
+    return cp.agreement_from_mapping(repartition(small_mapping(**changes), partition, parties))
+
+
+NOTHING_READ = {f"p{number}": "no such file" for number in range(3)}
+
+
+@pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
+def test_joins_of_more_than_two_parties_are_refused_before_data_are_read(partition):
+    with pytest.raises(AgreementError, match=r"partition: only two parties can join.*partition = \"horizontal\""):
+        simulate(agreement_of(partition, 3), NOTHING_READ, engine="spu")
+
+
+def test_people_at_two_of_many_owners_cannot_be_checked():
+    with pytest.raises(AgreementError, match=r"records.identifier: .* Leave 'identifier' out"):
+        simulate(agreement_of("horizontal", 3), NOTHING_READ, engine="spu")
+
+
+def test_another_engine_of_the_agreement_is_not_replaced_by_this_one():
+    agreement = agreement_of("horizontal", 3, engine={"name": "masked-sum"})
+    with pytest.raises(AgreementError, match="asks for 'masked-sum'"):
+        simulate_in_processes(agreement, NOTHING_READ, progress=no_progress)
+
+
+@pytest.mark.parametrize("partition", ["horizontal", "vertical", "arbitrary"])
+def test_two_parties_may_do_everything(partition):
+    refuse_unfit_engine(agreement_of(partition, 2))
+
+
+@pytest.mark.parametrize("mechanism", ["specialization", "copula"])
+def test_any_number_of_owners_of_whole_rows_may_add_up(mechanism):
+    refuse_unfit_engine(tiny_agreement(10, mechanism))
+    refuse_unfit_engine(tiny_agreement(3, mechanism, protocol="aby3"))
+
+
+def test_nodes_compute_and_the_others_are_guests(monkeypatch):
+    agreement = tiny_agreement(4, protocol="aby3", nodes=["p3", "p1", "p0"])
+    assert agreement.compute_nodes == ("p0", "p1", "p3")  # in agreed order, however they are written
+    assert agreement.guests == ("p2",)
+    asked = []
+    monkeypatch.setattr(engines, "SpuEngine", lambda *given, **named: asked.append((given, named)))
+    ends = pipes_between(agreement.party_names)
+    messenger = PipeMessenger("p2", agreement.party_names, ends["p2"])
+    assert isinstance(engine_for(agreement, "p2", (), messenger), GuestEngine)
+    engine_for(agreement, "p3", ("x", "y", "z"), messenger, None, 7)
+    ((given, named),) = asked
+    assert given == ("p3", ("p0", "p1", "p3"), ("x", "y", "z"), None, 7)
+    assert named == {"protocol": "ABY3", "messenger": messenger}
+    messenger.close()
+    with pytest.raises(ValueError, match="needs a messenger"):
+        engine_for(agreement, "p2", (), None)
+
+
+def test_describe_names_the_coalitions_before_anybody_takes_part():
+    said = cp.describe(tiny_agreement(4, nodes=["p1", "p3"]))
+    assert any("These coalitions do not form" in line and "'p1' and 'p3'" in line for line in said["assumptions"])
+    assert "The coins of at least one of the compute nodes 'p1', 'p3' are uniform and secret." in said["assumptions"]
+    assert any("one share of each input of 'p0', 'p2'" in line for line in said["views"]["p1"])
+    assert not any("share of each input" in line for line in said["views"]["p0"])
+    two = cp.describe(tiny_agreement(2))
+    assert "At least one party's coins are uniform and secret." in two["assumptions"]
+
+
+def with_helper(partition: str = "horizontal"):
+    mapping = {**TINY, "parties": {"p0": {}, "helper": {"data": False}, "p2": {}}, "partition": partition}
+    mapping["mechanism"] = {"name": "specialization", "specializations": 1}
+    if partition == "vertical":
+        mapping["records"] = {"identifier": "id", "expected": 100}
+        held = zip(TINY["attributes"].items(), ("p0", "p2"), strict=True)
+        mapping["attributes"] = {name: {**attribute, "held_by": party} for (name, attribute), party in held}
+    return cp.agreement_from_mapping(mapping)
+
+
+def test_a_party_without_data_has_an_empty_fragment_and_adds_nothing():
+    agreement = with_helper()
+    fragment = read_fragment(agreement, "helper", None)
+    assert (fragment.n_records, fragment.private_codes) == (0, {})
+    frames = tiny_frames(agreement)
+    release = ideal_release(agreement, frames, seed=1)
+    assert release.certificate["engine"]["name"] == "ideal"
+    assert simulate(agreement, frames).certificate["release"] == "tiny"
+
+
+def test_data_of_a_party_without_data_and_missing_data_are_refused():
+    agreement = with_helper()
+    for read in (read_fragment, check_columns):
+        with pytest.raises(FragmentError, match=r"By parties.helper.data in the agreement this party holds none"):
+            read(agreement, "helper", pd.DataFrame({"age": [20]}))
+        with pytest.raises(SourceError, match="no data of party 'p0'"):
+            read(agreement, "p0", None)
+    check_columns(agreement, "helper", None)
+    with pytest.raises(FragmentError, match="exactly these parties: 'p0', 'p2'"):
+        simulate(agreement, {**tiny_frames(agreement), "helper": "file.csv"})
+
+
+def test_a_party_without_data_takes_part_in_no_join():
+    with pytest.raises(AgreementError, match=r"parties.helper.data: only in a horizontal release"):
+        simulate(with_helper("vertical"), {"p0": "no such file", "p2": "no such file"})

@@ -1,0 +1,132 @@
+"""Messages over pipes between the parties of one machine, and public values as text."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from copublish.engine.local_messenger import PipeMessenger, pipes_between
+from copublish.engine.public_values import exchange_public, from_text, to_text
+from copublish.errors import PartyLostError, ProgramMismatchError
+
+PARTIES = ("a", "b", "c")
+
+
+@pytest.fixture
+def messengers():
+    ends = pipes_between(PARTIES)
+    found = {party: PipeMessenger(party, PARTIES, ends[party], timeout_seconds=20) for party in PARTIES}
+    yield found
+    for messenger in found.values():
+        messenger.close()
+
+
+def test_messages_of_a_pair_arrive_in_order_and_nobody_else_gets_them(messengers):
+    messengers["a"].send("b", "first", b"1")
+    messengers["a"].send("b", "second", b"")
+    messengers["a"].send("c", "first", b"3")
+    assert messengers["b"].receive("a", "first") == b"1"
+    assert messengers["b"].receive("a", "second") == b""
+    assert messengers["c"].receive("a", "first") == b"3"
+
+
+def test_two_parties_may_send_each_other_more_than_a_pipe_holds(messengers):
+    content = os.urandom(8 * 2**20)
+    threads = [
+        threading.Thread(target=messengers[one].send, args=(other, "large", content), daemon=True)
+        for one, other in (("a", "b"), ("b", "a"))
+    ]
+    for thread in threads:
+        thread.start()
+    assert messengers["a"].receive("b", "large") == messengers["b"].receive("a", "large") == content
+    for thread in threads:
+        thread.join(timeout=20)
+        assert not thread.is_alive()
+
+
+def test_another_topic_means_that_the_parties_are_at_different_steps(messengers):
+    messengers["a"].send("b", "shares", b"")
+    with pytest.raises(ProgramMismatchError, match="different steps"):
+        messengers["b"].receive("a", "opened")
+
+
+def test_a_party_that_leaves_is_named_after_what_it_said_was_read(messengers):
+    messengers["a"].send("b", "last words", b"bye")
+    messengers["a"].close()
+    assert messengers["b"].receive("a", "last words") == b"bye"
+    for _ in range(2):
+        with pytest.raises(PartyLostError, match="Party 'a' stopped"):
+            messengers["b"].receive("a", "more")
+    with pytest.raises(PartyLostError, match="Party 'a' stopped"):
+        messengers["b"].send("a", "more", b"")
+
+
+def test_a_party_that_is_silent_is_not_waited_for_for_ever():
+    ends = pipes_between(PARTIES)
+    messenger = PipeMessenger("a", PARTIES, ends["a"], timeout_seconds=0.05)
+    with pytest.raises(PartyLostError, match=r"Party 'c' did not answer in 0\.05 s"):
+        messenger.receive("c", "anything")
+    messenger.close()
+
+
+def _echo(ends):
+    messenger = PipeMessenger("b", PARTIES, ends, timeout_seconds=60)
+    messenger.send("a", "echo", messenger.receive("a", "question"))
+    os._exit(1)  # as a process that is killed: nothing is closed by hand
+
+
+def test_ends_work_in_a_process_of_their_own_whose_end_is_noticed():
+    ends = pipes_between(PARTIES)
+    process = multiprocessing.get_context("spawn").Process(target=_echo, args=(ends["b"],))
+    process.start()
+    for end in ends["b"].values():
+        end.close()
+    messenger = PipeMessenger("a", PARTIES, ends["a"], timeout_seconds=60)
+    messenger.send("b", "question", b"heard?")
+    assert messenger.receive("b", "echo") == b"heard?"
+    with pytest.raises(PartyLostError, match="Party 'b' stopped"):
+        messenger.receive("b", "echo")
+    process.join()
+    messenger.close()
+
+
+def test_everyone_gets_every_public_value_in_party_order(messengers):
+    values = {"a": {"x": [1, None]}, "b": "text", "c": np.arange(256).astype(np.uint8)}
+    with ThreadPoolExecutor(3) as pool:
+        asked = [pool.submit(exchange_public, messengers[party], values[party], "step") for party in PARTIES]
+        for future in asked:
+            a, b, c = future.result()
+            assert (a, b) == (values["a"], values["b"])
+            assert np.array_equal(c, values["c"])
+
+
+def test_public_values_about_different_topics_are_refused(messengers):
+    for party in "bc":
+        messengers[party].send("a", "public", to_text("release", 1).encode())
+    with pytest.raises(ProgramMismatchError, match="different steps"):
+        exchange_public(messengers["a"], 1, "date")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v)
+)
+
+
+@given(st.text(), JSON)
+def test_public_values_come_back_as_they_were(topic, value):
+    assert from_text(to_text(topic, value)) == (topic, value)
+
+
+@given(st.binary() | st.text().map(str.encode))
+def test_what_is_no_public_value_is_an_error_of_ours(content):
+    try:
+        from_text(content)
+    except ProgramMismatchError as exc:
+        assert "no public value" in str(exc)

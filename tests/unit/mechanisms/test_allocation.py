@@ -1,0 +1,181 @@
+"""Dividing a budget between columns: it adds up exactly whatever is agreed or opened; gains are those of entropies."""
+
+from __future__ import annotations
+
+import itertools
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import entropy as scipy_entropy
+
+import copublish as cp
+from copublish.agreement.budget import least_shares
+from copublish.mechanisms.allocation import Allocation, divide, weights_by_gain
+from copublish.mechanisms.copula import CopulaPlan, products_l1
+from copublish.mechanisms.information import entropy, gain_ratio, information_kept, mutual_information
+from copublish.mechanisms.normal_scores import LEAST_LIMIT, SCORE_LIMIT, score_limits
+from copublish.mechanisms.plans import plan_of
+from copublish.mechanisms.post_processing import consistent_counts
+from copublish.mechanisms.vhdp import VhdpPlan
+from copublish.privacy.disclosures import NEIGHBOURS
+from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
+
+LAWS = settings(max_examples=40, deadline=None, derandomize=True, database=None)
+COLUMNS = ("job", "region", "age", "income", "default")
+
+epsilons = st.decimals("0.01", "10", places=4)
+shares = st.decimals("0.01", "0.99", places=2)
+weights = st.fixed_dictionaries(dict.fromkeys(COLUMNS, st.decimals("0.001", "1000", places=3)))
+budgets = st.one_of(
+    st.just({}),
+    weights.map(lambda found: {"allocation": "weights", "weights": found}),
+    st.builds(
+        lambda label, share: {"allocation": "information-gain", "label": label, "share": share},
+        st.sampled_from(COLUMNS),
+        shares,
+    ),
+)
+
+
+def agreement_with(
+    mechanism: str, budget: dict[str, Any], epsilon: object = "1", neighbours: str = "replace"
+) -> cp.Agreement:
+    mapping = small_mapping(mechanism={"name": mechanism}, budget=budget)
+    mapping["privacy"] = {"epsilon": epsilon, "neighbours": neighbours}
+    mapping["records"]["public"] = neighbours == "replace"
+    return cp.agreement_from_mapping(mapping)
+
+
+@given(epsilons, budgets, st.sampled_from(["copula", "vhdp"]), st.lists(st.integers(0, 10**6), min_size=4, max_size=4))
+@LAWS
+def test_all_budgets_add_up_to_epsilon_exactly_whatever_is_agreed_and_whatever_the_gains_are(
+    epsilon: Decimal, budget: dict[str, Any], mechanism: str, gains: list[int]
+) -> None:
+    agreement = agreement_with(mechanism, budget, epsilon)
+    plan = plan_of(agreement)
+    assert isinstance(plan, CopulaPlan | VhdpPlan)
+    allocation = plan.allocation
+    if allocation.for_tables:
+        others = [column for column in COLUMNS if column != agreement.budget_label]
+        found = weights_by_gain({c: Decimal(g) / 10**6 for c, g in zip(others, gains, strict=True)}, COLUMNS)
+    else:
+        found = dict(allocation.weights(None))
+    parts = divide(allocation.total - allocation.for_tables, found)
+    tables = sum(table.budget for table in allocation.tables().values())
+    dependence = plan.epsilon_for_products if isinstance(plan, CopulaPlan) else 0
+    assert tables == allocation.for_tables
+    assert sum(parts.values()) + tables + dependence == agreement.epsilon == plan.cost().replace
+    for column, (least, most) in allocation.limits().items():
+        assert 0 < least <= parts[column] <= most
+        assert least_shares(agreement)[column] * allocation.total <= parts[column]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "neighbours"), [("copula", "add-remove"), ("copula", "replace"), ("vhdp", "replace")]
+)
+def test_a_run_that_divides_by_gains_spends_epsilon_exactly_and_never_more_than_was_reserved(mechanism, neighbours):
+    """The certificate adds up what was opened; the plan had reserved as much, or more under the other relation."""
+    agreement = agreement_with(mechanism, {"allocation": "information-gain"}, neighbours=neighbours)
+    generator = np.random.default_rng(3)
+    frames = fragment_frames(agreement, random_table(agreement, 400, generator), generator)
+    release = simulate_with(agreement, frames, seeded(agreement.party_names, 5))
+    opened, reserved = release.certificate["disclosures"], plan_of(agreement).cost()
+    spent = sum(Fraction(disclosure["epsilon"][neighbours]) for disclosure in opened)
+    assert spent == agreement.epsilon == reserved.under(neighbours)
+    assert float(release.certificate["delta_bound"]) <= float(reserved.delta) * 1.1
+    if mechanism == "copula":
+        other = next(relation for relation in NEIGHBOURS if relation != neighbours)
+        if reserved.under(other) is not None:
+            assert sum(Fraction(disclosure["epsilon"][other]) for disclosure in opened) <= reserved.under(other)
+    described = release.details["allocation"]
+    assert described["label"] == "default" and set(described["columns"]) == set(COLUMNS)
+    assert [np.shape(described["columns"][c]["noisy_counts_by_label"]) for c in ("job", "age")] == [(5, 2), (9, 2)]
+
+
+def test_the_same_values_are_opened_however_the_table_is_partitioned():
+    released = []
+    for partition in ("horizontal", "vertical", "arbitrary"):
+        mapping = small_mapping(mechanism={"name": "copula"}, budget={"allocation": "information-gain", "label": "age"})
+        agreement = cp.agreement_from_mapping(repartition(mapping, partition))
+        generator = np.random.default_rng(11)
+        table = random_table(agreement, 200, generator)
+        release = simulate_with(
+            agreement, fragment_frames(agreement, table, generator), seeded(agreement.party_names, 7)
+        )
+        released.append(release.details)
+    assert released[0] == released[1] == released[2]
+
+
+@given(st.lists(st.lists(st.integers(0, 5000), min_size=3, max_size=3), min_size=2, max_size=6))
+@LAWS
+def test_information_is_that_of_scipys_entropies(rows: list[list[int]]) -> None:
+    counts = np.array(rows)
+    if counts.sum() == 0:
+        assert mutual_information(counts) == entropy(counts) == 0
+        return
+    by_row, by_column = scipy_entropy(counts.sum(axis=1)), scipy_entropy(counts.sum(axis=0))
+    expected = by_row + by_column - scipy_entropy(counts.ravel())
+    assert float(mutual_information(counts)) == pytest.approx(max(expected, 0), abs=1e-9)
+    assert float(entropy(counts.sum(axis=0))) == pytest.approx(by_column, abs=1e-9)
+    nearly_none = Fraction(1, 10**12)
+    if by_row > 0:
+        assert float(gain_ratio(counts, nearly_none)) == pytest.approx(max(expected, 0) / by_row, abs=1e-6)
+
+
+def test_noise_alone_shows_hardly_any_gain_and_without_the_correction_it_would():
+    """A table of 30,000 records with nothing in common, noise of scale 100: mean of 30, against the plain estimate."""
+    generator, truth = np.random.default_rng(1), np.full((16, 2), 30_000 // 32)
+    p, found, plain = np.exp(-1 / 100), [], []
+    for _ in range(30):
+        noisy = truth + generator.geometric(1 - p, truth.shape) - generator.geometric(1 - p, truth.shape)
+        counts = consistent_counts(noisy.ravel(), 30_000).reshape(truth.shape)
+        found.append(float(gain_ratio(counts, Fraction(2 * 100**2))))
+        plain.append(float(mutual_information(counts) / entropy(counts.sum(axis=1))))
+    assert np.mean(found) < 0.3 * np.mean(plain)
+
+
+def test_weights_go_with_gains_have_a_floor_and_the_label_has_the_largest():
+    ratios = {"a": Decimal("0.2"), "b": Decimal("0.1"), "c": Decimal("0.001")}
+    assert weights_by_gain(ratios, ["a", "b", "c", "label"]) == {"a": 1000, "b": 500, "c": 100, "label": 1000}
+    assert set(weights_by_gain(dict.fromkeys("ab", Decimal(0)), ["a", "b", "label"]).values()) == {1000}
+
+
+def test_information_kept_takes_off_what_chance_shows():
+    generator = np.random.default_rng(2)
+    label = generator.integers(0, 2, 5000)
+    columns = {"same": label, "noise": generator.integers(0, 20, 5000), "label": label}
+    kept = information_kept(columns, {"same": 2, "noise": 20, "label": 2}, "label")
+    assert float(kept["same"]) == pytest.approx(1, abs=0.01)
+    assert float(kept["noise"]) < 0.002 < 19 / (2 * 5000 * np.log(2)) * 2  # about what chance alone would show, or less
+
+
+@pytest.mark.parametrize("limits", [(1, 2), (2, 2, 1), (1, 2, 3), (3, 1, 1, 1)])
+def test_every_pair_of_score_vectors_within_unequal_limits_stays_within_the_sensitivities(limits):
+    vectors = np.array(list(itertools.product(*(range(-limit, limit + 1) for limit in limits))))
+    pairs = list(itertools.combinations(range(len(limits)), 2))
+    products = np.stack([vectors[:, i] * vectors[:, j] for i, j in pairs], axis=1)
+    attained = {
+        "add-remove": int(np.abs(products).sum(axis=1).max()),
+        "replace": max(int(np.abs(products - row).sum(axis=1).max()) for row in products),
+    }
+    assert attained == products_l1(limits)
+
+
+def test_score_limits_go_with_the_roots_of_weights():
+    assert score_limits({"a": Fraction(4), "b": Fraction(1), "c": Fraction(1, 1000)}) == {
+        "a": 64,
+        "b": 32,
+        "c": LEAST_LIMIT,
+    }
+    assert set(score_limits(dict.fromkeys("abc", Fraction(1, 7))).values()) == {SCORE_LIMIT}
+
+
+def test_an_allocation_that_the_run_decides_cannot_be_used_without_what_was_opened():
+    agreement = agreement_with("vhdp", {"allocation": "information-gain"})
+    with pytest.raises(ValueError, match="need the tables"):
+        Allocation(agreement, Fraction(1)).budgets(None)

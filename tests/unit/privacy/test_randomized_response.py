@@ -1,0 +1,83 @@
+"""The law of randomized response, as the integers that decide it: never above epsilon, and as near as they allow."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from copublish.mechanisms.perturbation import perturb_categories, perturb_numbers
+from copublish.privacy.disclosures import Divided, PerturbCategory, PerturbNumber
+from copublish.privacy.geometric import COIN_BITS
+from copublish.privacy.randomized_response import RandomizedResponse
+
+LAWS = settings(max_examples=200, deadline=None, derandomize=True, database=None)
+
+
+@given(st.fractions(Fraction(1, 10**9), 10, max_denominator=10**12), st.integers(2, 500))
+@LAWS
+def test_the_true_value_is_at_most_e_to_the_epsilon_times_as_likely_as_another(epsilon: Fraction, n: int) -> None:
+    law = RandomizedResponse(epsilon, n)
+    kept, other = 2**COIN_BITS - law.words_for_others, law.words_per_other
+    with localcontext() as context:
+        context.prec = 60
+        bound = (Decimal(epsilon.numerator) / epsilon.denominator).exp()
+        assert Decimal(kept) / other <= bound
+        assert Decimal(other) / kept <= bound
+        one_less = 2**COIN_BITS - (n - 1) * (other - 1)
+        assert Decimal(one_less) / (other - 1) > bound  # a threshold one smaller would break the promise
+    assert law.kept == pytest.approx(float(bound) / (float(bound) + n - 1), rel=1e-9)
+
+
+class Words:
+    """Coins that are given words, the same for every call."""
+
+    def __init__(self, words: np.ndarray) -> None:
+        self._words = words
+
+    def words(self, shape: tuple[int, ...]) -> np.ndarray:
+        return np.resize(self._words, shape)
+
+
+def test_each_other_value_has_its_own_run_of_words_and_the_true_one_the_rest() -> None:
+    law = PerturbCategory("x", Fraction(1), 4)
+    t, unused = law.response.words_per_other, 64 - COIN_BITS
+    starts = [0, t - 1, t, 2 * t - 1, 2 * t, 3 * t - 1, 3 * t, 2**COIN_BITS - 1]
+    words = np.array([start << unused for start in starts], dtype=np.uint64).view(np.int64)
+    for true in range(4):
+        others = [value for value in range(4) if value != true]
+        expected = [others[0], others[0], others[1], others[1], others[2], others[2], true, true]
+        assert perturb_categories(np.full(8, true), law, Words(words)).tolist() == expected
+
+
+def test_whether_a_number_is_missing_is_randomized_too_and_a_missing_one_hides_its_number() -> None:
+    law = PerturbNumber("x", Fraction(1), 100, 1.0, missing=True)
+    assert law.noise.rate == Fraction(1, 200) and law.response == RandomizedResponse(Fraction(1, 2), 2)
+    cells = np.array([-1, 0, 100, 30])
+    kept, flipped = Words(np.array([-1])), Words(np.array([0]))  # no word is below a threshold; every one is
+    assert perturb_numbers(cells, law, kept).tolist() == [101, 0, 100, 30]
+    assert perturb_numbers(cells, law, flipped).tolist() == [50, 101, 101, 101]
+    with pytest.raises(ValueError, match="missing numbers"):
+        perturb_numbers(cells, PerturbNumber("x", Fraction(1), 100, 1.0), kept)
+
+
+def test_perturbed_columns_cost_their_budget_for_replaced_values_and_have_no_price_for_added_people() -> None:
+    number, category = PerturbNumber("x", Fraction(1, 3), 73, 1.0), PerturbCategory("y", Fraction(1, 3), 7)
+    for disclosure in (number, category):
+        assert disclosure.epsilon("replace") == Fraction(1, 3) and disclosure.epsilon("add-remove") is None
+    assert number.noise.rate * 73 == Fraction(1, 3)
+    assert category.delta("replace") == 0 < number.delta("replace") < Fraction(1, 2**50)
+
+
+@given(st.fractions(Fraction(1, 1000), 5), st.fractions(Fraction(1, 1000), 5), st.fractions(0, 1))
+@LAWS
+def test_a_divided_budget_bounds_the_sampler_whatever_the_parts_are(a: Fraction, b: Fraction, where: Fraction) -> None:
+    least, most = sorted((a, b))
+    ends = tuple(PerturbNumber("x", budget, 1000, 1.0) for budget in (least, most))
+    bound = Divided("all", (ends,), {"add-remove": None, "replace": most}).delta("replace")
+    part = PerturbNumber("x", least + where * (most - least), 1000, 1.0)
+    assert part.delta("replace") <= bound
