@@ -5,7 +5,7 @@
 Prints one row per noise, epsilon and way to spread the records over the owners: accuracy of logistic regression trained
 on the synthetic records and tested on Adult's official test records (mean and standard error over the runs), beside
 training on the real records. The class share alone gives 0.754. Columns are Adult's without `education`, which
-`education-num` says as well, and with `native-country` as United-States or other: 48 coordinates. Calibrated to
+`education-num` says as well, and with `native-country` as United-States or other: 49 coordinates. Calibrated to
 add/remove. Releases are simulated on the ideal engine, which gives the same ones as the secure one.
 """
 

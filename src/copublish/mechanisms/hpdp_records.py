@@ -31,6 +31,9 @@ CHANCE_BITS_DROPPED = 9
 
 WEIGHT, LARGEST_WEIGHT, WEIGHT_ROUNDS = 2**12, 2**16, 8
 
+WEIGHING_RECORDS = 16_384
+"""Enough to see what cutting chances off does to shares."""
+
 SHARE_BITS, SMALLEST_SHARE = 20, 1e-6
 
 
@@ -77,8 +80,9 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
             behind[name][rows] = moved[:, place] + alone * rests[name]
         for name in chosen:
             chances = _chances(coordinates, name, here)
-            if start == 0:  # records are many enough in one block to see what cutting off did
-                weights[name] = _weights(chances, classes[rows], _chances(coordinates, name, expected))
+            if start == 0:
+                first = slice(0, min(size, WEIGHING_RECORDS))
+                weights[name] = _weights(chances[first], classes[first], _chances(coordinates, name, expected))
             words = _words(key, f"category {name}", start, size)
             chosen[name][rows] = _choose(chances * weights[name][classes[rows]] // WEIGHT, words)
     for name, codes in chosen.items():
