@@ -101,10 +101,7 @@ class HpdpPlan:
     def deviation(self) -> float:
         """Standard deviation of the noise, in people."""
         scale = self.moments.scale_in_people
-        if isinstance(self.moments, GaussianMeasure):
-            return scale
-        shares = self.moments.shares
-        return math.sqrt(2 * (1 if shares is None else shares.variance_factor)) * scale
+        return scale if isinstance(self.moments, GaussianMeasure) else math.sqrt(2) * scale
 
     def disclosures(self) -> list[Disclosure]:
         """Return what a run opens."""
