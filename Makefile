@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check accuracy copula-accuracy allocation-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark clean
+.PHONY: help demo test check accuracy copula-accuracy hpdp-accuracy hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -12,6 +12,8 @@ help:
 	@echo "make check      ruff and mypy alone"
 	@echo "make accuracy   classification accuracy of Adult and Nursery releases (needs ADULT=folder with the data)"
 	@echo "make copula-accuracy  distances of Adult and Wine copula releases (needs ADULT=folder with the data)"
+	@echo "make hpdp-accuracy    classification accuracy of Adult hpdp releases (needs ADULT=folder with the data)"
+	@echo "make hpdp-benchmark   a secure hpdp release of Adult between ten owners, beside the published Paillier way"
 	@echo "make allocation-benchmark  what dividing the budget by information gain is worth on Adult"
 	@echo "make benchmark  time and memory of a release beside the bare NumPy work"
 	@echo "make wide-area-benchmark  a secure release between two hosts 40 ms apart (needs root)"
@@ -44,6 +46,12 @@ accuracy: $(READY)
 
 copula-accuracy: $(READY)
 	$(BIN)/python benchmarks/copula_accuracy.py --data $(ADULT)
+
+hpdp-accuracy: $(READY)
+	$(BIN)/python benchmarks/hpdp_accuracy.py --data $(ADULT)
+
+hpdp-benchmark: $(READY)
+	$(BIN)/python benchmarks/hpdp_release.py --data $(ADULT)
 
 allocation-benchmark: $(READY)
 	$(BIN)/python benchmarks/allocation.py --data $(ADULT)

@@ -9,6 +9,7 @@ from copublish.engine.coalitions import assumptions_of
 from copublish.mechanisms.plans import plan_of
 from copublish.privacy.certificate import (
     assumptions,
+    delta_words,
     describe_disclosure,
     describe_epsilon,
     not_protected,
@@ -35,6 +36,7 @@ def describe(agreement: Agreement) -> dict[str, Any]:
         "mechanism": agreement.mechanism.name,
         "epsilon": describe_epsilon(agreement, cost),
         "delta_bound": show_bound(cost.delta),
+        "delta_is": delta_words(agreement),
         **plan.describe(),
         **describe_shares(agreement),
         "disclosures": [describe_disclosure(disclosure) for disclosure in disclosures],

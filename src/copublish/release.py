@@ -19,9 +19,11 @@ from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
 from copublish.errors import EngineError, LostAtTheLastStepError, PartyLostError
 from copublish.fragments.fragment import Fragment
+from copublish.hpdp_release import describe_hpdp, records_table
 from copublish.idp_ir_release import describe_idp_ir, microaggregated_table
 from copublish.mechanisms.copula import CopulaResult
 from copublish.mechanisms.cut import Cut
+from copublish.mechanisms.hpdp import HpdpResult
 from copublish.mechanisms.idp_ir import IdpIrResult
 from copublish.mechanisms.plans import VERSIONS, Result, agree_that_records_fit, plan_of, run_mechanism
 from copublish.mechanisms.specialization import Progress, SpecializationResult
@@ -142,6 +144,8 @@ def release_of(agreement: Agreement, result: Result, certificate: dict[str, Any]
     if isinstance(result, CopulaResult):
         table, cells = synthetic_records(result)
         return RecordsRelease(certificate, "copula", table, describe_copula(result, cells))
+    if isinstance(result, HpdpResult):
+        return RecordsRelease(certificate, "hpdp", records_table(result), describe_hpdp(result))
     if isinstance(result, VhdpResult):
         return RecordsRelease(certificate, "vhdp", perturbed_table(result), describe_vhdp(result))
     if isinstance(result, IdpIrResult):

@@ -68,6 +68,26 @@ column is all you need.""",
     )
 
 
+def about_hpdp(certificate: dict[str, Any], n_records: int) -> About:
+    """Return what a release of the mechanism hpdp is."""
+    (moments,) = certificate["disclosures"]
+    return About(
+        f"""This folder is a differentially private data set of {n_records:,} synthetic records, made together by
+{_listed(certificate["views"])}. No record in it is a real person: records were drawn at random so that means, shares of
+values, and how every two columns go together are like the real ones, about.""",
+        """| file | content |
+| --- | --- |
+| `records.parquet`, `records.csv` | the synthetic records |
+| `hpdp.json` | the noisy sums they were drawn from, and the model fitted to them |
+| `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
+        f"""Every sum, of which the share of a value and the share of two values together are examples, carries noise of
+{"standard deviation" if "Gaussian" in moments["noise"]["law"] else "scale"} {moments["noise"]["scale_in_people"]:g}
+people. Dependences that noise could have made are left out, weak ones are made weaker, and what three or more columns
+have in common beyond their pairs is not kept. The shape of a number's distribution is not measured, only its mean and
+its spread. `hpdp.json` has the unbiased noisy sums; use them where a mean, a share or a covariance is all you need.""",
+    )
+
+
 def about_vhdp(certificate: dict[str, Any], n_records: int) -> About:
     """Return what a release of the mechanism vhdp is."""
     return About(
@@ -105,6 +125,7 @@ cluster is lost, and so is much of what columns have in common.""",
 
 ABOUT_RECORDS: dict[str, Callable[[dict[str, Any], int], About]] = {
     "copula": about_copula,
+    "hpdp": about_hpdp,
     "vhdp": about_vhdp,
     "idp-ir": about_idp_ir,
 }
@@ -132,7 +153,7 @@ def folder_readme(certificate: dict[str, Any], about: About) -> str:
 | --- | --- | --- |
 | the public | {epsilon["public"]["add-remove"]} | {epsilon["public"]["replace"]} |
 | the other parties | {epsilon["insiders"]["add-remove"]} | {epsilon["insiders"]["replace"]} |""",
-        warning or _what_epsilon_means(certificate["delta_bound"]),
+        warning or _what_epsilon_means(certificate),
         "## What is not protected",
         _bullets(certificate["not_protected"]),
         "## What this rests on",
@@ -141,10 +162,10 @@ def folder_readme(certificate: dict[str, Any], about: About) -> str:
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
-def _what_epsilon_means(delta_bound: str) -> str:
+def _what_epsilon_means(certificate: dict[str, Any]) -> str:
     return f"""A small epsilon is strong protection: whatever anyone concludes from this folder, they would have
-concluded with nearly the same probability (within a factor of e^epsilon) had one person's data been different. Delta,
-the sampler's part, is at most {delta_bound}."""
+concluded with nearly the same probability (within a factor of e^epsilon) had one person's data been different. Delta
+({certificate.get("delta_is", "the sampler's part")}) is at most {certificate["delta_bound"]}."""
 
 
 def _bullets(sentences: list[str]) -> str:

@@ -54,6 +54,20 @@ MAX_VHDP_COLUMNS = 64
 MIN_VHDP_EPSILON, MAX_VHDP_SCALE = Fraction(1, 1000), 2**53
 """The largest scale of noise on numbers, in steps of their last decimal: it has to fit 62-bit integers."""
 
+MAX_COORDINATES = 256
+"""Of an hpdp release: numbers and the values of categories. Every two of them have a sum in one budget."""
+
+MAX_STEPS = 2**53
+"""Between a number's bounds, in its last agreed decimal, where numbers are read as such."""
+
+MIN_HPDP_EPSILON = Fraction(1, 1000)
+"""Below this the noise of the sums may no longer fit the engine's 62-bit integers."""
+
+MIN_DELTA, MAX_DELTA = Fraction(1, 10**12), Fraction(1, 10**3)
+"""Smaller than the sampler's own part, and so large that one in a thousand people could be shown."""
+
+MAX_SYNTHETIC_RECORDS = 10**7
+
 DEPENDENCE_SHARE = Decimal("0.6")
 """Of a copula release's budget, what the sums of products take unless agreed otherwise."""
 
@@ -243,7 +257,15 @@ class Privacy(_Model):
     """How much the release may tell about one person."""
 
     epsilon: Number
+    delta: Number | None = None
     neighbours: Literal["add-remove", "replace"] = "add-remove"
+
+    @field_validator("delta")
+    @classmethod
+    def _check_delta(cls, delta: Decimal | None) -> Decimal | None:
+        if delta is not None and not MIN_DELTA <= Fraction(delta) <= MAX_DELTA:
+            raise ValueError(f"must be from 1e-12 to 1e-3, got {delta}; far below 1 in the number of records is usual")
+        return delta
 
     @field_validator("epsilon")
     @classmethod
@@ -258,12 +280,14 @@ class Privacy(_Model):
 class Mechanism(_Model):
     """Which algorithm makes the release, and its public parameters."""
 
-    name: Literal["specialization", "distdiffgen", "arbdistdp", "copula", "vhdp", "idp-ir"]
+    name: Literal["specialization", "distdiffgen", "arbdistdp", "copula", "hpdp", "vhdp", "idp-ir"]
     specializations: Whole = Field(default=10, ge=0, le=100)
     score: Literal["max", "tv-gain", "balanced-gain", "auto"] = "max"
     selection_share: Number = Field(default=Decimal("0.4"), ge=Decimal("0.01"), le=Decimal("0.99"))
     max_cells: Whole | None = Field(default=None, ge=2, le=MAX_CELLS)
     dependence_share: BudgetShare | None = None
+    noise: Literal["laplace", "gaussian"] | None = None
+    records: Whole | None = Field(default=None, ge=1, le=MAX_SYNTHETIC_RECORDS)
     k: Whole | None = None
     local_sensitivity: LocalSensitivity | None = None
     category_order: CategoryOrder | None = None
@@ -299,15 +323,16 @@ SPECIALIZATION_KEYS = ("specializations", "score", "selection_share", "max_cells
 KEYS_OF_MECHANISM: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("specialization", "distdiffgen", "arbdistdp"), SPECIALIZATION_KEYS),
     "copula": ("dependence_share",),
+    "hpdp": ("noise", "records"),
     "vhdp": (),
     "idp-ir": ("k", "local_sensitivity", "category_order", "acknowledge"),
 }
 """Keys of the section [mechanism] that mean something to a mechanism, besides its name."""
 
-MAKERS_OF_NUMBERS: tuple[str, ...] = ("copula", "vhdp", "idp-ir")
+MAKERS_OF_NUMBERS: tuple[str, ...] = ("copula", "hpdp", "vhdp", "idp-ir")
 """Mechanisms that publish numbers, which the agreement may say the decimals of."""
 
-NUMBER_READERS: tuple[str, ...] = ("vhdp", "idp-ir")
+NUMBER_READERS: tuple[str, ...] = ("hpdp", "vhdp", "idp-ir")
 """Mechanisms that need numbers, in steps of 10^-decimals, and not only the cells of the grid they lie in."""
 
 RECORD_PUBLISHERS: tuple[str, ...] = ("vhdp", "idp-ir")
@@ -396,6 +421,11 @@ class Agreement(_Model):
         return Fraction(self.privacy.epsilon)
 
     @property
+    def delta(self) -> Fraction:
+        """The agreed delta of Gaussian noise, exactly as written; 0 if there is none."""
+        return Fraction(self.privacy.delta or 0)
+
+    @property
     def publishes_each_record(self) -> bool:
         """Whether every record is published, with noise that its owners add, rather than counts of records."""
         return self.mechanism.name in RECORD_PUBLISHERS
@@ -428,7 +458,7 @@ class Agreement(_Model):
         """Return the agreement in the one spelling that is hashed."""
         content = self.model_dump(mode="python", by_alias=True)
         # Agreements from before a key was there keep their hash.
-        for table in (content["mechanism"], *content["attributes"].values()):
+        for table in (content["mechanism"], content["privacy"], *content["attributes"].values()):
             for key in [key for key, value in table.items() if value is None and key not in FIRST_KEYS]:
                 del table[key]
         for key, default in (("engine", Computation()), ("budget", Budget())):

@@ -32,6 +32,8 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *broken_budget_rules(agreement),
         *_candidates(agreement),
         *_copula(agreement),
+        *_gaussian(agreement),
+        *_hpdp(agreement),
         *_vhdp(agreement),
         *broken_idp_ir_rules(agreement),
     ]
@@ -231,6 +233,62 @@ def _vhdp(agreement: Agreement) -> Iterator[str]:
                     "fewer decimals, narrower bounds or a larger weight, or raise privacy.epsilon"
                 )
     yield from _constant_columns(agreement)
+
+
+def _gaussian(agreement: Agreement) -> Iterator[str]:
+    is_gaussian = agreement.mechanism.noise == "gaussian"
+    if agreement.privacy.delta is not None and not is_gaussian:
+        yield (
+            "privacy.delta: only Gaussian noise needs it. Remove it, or take the mechanism 'hpdp' and write noise = "
+            '"gaussian" in [mechanism]'
+        )
+    if is_gaussian and agreement.mechanism.name == "hpdp" and agreement.privacy.delta is None:
+        yield 'privacy.delta: noise = "gaussian" needs one. Write it, like delta = "1e-6", or take noise = "laplace"'
+    if is_gaussian and agreement.engine.name == "masked-sum":
+        yield (
+            "mechanism.noise: without a secure engine owners can only add shares of Laplace noise. Write noise = "
+            '"laplace" and remove privacy.delta, or take another engine'
+        )
+
+
+def _hpdp(agreement: Agreement) -> Iterator[str]:
+    from copublish.agreement.model import MAX_COORDINATES, MAX_STEPS, MIN_HPDP_EPSILON  # the model needs these rules
+
+    if agreement.mechanism.name != "hpdp":
+        return
+    if agreement.partition != "horizontal":
+        yield (
+            'partition: the mechanism hpdp is for owners of whole rows. Write partition = "horizontal", or take the '
+            "mechanism 'copula'"
+        )
+    if agreement.epsilon < MIN_HPDP_EPSILON:
+        yield (
+            f"privacy.epsilon: an hpdp release needs at least {float(MIN_HPDP_EPSILON):g}, got "
+            f"{agreement.privacy.epsilon}; 0.1 to 2 is usual"
+        )
+    size = 0
+    for name, domain in (*agreement.domains.items(), (agreement.class_.name, agreement.class_domain)):
+        attribute = agreement.attributes.get(name)
+        if attribute is not None and attribute.kind == "numerical":
+            size += 1 + domain.missing
+            if attribute.domain(name).steps > MAX_STEPS:
+                yield f"attributes.{name}.decimals: too many for numbers between these bounds. Take fewer"
+        else:
+            size += 1 if domain.size == 2 else domain.size
+        if domain.size < 2:
+            yield f"attributes.{name}: it has one value alone, so there is nothing to measure. Remove it"
+    if size > MAX_COORDINATES:
+        sums = size * (size + 1) // 2
+        yield (
+            f"attributes: an hpdp release has at most {MAX_COORDINATES} coordinates (numbers, and values of categories "
+            f"with more than two of them), and these are {size:,}: {sums:,} sums, for which the engine would need "
+            f"about {_gibibytes(sums):.1f} GiB. Leave columns out, or put rare values together"
+        )
+
+
+def _gibibytes(sums: int) -> float:
+    """Return about how much memory the noise of so many sums takes: twice 40 coins of 62 bits, held four times."""
+    return sums * 2 * 40 * 62 / 8 * 4 / 2**30
 
 
 def _candidates(agreement: Agreement) -> Iterator[str]:

@@ -54,12 +54,17 @@ def print_description(described: dict[str, Any], console: Console) -> None:
     facts.add_row(
         "Cost",
         f"epsilon {epsilon['agreed']} ({epsilon['calibrated_to']})",
-        "Sampler",
-        f"delta at most {described['delta_bound']}",
+        "Delta",
+        f"at most {described['delta_bound']} ({described['delta_is']})",
     )
     if "score" in described:
         size = f"at most {described['most_leaves']:,} leaves, {described['most_cells']:,} counts"
         facts.add_row("Publishes", size, "Score", _score(**described["score"]))
+    elif "sums" in described:
+        size = f"synthetic records with {described['columns']} columns"
+        facts.add_row(
+            "Publishes", size, "From", f"{described['sums']:,} sums of {described['coordinates']} coordinates"
+        )
     elif "publishes" in described:
         facts.add_row("Publishes", described["publishes"], "Guarantee", "none")
     elif "dependence" in described:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from copublish.cli.terminal import Format, FormatOption, note, parse_pairs, print_json, results_console
 from copublish.home import default_ledger, make_private_folder
-from copublish.privacy.certificate import show_exact
+from copublish.privacy.certificate import show_bound, show_exact
 from copublish.privacy.disclosures import NEIGHBOURS
 from copublish.privacy.ledger import UNBOUNDED, Ledger, Limit
 
@@ -86,6 +86,7 @@ def _print(book: Ledger, output: Format) -> None:
             "limit": None if limit is None else _show(limit.epsilon),
             "neighbours": None if limit is None else limit.neighbours,
             "spent": None if limit is None else _show(spent),
+            "delta_spent": show_bound(book.spent(dataset).delta),
             "left": None if limit is None else show_left(limit, spent),
         }
     charges = [
@@ -95,6 +96,7 @@ def _print(book: Ledger, output: Format) -> None:
             "release": entry.release,
             "epsilon_add_remove": _show(entry.cost.add_remove),
             "epsilon_replace": _show(entry.cost.replace),
+            "delta": show_bound(entry.cost.delta),
             "state": entry.state,
             "disclosures": entry.disclosures,
             "agreement_hash": entry.agreement_hash,

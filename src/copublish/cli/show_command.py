@@ -74,7 +74,8 @@ def print_release(release: Release, console: Console, rows: int) -> None:
     console.print()
     print_epsilon(certificate["epsilon"], console)
     if not release.warning:
-        console.print(f"delta (the sampler's part) at most {certificate['delta_bound']}\n")
+        words = certificate.get("delta_is", "the sampler's part")
+        console.print(f"delta ({words}) at most {certificate['delta_bound']}\n")
     print_disclosures(certificate["disclosures"], certificate["epsilon"]["calibrated_to"], console)
     console.print()
     if isinstance(release, GeneralizedRelease):
@@ -84,11 +85,32 @@ def print_release(release: Release, console: Console, rows: int) -> None:
         console.print(f"95 of 100 noisy counts are within ±{within} of the truth.")
     elif isinstance(release, RecordsRelease) and release.mechanism == "idp-ir":
         console.print(f"Clusters of {release.details['k']} records; every record has the noisy means of its clusters.")
+    elif isinstance(release, RecordsRelease) and release.mechanism == "hpdp":
+        _print_moments(release, console)
     elif isinstance(release, RecordsRelease):
         _print_columns(release, console)
         if "pairs" in release.details:
             _print_correlations(release, console, rows)
         _print_label_information(release, console, rows)
+
+
+def _print_moments(release: RecordsRelease, console: Console) -> None:
+    """Show how each column of the synthetic records is spread."""
+    table = Table(title="What was published", title_justify="left")
+    for heading in ("column", "kind", "mean, or largest value", "deviation, or share"):
+        table.add_column(heading, overflow="fold")
+    for name, described in release.details["columns"].items():
+        if described["kind"] == "number":
+            table.add_row(name, "number", f"{described['mean']:g}", f"{described['deviation']:g}")
+        else:
+            largest = max(described["shares"], key=lambda value: described["shares"][value])
+            table.add_row(name, f"{len(described['shares'])} values", largest, f"{described['shares'][largest]:.0%}")
+    console.print(table)
+    details = release.details
+    console.print(
+        f"{details['components']} principal components stood out of the noise; a share of records is off by about "
+        f"±{details['share_within_95_percent']:.3f} at most in 95 of 100 cases."
+    )
 
 
 def _print_columns(release: RecordsRelease, console: Console) -> None:

@@ -17,9 +17,19 @@ from copublish.engine.interface import Engine, Secret
 from copublish.errors import EngineError
 from copublish.privacy.accounting import cost_of
 from copublish.privacy.coins import IntArray
-from copublish.privacy.disclosures import Disclosure, Measure, Select
+from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Select
+from copublish.privacy.discrete_gaussian import BATCHES, DiscreteGaussian
+from copublish.privacy.geometric import COIN_BITS
 from copublish.privacy.ledger import Charge
-from copublish.secure.noise import handicaps, measurement_fits, noisy_argmax, opened_index, selection_fits
+from copublish.secure.gaussian_noise import add_chosen_noise, gaussian_candidates
+from copublish.secure.noise import (
+    WORD_BITS,
+    handicaps,
+    measurement_fits,
+    noisy_argmax,
+    opened_index,
+    selection_fits,
+)
 from copublish.secure.own_columns import OwnColumns, join_columns
 from copublish.secure.packing import SecretCounts
 
@@ -96,6 +106,55 @@ class RevealGate:
         noisy: IntArray = counts.in_order(opened) - offset
         self.opened.append((disclosure, noisy))
         return noisy
+
+    def reveal_gaussian_measurement(self, sums: Secret, disclosure: GaussianMeasure) -> IntArray:
+        """Open sums plus discrete Gaussian noise: shape (n, 1) to (n,).
+
+        Privacy:
+            Protects: one person, under the relation the disclosure is calibrated to.
+            Guarantee: see `GaussianMeasure`.
+            Assumes: one person changes the sums by at most `disclosure.squared_l2_sensitivity`, squared, in L2.
+            Reveals: the noisy sums, to all parties; before that, which candidates for noise are kept.
+        """
+        largest = MAX_RECORDS * disclosure.points_per_person
+        fits = measurement_fits(disclosure.entries, largest, disclosure.noise.bits)
+        if sums.shape != (disclosure.entries, 1) or not fits:
+            raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")
+        values, chosen = self._draw_gaussian(disclosure.noise, disclosure.entries)
+        secret_noisy = self.engine.compute(add_chosen_noise, sums, *values, chosen=chosen)
+        noisy = self._charge_then_open(secret_noisy, disclosure).reshape(-1)
+        self.opened.append((disclosure, noisy))
+        return noisy
+
+    def _draw_gaussian(self, noise: DiscreteGaussian, entries: int) -> tuple[list[Secret], IntArray]:
+        """Draw candidates until enough of them are kept; return their values, and the places of the first kept ones.
+
+        Privacy:
+            Reveals: which candidates are kept, to all parties. That depends on coins alone, and a kept candidate has
+            the same law whatever becomes of the others, so nothing is learned of any data or of the noise in use.
+        """
+        values: list[Secret] = []
+        kept: list[IntArray] = []
+        for _ in range(BATCHES):
+            n_words = noise.candidates(entries) // WORD_BITS
+            secret_kept, secret_values = self.engine.rows(
+                self.engine.compute(
+                    gaussian_candidates,
+                    self.engine.coins((COIN_BITS, noise.bits, n_words)),
+                    self.engine.coins((COIN_BITS, noise.square_bits, n_words)),
+                    self.engine.coins((n_words,)),
+                    size_planes=noise.sizes.threshold_planes,
+                    pass_planes=noise.threshold_planes,
+                    centre=noise.centre,
+                )
+            )
+            values.append(secret_values)
+            # Opens one bit for each candidate, to all parties: a function of coins that no data touch; costs nothing.
+            kept.append(self.engine._open(secret_kept))
+            places = np.flatnonzero(np.concatenate(kept)).astype(np.int64)
+            if len(places) >= entries:
+                return values, places[:entries]
+        raise EngineError("Far fewer candidates for noise were kept than chance allows. Nothing was opened. Run again.")
 
     def reveal_columns(self, own: OwnColumns, disclosures: Sequence[Disclosure]) -> dict[str, IntArray]:
         """Publish columns of records that each owner has perturbed with noise of its own.

@@ -10,6 +10,7 @@ from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
 from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.copula import COPULA_VERSION, CopulaPlan, CopulaResult, run_copula
+from copublish.mechanisms.hpdp import HPDP_VERSION, HpdpPlan, HpdpResult, run_hpdp
 from copublish.mechanisms.idp_ir import (
     IDP_IR_VERSION,
     IdpIrPlan,
@@ -30,11 +31,12 @@ from copublish.privacy.certificate import Method
 from copublish.privacy.disclosures import Disclosure
 from copublish.secure.joint_counts import JointTable
 
-Result = SpecializationResult | CopulaResult | VhdpResult | IdpIrResult
+Result = SpecializationResult | CopulaResult | HpdpResult | VhdpResult | IdpIrResult
 
 VERSIONS = {
     "specialization": MECHANISM_VERSION,
     "copula": COPULA_VERSION,
+    "hpdp": HPDP_VERSION,
     "vhdp": VHDP_VERSION,
     "idp-ir": IDP_IR_VERSION,
 }
@@ -69,6 +71,7 @@ def plan_of(agreement: Agreement) -> MechanismPlan:
     """Return the plan of the agreed mechanism."""
     plans: dict[str, Callable[[Agreement], MechanismPlan]] = {
         "copula": CopulaPlan.of,
+        "hpdp": HpdpPlan.of,
         "vhdp": VhdpPlan.of,
         "idp-ir": IdpIrPlan.of,
     }
@@ -100,6 +103,11 @@ def run_mechanism(
     table: JointTable, engine: Engine, gate: RevealGate, progress: Progress, public_total: int | None
 ) -> Result:
     """Run the agreed mechanism at one party; the function that runs it says what it reveals."""
-    runs: dict[str, Callable[..., Result]] = {"copula": run_copula, "vhdp": run_vhdp, "idp-ir": run_idp_ir}
+    runs: dict[str, Callable[..., Result]] = {
+        "copula": run_copula,
+        "hpdp": run_hpdp,
+        "vhdp": run_vhdp,
+        "idp-ir": run_idp_ir,
+    }
     run = runs.get(table.agreement.mechanism.name, run_specialization)
     return run(table, engine, gate, progress, public_total)

@@ -16,6 +16,7 @@ from copublish.privacy.disclosures import (
     NEIGHBOURS,
     Disclosure,
     Divided,
+    GaussianMeasure,
     Measure,
     PerturbCategory,
     PerturbNumber,
@@ -33,6 +34,8 @@ from copublish.privacy.masked_sums import (
 from copublish.privacy.no_promise import UNBOUNDED, with_warning
 
 CERTIFICATE_FORMAT = 1
+
+NORMAL_95 = 1.96
 
 UNPROTECTED = "not protected"
 
@@ -92,6 +95,7 @@ def build_certificate(
         "agreement_hash": agreement.hash,
         "epsilon": describe_epsilon(agreement, cost),
         "delta_bound": show_bound(cost.delta),
+        "delta_is": delta_words(agreement),
         "disclosures": [describe_disclosure(disclosure) for disclosure in disclosures],
         "protected": protected(agreement),
         "not_protected": not_protected(agreement),
@@ -108,6 +112,13 @@ def build_certificate(
         "software": circumstances.software,
     }
     return with_warning(agreement, said)
+
+
+def delta_words(agreement: Agreement) -> str:
+    """Return what delta bounds, in words."""
+    if agreement.mechanism.noise == "gaussian":
+        return "of Gaussian noise, as agreed, with the sampler's part in it"
+    return "the sampler's part"
 
 
 def describe_epsilon(agreement: Agreement, cost: Cost) -> dict[str, Any]:
@@ -151,6 +162,9 @@ def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
     }
     if isinstance(disclosure, Measure):
         described["values_opened"] = disclosure.entries
+    elif isinstance(disclosure, GaussianMeasure):
+        described["rho"] = {relation: float(f"{float(disclosure.rho(relation)):.6g}") for relation in NEIGHBOURS}
+        described["values_opened"] = disclosure.entries
     elif isinstance(disclosure, Select):
         described["candidates"] = disclosure.candidates
         described["values_opened"] = 1
@@ -168,6 +182,12 @@ def describe_noise(disclosure: Disclosure) -> dict[str, Any]:
             "law": "discrete Laplace" if disclosure.shares is None else SHARED_LAW,
             "scale_in_people": round(disclosure.scale_in_people, 3),
             "within_95_percent": within if is_count else round(within / disclosure.points_per_person, 3),
+        }
+    if isinstance(disclosure, GaussianMeasure):
+        return {
+            "law": "discrete Gaussian",
+            "scale_in_people": round(disclosure.scale_in_people, 3),
+            "within_95_percent": round(NORMAL_95 * disclosure.scale_in_people, 3),
         }
     if isinstance(disclosure, PerturbCategory):
         return {"law": "randomized response", "known_to": OWNER_ALONE, "kept": round(disclosure.response.kept, 6)}
@@ -192,6 +212,8 @@ def _epsilon_or_not(epsilon: Fraction | None) -> str:
 def protected(agreement: Agreement) -> list[str]:
     """Return what is protected, in plain words."""
     epsilon = show_exact(agreement.epsilon)
+    if agreement.delta:
+        epsilon += f", delta {show_bound(agreement.delta)}"
     if agreement.privacy.neighbours == "add-remove":
         return [
             f"Whether any one person is in the data at all, with all their cells at every party (epsilon {epsilon}).",
@@ -316,6 +338,10 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
         if party in agreement.owners:
             seen.append("the noise of its own values, which it draws alone; nobody else knows it")
         seen.append("the values of every other party, perturbed, record by record as they are aligned")
+    if agreement.mechanism.noise == "gaussian":
+        seen.append(
+            "which candidates for noise were kept: coins decided that, and it tells nothing of data or of noise"
+        )
     seen.append("the disclosures listed here, and nothing else")
     return seen
 
@@ -355,7 +381,7 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
         },
         "dp_variant": {
             "variant_name": "Approximate DP",
-            "variant_details": "Pure epsilon-DP but for the sampler's distance to the exact noise, bounded by delta.",
+            "variant_details": _variant(agreement),
             "data_domain": f"{len(agreement.attributes)} attributes and the class '{agreement.class_.name}'",
             "unprotected_quantities": "; ".join(not_protected(agreement)),
         },
@@ -383,6 +409,15 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
             "post_processing": circumstances.method.post_processing,
         },
     }
+
+
+def _variant(agreement: Agreement) -> str:
+    if agreement.mechanism.noise == "gaussian":
+        return (
+            "Zero-concentrated DP (rho stands with the disclosure), stated as epsilon at the agreed delta. Delta "
+            "includes the sampler's distance to the exact noise."
+        )
+    return "Pure epsilon-DP but for the sampler's distance to the exact noise, bounded by delta."
 
 
 def _model_name(circumstances: Circumstances) -> str:

@@ -17,9 +17,11 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal, Protocol
 
+from copublish.privacy.discrete_gaussian import BATCHES, DiscreteGaussian, gaussian_noise
 from copublish.privacy.geometric import Geometric, geometric_noise, laplace_quantile
 from copublish.privacy.noise_shares import NoiseShares, SharedLaplace, shared_laplace
 from copublish.privacy.randomized_response import RandomizedResponse, randomized_response
+from copublish.privacy.zcdp import epsilon_for, rho_for
 
 Neighbours = Literal["add-remove", "replace"]
 """add-remove: one person's record is there or not. replace: one person's record has other values."""
@@ -154,6 +156,79 @@ class Measure:
     def delta(self, neighbours: Neighbours) -> Fraction:
         """Return a bound on what the sampler's distance to the exact law adds."""
         return _exchange(self.epsilon(neighbours)) * 2 * self.changed_entries[neighbours] * self.noise.distance
+
+
+@dataclass(frozen=True)
+class GaussianMeasure:
+    """Open integers plus discrete Gaussian noise, one independent draw per entry.
+
+    Args:
+        label: What becomes known.
+        budget: Epsilon spent under the calibrated relation.
+        agreed_delta: Delta spent under both relations, the sampler's part included.
+        calibrated_to: The relation that `budget` is stated for.
+        squared_l2_sensitivity: For each relation, the square of the largest L2 change one person can make.
+        entries: Number of entries.
+        points_per_person: The most that one person adds to an entry or takes from it.
+
+    Privacy:
+        Guarantee: with exact noise of parameter v, rho-zCDP with rho = squared_l2_sensitivity / (2 v)
+        (arXiv:2004.00010v4, Theorem 14), so (epsilon, delta)-DP as `zcdp.py` says.
+        Kept candidates: each is independent of the others and, given that it is kept, has exactly the discrete Gaussian
+        law; which ones are kept depends on coins alone. So given all these bits the noise of every entry, the first
+        kept candidates in order, is independent discrete Gaussian, and the bits may be open.
+        Sampler: all candidates of all draws are exchanged for exact ones, before and after; a 64th of delta is kept
+        free for what that adds.
+    """
+
+    label: str
+    budget: Fraction
+    agreed_delta: Fraction
+    calibrated_to: Neighbours
+    squared_l2_sensitivity: Influence
+    entries: int
+    points_per_person: int = 1
+    kind: Literal["measure"] = "measure"
+
+    @cached_property
+    def noise(self) -> DiscreteGaussian:
+        """The noise, fixed by epsilon, delta and the calibrated relation.
+
+        Raises:
+            ValueError: If delta is too small for the sampler, or the noise is too large for the engine.
+        """
+        rho = rho_for(self.budget, self._delta_without_sampler)
+        noise = gaussian_noise(self.squared_l2_sensitivity[self.calibrated_to] / (2 * rho))
+        if self._sampler_delta(self.budget, noise) > self.agreed_delta - self._delta_without_sampler:
+            raise ValueError("delta is too small for the sampler")
+        return noise
+
+    @property
+    def _delta_without_sampler(self) -> Fraction:
+        return self.agreed_delta * Fraction(63, 64)
+
+    def _sampler_delta(self, epsilon: Fraction, noise: DiscreteGaussian) -> Fraction:
+        return _exchange(epsilon) * BATCHES * noise.candidates(self.entries) * noise.distance
+
+    def rho(self, neighbours: Neighbours) -> Fraction:
+        """Return the exact cost under a relation, as zero-concentrated differential privacy."""
+        return Fraction(self.squared_l2_sensitivity[neighbours], 2 * self.noise.variance)
+
+    @property
+    def scale_in_people(self) -> float:
+        """The noise's standard deviation, in people."""
+        return self.noise.deviation / self.points_per_person
+
+    def epsilon(self, neighbours: Neighbours) -> Fraction:
+        """Return the cost under a relation, at the agreed delta."""
+        if neighbours == self.calibrated_to:
+            return self.budget
+        return epsilon_for(self.rho(neighbours), self._delta_without_sampler)
+
+    def delta(self, neighbours: Neighbours) -> Fraction:
+        """Return delta: the agreed one, which holds the sampler's part, or more if that is larger than foreseen."""
+        sampler = self._sampler_delta(self.epsilon(neighbours), self.noise)
+        return max(self.agreed_delta, self._delta_without_sampler + sampler)
 
 
 @dataclass(frozen=True)

@@ -54,8 +54,12 @@ class Geometric:
     @cached_property
     def thresholds(self) -> tuple[int, ...]:
         """Bit i is 1 iff a uniform COIN_BITS-bit word is below thresholds[i] = round(2^COIN_BITS q_i)."""
+        return self.thresholds_for(self.bits)
+
+    def thresholds_for(self, bits: int) -> tuple[int, ...]:
+        """Return the thresholds of the lowest bits, however many: fewer of them cut the law off earlier."""
         found = []
-        for i in range(self.bits):
+        for i in range(bits):
             power = _PRECISION.exp(_decimal(-self.rate * 2**i))
             q = _PRECISION.divide(power, _PRECISION.add(Decimal(1), power))
             found.append(int(_PRECISION.multiply(q, Decimal(2**COIN_BITS)).to_integral_value(decimal.ROUND_HALF_EVEN)))
@@ -78,10 +82,15 @@ class Geometric:
     @cached_property
     def threshold_planes(self) -> IntArray:
         """The thresholds bit by bit, most significant first, as masks 0 or -1: (COIN_BITS, bits, 1)."""
-        table = [[-((t >> (COIN_BITS - 1 - j)) & 1) for t in self.thresholds] for j in range(COIN_BITS)]
-        planes = np.array(table, dtype=np.int64).reshape(COIN_BITS, self.bits, 1)
-        planes.flags.writeable = False
-        return planes
+        return planes_of(self.thresholds)
+
+
+def planes_of(thresholds: tuple[int, ...]) -> IntArray:
+    """Return thresholds bit by bit, most significant first, as masks 0 or -1: (COIN_BITS, len(thresholds), 1)."""
+    table = [[-((t >> (COIN_BITS - 1 - j)) & 1) for t in thresholds] for j in range(COIN_BITS)]
+    planes = np.array(table, dtype=np.int64).reshape(COIN_BITS, len(thresholds), 1)
+    planes.flags.writeable = False
+    return planes
 
 
 @cache

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from copublish.errors import EvaluationError
 from copublish.evaluation.report import contents, figures, snippets
 from copublish.evaluation.report.perturbed import perturbed_facts
-from copublish.evaluation.report.synthetic import synthetic_facts
+from copublish.evaluation.report.synthetic import moment_facts, synthetic_facts
 from copublish.publication import GeneralizedRelease, RecordsRelease, Release, as_generalized
 
 RELATION_WORDS = {
@@ -25,7 +25,11 @@ KINDS = (
     {"class": "measure", "words": "counts"},
     {"class": "perturb", "words": "perturbed values"},
 )
-TEMPLATES = {"copula": ("synthetic.html.j2", synthetic_facts), "vhdp": ("perturbed.html.j2", perturbed_facts)}
+TEMPLATES = {
+    "copula": ("synthetic.html.j2", synthetic_facts),
+    "hpdp": ("moments.html.j2", moment_facts),
+    "vhdp": ("perturbed.html.j2", perturbed_facts),
+}
 """By mechanism: the page on a release of records, and what it says."""
 MEMBERS_SHOWN = 8
 SCORE_KEYS = {"disclosure", "release_digest", "target", "trained_on", "test_records", "classification", "marginals"}

@@ -54,6 +54,17 @@ def synthetic_facts(release: RecordsRelease) -> dict[str, Any]:
     }
 
 
+def moment_facts(release: RecordsRelease) -> dict[str, Any]:
+    """Return what only a report on records drawn from moments says."""
+    columns = release.details["columns"].items()
+    return {
+        "n_records": release.records.num_rows,
+        "details": release.details,
+        "numbers": [(name, column) for name, column in columns if column["kind"] == "number"],
+        "categories": [(name, column) for name, column in columns if column["kind"] == "category"],
+    }
+
+
 def _cells(described: dict[str, Any], n_records: int) -> tuple[Cell, ...]:
     rows = zip(described["cells"], described["counts"], described["noisy_counts"], strict=True)
     return tuple(Cell(label, count, noisy, count / max(n_records, 1)) for label, count, noisy in rows)

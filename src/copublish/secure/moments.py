@@ -1,0 +1,179 @@
+"""Records as points with public bounds, and the sums of their products, which is all that `hpdp` measures.
+
+A number lies between -1/2 and 1/2 by its public bounds, rounded to a 256th; of a category with two values one is -1/2
+and the other 1/2; any other category, the missing one among its values, is a group of coordinates of which one is 1 and
+the others are 0. A number that may be missing has a second coordinate that says so, and lies in the middle if it is.
+
+Leakage: none, sums are local. They are secret and NOT safe to open: exact moments would show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+
+from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
+from copublish.agreement.model import Agreement
+from copublish.fragments.fragment import Fragment
+from copublish.privacy.coins import IntArray
+from copublish.privacy.disclosures import Influence
+
+FRACTION_BITS = 8
+UNIT = 2**FRACTION_BITS
+"""Coordinates are whole multiples of 1/UNIT, and sums of products of 1/UNIT^2."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """Where each column lies in a record's point: centred coordinates first, then groups.
+
+    Attributes:
+        columns: Public domain of every column in agreed order; the class is the last.
+    """
+
+    columns: Mapping[str, Domain]
+
+    @staticmethod
+    def of(agreement: Agreement) -> Coordinates:
+        """Return the coordinates of an agreement's columns."""
+        return Coordinates({**agreement.domains, agreement.class_.name: agreement.class_domain})
+
+    @cached_property
+    def centred(self) -> dict[str, int]:
+        """Where numbers, two-valued categories and, behind them, what says that a number is missing lie."""
+        return {name: i for i, name in enumerate(n for n, domain in self.columns.items() if not _is_group(domain))}
+
+    @cached_property
+    def missing(self) -> dict[str, int]:
+        """Where it says that a number is missing, for the numbers that may be."""
+        may_be = [n for n, domain in self.columns.items() if isinstance(domain, NumericalDomain) and domain.missing]
+        return {name: len(self.centred) + i for i, name in enumerate(may_be)}
+
+    @cached_property
+    def groups(self) -> dict[str, slice]:
+        """Where the values of every other category lie."""
+        found, start = {}, self.n_centred
+        for name, domain in self.columns.items():
+            if _is_group(domain):
+                found[name] = slice(start, start + domain.size)
+                start += domain.size
+        return found
+
+    @property
+    def n_centred(self) -> int:
+        """Number a of centred coordinates."""
+        return len(self.centred) + len(self.missing)
+
+    @property
+    def size(self) -> int:
+        """Number p of all coordinates."""
+        return self.n_centred + sum(self.columns[name].size for name in self.groups)
+
+    @cached_property
+    def pairs(self) -> tuple[IntArray, IntArray]:
+        """The pairs (i, j), i <= j, whose products are summed: all but different values of one group, always 0."""
+        first, second = np.triu_indices(self.size)
+        group = np.arange(-self.size, 0)
+        for number, place in enumerate(self.groups.values()):
+            group[place] = number
+        summed = (group[first] != group[second]) | (first == second)
+        return first[summed].astype(np.int64), second[summed].astype(np.int64)
+
+    def n_sums(self, *, total_is_public: bool) -> int:
+        """Return how many sums are measured: products, centred coordinates and, unless it is public, the total."""
+        return len(self.pairs[0]) + self.n_centred + (not total_is_public)
+
+    def l1_sensitivity(self, *, total_is_public: bool) -> Influence:
+        """Return how far one person moves all sums together, in units of 1/UNIT^2.
+
+        Privacy:
+            Let y be a record with a centred coordinates, |y_i| <= 1/2, and g groups that hold one 1 each. Then
+            |y|_1 <= l1 = g + a/2 and |y|_2^2 <= l2 = g + a/4. Adding it moves the products by the sum over i <= j of
+            |y_i y_j| = (|y|_1^2 + |y|_2^2) / 2, the sums by at most a/2 and the total by 1. A record whose numbers all
+            lie on a bound attains it.
+            Replacing y by z moves the products' matrix by y y' - z z' = (d s' + s d') / 2 with d = y - z and s = y + z,
+            so the sums over i <= j by at most (|d|_1 |s|_1 + sum |d_i s_i|) / 2. On a centred coordinate |d_i| + |s_i|
+            = 2 max(|y_i|, |z_i|) <= 1; in a group |d| and |s| add up to at most 2 each. So |d|_1 |s|_1 <= (2 g + D)(2 g
+            + S) with D + S <= a, at most (2 g + a/2)^2; |d_i s_i| is at most 1/4 on a centred coordinate and adds up to
+            at most 2 in a group; and the sums of centred coordinates move by D <= a. Also, replacing is removing and
+            adding, at twice the price of products and sums. The smaller bound holds; the total does not move.
+        """
+        a, g = self.n_centred, len(self.groups)
+        l1, l2 = g + Fraction(a, 2), g + Fraction(a, 4)
+        once = (l1**2 + l2) / 2 + Fraction(a, 2)
+        together = ((2 * g + Fraction(a, 2)) ** 2 + Fraction(a, 4) + 2 * g) / 2 + a
+        return {
+            "add-remove": _whole(once + (not total_is_public), UNIT**2),
+            "replace": _whole(min(2 * once, together), UNIT**2),
+        }
+
+    def squared_l2_sensitivity(self, *, total_is_public: bool) -> Influence:
+        """Return the square of how far one person moves all sums in Euclidean distance, in units of 1/UNIT^4.
+
+        Privacy:
+            With y, l2, a and g as above, the squares of y_i y_j over i <= j add up to (|y|_2^4 + sum y_i^4) / 2, at
+            most (l2^2 + g + a/16) / 2; those of the sums to a/4, and the total moves by 1.
+            Replacing y by z: the squares of all entries of y y' - z z' add up to |y|^4 + |z|^4 - 2 (y.z)^2 <= 2 l2^2,
+            those of its diagonal, (y_i^2 - z_i^2)^2, to at most 2 g + a/16; half of both together is what lies at i <=
+            j. The sums move by at most 1 each, which adds a.
+        """
+        a, g = self.n_centred, len(self.groups)
+        l2 = g + Fraction(a, 4)
+        once = (l2**2 + g + Fraction(a, 16)) / 2 + Fraction(a, 4) + (not total_is_public)
+        replaced = (2 * l2**2 + 2 * g + Fraction(a, 16)) / 2 + a
+        return {"add-remove": _whole(once, UNIT**4), "replace": _whole(replaced, UNIT**4)}
+
+    def changed_sums(self, *, total_is_public: bool) -> Influence:
+        """Return how many sums one person changes at most."""
+        n = self.n_sums(total_is_public=total_is_public)
+        return {"add-remove": n, "replace": n}
+
+    def points(self, fragment: Fragment, rows: slice) -> IntArray:
+        """Return the records' points, in steps of 1/UNIT: shape (n_records, size)."""
+        found = np.zeros((rows.stop - rows.start, self.size), dtype=np.int64)
+        for name, domain in self.columns.items():
+            codes = fragment.private_codes[name][rows].astype(np.int64)
+            if isinstance(domain, NumericalDomain):
+                steps = fragment.private_numbers[name][rows]
+                found[:, self.centred[name]] = np.where(steps < 0, 0, quantized(steps, domain.steps))
+                if name in self.missing:
+                    found[:, self.missing[name]] = np.where(steps < 0, UNIT // 2, -(UNIT // 2))
+            elif name in self.centred:
+                found[:, self.centred[name]] = (2 * codes - 1) * (UNIT // 2)
+            else:
+                found[np.arange(len(codes)), self.groups[name].start + codes] = UNIT
+        return found
+
+    def local_sums(self, fragment: Fragment, *, total_is_public: bool) -> IntArray:
+        """Return this party's part of all sums, chunk by chunk: shape (n_sums, 1)."""
+        products = np.zeros((self.size, self.size), dtype=np.int64)
+        centred = np.zeros(self.n_centred, dtype=np.int64)
+        for rows in fragment.chunks():
+            points = self.points(fragment, rows)
+            # Floating-point products of whole numbers are exact: a chunk's sums stay below 2^16 * 2^16 of 2^53.
+            products += (points.T.astype(np.float64) @ points.astype(np.float64)).astype(np.int64)
+            centred += points[:, : self.n_centred].sum(axis=0) * UNIT
+        total = [] if total_is_public else [fragment.n_records * UNIT**2]
+        parts = [products[self.pairs], centred, np.array(total, dtype=np.int64)]
+        return cast(IntArray, np.concatenate(parts).reshape(-1, 1))
+
+
+def quantized(steps: IntArray, most: int) -> IntArray:
+    """Return numbers from 0 to `most` as multiples of 1/UNIT from -1/2 to 1/2, rounded to the nearest, halves up."""
+    return cast(IntArray, (2 * UNIT * steps + most) // (2 * most) - UNIT // 2)
+
+
+def _is_group(domain: Domain) -> bool:
+    return isinstance(domain, CategoricalDomain) and domain.size != 2
+
+
+def _whole(number: Fraction, unit: int) -> int:
+    scaled = number * unit
+    if scaled.denominator != 1:
+        raise ValueError("a sensitivity is no whole number of units")
+    return int(scaled)

@@ -1,0 +1,102 @@
+"""An hpdp release is the same on the secure engine as on the ideal one, and its Gaussian noise has the right law there.
+
+The two-sided test takes 3,000 samples; its error rate is 10^-6 on each side of the variance and for the mean.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2, norm
+
+import copublish as cp
+from copublish.engine.interface import Engine
+from copublish.engine.reveal import RevealGate
+from copublish.engine.spu import SpuEngine
+from copublish.fragments.reading import read_fragment
+from copublish.privacy.accounting import Cost
+from copublish.privacy.disclosures import GaussianMeasure
+from copublish.privacy.ledger import Ledger, Limit
+from copublish.release import publish_release
+from copublish.simulation import no_progress, throwaway_ledger
+from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
+from support.spu import run_parties
+
+SAMPLES, ERROR_RATE = 3000, 1e-6
+
+
+def agreement_with(noise: str) -> cp.Agreement:
+    mapping = small_mapping(mechanism={"name": "hpdp", "noise": noise}, **{"records.identifier": None})
+    mapping = repartition(mapping, "horizontal")
+    if noise == "gaussian":
+        mapping["privacy"]["delta"] = "1e-6"
+    return cp.agreement_from_mapping(mapping)
+
+
+def frames_for(agreement: cp.Agreement) -> dict[str, pd.DataFrame]:
+    generator = np.random.default_rng(11)
+    return fragment_frames(agreement, random_table(agreement, 300, generator), generator)
+
+
+def release_and_draw(engine: SpuEngine) -> tuple[dict[str, cp.Release], np.ndarray]:
+    """Release with either noise under seeded coins, then draw noise under the system's: starting takes seconds."""
+    releases, systems = {}, engine._own_coins
+    for noise in ("laplace", "gaussian"):
+        agreement = agreement_with(noise)
+        engine._own_coins = seeded(agreement.party_names, 7)[engine.party]
+        fragment = read_fragment(agreement, engine.party, frames_for(agreement)[engine.party])
+        releases[noise] = publish_release(agreement, fragment, engine, throwaway_ledger(agreement), no_progress)
+    engine._own_coins = systems
+    return releases, draw(engine)
+
+
+@pytest.fixture(scope="module")
+def secure() -> list[tuple[dict[str, cp.Release], np.ndarray]]:
+    results = run_parties(release_and_draw)
+    assert not isinstance(results[0], str), results[0]
+    return results
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_hpdp_releases_are_identical_for_the_same_coins(noise, secure):
+    agreement = agreement_with(noise)
+    ideal = simulate_with(agreement, frames_for(agreement), seeded(agreement.party_names, 7))
+    for releases, _ in secure:
+        release = releases[noise]
+        for name in ("records.parquet", "records.csv", "hpdp.json"):
+            assert release.files()[name] == ideal.files()[name]
+        assert release.certificate["disclosures"] == ideal.certificate["disclosures"]
+        assert release.certificate["engine"]["name"] == "spu"
+
+
+MEASURE = GaussianMeasure(
+    "noise", Fraction(1), Fraction(1, 10**6), "add-remove", {"add-remove": 9, "replace": 36}, SAMPLES
+)
+
+
+def draw(engine: Engine) -> np.ndarray:
+    """Open nothing but noise."""
+    ledger = Ledger(":memory:")
+    ledger.set_limit("nobody", Limit(Fraction(10), "replace"))
+    cost = Cost(MEASURE.epsilon("add-remove"), MEASURE.epsilon("replace"), MEASURE.delta("replace"))
+    with ledger.reserve("nobody", "noise", "0", cost) as charge:
+        gate = RevealGate(engine, charge, False)
+        return gate.reveal_gaussian_measurement(engine.share(np.zeros((SAMPLES, 1), dtype=np.int64)), MEASURE)
+
+
+def chances(sample: np.ndarray, variance: float) -> tuple[float, float, float]:
+    """Chances of so large a mean, so small and so large a spread, of normal noise, which discrete noise is near."""
+    spread = float((sample.astype(float) ** 2).sum()) / variance
+    mean = abs(float(sample.mean())) / np.sqrt(variance / len(sample))
+    return 2 * norm.sf(mean), chi2.cdf(spread, len(sample)), chi2.sf(spread, len(sample))
+
+
+def test_gaussian_noise_of_the_secure_engine_has_the_right_spread_and_no_other(secure):
+    (_, one), (_, other) = secure
+    assert np.array_equal(one, other)
+    assert min(chances(one, MEASURE.noise.variance)) > ERROR_RATE
+    for wrong in (1.1, 1 / 1.1):  # of the deviation
+        assert min(chances(one, MEASURE.noise.variance * wrong**2)) < ERROR_RATE

@@ -1,0 +1,305 @@
+"""What one person can change, how records become points, what noise does to the model, and what is refused.
+
+Sensitivities are checked by every pair of small records, by random search, and by a witness that attains the one for
+add/remove; sums against a naive loop.
+"""
+
+from __future__ import annotations
+
+import itertools
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import copublish as cp
+from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
+from copublish.agreement.model import MAX_COORDINATES, MIN_HPDP_EPSILON
+from copublish.agreement.taxonomy import flat_taxonomy
+from copublish.engine.reveal import MAX_RECORDS
+from copublish.errors import AgreementError, FragmentError
+from copublish.mechanisms.hpdp import HpdpPlan
+from copublish.mechanisms.plans import plan_of
+from copublish.privacy.disclosures import NEIGHBOURS
+from copublish.privacy.ledger import Ledger
+from copublish.secure.moments import UNIT, Coordinates, quantized
+from copublish.secure.noise import measurement_fits
+from copublish.simulation import read_fragments
+from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
+
+
+def category(name: str, size: int) -> CategoricalDomain:
+    return CategoricalDomain(name, flat_taxonomy(tuple(f"v{i}" for i in range(size))))
+
+
+def number(name: str, missing: bool = False) -> NumericalDomain:
+    return NumericalDomain(name, Decimal(0), Decimal(100), (Decimal(50),), missing)
+
+
+def coordinates_with(numbers: int, groups: tuple[int, ...]) -> Coordinates:
+    columns: dict[str, Domain] = {f"n{i}": number(f"n{i}") for i in range(numbers)}
+    return Coordinates(columns | {f"g{i}": category(f"g{i}", size) for i, size in enumerate(groups)})
+
+
+def sums_of(coordinates: Coordinates, point: np.ndarray, *, with_total: bool) -> list[Fraction]:
+    """Everything one record adds, by a naive loop over all i <= j, zeros within groups included."""
+    values = [Fraction(int(x), UNIT) for x in point]
+    found = [values[i] * values[j] for i in range(len(values)) for j in range(i, len(values))]
+    return [*found, *values[: coordinates.n_centred], *([Fraction(1)] if with_total else [])]
+
+
+def moved(one: list[Fraction], other: list[Fraction]) -> tuple[Fraction, Fraction]:
+    """L1 and squared L2 distance, in the units of the sensitivities."""
+    differences = [x - y for x, y in zip(one, other, strict=True)]
+    return sum(map(abs, differences)) * UNIT**2, sum(d * d for d in differences) * UNIT**4
+
+
+def every_point(coordinates: Coordinates, steps: tuple[int, ...]) -> list[np.ndarray]:
+    groups = [range(place.start, place.stop) for place in coordinates.groups.values()]
+    found = []
+    for centred in itertools.product(steps, repeat=coordinates.n_centred):
+        for ones in itertools.product(*groups):
+            point = np.zeros(coordinates.size, dtype=np.int64)
+            point[: coordinates.n_centred] = centred
+            point[list(ones)] = UNIT
+            found.append(point)
+    return found
+
+
+@pytest.mark.parametrize("numbers, groups", [(1, ()), (3, ()), (0, (3,)), (2, (3,)), (1, (3, 4)), (2, (3, 3))])
+@pytest.mark.parametrize("public", [False, True])
+def test_no_two_small_records_exceed_the_sensitivities_and_add_remove_is_attained(numbers, groups, public):
+    coordinates = coordinates_with(numbers, groups)
+    l1 = coordinates.l1_sensitivity(total_is_public=public)
+    l2 = coordinates.squared_l2_sensitivity(total_is_public=public)
+    all_sums = [
+        sums_of(coordinates, point, with_total=not public)
+        for point in every_point(coordinates, (-UNIT // 2, 0, UNIT // 4, UNIT // 2))
+    ]
+    nothing = [Fraction(0)] * len(all_sums[0])
+    alone = [moved(one, nothing) for one in all_sums]
+    assert max(x for x, _ in alone) == l1["add-remove"]
+    assert max(x for _, x in alone) == l2["add-remove"]
+    pairs = [moved(one, other) for one, other in itertools.combinations(all_sums[:: max(1, len(all_sums) // 60)], 2)]
+    assert all(x <= l1["replace"] and y <= l2["replace"] for x, y in pairs)
+
+
+def test_random_records_of_adults_shape_stay_within_and_the_printed_number_comes_out():
+    coordinates = coordinates_with(9, (7, 7, 14, 6, 5))
+    assert coordinates.size == 48
+    l1, l2 = (
+        coordinates.l1_sensitivity(total_is_public=False),
+        coordinates.squared_l2_sensitivity(total_is_public=False),
+    )
+    assert l1["add-remove"] == 54.25 * UNIT**2
+    generator = np.random.default_rng(1)
+    largest_l1 = largest_l2 = Fraction(0)
+    for _ in range(60):
+        points = np.zeros((2, 48), dtype=np.int64)
+        points[:, :9] = generator.choice([-UNIT // 2, UNIT // 2], size=(2, 9))
+        if generator.random() < 0.3:
+            points[:, :9] = generator.integers(-UNIT // 2, UNIT // 2 + 1, size=(2, 9))
+        for place in coordinates.groups.values():
+            points[range(2), generator.choice(np.arange(place.start, place.stop), 2, replace=False)] = UNIT
+        one, other = (sums_of(coordinates, point, with_total=True) for point in points)
+        x, y = moved(one, other)
+        largest_l1, largest_l2 = max(largest_l1, x), max(largest_l2, y)
+    assert l1["replace"] * Fraction(1, 2) < largest_l1 <= l1["replace"]
+    assert l2["replace"] * Fraction(1, 2) < largest_l2 <= l2["replace"]
+
+
+def test_without_groups_both_relations_cost_the_same_for_products():
+    """p (p + 1) / 8, beside the sums of coordinates."""
+    for p in (2, 5, 8):
+        l1 = coordinates_with(p, ()).l1_sensitivity(total_is_public=True)
+        assert Fraction(l1["add-remove"], UNIT**2) == Fraction(p * (p + 1), 8) + Fraction(p, 2)
+        assert Fraction(l1["replace"], UNIT**2) == Fraction(p * (p + 1), 8) + p
+
+
+def test_quantizing_rounds_to_the_nearest_and_keeps_the_bounds():
+    for most in (1, 3, 81, 256, 10**12):
+        steps = np.unique(np.linspace(0, most, 50).astype(np.int64))
+        for step, found in zip(steps.tolist(), quantized(steps, most).tolist(), strict=True):
+            exact = (Fraction(step, most) - Fraction(1, 2)) * UNIT
+            assert abs(found - exact) <= Fraction(1, 2) and -UNIT // 2 <= found <= UNIT // 2
+
+
+def hpdp_mapping(**changes: object) -> dict[str, object]:
+    mapping = repartition(small_mapping(mechanism={"name": "hpdp"}), "horizontal")
+    for dotted, value in changes.items():
+        *path, last = dotted.split(".")
+        table = mapping
+        for step in path:
+            table = table[step]
+        table[last] = value
+    return mapping
+
+
+def test_owners_sums_are_those_of_a_naive_loop_over_records_missing_numbers_included():
+    mapping = hpdp_mapping()
+    mapping["attributes"]["age"]["missing"] = "category"
+    agreement = cp.agreement_from_mapping(mapping)
+    generator = np.random.default_rng(2)
+    table = random_table(agreement, 40, generator)
+    table["age"] = table["age"].astype(float).where(generator.random(40) < 0.7)
+    frames = fragment_frames(agreement, table, generator)
+    coordinates = Coordinates.of(agreement)
+    assert coordinates.n_centred == 4 and coordinates.size == 4 + 5 + 3
+    expected = np.zeros((coordinates.size, coordinates.size))
+    for row in table.itertuples():
+        point = np.zeros(coordinates.size)
+        if pd.notna(row.age):
+            point[0] = np.floor((row.age - 18) / 81 * UNIT + 0.5) - UNIT / 2
+        point[1] = np.floor(row.income / 100 * UNIT + 0.5) - UNIT / 2
+        point[2] = (1 if row.default == "yes" else -1) * UNIT / 2
+        point[3] = (1 if pd.isna(row.age) else -1) * UNIT / 2
+        point[4 + ["cook", "clerk", "driver", "surgeon", "vet"].index(row.job)] = UNIT
+        point[9 + ["north", "south", "east"].index(row.region)] = UNIT
+        expected += np.outer(point, point)
+    fragments = read_fragments(agreement, frames)
+    found = sum(coordinates.local_sums(fragment, total_is_public=False) for fragment in fragments.values()).ravel()
+    first, second = coordinates.pairs
+    assert np.array_equal(found[: len(first)], expected[first, second])
+    assert found[-1] == 40 * UNIT**2
+    release = simulate_with(agreement, frames, seeded(agreement.party_names, 1))
+    assert release.to_pandas()["age"].isna().any()
+
+
+def test_without_noise_marginals_and_correlations_are_kept():
+    """Statistical: 20,000 synthetic records; a share is off by 5 standard errors in less than 1 of 10^6 cases."""
+    agreement = cp.agreement_from_mapping(hpdp_mapping(**{"mechanism.records": 20_000}))
+    generator = np.random.default_rng(5)
+    table = random_table(agreement, 4000, generator)
+    release = simulate_with(agreement, fragment_frames(agreement, table, generator), no_noise(agreement.party_names))
+    drawn = release.to_pandas()
+    assert len(drawn) == 20_000
+    error = 5 * np.sqrt(0.25 / 20_000)
+    for name in ("job", "region", "default"):
+        for value, share in table[name].value_counts(normalize=True).items():
+            assert abs((drawn[name] == value).mean() - share) < error + 0.01
+    for name in ("age", "income"):
+        assert abs(drawn[name].mean() - table[name].mean()) < 0.1 * table[name].std()
+        by_class, real = (frame.groupby("default", observed=True)[name].mean() for frame in (drawn, table))
+        assert abs((by_class["yes"] - by_class["no"]) - (real["yes"] - real["no"])) < 0.15 * table[name].std()
+    for value in ("cook", "vet"):  # a category that goes with the class
+        rates = [(frame.loc[frame["default"] == "yes", "job"] == value).mean() for frame in (drawn, table)]
+        assert abs(rates[0] - rates[1]) < 0.03
+    shuffled = drawn.assign(default=generator.permutation(drawn["default"].to_numpy()))
+    rates = [(frame.loc[frame["default"] == "yes", "job"] == "cook").mean() for frame in (shuffled, table)]
+    assert abs(rates[0] - rates[1]) > 0.03  # the check can fail
+
+
+def test_it_makes_no_difference_how_records_are_spread_over_owners():
+    released = []
+    for parties in (2, 5):
+        agreement = cp.agreement_from_mapping(repartition(hpdp_mapping(), "horizontal", parties))
+        table = random_table(agreement, 500, np.random.default_rng(8))
+        by = table["region"].map({"north": 0, "south": 1, "east": parties - 1}) if parties == 2 else table.index % 5
+        frames = {f"p{i}": table[by == i] for i in range(parties)}
+        release = simulate_with(agreement, frames, no_noise(agreement.party_names))
+        released.append({key: release.details[key] for key in ("noisy_sums", "columns")})
+        records = release.records
+    assert released[0] == released[1]
+    assert records.num_rows == 500
+
+
+def test_an_owner_without_records_is_no_problem():
+    agreement = cp.agreement_from_mapping(hpdp_mapping())
+    table = random_table(agreement, 200, np.random.default_rng(8))
+    release = simulate_with(agreement, {"p0": table, "p1": table.iloc[:0]}, seeded(agreement.party_names, 3))
+    assert release.sizes["columns"] == 5
+    nobody = simulate_with(agreement, {"p0": table.iloc[:0], "p1": table.iloc[:0]}, seeded(agreement.party_names, 3))
+    assert set(nobody.to_pandas()["region"].unique()) <= {"north", "south", "east"}
+
+
+def test_a_class_with_many_values_is_a_group():
+    mapping = hpdp_mapping()
+    mapping["class"]["values"] = ["no", "yes", "maybe"]
+    agreement = cp.agreement_from_mapping(mapping)
+    table = random_table(agreement, 3000, np.random.default_rng(8))
+    frames = {"p0": table.iloc[::2], "p1": table.iloc[1::2]}
+    drawn = simulate_with(agreement, frames, no_noise(agreement.party_names)).to_pandas()
+    assert drawn["default"].value_counts().to_dict() == {"no": 1000, "yes": 1000, "maybe": 1000}
+    means, real = (frame.groupby("default", observed=True)["age"].mean() for frame in (drawn, table))
+    assert abs((means["maybe"] - means["no"]) - (real["maybe"] - real["no"])) < 4
+
+
+def test_a_public_number_of_records_is_not_measured_and_is_what_comes_out():
+    mapping = hpdp_mapping(**{"records.public": True, "privacy.neighbours": "replace"})
+    agreement = cp.agreement_from_mapping(mapping)
+    table = random_table(agreement, 300, np.random.default_rng(8))
+    release = simulate_with(
+        agreement, {"p0": table.iloc[:100], "p1": table.iloc[100:]}, seeded(agreement.party_names, 3)
+    )
+    assert release.records.num_rows == 300 and release.details["noisy_sums"]["records"] == []
+
+
+@pytest.mark.parametrize("size", [3, MAX_COORDINATES])
+def test_the_noise_of_the_smallest_epsilon_fits_the_engine(size):
+    coordinates = coordinates_with(size, ())
+    rate = MIN_HPDP_EPSILON / coordinates.l1_sensitivity(total_is_public=False)["replace"]
+    bits = int(np.ceil(np.log2(64 * np.log(2) / float(rate))))
+    assert measurement_fits(coordinates.n_sums(total_is_public=False), MAX_RECORDS * UNIT**2, bits)
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        ({"privacy.delta": "1e-6"}, "only Gaussian noise needs it"),
+        ({"mechanism.noise": "gaussian"}, "needs one"),
+        ({"mechanism.noise": "gaussian", "privacy.delta": "0.5"}, "from 1e-12 to 1e-3"),
+        (
+            {"mechanism.noise": "gaussian", "privacy.delta": "1e-6", "engine": {"name": "masked-sum"}},
+            "only add shares of Laplace",
+        ),
+        ({"privacy.epsilon": "0.0001"}, "at least 0.001"),
+        ({"partition": "arbitrary"}, "owners of whole rows"),
+        ({"mechanism.dependence_share": "0.5"}, "means nothing to the mechanism 'hpdp'"),
+        ({"attributes.job": {"kind": "categorical", "values": [f"v{i}" for i in range(300)]}}, "GiB"),
+        ({"attributes.job": {"kind": "categorical", "values": ["one"]}}, "one value alone"),
+    ],
+)
+def test_agreements_that_cannot_work_are_refused_in_words(changes, words):
+    with pytest.raises(AgreementError, match=words):
+        cp.agreement_from_mapping(hpdp_mapping(**changes))
+
+
+def test_noise_too_large_for_the_engine_is_refused_before_anything_is_spent(tmp_path):
+    mapping = hpdp_mapping(**{"privacy.epsilon": "0.001", "privacy.delta": "1e-6", "mechanism.noise": "gaussian"})
+    agreement = cp.agreement_from_mapping(mapping)
+    with pytest.raises(AgreementError, match="no Gaussian noise"):
+        plan_of(agreement)
+
+
+def test_a_value_outside_the_bounds_is_refused_and_nothing_is_spent(tmp_path):
+    agreement = cp.agreement_from_mapping(hpdp_mapping())
+    table = random_table(agreement, 100, np.random.default_rng(8))
+    frames = {"p0": table.iloc[:50].assign(age=200), "p1": table.iloc[50:]}
+    files = {party: tmp_path / f"{party}.ledger" for party in agreement.parties}
+    for file in files.values():
+        Ledger(file).close()
+    with pytest.raises(FragmentError, match="outside the agreed bounds") as caught:
+        cp.simulate(agreement, frames, ledger_files=files)
+    assert "200" not in str(caught.value)
+    assert all(not Ledger(file).entries() for file in files.values())
+
+
+def test_gaussian_certificates_and_ledgers_state_delta():
+    mapping = hpdp_mapping(**{"privacy.delta": "1e-6", "mechanism.noise": "gaussian"})
+    agreement = cp.agreement_from_mapping(mapping)
+    assert agreement.hash != cp.agreement_from_mapping(hpdp_mapping(**{"mechanism.noise": "laplace"})).hash
+    plan = HpdpPlan.of(agreement)
+    assert plan.cost().add_remove == 1 and plan.cost().delta == Fraction(1, 10**6)
+    assert plan.moments.epsilon("replace") > 1
+    table = random_table(agreement, 100, np.random.default_rng(8))
+    release = simulate_with(agreement, {"p0": table.iloc[:50], "p1": table.iloc[50:]}, seeded(agreement.party_names, 3))
+    certificate = release.certificate
+    assert certificate["delta_bound"] == "1.0e-06"
+    assert "as agreed" in certificate["delta_is"]
+    assert "Zero-concentrated" in certificate["deployment"]["dp_variant"]["variant_details"]
+    assert certificate["disclosures"][0]["noise"]["law"] == "discrete Gaussian"
+    assert certificate["disclosures"][0]["rho"].keys() == set(NEIGHBOURS)
+    assert "delta 1.0e-06" in certificate["protected"][0]
+    assert any("candidates" in seen for seen in certificate["views"]["p0"])
