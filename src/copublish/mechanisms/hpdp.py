@@ -193,7 +193,8 @@ def run_hpdp(
         Protects: one person, with all their cells.
         Guarantee: the whole budget goes to one measurement, see `Coordinates.l1_sensitivity` and, for Gaussian noise,
             `Coordinates.squared_l2_sensitivity`.
-        Reveals: the noisy sums over all owners' records, to all parties. No owner's own sums, not even with noise.
+        Reveals: the noisy sums over all owners' records, to all parties. Nothing of a
+            single owner, but for what follows from them and from what its own coalition knows.
     """
     plan = HpdpPlan.of(table.agreement)
     progress("moments", 0, 2)
