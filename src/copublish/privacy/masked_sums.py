@@ -36,9 +36,8 @@ def assumptions_about_noise(agreement: Agreement) -> list[str]:
     if shares is None:
         return []
     # Where it compares pseudonyms the aggregator must collude with nobody, as is said beside this.
-    adds_up = (
-        "" if _compares(agreement) else f", with '{agreement.aggregator}', which adds up the masked sums, or without"
-    )
+    adds_up = f", with '{agreement.aggregator}', which adds up the masked sums, or without it"
+    adds_up = "" if _compares(agreement) else adds_up
     return [
         f"At most {shares.colluders} of the {len(shares.owners)} owners of data put together what they know{adds_up}.",
         f"The coins of the other owners, at least {shares.enough}, are uniform and secret.",

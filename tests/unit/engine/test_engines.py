@@ -10,11 +10,11 @@ from copublish import engines
 from copublish.engine.guests import GuestEngine
 from copublish.engine.local_messenger import PipeMessenger, pipes_between
 from copublish.engines import engine_for, refuse_unfit_engine
-from copublish.errors import AgreementError, FragmentError, SourceError
+from copublish.errors import AgreementError, EngineError, FragmentError, SourceError
 from copublish.fragments.reading import check_columns, read_fragment
-from copublish.processes import simulate_in_processes
-from copublish.simulation import no_progress, simulate
+from copublish.simulation import simulate
 from support import repartition, small_mapping
+from support.messages import masked_agreement
 from support.owners import TINY, ideal_release, tiny_agreement, tiny_frames
 
 
@@ -37,9 +37,8 @@ def test_people_at_two_of_many_owners_cannot_be_checked():
 
 
 def test_another_engine_of_the_agreement_is_not_replaced_by_this_one():
-    agreement = agreement_of("horizontal", 3, engine={"name": "masked-sum"})
-    with pytest.raises(AgreementError, match="asks for 'masked-sum'"):
-        simulate_in_processes(agreement, NOTHING_READ, progress=no_progress)
+    with pytest.raises(EngineError, match="'spu' was asked for, and the agreement says 'masked-sum'"):
+        simulate(masked_agreement(3), NOTHING_READ, engine="spu")
 
 
 @pytest.mark.parametrize("partition", ["horizontal", "vertical", "arbitrary"])
