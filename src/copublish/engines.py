@@ -30,7 +30,8 @@ def refuse_unfit_simulation(agreement: Agreement) -> None:
         AgreementError: If a party without data would have to take part in a join.
     """
     idle = [party for party in agreement.parties if party not in agreement.owners]
-    if idle and agreement.partition != "horizontal" and not agreement.publishes_each_record:
+    counts = not agreement.publishes_each_record or agreement.budget.allocation == "information-gain"
+    if idle and agreement.partition != "horizontal" and counts:
         problem = f"parties.{idle[0]}.data: only in a horizontal release can a party take part without data. Remove it"
         raise AgreementError(f"The agreement '{agreement.name}'", [problem])
 
@@ -82,7 +83,8 @@ def engine_for(
     """
     refuse_unfit_engine(agreement)
     if agreement.engine.name == "masked-sum" and messenger is not None:
-        return MaskedSumEngine(messenger, agreement.owners, agreement.aggregator, coins)
+        opens_sums = not agreement.publishes_each_record
+        return MaskedSumEngine(messenger, agreement.owners, agreement.aggregator, coins, opens_sums=opens_sums)
     nodes, protocol = agreement.compute_nodes, agreement.engine.agreed_protocol.upper()
     if agreement.engine.name == "spu" and party in nodes:
         return SpuEngine(party, nodes, addresses, coins, timeout_seconds, protocol=protocol, messenger=messenger)

@@ -123,6 +123,8 @@ def refuse_differences(agreement: Agreement, engine: Engine) -> None:
     """Raise unless all parties have the same agreement and software, before any data is touched."""
     facts = {f"agreement: {part}": hash_ for part, hash_ in agreement.parts().items()} | software_versions()
     for other in engine.exchange(facts, topic="rendezvous"):
+        if not isinstance(other, dict):
+            raise EngineError("A party did not say what it has agreed to. Nothing was computed.")
         different = sorted(key for key in facts.keys() | other.keys() if facts.get(key) != other.get(key))
         if different:
             raise EngineError(

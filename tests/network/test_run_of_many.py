@@ -176,7 +176,7 @@ def test_data_are_for_those_who_hold_some(four, tmp_path):
 
 
 ENGINES = {
-    "masked sums at a helper": ({"name": "masked-sum", "aggregator": "p3"}, "copula"),
+    "masked sums at a helper": ({"name": "masked-sum", "aggregator": "p3"}, "hpdp"),
     "two compute nodes and two guests": ({"nodes": ["p1", "p3"]}, "specialization"),
 }
 

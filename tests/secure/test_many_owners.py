@@ -68,7 +68,7 @@ def test_three_nodes_with_aby3_and_a_guest_give_the_release_of_the_ideal_engine(
     assert_everyone_holds(releases, ideal_release(agreement, frames, seed=1))
     secrecy = releases["p3"].certificate["engine"]["secrecy"]
     assert "unless 'p0' and 'p1', 'p0' and 'p2', or 'p1' and 'p2' collude" in secrecy
-    assert any("at least two of the compute nodes" in line for line in releases["p3"].certificate["assumptions"])
+    assert any("coins of the compute nodes" in line for line in releases["p3"].certificate["assumptions"])
 
 
 def test_a_node_without_data_and_an_owner_that_does_not_compute_run_in_processes_of_their_own():

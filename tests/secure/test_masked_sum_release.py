@@ -37,12 +37,12 @@ def test_a_release_is_the_ideal_engines_for_the_same_coins(owners, colluders):
     ideal = simulate_with(agreement, frames, seeded(agreement.party_names, 1))
     releases = all_of(publish_by_masked_sums(agreement, frames, seeded(agreement.party_names, 1)))
     for release in releases.values():
-        assert release.copula == ideal.copula
+        assert release.details == ideal.details
         assert release.records.equals(ideal.records)
         assert release.files() == releases["p0"].files()
     if owners == 2:
         other = all_of(publish_by_masked_sums(agreement, frames, seeded(agreement.party_names, 2)))["p0"]
-        assert other.copula != ideal.copula
+        assert other.details != ideal.details
 
 
 @pytest.mark.parametrize(("owners", "helper"), [(2, False), (3, True)])
@@ -52,10 +52,10 @@ def test_without_noise_the_opened_counts_are_those_of_the_joined_table(owners, h
     coins = {party: ConstantCoins(1) for party in agreement.parties}
     release = all_of(publish_by_masked_sums(agreement, frames, coins))["p0"]
     regions = np.concatenate([frame["region"].to_numpy() for frame in frames.values()])
-    counted = release.copula["columns"]["region"]
+    counted = release.details["columns"]["region"]
     assert counted["noisy_counts"] == [int(np.sum(regions == cell)) for cell in counted["cells"]]
     noisy = all_of(publish_by_masked_sums(agreement, frames, seeded(agreement.party_names, 3)))["p0"]
-    assert noisy.copula["columns"]["region"]["noisy_counts"] != counted["noisy_counts"]
+    assert noisy.details["columns"]["region"]["noisy_counts"] != counted["noisy_counts"]
 
 
 def test_the_certificate_and_the_readme_tell_colluders_aggregator_and_the_larger_noise():
@@ -141,7 +141,7 @@ def test_a_release_over_pipes_is_the_same():
 
     with ThreadPoolExecutor(3) as pool:
         releases = list(pool.map(one, agreement.party_names))
-    assert all(release.copula == wanted.copula for release in releases)
+    assert all(release.details == wanted.details for release in releases)
 
 
 def test_nothing_but_masked_sums_keys_and_public_values_is_ever_sent():

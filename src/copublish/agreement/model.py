@@ -343,7 +343,7 @@ NOT_PRIVATE: tuple[str, ...] = ("idp-ir",)
 
 
 class Agreement(_Model):
-    """What all parties agree on. Build it with `load_agreement` or `Agreement.from_mapping`.
+    """What all parties agree on. Build it with `load_agreement` or `agreement_from_mapping`.
 
     The order of parties and attributes is part of the agreement (it fixes how ties are broken and the order of
     columns); the spelling of numbers, comments and the order of keys inside a table are not.

@@ -41,6 +41,7 @@ from copublish.node.run import RunResult, RunSettings, run_party
 from copublish.privacy.certificate import show_exact
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.privacy.no_promise import warning_of
+from copublish.processes import throwaway_ledger
 from copublish.publication import refuse_unwritable
 
 IdentityOption = Annotated[
@@ -98,7 +99,9 @@ def run(
     source = _own_source(agreed, party, data, table)
     who = None if insecure else load_identity(identity or identity_folder(party))
     refuse_unfit_hosts(agreed, party, who)
-    book = _open_ledger(ledger or default_ledger(), agreed)
+    holds_data = agreed.parties[party].data
+    # What is opened costs the people in somebody's data: a party without needs no budget of its own.
+    book = _open_ledger(ledger or default_ledger(), agreed) if holds_data or ledger else throwaway_ledger(agreed)
     _ask_consent(agreed, book, yes=yes)
     settings = RunSettings(out, force, _address(listen), wait, timeout)
     run_log = RunLog(log or log_file(home_folder() / "logs", agreed.name, party), tell=note if verbose else None)
@@ -130,7 +133,7 @@ def run(
         run_log("failed", kind=type(exc).__name__)
         raise
     run_log("complete", seconds=round(time.monotonic() - start, 1), sent=result.bytes_sent)
-    _print_result(result, agreed, book, out, time.monotonic() - start, run_log.path, output)
+    _print_result(result, agreed, book, out, time.monotonic() - start, run_log.path, output, holds_data=holds_data)
 
 
 def _own_source(agreement: Agreement, party: str, data: str | None, table: str | None) -> Source | None:
@@ -206,7 +209,15 @@ def _address(listen: str | None) -> tuple[str, int] | None:
 
 
 def _print_result(
-    result: RunResult, agreement: Agreement, ledger: Ledger, out: Path, seconds: float, log: Path, output: Format
+    result: RunResult,
+    agreement: Agreement,
+    ledger: Ledger,
+    out: Path,
+    seconds: float,
+    log: Path,
+    output: Format,
+    *,
+    holds_data: bool,
 ) -> None:
     release = result.release
     left = None
@@ -231,6 +242,7 @@ def _print_result(
         return
     warn_first(release.warning.get("warning"), results_console())
     budget = "It is unbounded in the ledger" if release.warning else f"Epsilon {left or 'unknown'} is left"
+    budget = budget if holds_data else "The owners of the data paid for it"
     results_console().print(
         f"Released {size_words(release)} to {out}, "
         f"in {seconds:.0f} s with {result.bytes_sent / 2**20:.1f} MiB sent. {budget}. "

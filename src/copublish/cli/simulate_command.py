@@ -75,8 +75,8 @@ def simulate(
     ledger_files = parse_pairs(ledger or [], "--ledger")
     refuse_existing(out, overwrite=force)
     agreed = load_agreement(agreement)
-    if ledger_files and set(ledger_files) != set(agreed.parties):
-        raise typer.BadParameter(f"give one for every party: {', '.join(agreed.parties)}", param_hint="--ledger")
+    if ledger_files and set(ledger_files) != set(agreed.owners):
+        raise typer.BadParameter(f"give one for every party: {', '.join(agreed.owners)}", param_hint="--ledger")
     sources = {party: source_from(value, table_of.get(party)) for party, value in data_of.items()}
     with progress_bars() as progress:
         release = run_simulation(

@@ -47,6 +47,11 @@ def assumptions_of(protocol: str, nodes: Sequence[str], guests: Sequence[str]) -
         f"These coalitions do not form, as each would see every party's inputs: {coalitions(nodes)}. Any "
         f"coalition with fewer compute nodes ({one_node}) learns what is opened and knows its own inputs, no more.",
         "No two compute nodes' machines are compromised.",
+        *(
+            [f"The coins of {in_words(guests)} are uniform and secret: they hide each one's inputs from the nodes."]
+            if guests
+            else []
+        ),
         f"The cryptography of {protocol} ({CRYPTOGRAPHY[protocol]}) holds, as implemented by SPU.",
     )
 

@@ -132,7 +132,7 @@ class GuestEngine(EngineWithoutWorker):
         """There are no joins."""
         _refuse_joins()
 
-    def align(self, identifiers: Sequence[str]) -> IntArray:
+    def align(self, identifiers: Sequence[str] | None) -> IntArray:
         """There are no joins."""
         _refuse_joins()
 

@@ -179,9 +179,12 @@ class IdealEngine:
         """Tell every party a public value; return all of them in party order."""
         return self._room.meet(self.party, ("exchange", topic), public, lambda parts: tuple(parts))
 
-    def align(self, identifiers: Sequence[str]) -> IntArray:
+    def align(self, identifiers: Sequence[str] | None) -> IntArray:
         """Return the positions of the common records among one's own, in an order that all parties share."""
-        parts = self._room.meet(self.party, ("align",), identifiers, lambda parts: parts)
+        told = self._room.meet(self.party, ("align",), identifiers, lambda parts: parts)
+        if identifiers is None:
+            return np.empty(0, dtype=np.int64)
+        parts = [part for part in told if part is not None]
         if all(list(part) == list(identifiers) for part in parts):
             return np.arange(len(identifiers), dtype=np.int64)
         common = sorted(set.intersection(*(set(part) for part in parts)))

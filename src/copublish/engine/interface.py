@@ -136,8 +136,10 @@ class Engine(Protocol):
         """Tell every party a public value; return all of them in party order. All name the same topic."""
         ...
 
-    def align(self, identifiers: Sequence[str]) -> IntArray:
+    def align(self, identifiers: Sequence[str] | None) -> IntArray:
         """Return the positions of the common records among one's own, in an order that all parties share.
+
+        A party without data gives none and gets none.
 
         Every party learns which of its records are common, and how many they are.
         """

@@ -48,12 +48,19 @@ class MaskedSumEngine(EngineWithoutWorker):
         owners: The parties that hold data, in agreed order.
         aggregator: Who adds up.
         coins: This party's coins, for its share of the noise.
+        opens_sums: Whether sums are opened, or owners tell perturbed columns alone.
     """
 
     name = "masked-sum"
 
     def __init__(
-        self, messenger: Messenger, owners: Sequence[str], aggregator: str, coins: Coins | None = None
+        self,
+        messenger: Messenger,
+        owners: Sequence[str],
+        aggregator: str,
+        coins: Coins | None = None,
+        *,
+        opens_sums: bool = True,
     ) -> None:
         super().__init__(messenger)
         self._owners, self._aggregator = tuple(owners), aggregator
@@ -66,6 +73,9 @@ class MaskedSumEngine(EngineWithoutWorker):
             "No secure engine: every owner added its own share of the noise to its sums and masked them with keys that "
             f"it has with every other owner. '{aggregator}' added up numbers that looked random to it and learned the "
             "noisy sums alone, as everyone did. Security is computational."
+            if opens_sums
+            else "No secure engine: every owner perturbed its own values before it told them to all parties. If "
+            f"records were joined by an identifier, '{aggregator}' compared pseudonyms."
         )
         self.assumptions: tuple[str, ...] = (
             "All parties follow the protocol (semi-honest); a party that deviates could learn or spoil more.",
@@ -92,14 +102,14 @@ class MaskedSumEngine(EngineWithoutWorker):
         added = own_share(self.party, self.own_coins, counts, noise, offset)
         return Secret(OwnPart(part.values + added, has_noise=True), counts.secret.shape)
 
-    def align(self, identifiers: Sequence[str]) -> IntArray:
+    def align(self, identifiers: Sequence[str] | None) -> IntArray:
         """Return the positions of the common records among one's own; none at a party without data.
 
         Privacy:
             Reveals: to every owner which of its records are common; to the aggregator, which must be a party without
                 data, how many records every owner has and which pseudonyms are common.
         """
-        return self._join().common(identifiers)
+        return self._join().common(identifiers or [])
 
     def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
         """Return whether any two owners list the same identifier.

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+PIECE_BYTES = 16 * 2**20
+"""Longer values are told in pieces, so that they fit the messages of every messenger."""
+
 
 def to_text(topic: str, value: object) -> str:
     """Return a topic and a JSON value, or an array of bytes, as text."""
@@ -46,11 +49,23 @@ def exchange_public(messenger: Messenger, public: T, topic: str) -> tuple[T, ...
     """
     others = [party for party in messenger.parties if party != messenger.party]
     text = to_text(topic, public).encode()
-    for party in others:
-        messenger.send(party, "public", text)
+    pieces = [text[start : start + PIECE_BYTES] for start in range(0, len(text), PIECE_BYTES)]
     values: dict[str, Any] = {messenger.party: public}
     for party in others:
-        said, values[party] = from_text(messenger.receive(party, "public"))
+        messenger.send(party, "public", len(pieces).to_bytes(4, "big") + pieces[0])
+    received = {party: messenger.receive(party, "public") for party in others}
+    # All others have begun, so what is long goes piece by piece and nobody's inbox overflows.
+    waiting = {party: int.from_bytes(first[:4], "big") - 1 for party, first in received.items()}
+    texts = {party: [first[4:]] for party, first in received.items()}
+    for number in range(1, max([len(pieces), *(left + 1 for left in waiting.values())])):
+        for party in others:
+            if number < len(pieces):
+                messenger.send(party, "public, continued", pieces[number])
+        for party in others:
+            if number <= waiting[party]:
+                texts[party].append(messenger.receive(party, "public, continued"))
+    for party in others:
+        said, values[party] = from_text(b"".join(texts[party]))
         if said != topic:
             raise ProgramMismatchError("The parties are at different steps. Their software or agreements differ.")
     return tuple(values[party] for party in messenger.parties)

@@ -6,6 +6,7 @@ nodes know alone, in the form in which SPU takes them: shape (..., 2).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,31 +26,39 @@ def share_of_sum(link: Any, rank: int, own: IntArray) -> IntArray:
         Reveals: nothing. A node gets two of the three parts into which another one splits its own, and they are
             uniform.
     """
-    parts = parts_of(own)
+    return _shared(link, rank, parts_of_sum(own), np.add)  # in the ring of 64 bits: it wraps
+
+
+def share_of_xor(link: Any, rank: int, own: IntArray) -> IntArray:
+    """Return this node's share of the XOR of what every node puts in.
+
+    Privacy:
+        Reveals: nothing, as above: no node sees another one's words.
+    """
+    return _shared(link, rank, parts_of_xor(own), np.bitwise_xor)
+
+
+def parts_of_sum(own: IntArray) -> IntArray:
+    """Split integers into three parts that add up to them in the ring, any two of them uniform: shape (3, ...)."""
+    uniform = SystemCoins().words((NODES - 1, *own.shape))
+    return np.concatenate([uniform, (own - uniform.sum(axis=0, dtype=np.int64))[None]])
+
+
+def parts_of_xor(own: IntArray) -> IntArray:
+    """Split words into three parts whose XOR they are, any two of them uniform: shape (3, ...)."""
+    uniform = SystemCoins().words((NODES - 1, *own.shape))
+    return np.concatenate([uniform, (own ^ uniform[0] ^ uniform[1])[None]])
+
+
+def _shared(link: Any, rank: int, parts: IntArray, combine: Callable[[IntArray, IntArray], IntArray]) -> IntArray:
+    """Send every other node its two parts, and combine one's own two with those that come in."""
     others = [node for node in range(NODES) if node != rank]
     for node in others:
         link.send(node, _held_by(node, parts).tobytes())
     share = _held_by(rank, parts)
     for node in others:
-        share = share + _received(link.recv(node), share.shape)  # in the ring of 64 bits: it wraps
+        share = combine(share, _received(link.recv(node), share.shape))
     return share
-
-
-def share_of_xor(link: Any, rank: int, own: IntArray) -> IntArray:
-    """Return this node's share of the XOR of every node's uniform words: the words are the parts.
-
-    Privacy:
-        Reveals: a node's words to the node before it. The words of the third one, which neither of them chose, keep
-            the XOR uniform and unknown to each.
-    """
-    link.send((rank - 1) % NODES, np.ascontiguousarray(own).tobytes())
-    return np.stack([own, _received(link.recv((rank + 1) % NODES), own.shape)], axis=-1)
-
-
-def parts_of(own: IntArray) -> IntArray:
-    """Split integers into three parts that add up to them in the ring, any two of them uniform: shape (3, ...)."""
-    uniform = SystemCoins().words((NODES - 1, *own.shape))
-    return np.concatenate([uniform, (own - uniform.sum(axis=0, dtype=np.int64))[None]])
 
 
 def _held_by(node: int, parts: IntArray) -> IntArray:

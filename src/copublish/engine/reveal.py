@@ -101,7 +101,7 @@ class RevealGate:
         fits = measurement_fits(counts.n_cells, largest, noise.bits) and noise.bits + 1 < counts.packing.lane_bits
         if counts.n_cells != disclosure.entries or not fits:
             raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")
-        offset = 2**noise.bits  # more than any noise, so that no count becomes negative
+        offset = 2**noise.bits  # so that a packed count, of which noise has fewer bits, does not become negative
         secret_noisy = self.engine.add_noise(counts, noise, offset=offset)
         opened = self._charge_then_open(secret_noisy, disclosure)
         noisy: IntArray = counts.in_order(opened) - offset

@@ -266,9 +266,9 @@ class SpuEngine:
             raise ProgramMismatchError("The parties are at different steps. Their software or agreements differ.")
         return tuple(value for _, value in answers)
 
-    def align(self, identifiers: Sequence[str]) -> IntArray:
+    def align(self, identifiers: Sequence[str] | None) -> IntArray:
         """Return the positions of the common records among one's own, by private set intersection."""
-        return self._common(identifiers, made_up=0)
+        return self._common(identifiers or [], made_up=0)
 
     def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
         """Return whether both parties list the same identifier, by private set intersection of padded lists."""

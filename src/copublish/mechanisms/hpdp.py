@@ -24,6 +24,7 @@ from copublish.privacy.accounting import Cost, cost_of
 from copublish.privacy.certificate import Method
 from copublish.privacy.coins import IntArray
 from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure
+from copublish.privacy.masked_sums import how_noise_is_drawn
 from copublish.privacy.noise_shares import NoiseShares
 from copublish.secure.joint_counts import JointTable
 from copublish.secure.moments import UNIT, Coordinates
@@ -117,7 +118,7 @@ class HpdpPlan:
         return Method(
             "Synthetic microdata",
             f"Discrete {law} noise on the sums over records of products of every two coordinates and of coordinates. "
-            "All noise is drawn jointly; all arithmetic on what is opened is on integers.",
+            f"{how_noise_is_drawn(self.agreement)}; all arithmetic on what is opened is on integers.",
             "Pooled covariances, shrunk by their noise; principal components above a noise floor; records drawn from a "
             "factor model with them under a key that is a hash of the noisy values.",
         )
@@ -192,7 +193,8 @@ def run_hpdp(
         Protects: one person, with all their cells.
         Guarantee: the whole budget goes to one measurement, see `Coordinates.l1_sensitivity` and, for Gaussian noise,
             `Coordinates.squared_l2_sensitivity`.
-        Reveals: the noisy sums over all owners' records, to all parties. No owner's own sums, not even with noise.
+        Reveals: the noisy sums over all owners' records, to all parties. Nothing of a
+            single owner, but for what follows from them and from what its own coalition knows.
     """
     plan = HpdpPlan.of(table.agreement)
     progress("moments", 0, 2)

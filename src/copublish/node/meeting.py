@@ -72,7 +72,9 @@ class Meeting:
             return
         with self._lock:
             if not self._first_is_known.is_set() and (self._lost is None or "lost" not in message):
-                self._lost, self._first_lost = left(peer, message), plain_text(message.get("lost", peer), 100)
+                named = message.get("lost")
+                self._lost = left(peer, message)
+                self._first_lost = named if isinstance(named, str) and named in self._lines else peer
             if "lost" not in message:
                 self._first_is_known.set()
             acts = tuple(self._on_loss)

@@ -27,10 +27,19 @@ MAX_CONTENT_BYTES = 128 * 2**20
 MAX_WAITING_BYTES = MAX_CONTENT_BYTES
 """What a party may send ahead of its being asked for; beyond this it has to wait."""
 
+PLACE_BYTES = 256
+"""What a waiting message takes besides its bytes."""
+
+SLOWEST_BYTES_PER_SECOND = 64 * 2**10
+
 FOR_EVER_SECONDS = 10.0**7
 RETRY_SECONDS = 0.2
 
 UNPUBLISHED = "Nothing is published."
+
+
+def _size(topic: bytes, content: bytes) -> int:
+    return len(topic) + len(content) + PLACE_BYTES
 
 
 @dataclass
@@ -110,7 +119,7 @@ class PortMessenger:
                 silence = PartyLostError(f"Party '{sender}' did not answer in {self._timeout:g} s. {UNPUBLISHED}")
                 raise inbox.problem or silence
             found, content = inbox.messages.popleft()
-            inbox.n_bytes -= len(content)
+            inbox.n_bytes -= _size(found, content)
             self._changed.notify_all()
         if found != topic.encode():
             raise ProgramMismatchError("The parties are at different steps. Their software or agreements differ.")
@@ -153,9 +162,11 @@ class PortMessenger:
         return self._outgoing[peer]
 
     def _send_all(self, channel: Channel, content: bytes) -> None:
+        # One deadline for all of it: whoever takes a byte now and then must not keep everyone for ever.
+        deadline = time.monotonic() + self._timeout + len(content) / SLOWEST_BYTES_PER_SECOND
         for start in range(0, len(content), CHUNK):
             part = memoryview(content)[start : start + CHUNK]
-            channel.send_bytes(part, seconds=self._timeout)
+            channel.send_bytes(part, seconds=max(0.0, deadline - time.monotonic()))
             self._port.count(sent=len(part), received=0)
 
     def _take_in(self, peer: str, channel: Channel) -> None:
@@ -183,12 +194,13 @@ class PortMessenger:
             raise ProgramMismatchError(f"Party '{peer}' sent what is no message of copublish. {UNPUBLISHED}")
         topic = self._receive(channel, topic_length, self._timeout)
         content = self._receive(channel, length, self._timeout)
+        size = _size(topic, content)
         with self._changed:
             self._changed.wait_for(
-                lambda: self._is_over or not inbox.messages or inbox.n_bytes + length <= MAX_WAITING_BYTES
+                lambda: self._is_over or not inbox.messages or inbox.n_bytes + size <= MAX_WAITING_BYTES
             )
             inbox.messages.append((topic, content))
-            inbox.n_bytes += length
+            inbox.n_bytes += size
             self._changed.notify_all()
 
     def _receive(self, channel: Channel, length: int, seconds: float) -> bytes:

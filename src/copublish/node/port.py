@@ -210,6 +210,8 @@ class Port:
             if door is not None:
                 door.take(channel)
             elif purpose == "meeting":
+                if (older := self.newest_arrival(peer)) is not None:
+                    older.close()  # of several the newest counts, and none piles up
                 self._arrivals[peer].put(channel)
                 if self._closed.is_set():  # nobody will ask for it, and the other party has to notice
                     self._close_arrivals()

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from copublish.agreement.model import Agreement
+from copublish.engine.spu import LOADING_SECONDS
 from copublish.engines import engine_for
 from copublish.errors import (
     CopublishError,
@@ -133,7 +134,9 @@ def _compute(
     progress: Progress,
     coins: Coins | None,
 ) -> Release:
-    with folder_for_sockets() as folder, PortMessenger(port, meeting.run, settings.timeout_seconds) as messenger:
+    # The first message of a compute node comes when its engine is loaded.
+    patience = settings.timeout_seconds + (LOADING_SECONDS if agreement.guests else 0)
+    with folder_for_sockets() as folder, PortMessenger(port, meeting.run, patience) as messenger:
         meeting.on_loss(messenger.abort)
         addresses = _link_nodes(agreement, party, port, meeting.run, folder)
         with engine_for(agreement, party, addresses, messenger, coins, settings.timeout_seconds) as engine:

@@ -283,13 +283,14 @@ def _coins(agreement: Agreement) -> list[str]:
 
 
 def _joint_coins(agreement: Agreement) -> str:
+    # A party knows its own coins, so those of somebody else have to hide the noise from it.
+    if not agreement.guests and agreement.engine.agreed_protocol == "cheetah":
+        return "Every party's coins are uniform and secret: from each party, those of another one hide the noise."
     nodes = ", ".join(f"'{party}'" for party in agreement.compute_nodes)
-    if agreement.engine.agreed_protocol == "aby3":
-        # Two of the three nodes know each one's coins, so one's alone would be known to another.
-        return f"The coins of at least two of the compute nodes {nodes} are uniform and secret."
-    if agreement.guests:
-        return f"The coins of at least one of the compute nodes {nodes} are uniform and secret."
-    return "At least one party's coins are uniform and secret."
+    return (
+        f"The coins of the compute nodes {nodes} are uniform and secret: from each of them, those of another one hide "
+        "the noise."
+    )
 
 
 def _parts_played(agreement: Agreement, circumstances: Circumstances) -> dict[str, Any]:
@@ -312,10 +313,13 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
         seen.append(
             f"one share of each input of {guests}, uniform, which tells nothing without those of the other nodes"
         )
+    if agreement.engine.agreed_protocol == "aby3" and party in agreement.compute_nodes:
+        seen.append("two of three parts of every other node's inputs and coins, uniform, which tell nothing")
     pseudonyms = agreement.engine.name == "masked-sum"  # compared by the aggregator, which tells owners less
     if agreement.partition != "horizontal" and agreement.records.alignment == "identifier":
         others = "" if pseudonyms else ", and how many records each party has"
-        seen.append(f"which of its records are common to all parties {by}{others}")
+        if party in agreement.owners:
+            seen.append(f"which of its records are common to all parties {by}{others}")
     if agreement.partition != "horizontal":
         by_identifier = agreement.records.alignment == "identifier"
         seen.append("the number of common records" if by_identifier else "every party's number of rows")

@@ -35,9 +35,12 @@ def assumptions_about_noise(agreement: Agreement) -> list[str]:
     shares = NoiseShares.of(agreement)
     if shares is None:
         return []
+    # Where it compares pseudonyms the aggregator must collude with nobody, as is said beside this.
+    adds_up = (
+        "" if _compares(agreement) else f", with '{agreement.aggregator}', which adds up the masked sums, or without"
+    )
     return [
-        f"At most {shares.colluders} of the {len(shares.owners)} owners of data put together what they know, with "
-        f"'{agreement.aggregator}', which adds up the masked sums, or without it.",
+        f"At most {shares.colluders} of the {len(shares.owners)} owners of data put together what they know{adds_up}.",
         f"The coins of the other owners, at least {shares.enough}, are uniform and secret.",
     ]
 

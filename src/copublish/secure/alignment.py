@@ -7,15 +7,19 @@ how many, who holds which cell (arbitrary partition), and that shared classes ag
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import Engine
-from copublish.errors import FragmentError
+from copublish.errors import FragmentError, ProgramMismatchError
 from copublish.fragments.fragment import Fragment
 from copublish.secure.joint_counts import JointTable
+
+MAX_RECORDS = 2**40
+"""More than anybody has."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +44,8 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> A
     if agreement.partition == "horizontal":
         return _horizontal(agreement, fragment, engine)
     if agreement.records.alignment == "identifier":
-        fragment = fragment.take(engine.align(fragment.identifiers or []))
+        own: Sequence[str] | None = (fragment.identifiers or []) if fragment.party in agreement.owners else None
+        fragment = fragment.take(engine.align(own))
     elif len(_rows_of_owners(agreement, fragment, engine)) > 1:
         raise FragmentError(
             fragment.party,
@@ -59,8 +64,16 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> A
 
 def _rows_of_owners(agreement: Agreement, fragment: Fragment, engine: Engine) -> set[int]:
     """Return the different numbers of rows that the owners of data have."""
-    told = zip(agreement.parties, engine.exchange(fragment.n_records, topic="rows"), strict=True)
+    told = zip(agreement.parties, _exchange_rows(fragment, engine), strict=True)
     return {rows for party, rows in told if party in agreement.owners}
+
+
+def _exchange_rows(fragment: Fragment, engine: Engine) -> tuple[int, ...]:
+    """Tell every party this one's number of rows; return all of them."""
+    told = engine.exchange(fragment.n_records, topic="rows")
+    if any(type(rows) is not int or not 0 <= rows <= MAX_RECORDS for rows in told):
+        raise ProgramMismatchError("A party told something else than a number of rows. Nothing is published.")
+    return told
 
 
 def _horizontal(agreement: Agreement, fragment: Fragment, engine: Engine) -> Alignment:
@@ -78,7 +91,7 @@ def _horizontal(agreement: Agreement, fragment: Fragment, engine: Engine) -> Ali
                 "release every person is at one party alone."
             ],
         )
-    total = sum(engine.exchange(fragment.n_records, topic="rows")) if agreement.records.public else None
+    total = sum(_exchange_rows(fragment, engine)) if agreement.records.public else None
     return Alignment(JointTable(agreement, fragment), total)
 
 
@@ -89,6 +102,8 @@ def _check_holders(agreement: Agreement, fragment: Fragment, engine: Engine) -> 
         if len(agreement.holders(column)) == 1:
             continue
         bits = engine.exchange(np.packbits(fragment.holds(column)), topic=f"holders of {column}")
+        if any(not isinstance(packed, np.ndarray) or packed.shape != bits[0].shape for packed in bits):
+            raise ProgramMismatchError("A party told something else than which cells it holds. Nothing is published.")
         held = [np.unpackbits(packed, count=fragment.n_records) for packed in bits]
         holders = np.sum(held, axis=0)
         if (holders > 1).any():

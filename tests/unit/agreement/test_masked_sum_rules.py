@@ -77,7 +77,7 @@ def test_a_description_names_the_colluders_the_aggregator_and_the_price():
     assert "At most 1 of the 3 owners" in said
     assert "at least 2, are uniform" in said
     assert "colludes with none of them" in said
-    assert "At least one party's coins" not in said
+    assert "Every party's coins" not in said
     assert any("two or more owners of data that collude" in limit for limit in described["not_protected"])
     assert any("under masks" in seen for seen in described["views"]["helper"])
     assert not any("under masks" in seen for seen in described["views"]["p0"])

@@ -135,9 +135,9 @@ def test_the_certificate_says_who_knows_which_noise_and_what_insiders_know():
         "Every owner's own coins are uniform and secret: it alone draws the noise of its values."
         in (certificate["assumptions"])
     )
-    assert not any("At least one party's coins" in sentence for sentence in certificate["assumptions"])
+    assert not any("Every party's coins" in sentence for sentence in certificate["assumptions"])
     gains = cp.agreement_from_mapping(vhdp_mapping(budget={"allocation": "information-gain"}))
-    assert any("At least one party's coins" in sentence for sentence in describe(gains)["assumptions"])
+    assert any("Every party's coins" in sentence for sentence in describe(gains)["assumptions"])
 
 
 def test_every_ledger_is_charged_the_whole_and_one_that_cannot_pay_stops_all_before_anything_is_sent():
