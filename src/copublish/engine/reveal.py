@@ -43,7 +43,8 @@ class RevealGate:
     """Opens secrets at one party, each against a reserved charge.
 
     Attributes:
-        opened: Every disclosure so far with the values that became known: this party's whole view of others.
+        opened: Every disclosure so far with the values that became known: this party's whole view of others. Which
+            candidates for Gaussian noise were kept is the one thing more, and depends on no data.
     """
 
     engine: Engine
