@@ -83,7 +83,7 @@ def _holders(agreement: Agreement) -> Iterator[str]:
     if agreement.partition == "horizontal":
         return
     helpers = len(agreement.parties) - len(agreement.owners)
-    if helpers and agreement.class_is_shared:
+    if helpers and agreement.class_is_shared and len(agreement.owners) > 1:
         yield (
             "class.held_by: owners that all hold the class compare a digest of it, which a party without data must not "
             f'see. Name the one that publishes it, like held_by = "{agreement.owners[0]}"'

@@ -107,6 +107,8 @@ def run(
     run_log = RunLog(log or log_file(home_folder() / "logs", agreed.name, party), tell=note if verbose else None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other parties are told and folders go
     run_log("start", release=agreed.name, party=party, agreement=agreed.hash, secure=not insecure)
+    if (warning := warning_of(agreed)) is not None:
+        run_log("warning", text=warning)
     start, phases = time.monotonic(), set()
     try:
         with progress_bars() as bars:
@@ -193,6 +195,10 @@ def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool) -> None:
 
 def _price(agreement: Agreement, limit: Limit, wanted: Fraction | None, spent: Fraction | None) -> str:
     """Return what a release would take, of what is left."""
+    if wanted is None and agreement.mechanism.is_differentially_private:
+        epsilon = plan_of(agreement).cost().replace
+        said = "unknown" if epsilon is None else show_exact(epsilon)
+        return f"epsilon {said} (replace) for data set '{agreement.dataset}'; who is in it is not protected"
     if wanted is None:
         return f"an UNBOUNDED epsilon, all that people in data set '{agreement.dataset}' could ever be promised"
     left = "no limit" if limit.epsilon is None else f"the {show_left(limit, spent)} that are left"

@@ -13,6 +13,7 @@ from copublish.cli.show_command import size_words
 from copublish.cli.terminal import (
     Format,
     FormatOption,
+    errors_console,
     note,
     parse_pairs,
     print_json,
@@ -21,6 +22,7 @@ from copublish.cli.terminal import (
     warn_first,
 )
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
+from copublish.privacy.no_promise import warning_of
 from copublish.publication import refuse_existing
 from copublish.simulation import simulate as run_simulation
 
@@ -75,6 +77,7 @@ def simulate(
     ledger_files = parse_pairs(ledger or [], "--ledger")
     refuse_existing(out, overwrite=force)
     agreed = load_agreement(agreement)
+    warn_first(warning_of(agreed), errors_console)
     if ledger_files and set(ledger_files) != set(agreed.owners):
         raise typer.BadParameter(f"give one for every party: {', '.join(agreed.owners)}", param_hint="--ledger")
     sources = {party: source_from(value, table_of.get(party)) for party, value in data_of.items()}

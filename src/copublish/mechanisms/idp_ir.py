@@ -22,6 +22,7 @@ from copublish.errors import FragmentError
 from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.microaggregation import Sensitivity
 from copublish.mechanisms.noisy_clusters import noisy_categories, noisy_column
+from copublish.mechanisms.record_order import order_without_meaning
 from copublish.mechanisms.specialization import Progress
 from copublish.privacy.accounting import UNLIMITED, Cost
 from copublish.privacy.certificate import Method, show_exact
@@ -87,8 +88,9 @@ class IdpIrPlan:
             f"Every owner sorts each of its columns, cuts it into clusters of {self.k} records and adds discrete "
             f"Laplace noise to each cluster's sum (local_sensitivity '{self.agreement.mechanism.sensitivity}'). Every "
             "record gets its cluster's noisy mean. Owners draw and know their own noise.",
-            "Means are rounded to the agreed steps and limited to the agreed domains. Records of owners stand one "
-            "below the other (horizontal), columns side by side (vertical).",
+            "Means are rounded to the agreed steps and limited to the agreed domains. Records are put in an order that "
+            "follows from their published values.",
+            "Perturbed by each owner; no guarantee",
         )
 
     def describe(self) -> dict[str, Any]:
@@ -174,7 +176,9 @@ def run_idp_ir(
     n_values = {column: highest_of(domain) + 1 for column, domain in domains.items()}
     columns = OwnColumns(own, n_values, layout, rows_are_shared=agreement.partition != "horizontal")
     # Tells every record's perturbed cells to all parties; NOT covered by any budget, as the agreement acknowledges.
-    return IdpIrResult(plan, gate.reveal_columns(columns, plan.disclosures()))
+    told = gate.reveal_columns(columns, plan.disclosures())
+    order = order_without_meaning(list(told.values()))  # the owners' own order would name the rows to the public
+    return IdpIrResult(plan, {column: values[order] for column, values in told.items()})
 
 
 def highest_of(domain: Domain) -> int:

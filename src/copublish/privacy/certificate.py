@@ -100,11 +100,11 @@ def build_certificate(
         "protected": protected(agreement),
         "not_protected": not_protected(agreement),
         "public_facts": public_facts(agreement, circumstances.public_total),
-        "assumptions": assumptions(agreement, circumstances.engine_assumptions),
+        "assumptions": assumptions(agreement, _of_engine(agreement, circumstances)),
         "views": {party: view_of(agreement, party) for party in agreement.parties},
         "engine": {
             "name": circumstances.engine,
-            "secrecy": circumstances.secrecy,
+            "secrecy": _secrecy(agreement, circumstances),
             **describe_shares(agreement),
             **_parts_played(agreement, circumstances),
         },
@@ -308,12 +308,12 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
     """Return everything one party sees during a run."""
     own = "its own fragment and its own coins" if party in agreement.owners else "its own coins"
     seen, by = [own, "the agreement"], _compared_by(agreement)
-    if agreement.guests and party in agreement.compute_nodes:
+    if agreement.guests and party in agreement.compute_nodes and _computes_jointly(agreement):
         guests = ", ".join(f"'{guest}'" for guest in agreement.guests)
         seen.append(
             f"one share of each input of {guests}, uniform, which tells nothing without those of the other nodes"
         )
-    if agreement.engine.agreed_protocol == "aby3" and party in agreement.compute_nodes:
+    if agreement.engine.agreed_protocol == "aby3" and party in agreement.compute_nodes and _computes_jointly(agreement):
         seen.append("two of three parts of every other node's inputs and coins, uniform, which tell nothing")
     pseudonyms = agreement.engine.name == "masked-sum"  # compared by the aggregator, which tells owners less
     if agreement.partition != "horizontal" and agreement.records.alignment == "identifier":
@@ -329,9 +329,11 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
         any_or_which = "whether any person is" if pseudonyms else "which of its people, if any, are"
         where = "at two parties" if pseudonyms else "at another party too"
         seen.append(f"{any_or_which} {where} {by} (the run ends if there are any)")
+        padded = (
+            "" if agreement.records.public else "; lists are padded to that length, so their own lengths stay secret"
+        )
         seen.append(
-            f"that no party lists more than {2 * agreement.records.expected:,} people, twice records.expected; lists "
-            "are padded to that length, so their own lengths stay secret"
+            f"that no party lists more than {2 * agreement.records.expected:,} people, twice records.expected{padded}"
         )
     if agreement.partition == "arbitrary":
         seen.append("which party holds which cell")
@@ -350,13 +352,34 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
     return seen
 
 
+def _computes_jointly(agreement: Agreement) -> bool:
+    """Whether anything is computed on secrets or sums, beside what owners perturb alone."""
+    return not agreement.publishes_each_record or agreement.budget.allocation == "information-gain"
+
+
+def _of_engine(agreement: Agreement, circumstances: Circumstances) -> Sequence[str]:
+    if circumstances.engine == "spu" and not _computes_jointly(agreement):
+        return ("All parties follow the protocol (semi-honest); a party that deviates could learn more.",)
+    return circumstances.engine_assumptions
+
+
+def _secrecy(agreement: Agreement, circumstances: Circumstances) -> str:
+    """Return who could see what; an engine's own words are about what it computes."""
+    if circumstances.engine != "spu" or not agreement.publishes_each_record:
+        return circumstances.secrecy
+    alone = "Every owner perturbed its own values before it told them to all parties, and knows their noise."
+    if _computes_jointly(agreement):
+        return f"{alone} For the tables by the label: {circumstances.secrecy}"
+    return f"{alone} Nothing was computed on secrets; the engine helped to align records, if they were joined."
+
+
 def _whose_rows(agreement: Agreement) -> str:
     if agreement.partition == "horizontal":
         return "From the other parties: from which of them each row of the release comes."
-    return (
-        "From the other parties: whose record each row of the release is; its perturbed values tell them no more about "
-        "the true ones than epsilon allows."
-    )
+    whose = "From the other parties: whose record each row of the release is"
+    if not agreement.mechanism.is_differentially_private:
+        return f"{whose}."
+    return f"{whose}; its perturbed values tell them no more about the true ones than epsilon allows."
 
 
 def _told_apart(agreement: Agreement) -> str:

@@ -172,8 +172,9 @@ class Ledger:
                 f"this release and all later ones, say so: copublish ledger {self.path} --limit {dataset}={UNBOUNDED}"
             )
         return (
-            f"No finite epsilon holds for data set '{dataset}' under the relation '{limit.neighbours}' of its "
-            "limit. Nothing was measured."
+            f"No finite epsilon holds for this release under the relation '{limit.neighbours}' of the limit of data "
+            f"set '{dataset}'. Nothing was measured. Set the limit under the other one: copublish ledger {self.path} "
+            f"--limit {dataset}=EPSILON --neighbours replace"
         )
 
     @contextmanager

@@ -40,22 +40,25 @@ def with_warning(agreement: Agreement, said: dict[str, Any]) -> dict[str, Any]:
     if warning is None:
         return said
     both = {"add-remove": UNBOUNDED, "replace": UNBOUNDED}
+    not_protected = [*_not_protected(agreement), *said["not_protected"]]
     changed: dict[str, Any] = {
         "epsilon": {**said["epsilon"], "agreed": UNBOUNDED, "public": both, "insiders": dict(both)},
         "delta_bound": "1",
+        "delta_is": "no bound: nothing is guaranteed",
         "protected": _protected(agreement),
-        "not_protected": [*_not_protected(agreement), *said["not_protected"]],
+        "not_protected": not_protected,
     }
     if "engine" in said:
         changed["engine"] = {**said["engine"], "secrecy": f"{USE_OF_THE_ENGINE} {said['engine']['secrecy']}"}
     if "deployment" in said:
-        changed["deployment"] = {**said["deployment"], **_deployment(said["deployment"])}
+        changed["deployment"] = {**said["deployment"], **_deployment(said["deployment"], not_protected)}
     return {"warning": warning, **said, **changed}
 
 
 def _protected(agreement: Agreement) -> list[str]:
     noise = "The one value that all records of a cluster share has noise"
-    if agreement.mechanism.sensitivity in ("exact", "vector", "global"):
+    by_schema = agreement.mechanism.order_of_categories == "schema"  # a ranking that is data moves with one record
+    if agreement.mechanism.sensitivity in ("exact", "vector", "global") and by_schema:
         noise += ", as much as individual differential privacy asks for the sorted cluster means of one column alone"
     return [f"Nothing that can be relied on. {noise}; who is in the cluster is published as it is."]
 
@@ -72,19 +75,20 @@ def _not_protected(agreement: Agreement) -> list[str]:
     if agreement.mechanism.order_of_categories == "frequency":
         found.append("Which categories are more frequent than which: their order decides what is published.")
     if agreement.partition == "horizontal":
-        found.append("Which party a record comes from: records stand in the order of the parties.")
+        found.append("From the other parties: which party a record comes from.")
     else:
         found.append("From the other parties: about where every person whom they know by name stands in every column.")
     return found
 
 
-def _deployment(said: dict[str, Any]) -> dict[str, Any]:
+def _deployment(said: dict[str, Any], not_protected: list[str]) -> dict[str, Any]:
     """Return what the registry's fields say."""
     return {
         "dp_variant": {
             **said["dp_variant"],
             "variant_name": "None: not differentially private",
             "variant_details": WARNING,
+            "unprotected_quantities": "; ".join(not_protected),
         },
         "privacy_loss": {**said["privacy_loss"], "privacy_parameters": {"epsilon": None, "delta": "1"}},
         "implementation": {**said["implementation"], "composition": "None: no finite epsilon holds."},

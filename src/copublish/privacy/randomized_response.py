@@ -46,7 +46,7 @@ class RandomizedResponse:
     def words_per_other(self) -> int:
         """T: how many of the 2^COIN_BITS words stand for each of the other values."""
         exponent = _PRECISION.divide(Decimal(self.epsilon.numerator), Decimal(self.epsilon.denominator))
-        too_small = _PRECISION.multiply(_PRECISION.exp(exponent), 1 - _SLACK)
+        too_small = _PRECISION.multiply(_PRECISION.exp(exponent), _PRECISION.subtract(Decimal(1), _SLACK))
         quotient = _PRECISION.divide(Decimal(2**COIN_BITS), _PRECISION.add(too_small, Decimal(self.n_values - 1)))
         return int(quotient) + 1
 

@@ -87,6 +87,7 @@ def with_helper(partition: str = "horizontal"):
         mapping["records"] = {"identifier": "id", "expected": 100}
         held = zip(TINY["attributes"].items(), ("p0", "p2"), strict=True)
         mapping["attributes"] = {name: {**attribute, "held_by": party} for (name, attribute), party in held}
+        mapping["class"] = {**TINY["class"], "held_by": "p0"}
     return cp.agreement_from_mapping(mapping)
 
 

@@ -109,7 +109,7 @@ def test_everyone_gets_every_public_value_in_party_order(messengers):
 
 def test_public_values_about_different_topics_are_refused(messengers):
     for party in "bc":
-        messengers[party].send("a", "public", to_text("release", 1).encode())
+        messengers[party].send("a", "public", (1).to_bytes(4, "big") + to_text("release", 1).encode())
     with pytest.raises(ProgramMismatchError, match="different steps"):
         exchange_public(messengers["a"], 1, "date")
 
