@@ -47,7 +47,7 @@ def test_an_address_that_cannot_be_used_is_a_clear_error(tmp_path):
 
 
 def test_more_than_two_parties_are_refused():
-    with pytest.raises(EngineError, match="two parties"):
+    with pytest.raises(EngineError, match="CHEETAH runs between 2 compute nodes, got 3"):
         SpuEngine("a", ("a", "b", "c"), ("x", "y", "z"))
 
 

@@ -43,13 +43,13 @@ def frames_for(agreement: cp.Agreement) -> dict[str, pd.DataFrame]:
 
 def release_and_draw(engine: SpuEngine) -> tuple[dict[str, cp.Release], np.ndarray]:
     """Release with either noise under seeded coins, then draw noise under the system's: starting takes seconds."""
-    releases, systems = {}, engine._own_coins
+    releases, systems = {}, engine.own_coins
     for noise in ("laplace", "gaussian"):
         agreement = agreement_with(noise)
-        engine._own_coins = seeded(agreement.party_names, 7)[engine.party]
+        engine.own_coins = seeded(agreement.party_names, 7)[engine.party]
         fragment = read_fragment(agreement, engine.party, frames_for(agreement)[engine.party])
         releases[noise] = publish_release(agreement, fragment, engine, throwaway_ledger(agreement), no_progress)
-    engine._own_coins = systems
+    engine.own_coins = systems
     return releases, draw(engine)
 
 

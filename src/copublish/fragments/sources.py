@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # Libraries that take long to load are loaded where they are used: most commands and the engine's worker need none.
 Source: TypeAlias = "str | Path | DatabaseTable | pd.DataFrame | pl.DataFrame | pa.Table"
 
+FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
+
 ROWS_PER_BATCH = 65_536
 
 KINDS_OF_DATA = "a .csv, .parquet or .duckdb file, or postgresql://user@host/database"
@@ -103,7 +105,7 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
 def _table(source: Source, connection: Any) -> Any:
     if isinstance(source, DatabaseTable):
         return source.open(connection)
-    if not isinstance(source, str | Path):
+    if type(source).__module__.partition(".")[0] in FRAME_LIBRARIES:
         import ibis
 
         try:
@@ -113,6 +115,8 @@ def _table(source: Source, connection: Any) -> Any:
                 f"The data frame cannot be read as a table ({type(exc).__name__}). Every column needs one type and "
                 "a name of its own."
             ) from None
+    if not isinstance(source, str | Path):
+        raise SourceError(f"A {type(source).__name__} cannot be read as a table. Data are {KINDS_OF_DATA}.")
     if scheme_of(source) is not None or Path(source).suffix.lower() in DUCKDB_SUFFIXES:
         raise SourceError("The data are in a database: give DatabaseTable(database, table).")
     path = Path(source)
