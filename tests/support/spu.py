@@ -5,11 +5,15 @@ from __future__ import annotations
 import multiprocessing
 import tempfile
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
 from typing import Any
 
+import copublish as cp
 from copublish.engine.spu import SpuEngine
+from copublish.fragments.reading import read_fragment
+from copublish.release import publish_release
+from copublish.simulation import no_progress, throwaway_ledger
 
 PARTIES = ("p0", "p1")
 
@@ -81,6 +85,12 @@ class Pair:
         self.start(job, one, other)
         return [self.answer(number) for number in range(2)]
 
+    def publish(self, agreement: cp.Agreement, frames: Mapping[str, Any], coins: Mapping[str, Any]) -> list[cp.Release]:
+        """Run one release between the two under these coins; return it as each of them has it."""
+        released = self.do(publish, *((agreement, frames[party], coins[party]) for party in PARTIES))
+        assert not any(isinstance(release, str) for release in released), released
+        return released
+
     def start(self, job: Callable[..., Any], one: Any, other: Any) -> None:
         for pipe, argument in zip(self.pipes, (one, other), strict=True):
             pipe.send((job, argument))
@@ -103,6 +113,13 @@ class Pair:
                 process.kill()
                 process.join()
         self._folder.cleanup()
+
+
+def publish(engine: SpuEngine, argument: tuple[cp.Agreement, Any, Any]) -> cp.Release:
+    """Run the main path at one party."""
+    agreement, frame, engine.own_coins = argument
+    fragment = read_fragment(agreement, engine.party, frame)
+    return publish_release(agreement, fragment, engine, throwaway_ledger(agreement), no_progress)
 
 
 def _do_jobs(engine: SpuEngine, pipe: Connection) -> None:
