@@ -14,7 +14,7 @@ from rich.table import Table
 from copublish.agreement import load_agreement
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console, warn_first
 from copublish.description import describe as describe_agreement
-from copublish.evaluation.report.contents import noise_words
+from copublish.evaluation.words import noise_words
 
 
 def register(app: typer.Typer) -> None:

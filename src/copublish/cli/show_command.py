@@ -11,7 +11,7 @@ from rich.table import Table
 
 from copublish.cli.describe_command import print_disclosures, print_epsilon
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console, warn_first
-from copublish.evaluation.report.contents import label_information
+from copublish.evaluation.words import label_information
 from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release, load_release
 
 KINDS_OF_RECORDS = {"copula": "synthetic ", "vhdp": "perturbed ", "idp-ir": "perturbed "}

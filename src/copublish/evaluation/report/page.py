@@ -14,6 +14,7 @@ from copublish.errors import EvaluationError
 from copublish.evaluation.report import contents, figures, snippets
 from copublish.evaluation.report.perturbed import perturbed_facts
 from copublish.evaluation.report.synthetic import moment_facts, synthetic_facts
+from copublish.evaluation.words import noise_words
 from copublish.publication import GeneralizedRelease, RecordsRelease, Release, as_generalized
 
 RELATION_WORDS = {
@@ -94,7 +95,7 @@ def _facts(release: Release) -> dict[str, Any]:
     known_to = {disclosure["known_to"] for disclosure in disclosures}
     return {
         "certificate": certificate,
-        "noise_words": contents.noise_words,
+        "noise_words": noise_words,
         "parties": list(certificate["views"]),
         "public_epsilon": Headline(certificate["epsilon"]["public"][relation], f"for {RELATION_WORDS[relation]}"),
         "belief": contents.belief_bound(certificate["epsilon"]["public"][relation]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from copublish.evaluation.report.contents import label_information, noise_words
+from copublish.evaluation.words import label_information, noise_words
 from copublish.publication import RecordsRelease
 
 

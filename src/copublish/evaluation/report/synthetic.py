@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from copublish.evaluation.report.contents import label_information
+from copublish.evaluation.words import label_information
 from copublish.publication import RecordsRelease
 
 STRONGEST_PAIRS = 20
