@@ -31,7 +31,7 @@ def cheetah():
 
 @pytest.fixture(scope="module")
 def aby3():
-    nodes = Nodes(("p0", "p1", "p2"), "ABY3")
+    nodes = Nodes(("p0", "p1", "p2"), "ABY3", timeout_seconds=30)  # a lost node is sometimes noticed only then
     yield nodes
     nodes.close()
 

@@ -52,7 +52,11 @@ def measure_and_select(engine, epsilons, scores, selections):
     part = np.array(scores, dtype=np.int64) + (1000 if engine.party == PARTIES[0] else -1000)
     part = part if engine.party == PARTIES[0] else part - np.array(scores, dtype=np.int64)
     select = Select("winner", Fraction(1, 2), "add-remove", BOTH, len(scores))
-    winners = [gate.reveal_selection(engine.share(part), select) for _ in range(selections)]
+    winners = []
+    for number in range(selections):
+        if number % 25 == 0:
+            gate.draw_selection_noise(select, len(scores), times=25)  # as a mechanism does
+        winners.append(gate.reveal_selection(engine.share(part), select))
     opened = len(gate.opened)
     reservation.__exit__(None, None, None)
     return measured, winners, opened
