@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import copublish as cp
+from copublish.cli import app
 from copublish.demo import write_demo
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +48,7 @@ def demo(tmp_path_factory) -> Path:
 
 @pytest.mark.parametrize("command", [*((name,) for name in COMMANDS), *SUBCOMMANDS], ids=" ".join)
 def test_help_says_what_the_command_does_and_gives_an_example(command):
-    text = run(*command, "--help").stdout
+    text = CliRunner().invoke(app, [*command, "--help"]).output
     assert "Example: copublish" in re.sub(r"\s+", " ", text.replace("│", " "))
 
 
