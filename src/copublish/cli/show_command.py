@@ -14,7 +14,7 @@ from copublish.cli.terminal import Format, FormatOption, print_json, results_con
 from copublish.evaluation.words import label_information
 from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release, load_release
 
-KINDS_OF_RECORDS = {"copula": "synthetic ", "vhdp": "perturbed ", "idp-ir": "perturbed "}
+KINDS_OF_RECORDS = {"copula": "synthetic ", "hpdp": "synthetic ", "vhdp": "perturbed ", "idp-ir": "perturbed "}
 
 BAR_WIDTH = 24
 
