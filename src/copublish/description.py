@@ -7,17 +7,8 @@ from typing import Any
 from copublish.agreement.model import Agreement
 from copublish.engine.coalitions import assumptions_of
 from copublish.mechanisms.plans import plan_of
-from copublish.privacy.certificate import (
-    assumptions,
-    delta_words,
-    describe_disclosure,
-    describe_epsilon,
-    not_protected,
-    protected,
-    show_bound,
-    show_exact,
-    view_of,
-)
+from copublish.privacy.certificate import assumptions, delta_words, describe_epsilon, not_protected, protected, view_of
+from copublish.privacy.described import describe_disclosure, show_bound, show_exact
 from copublish.privacy.masked_sums import describe_shares
 from copublish.privacy.no_promise import with_warning
 

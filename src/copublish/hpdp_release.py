@@ -11,7 +11,7 @@ import pyarrow as pa
 from copublish.agreement.domain import CategoricalDomain, NumericalDomain, describe_domain
 from copublish.mechanisms.hpdp import HpdpResult
 from copublish.mechanisms.hpdp_records import Drawn, draw_records
-from copublish.privacy.certificate import NORMAL_95
+from copublish.privacy.described import NORMAL_95
 from copublish.secure.moments import UNIT
 
 HPDP_FORMAT = 1

@@ -11,8 +11,8 @@ from copublish.agreement.domain import CategoricalDomain, Domain, describe_domai
 from copublish.label_information import describe_information
 from copublish.mechanisms.allocation import describe_division
 from copublish.mechanisms.vhdp import VhdpResult
-from copublish.privacy.certificate import describe_noise
 from copublish.privacy.coins import IntArray
+from copublish.privacy.described import describe_noise
 
 VHDP_FORMAT = 1
 

@@ -59,12 +59,17 @@ def test_no_message_of_a_command_shows_the_password(folder: Path, postgres: Post
     url, wrong = postgres.url(), postgres.url(password=f"x{READER_PASSWORD}")
     calls: list[tuple[list[str], int]] = [
         ([*check, wrong, "--table", loans], 4),
+        ([*check, url, "--table", "nobody"], 4),
         ([*check, url, "--table", loans], 4),  # the lender's columns, not the bank's
+        ([*check, url], 4),
         ([*check, url.replace("postgresql", "mysql"), "--table", loans], 4),
         ([*check, url.replace("@", "@@"), "--table", loans], 4),
+        ([*simulate, "--data", url], 2),
         ([*simulate, "--data", f"{url}?sslmode=prefer"], 2),
         ([*simulate, "--data", f"bank={url}"], 4),
+        ([*simulate, "--data", f"bank={url}", "--table", f"loans={loans}"], 2),
         ([*simulate, "--data", f"bank={wrong}", "--data", "loans=loans.csv", "--table", f"bank={loans}"], 4),
+        (["init", "drafted.toml", "--from", url], 4),
         (["init", "drafted.toml", "--from", wrong, "--table", loans], 4),
         (["generalize", "nothing", "--data", wrong, "--table", loans, "--out", "x.csv"], 7),
     ]

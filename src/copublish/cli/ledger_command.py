@@ -12,7 +12,7 @@ from rich.table import Table
 
 from copublish.cli.terminal import Format, FormatOption, note, parse_pairs, print_json, results_console
 from copublish.home import default_ledger, make_private_folder
-from copublish.privacy.certificate import show_bound, show_exact
+from copublish.privacy.described import show_bound, show_exact
 from copublish.privacy.disclosures import NEIGHBOURS
 from copublish.privacy.ledger import UNBOUNDED, Ledger, Limit
 

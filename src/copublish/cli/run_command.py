@@ -38,7 +38,7 @@ from copublish.node.dialling import refuse_unfit_hosts
 from copublish.node.identity import identity_folder, load_identity
 from copublish.node.log import RunLog, log_file
 from copublish.node.run import RunResult, RunSettings, run_party
-from copublish.privacy.certificate import show_exact
+from copublish.privacy.described import show_exact
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.privacy.no_promise import warning_of
 from copublish.processes import throwaway_ledger

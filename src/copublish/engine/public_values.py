@@ -18,6 +18,9 @@ T = TypeVar("T")
 PIECE_BYTES = 16 * 2**20
 """Longer values are told in pieces, so that they fit the messages of every messenger."""
 
+MAX_PIECES = 256
+"""Of one value: 4 GiB. Who announces more would fill the memory of the others."""
+
 
 def to_text(topic: str, value: object) -> str:
     """Return a topic and a JSON value, or an array of bytes, as text."""
@@ -56,6 +59,8 @@ def exchange_public(messenger: Messenger, public: T, topic: str) -> tuple[T, ...
     received = {party: messenger.receive(party, "public") for party in others}
     # All others have begun, so what is long goes piece by piece and nobody's inbox overflows.
     waiting = {party: int.from_bytes(first[:4], "big") - 1 for party, first in received.items()}
+    if max(waiting.values(), default=0) >= MAX_PIECES:
+        raise ProgramMismatchError("A party is about to send more than any public value has. Nothing is published.")
     texts = {party: [first[4:]] for party, first in received.items()}
     for number in range(1, max([len(pieces), *(left + 1 for left in waiting.values())])):
         for party in others:

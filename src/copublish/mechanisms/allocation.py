@@ -24,8 +24,8 @@ from copublish.fragments.fragment import Axis
 from copublish.mechanisms.information import gain_ratio
 from copublish.mechanisms.post_processing import consistent_counts
 from copublish.mechanisms.specialization import HISTOGRAM_L1, Progress
-from copublish.privacy.certificate import describe_noise, show_exact
 from copublish.privacy.coins import IntArray
+from copublish.privacy.described import describe_noise, show_exact
 from copublish.privacy.disclosures import Disclosure, Divided, Measure, Neighbours
 from copublish.secure.joint_counts import JointTable
 

@@ -27,8 +27,9 @@ from copublish.mechanisms.post_processing import consistent_counts
 from copublish.mechanisms.specialization import HISTOGRAM_L1, Progress
 from copublish.mechanisms.synthetic_records import key_of
 from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.certificate import Method, show_exact
+from copublish.privacy.certificate import Method
 from copublish.privacy.coins import IntArray
+from copublish.privacy.described import show_exact
 from copublish.privacy.disclosures import NEIGHBOURS, Disclosure, Divided, Influence, Measure
 from copublish.privacy.masked_sums import how_noise_is_drawn
 from copublish.privacy.noise_shares import NoiseShares

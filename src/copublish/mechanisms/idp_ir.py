@@ -25,8 +25,9 @@ from copublish.mechanisms.noisy_clusters import noisy_categories, noisy_column
 from copublish.mechanisms.record_order import order_without_meaning
 from copublish.mechanisms.specialization import Progress
 from copublish.privacy.accounting import UNLIMITED, Cost
-from copublish.privacy.certificate import Method, show_exact
+from copublish.privacy.certificate import Method
 from copublish.privacy.coins import Coins, IntArray
+from copublish.privacy.described import show_exact
 from copublish.privacy.disclosures import Disclosure, Unprotected
 from copublish.secure.joint_counts import JointTable
 from copublish.secure.own_columns import OwnColumns, published_columns

@@ -7,23 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.disclosures import (
-    NEIGHBOURS,
-    Disclosure,
-    Divided,
-    GaussianMeasure,
-    Measure,
-    PerturbCategory,
-    PerturbNumber,
-    Select,
-    Unprotected,
-)
-from copublish.privacy.geometric import laplace_quantile
+from copublish.privacy.described import UNPROTECTED, describe_disclosure, epsilon_or_not, show_bound, show_exact
+from copublish.privacy.disclosures import Disclosure
 from copublish.privacy.masked_sums import (
     assumptions_about_noise,
     assumptions_about_pseudonyms,
@@ -31,19 +20,9 @@ from copublish.privacy.masked_sums import (
     limits_of_masked_sums,
     seen_by_aggregator,
 )
-from copublish.privacy.no_promise import UNBOUNDED, with_warning
+from copublish.privacy.no_promise import with_warning
 
 CERTIFICATE_FORMAT = 1
-
-NORMAL_95 = 1.96
-
-UNPROTECTED = "not protected"
-
-SHARED_LAW = "sum of owners' shares; without those of the agreed number of colluders it is discrete Laplace"
-
-OWNER_ALONE = "the owner of the column, which draws it; nobody else"
-
-KNOWN_TO = "all parties; then the public, as part of the release"
 
 IGNORED_BY_RULE = {
     "ignore-case": "upper and lower case",
@@ -127,7 +106,7 @@ def describe_epsilon(agreement: Agreement, cost: Cost) -> dict[str, Any]:
     In vertical and arbitrary releases the other parties know who is in the table, so only the values of a
     person's cells are protected from them: the relation replace.
     """
-    add_remove, replace = _epsilon_or_not(cost.add_remove), _epsilon_or_not(cost.replace)
+    add_remove, replace = epsilon_or_not(cost.add_remove), epsilon_or_not(cost.replace)
     insiders_know_members = agreement.partition != "horizontal"
     return {
         "calibrated_to": agreement.privacy.neighbours,
@@ -140,73 +119,6 @@ def describe_epsilon(agreement: Agreement, cost: Cost) -> dict[str, Any]:
             "replace": replace,
         },
     }
-
-
-def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
-    """Return one disclosure with its exact price and its noise: in people, or in the column's own unit."""
-    if isinstance(disclosure, Unprotected):
-        return {
-            "kind": disclosure.kind,
-            "what": disclosure.label,
-            "known_to": KNOWN_TO,
-            "epsilon": dict.fromkeys(NEIGHBOURS, UNBOUNDED),
-            "noise": {"law": disclosure.kind_of_noise},
-        }
-    described: dict[str, Any] = {
-        "kind": disclosure.kind,
-        "what": disclosure.label,
-        "known_to": KNOWN_TO,
-        "epsilon": {relation: _epsilon_or_not(disclosure.epsilon(relation)) for relation in NEIGHBOURS},
-        "delta_bound": show_bound(max(disclosure.delta("add-remove"), disclosure.delta("replace"))),
-        "noise": describe_noise(disclosure),
-    }
-    if isinstance(disclosure, Measure):
-        described["values_opened"] = disclosure.entries
-    elif isinstance(disclosure, GaussianMeasure):
-        described["rho"] = {relation: float(f"{float(disclosure.rho(relation)):.6g}") for relation in NEIGHBOURS}
-        described["values_opened"] = disclosure.entries
-    elif isinstance(disclosure, Select):
-        described["candidates"] = disclosure.candidates
-        described["values_opened"] = 1
-    return described
-
-
-def describe_noise(disclosure: Disclosure) -> dict[str, Any]:
-    """Return the noise of one disclosure as plain JSON values."""
-    if isinstance(disclosure, Select):
-        return {"law": "geometric", "scale_in_people": round(disclosure.scale_in_people, 3)}
-    if isinstance(disclosure, Measure):
-        within = disclosure.within(0.95)
-        is_count = disclosure.points_per_person == 1
-        return {
-            "law": "discrete Laplace" if disclosure.shares is None else SHARED_LAW,
-            "scale_in_people": round(disclosure.scale_in_people, 3),
-            "within_95_percent": within if is_count else round(within / disclosure.points_per_person, 3),
-        }
-    if isinstance(disclosure, GaussianMeasure):
-        return {
-            "law": "discrete Gaussian",
-            "scale_in_people": round(disclosure.scale_in_people, 3),
-            "within_95_percent": round(NORMAL_95 * disclosure.scale_in_people, 3),
-        }
-    if isinstance(disclosure, PerturbCategory):
-        return {"law": "randomized response", "known_to": OWNER_ALONE, "kept": round(disclosure.response.kept, 6)}
-    if isinstance(disclosure, PerturbNumber):
-        number = {
-            "law": "discrete Laplace on every value",
-            "known_to": OWNER_ALONE,
-            "scale_in_own_unit": float(f"{disclosure.noise.scale * disclosure.step:.6g}"),
-            "within_95_percent": float(f"{laplace_quantile(disclosure.noise.rate, 0.95) * disclosure.step:.6g}"),
-        }
-        flag = disclosure.response
-        return number if flag is None else {**number, "missing_or_not_kept": round(flag.kept, 6)}
-    if isinstance(disclosure, Divided) and disclosure.usual is not None:
-        return describe_noise(disclosure.usual)
-    return {"law": "by column"}
-
-
-def _epsilon_or_not(epsilon: Fraction | None) -> str:
-    return UNPROTECTED if epsilon is None else show_exact(epsilon)
 
 
 def protected(agreement: Agreement) -> list[str]:
@@ -454,20 +366,3 @@ def _model_name(circumstances: Circumstances) -> str:
     if circumstances.engine == "masked-sum":
         by_engine = "Secure aggregation of sums with noise from every owner"
     return circumstances.method.model or by_engine
-
-
-def show_exact(number: Fraction) -> str:
-    """Return a fraction as a decimal where that is exact and short, else as a fraction."""
-    digits = format(float(number), ".10g")
-    return digits if Fraction(digits) == number else str(number)
-
-
-def show_bound(number: Fraction) -> str:
-    """Return a small number rounded up to two digits."""
-    if number == 0:
-        return "0"
-    text = format(float(number), ".1e")
-    while Fraction(text) < number:
-        last_digit = Fraction(10) ** (int(text.split("e")[1]) - 1)
-        text = format(float(Fraction(text) + last_digit), ".1e")
-    return text

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from copublish.engine import public_values
 from copublish.engine.local_messenger import PipeMessenger, pipes_between
 from copublish.engine.public_values import exchange_public, from_text, to_text
 from copublish.errors import PartyLostError, ProgramMismatchError
@@ -130,3 +131,15 @@ def test_what_is_no_public_value_is_an_error_of_ours(content):
         from_text(content)
     except ProgramMismatchError as exc:
         assert "no public value" in str(exc)
+
+
+def test_long_public_values_come_in_pieces_and_endless_ones_are_refused(messengers, monkeypatch):
+    monkeypatch.setattr(public_values, "PIECE_BYTES", 10)
+    told = {"a": "x" * 95, "b": "short", "c": "y" * 31}
+    with ThreadPoolExecutor(3) as pool:
+        heard = list(pool.map(lambda party: exchange_public(messengers[party], told[party], "words"), "abc"))
+    assert heard == [tuple(told.values())] * 3
+    for party in "bc":
+        messengers[party].send("a", "public", (2**31).to_bytes(4, "big") + b"[")
+    with pytest.raises(ProgramMismatchError, match="more than any public value"):
+        exchange_public(messengers["a"], 1, "words")

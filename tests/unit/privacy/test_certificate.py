@@ -20,13 +20,8 @@ from hypothesis import strategies as st
 
 from copublish import Agreement, agreement_from_mapping
 from copublish.mechanisms.specialization import Plan
-from copublish.privacy.certificate import (
-    Circumstances,
-    build_certificate,
-    describe_disclosure,
-    show_bound,
-    show_exact,
-)
+from copublish.privacy.certificate import Circumstances, build_certificate
+from copublish.privacy.described import describe_disclosure, show_bound, show_exact
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 
 KNOWN = "not protected: the parties know who is in the table"
