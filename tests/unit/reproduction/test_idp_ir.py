@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import gc
+import re
 import sys
 from collections import Counter
 from dataclasses import replace
