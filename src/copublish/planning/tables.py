@@ -15,7 +15,7 @@ from copublish.errors import EvaluationError
 from copublish.evaluation.values import codes_of
 from copublish.fragments.fragment import Codes, Fragment
 from copublish.fragments.identifiers import Identifiers
-from copublish.generalization import Source, read_values
+from copublish.generalization import PublicColumns, Source, read_values
 from copublish.mechanisms.cut import Cut
 from copublish.release import describe_cut
 
@@ -36,7 +36,7 @@ def read_like(agreement: Agreement, source: Source) -> pd.DataFrame:
         EvaluationError: If the class or all rows are missing.
         FragmentError: If another column is missing or has values outside its domain.
     """
-    frame: pd.DataFrame = read_values(whole_cut(agreement), source).to_pandas()
+    frame: pd.DataFrame = read_values(PublicColumns.of_agreement(agreement), source).to_pandas()
     if agreement.class_.name not in frame:
         raise EvaluationError(f"The data to plan with have no column '{agreement.class_.name}', the agreed class.")
     if len(frame) < 3:
@@ -74,7 +74,7 @@ def _values(domain: Domain, codes: NDArray[np.int64], generator: np.random.Gener
 
 def as_fragments(agreement: Agreement, table: pd.DataFrame, generator: np.random.Generator) -> dict[str, Fragment]:
     """Return the table as the agreement's parties would hold it: by people, by columns, or cell by cell at random."""
-    n, codes = len(table), codes_of(whole_cut(agreement), table)
+    n, codes = len(table), codes_of(agreement.columns, table)
     identifiers = Identifiers([pa.array([str(number) for number in range(n)], pa.string())])
     rows = generator.integers(0, len(agreement.owners), n) if agreement.partition == "horizontal" else None
     holder_of = {

@@ -17,7 +17,7 @@ from copublish.evaluation.classification import ClassifierName, accuracy, majori
 from copublish.evaluation.values import codes_of, published_codes, published_labels
 from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.specialization import Plan
-from copublish.planning.tables import as_fragments, whole_cut
+from copublish.planning.tables import as_fragments
 from copublish.privacy.disclosures import Measure
 from copublish.privacy.geometric import laplace_quantile
 from copublish.processes import throwaway_ledger
@@ -94,7 +94,7 @@ class TrialGround:
     ) -> None:
         self.agreement, self.train, self.test = agreement, train, test
         self._fragments: dict[str, Fragment] = as_fragments(agreement, train, generator)
-        self._test_codes = codes_of(whole_cut(agreement), test)
+        self._test_codes = codes_of(agreement.columns, test)
 
     def baselines(self) -> tuple[float, float]:
         """Return BA, the accuracy after training on the raw records, and LA, that of the largest class."""
