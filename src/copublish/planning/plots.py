@@ -12,33 +12,65 @@ from matplotlib.figure import Figure
 
 FORMATS = (".png", ".svg")
 COLOURS = ("#0b5f73", "#b86b1d", "#6a4c93", "#3d7a3d")
+SHAPES = ("o", "s", "D", "^")
+CHARACTERS = "●○◆◇"
+
+PRINTED_COLOUR = "#333333"
+PRINTED_SHAPES, PRINTED_CHARACTERS = ("x", "+"), "x+"
+"""Points without a line: between them a paper prints nothing."""
+
+Rows = list[Mapping[str, Any]]
 
 
-def best_by_epsilon(plan: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return for each score the best trial of each epsilon, in ascending order."""
+def curves_of(plan: Mapping[str, Any]) -> dict[str, Rows]:
+    """Return what is drawn: a name, and the best trial of each epsilon in ascending order.
+
+    One mechanism with scores has a curve for each of them; of several mechanisms each has one.
+    """
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for trial in plan["trials"]:
-        by_epsilon = found.setdefault(trial["score"], {})
+        is_alone = len(plan["mechanisms"]) == 1 and "score" in trial
+        by_epsilon = found.setdefault(f"score {trial['score']}" if is_alone else trial["mechanism"], {})
         before = by_epsilon.get(trial["epsilon"])
         if before is None or trial["accuracy"] > before["accuracy"]:
             by_epsilon[trial["epsilon"]] = trial
-    return {score: sorted(rows.values(), key=lambda t: float(t["epsilon"])) for score, rows in found.items()}
+    return {name: sorted(rows.values(), key=lambda t: float(t["epsilon"])) for name, rows in found.items()}
+
+
+def printed_points(plan: Mapping[str, Any]) -> dict[str, Rows]:
+    """Return what papers print for the very data set that is planned, by their algorithm.
+
+    Accuracies of another data set would look as if they could be compared, so they are not drawn.
+    """
+    found: dict[str, Rows] = {}
+    for reference in plan["printed"]:
+        if reference["is_planned_data"]:
+            found.setdefault(reference["algorithm"], []).append(reference)
+    return found
 
 
 def draw_plan(plan: Mapping[str, Any], path: Path) -> None:
     """Write the trade-off as PNG or SVG; the same plan gives the same file."""
     with mpl.rc_context({"svg.hashsalt": "copublish", "svg.fonttype": "none", "font.size": 10}):
-        figure = Figure(figsize=(7, 4.2), dpi=150, layout="constrained")
+        figure = Figure(figsize=(9, 4.6), dpi=150, layout="constrained")
         axes = figure.add_subplot()
-        for (score, rows), colour in zip(best_by_epsilon(plan).items(), COLOURS, strict=False):
+        for (name, rows), colour, shape in zip(curves_of(plan).items(), COLOURS, SHAPES, strict=False):
             x, y = [float(row["epsilon"]) for row in rows], [row["accuracy"] for row in rows]
             errors = [1.96 * (row["standard_error"] or 0) for row in rows]
-            axes.errorbar(x, y, yerr=errors, color=colour, marker="o", capsize=3, label=f"release, score {score}")
+            axes.errorbar(x, y, yerr=errors, color=colour, marker=shape, capsize=3, label=_label(plan, name))
             for row in rows:
-                place = (float(row["epsilon"]), row["accuracy"])
-                axes.annotate(
-                    f"h = {row['rounds']}", place, xytext=(6, -12), textcoords="offset points", fontsize=8, color=colour
-                )
+                if "rounds" in row:
+                    axes.annotate(
+                        f"h = {row['rounds']}",
+                        (float(row["epsilon"]), row["accuracy"]),
+                        xytext=(6, -12),
+                        textcoords="offset points",
+                        fontsize=8,
+                        color=colour,
+                    )
+        for (_, points), shape in zip(printed_points(plan).items(), PRINTED_SHAPES, strict=False):
+            x, y = [float(point["epsilon"]) for point in points], [point["accuracy"] for point in points]
+            axes.plot(x, y, shape, color=PRINTED_COLOUR, markersize=8, label=points[0]["label"])
         axes.axhline(plan["BA"], color="#555555", linestyle="--", linewidth=1, label="BA: raw data")
         axes.axhline(plan["LA"], color="#999999", linestyle=":", linewidth=1.5, label="LA: largest class")
         axes.axvline(float(plan["agreed"]["epsilon"]), color="#cccccc", linewidth=6, zorder=0, label="agreed epsilon")
@@ -53,31 +85,41 @@ def draw_plan(plan: Mapping[str, Any], path: Path) -> None:
         axes.set_title(f"{plan['release']}: planned on {what}, mean of {plan['runs']} runs", loc="left", fontsize=10)
         axes.grid(axis="y", alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(fontsize=8, frameon=False)
+        # Beside the axes: inside, it would hide points of one plan or another.
+        figure.legend(fontsize=8, frameon=False, loc="outside right upper")
         metadata = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": None}
         figure.savefig(path, metadata=metadata)
 
 
+def _label(plan: Mapping[str, Any], name: str) -> str:
+    if name == plan["agreed"]["mechanism"]:
+        name = f"{name} (agreed)"
+    return f"{name}, best setting" if name.startswith("specialization") else name
+
+
 def text_plot(plan: Mapping[str, Any], width: int = 64, height: int = 12) -> list[str]:
     """Return the trade-off as lines of characters: accuracy upwards, epsilon to the right, evenly by its logarithm."""
-    curves = best_by_epsilon(plan)
-    rows = [row for trials in curves.values() for row in trials]
-    low, high = _bounds([plan["BA"], plan["LA"], *(row["accuracy"] for row in rows)])
-    epsilons = sorted({float(row["epsilon"]) for row in rows})
+    curves, printed = curves_of(plan), printed_points(plan)
+    # Drawn in this order, so that the first curve is on top and what is printed below all of them.
+    marked = [*zip(PRINTED_CHARACTERS, printed.values(), strict=False)]
+    marked += reversed([*zip(CHARACTERS, curves.values(), strict=False)])
+    drawn = [row for _, rows in marked for row in rows]
+    low, high = _bounds([plan["BA"], plan["LA"], *(row["accuracy"] for row in drawn)])
+    first, last = (end(float(row["epsilon"]) for row in drawn) for end in (min, max))
 
     def line_of(value: float) -> int:
         return round((high - value) / (high - low) * (height - 1))
 
     def column_of(epsilon: float) -> int:
-        if len(epsilons) == 1:
+        if first == last:
             return width // 2
-        return round(math.log(epsilon / epsilons[0]) / math.log(epsilons[-1] / epsilons[0]) * (width - 1))
+        return round(math.log(epsilon / first) / math.log(last / first) * (width - 1))
 
     canvas = [[" "] * width for _ in range(height)]
     canvas[line_of(plan["LA"])] = ["·"] * width
     canvas[line_of(plan["BA"])] = ["-"] * width
-    for marker, trials in reversed(list(zip("●○◆◇", curves.values(), strict=False))):  # the first one on top
-        for row in trials:
+    for marker, rows in marked:
+        for row in rows:
             canvas[line_of(row["accuracy"])][column_of(float(row["epsilon"]))] = marker
     labels = {line_of(plan["LA"]): "  LA", line_of(plan["BA"]): "  BA"}
     lines = [
@@ -85,11 +127,20 @@ def text_plot(plan: Mapping[str, Any], width: int = 64, height: int = 12) -> lis
         for number, cells in enumerate(canvas)
     ]
     ticks = [" "] * (width + 6)
-    for epsilon in epsilons:
+    for epsilon in sorted({float(trial["epsilon"]) for trial in plan["trials"]} | {first, last}):
         for offset, character in enumerate(f"{epsilon:g}"):
             ticks[column_of(epsilon) + offset] = character
-    legend = ", ".join(f"{marker} score {score}" for marker, score in zip("●○◆◇", curves, strict=False))
-    return [*lines, f"      └{'─' * width}", f"       {''.join(ticks).rstrip()}  epsilon", f"       {legend}"]
+    legend = [f"{marker} {_label(plan, name)}" for marker, name in zip(CHARACTERS, curves, strict=False)]
+    legend += [
+        f"{marker} {rows[0]['label']}" for marker, rows in zip(PRINTED_CHARACTERS, printed.values(), strict=False)
+    ]
+    indent = " " * 7
+    return [
+        *lines,
+        f"      └{'─' * width}",
+        f"{indent}{''.join(ticks).rstrip()}  epsilon",
+        *(indent + x for x in legend),
+    ]
 
 
 def _bounds(values: Sequence[float]) -> tuple[float, float]:

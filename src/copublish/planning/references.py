@@ -54,11 +54,11 @@ class Reference:
         citation: Of the paper.
         figure: Where in it.
         data_set: Which table it is about.
-        is_planned_data: Whether the agreement is about that table. If not, the accuracy says nothing about the plan.
+        is_planned_data: Whether the plan is about that table. If not, the accuracy cannot be compared.
         epsilon: The budget.
         accuracy: What is printed.
-        way_from_LA_to_BA: How far it is from what the largest class alone gives (0) to what raw data give (1), by the
-            paper's own numbers: all that can be compared between data sets.
+        kept: How much of what raw data give beyond the largest class, by the paper's own BA and LA: all that can be
+            compared between data sets.
         note: How the paper puts it, where it is not plain.
     """
 
@@ -70,13 +70,13 @@ class Reference:
     is_planned_data: bool
     epsilon: str
     accuracy: float
-    way_from_LA_to_BA: float
+    kept: float
     note: str
 
 
-def references_for(agreement: Agreement) -> list[dict[str, Any]]:
-    """Return everything that is printed, as JSON values."""
-    planned = benchmark_of(agreement)
+def references_for(agreement: Agreement, *, is_made_up: bool) -> list[dict[str, Any]]:
+    """Return everything that is printed, as JSON values; made-up data are nobody's, whatever the columns are called."""
+    planned = None if is_made_up else benchmark_of(agreement)
     return [asdict(reference) for paper in PAPERS for reference in _printed_in(paper, planned)]
 
 
@@ -97,13 +97,13 @@ def _printed_in(paper: Paper, planned: str | None) -> list[Reference]:
                 is_planned_data=table == planned,
                 epsilon=epsilon,
                 accuracy=round(printed.percent / 100, 4),
-                way_from_LA_to_BA=round((printed.percent - la) / (ba - la), 3),
+                kept=round((printed.percent - la) / (ba - la), 3),
                 note=printed.note,
             )
         )
     return sorted(found, key=lambda reference: (reference.data_set, float(reference.epsilon), reference.accuracy))
 
 
-def way_from_la_to_ba(accuracy: float, ba: float, la: float) -> float | None:
-    """Return how far an accuracy is from LA (0) to BA (1); nothing where raw data give no more than a guess."""
+def kept(accuracy: float, ba: float, la: float) -> float | None:
+    """Return how much of BA - LA an accuracy keeps; nothing where raw data give no more than the largest class."""
     return (accuracy - la) / (ba - la) if ba > la else None
