@@ -147,7 +147,7 @@ def _print_advice(result: dict[str, Any], console: Console) -> None:
 
 
 def _print_comparison(result: Mapping[str, Any], console: Console) -> None:
-    from copublish.planning.plots import curves_of
+    from copublish.planning.curves import curves_of
 
     agreed = result["agreed"]
     console.print(f"[bold]Side by side at epsilon {agreed['epsilon']}[/bold]")

@@ -16,19 +16,12 @@ from copublish.evaluation.values import codes_of
 from copublish.fragments.encoding import quantize
 from copublish.fragments.fragment import Codes, Fragment
 from copublish.fragments.identifiers import Identifiers
-from copublish.generalization import Source, read_values
-from copublish.mechanisms.cut import Cut
+from copublish.generalization import PublicColumns, Source, read_values
 from copublish.privacy.coins import IntArray
-from copublish.release import describe_cut
 
 MISSING_SHARE = 0.03
 CLASS_SPREAD = 0.6
 """How much of the made-up class is chance, in standard deviations of what the attributes say about it."""
-
-
-def whole_cut(agreement: Agreement) -> dict[str, Any]:
-    """Return the cut before anything is split: the agreed domains as a release would describe them."""
-    return describe_cut(agreement, Cut.top(agreement.domains))
 
 
 def read_like(agreement: Agreement, source: Source) -> pd.DataFrame:
@@ -38,7 +31,7 @@ def read_like(agreement: Agreement, source: Source) -> pd.DataFrame:
         EvaluationError: If the class or all rows are missing.
         FragmentError: If another column is missing or has values outside its domain.
     """
-    frame: pd.DataFrame = read_values(whole_cut(agreement), source).to_pandas()
+    frame: pd.DataFrame = read_values(PublicColumns.of_agreement(agreement), source).to_pandas()
     if agreement.class_.name not in frame:
         raise EvaluationError(f"The data to plan with have no column '{agreement.class_.name}', the agreed class.")
     if len(frame) < 3:
@@ -85,7 +78,7 @@ def as_fragments(
         generator: Decides what the agreement leaves open.
         with_numbers: Whether numbers are kept as such, too, for mechanisms that need them.
     """
-    n, codes = len(table), codes_of(whole_cut(agreement), table)
+    n, codes = len(table), codes_of(agreement.columns, table)
     identifiers = Identifiers([pa.array([str(number) for number in range(n)], pa.string())])
     rows = generator.integers(0, len(agreement.owners), n) if agreement.partition == "horizontal" else None
     holder_of = {

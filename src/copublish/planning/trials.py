@@ -13,9 +13,10 @@ from copublish.agreement.model import Agreement
 from copublish.engine.ideal import Room
 from copublish.evaluation.classification import ClassifierName, accuracy, majority_accuracy
 from copublish.evaluation.marginals import marginal_errors
-from copublish.evaluation.values import codes_of, domain_sizes, plain_records, published_codes, published_labels
+from copublish.evaluation.published import Published
+from copublish.evaluation.values import codes_of, published_codes, published_labels
 from copublish.fragments.fragment import Fragment
-from copublish.planning.tables import as_fragments, whole_cut
+from copublish.planning.tables import as_fragments
 from copublish.processes import throwaway_ledger
 from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, Release
 from copublish.simulation import run_room
@@ -34,7 +35,8 @@ class Scores:
         accuracy: Mean over the releases.
         standard_error: Of that mean; not a number for one release.
         marginal_error: Mean total variation between the marginals of two columns and those of the training records,
-            in the agreed values, over all pairs and releases: 0 is equal, 1 is nothing in common.
+            in the agreed values, over all pairs: 0 is equal, 1 is nothing in common. Of one of the releases: it hardly
+            changes from one to the next.
     """
 
     accuracy: float
@@ -68,8 +70,8 @@ class TrialGround:
     ) -> None:
         self.agreement, self.train, self.test = agreement, train, test
         self._fragments: dict[str, Fragment] = as_fragments(agreement, train, generator, with_numbers=with_numbers)
-        self._train_codes = codes_of(whole_cut(agreement), train)
-        self._test_codes = codes_of(whole_cut(agreement), test)
+        self._train_codes = codes_of(agreement.columns, train)
+        self._test_codes = codes_of(agreement.columns, test)
 
     def baselines(self) -> tuple[float, float]:
         """Return BA, the accuracy after training on the raw records, and LA, that of the largest class."""
@@ -89,7 +91,7 @@ class TrialGround:
         return Scores(
             float(np.mean(found)),
             float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else float("nan"),
-            float(np.mean([self._marginal_error(release) for release in releases])),
+            self._marginal_error(releases[0]),
         )
 
     def _release(self, agreement: Agreement) -> Release:
@@ -115,10 +117,11 @@ class TrialGround:
     def _marginal_error(self, release: Release) -> float:
         if not release.records.num_rows:
             return 1.0
-        cut = whole_cut(self.agreement)
-        records = plain_records(release) if isinstance(release, GeneralizedRelease) else release.to_pandas()
-        errors = marginal_errors(codes_of(cut, records), self._train_codes, domain_sizes(cut), WAYS)
-        return 0.0 if errors is None else errors.mean
+        columns = self.agreement.columns
+        published = Published.of_release(release, self.agreement.class_.name)
+        sizes = {name: domain.size for name, domain in columns.items()}
+        errors = marginal_errors(codes_of(columns, published.records), self._train_codes, sizes, WAYS)
+        return 0.0 if errors is None else errors.mean  # an agreement has an attribute and a class, so there is a pair
 
 
 def spell(number: Decimal) -> str:
