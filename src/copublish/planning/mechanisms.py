@@ -8,7 +8,7 @@ from typing import Any
 from copublish.agreement.budget import SPENDERS_PER_COLUMN
 from copublish.agreement.loading import agreement_from_mapping
 from copublish.agreement.model import KEYS_OF_MECHANISM, MAKERS_OF_NUMBERS, Agreement
-from copublish.errors import AgreementError, EvaluationError
+from copublish.errors import EvaluationError
 
 PLANNED = ("specialization", "copula", "hpdp", "vhdp")
 """Mechanisms that can be tried: the differentially private ones."""
@@ -42,7 +42,7 @@ def with_mechanism(agreement: Agreement, name: str) -> Agreement:
     """Return the agreement with another mechanism in its usual settings; people, columns and epsilon stay.
 
     Raises:
-        EvaluationError: If the agreement does not permit it, with every rule that it would break.
+        AgreementError: If the agreement does not permit it, with every rule that it would break.
     """
     if name == mechanism_of(agreement):
         return agreement
@@ -54,29 +54,22 @@ def with_mechanism(agreement: Agreement, name: str) -> Agreement:
     if name not in MAKERS_OF_NUMBERS:
         for attribute in content["attributes"].values():
             attribute.pop("decimals", None)
-    return _checked(content, f"The agreement with the mechanism '{name}'")
+    return agreement_from_mapping(content, source=f"The agreement with the mechanism '{name}'")
 
 
 def with_epsilon(agreement: Agreement, epsilon: str) -> Agreement:
     """Return the agreement with another budget.
 
     Raises:
-        EvaluationError: If its mechanism cannot do with it.
+        AgreementError: If its mechanism cannot do with it.
     """
     content = _content(agreement)
     content["privacy"]["epsilon"] = Decimal(epsilon)
-    return _checked(content, f"The agreement with the mechanism '{agreement.mechanism.name}' and epsilon {epsilon}")
+    what = f"The agreement with the mechanism '{agreement.mechanism.name}' and epsilon {epsilon}"
+    return agreement_from_mapping(content, source=what)
 
 
 def _content(agreement: Agreement) -> dict[str, Any]:
     """Return the agreement as mappings. Keys of the mechanism that were not said stay unsaid: others refuse them."""
     content = agreement.model_dump(by_alias=True)
     return {**content, "mechanism": agreement.mechanism.model_dump(exclude_unset=True)}
-
-
-def _checked(content: dict[str, Any], what: str) -> Agreement:
-    try:
-        return agreement_from_mapping(content, source=what)
-    except AgreementError as exc:
-        lines = [f"{what} cannot be tried, because it breaks rules. Nothing was tried.", *exc.problems]
-        raise EvaluationError("\n  - ".join(lines)) from None
