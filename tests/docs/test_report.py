@@ -45,12 +45,13 @@ def hostile():
 @pytest.fixture(scope="module")
 def reports(plain, hostile, tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
+    perturbed = small_release(300, mechanism={"name": "vhdp"}, **PUBLIC)
     pages = {
         "plain": report_page(plain[0]),
         "hostile": report_page(hostile[0], evaluate(*hostile, raw=hostile[1], classifiers=["decision-tree"])),
         "nothing split": report_page(small_release(50, **{"mechanism.specializations": 0})[0]),
         "horizontal": report_page(small_release(500, **HORIZONTAL)[0]),
-        "perturbed": report_page(small_release(300, mechanism={"name": "vhdp"}, **PUBLIC)[0]),
+        "perturbed": report_page(perturbed[0], evaluate(*perturbed, classifiers=["decision-tree"])),
         "by gains": report_page(small_release(300, mechanism={"name": "copula"}, budget=GAINS, **PUBLIC)[0]),
         "public size": report_page(small_release(500, **{"records.public": True, "privacy.neighbours": "replace"})[0]),
     }

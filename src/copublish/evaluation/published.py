@@ -44,7 +44,7 @@ class Published:
     @classmethod
     def of_records(cls, records: pd.DataFrame, domains: Mapping[str, Domain], target: str) -> Published:
         """Return records that hold values of the domains, synthetic or perturbed, as what is scored."""
-        return cls(domains, target, with_labels(domains, target, records), None, records)
+        return cls(domains, target, as_features(domains, target, records), None, records)
 
     @classmethod
     def of_generalized(cls, release: GeneralizedRelease) -> Published:
@@ -63,23 +63,33 @@ class Published:
     def in_its_terms(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return other records, values of the domains, in the terms of `cells`."""
         if self.cut is None:
-            return self.labelled(frame)
+            return self.as_features(frame)
         codes = values.published_codes(self.cut, values.codes_of(self.domains, frame))
         return values.published_labels(self.cut, codes)
 
-    def labelled(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return records with something in the place of the target that can be predicted."""
-        return with_labels(self.domains, self.target, frame)
+    def as_features(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return records, values of the domains, as classifiers take them."""
+        return as_features(self.domains, self.target, frame)
 
 
-def with_labels(domains: Mapping[str, Domain], target: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return records with a numerical target replaced by its interval of the agreed grid; others stay as they are."""
-    domain = domains[target]
-    if not isinstance(domain, NumericalDomain):
-        return frame
-    intervals = [domain.label((code, code + 1)) for code in range(domain.size)]
-    codes = values.codes_of({target: domain}, frame)[target].to_numpy()
-    return frame.assign(**{target: pd.Categorical.from_codes(codes, categories=intervals)})
+def as_features(domains: Mapping[str, Domain], target: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return records as classifiers take them, so that raw and published ones are encoded alike.
+
+    Categories are in agreed order, numbers as they are; of a numerical target, the interval of the agreed grid.
+    """
+    codes = values.codes_of(domains, frame)
+    return pd.DataFrame(
+        {
+            name: frame[name].to_numpy()
+            if isinstance(domain, NumericalDomain) and name != target
+            else pd.Categorical.from_codes(codes[name].to_numpy(), categories=_labels(domain))
+            for name, domain in domains.items()
+        }
+    )
+
+
+def _labels(domain: Domain) -> list[str]:
+    return [domain.label((code, code + 1)) for code in range(domain.size)]
 
 
 def columns_of(release: Release) -> PublicColumns:

@@ -66,12 +66,12 @@ def classification_scores(
         cells, weights, noisy = published.in_its_terms(raw), None, False
     ca = accuracy(cells, test_in_its_terms, target, classifier, weights)
     la = majority_accuracy(cells, test_in_its_terms, target, weights)
-    plain_test, on_raw_values, ba = published.labelled(test), None, None
+    plain_test, on_raw_values, ba = published.as_features(test), None, None
     if noisy:  # records hold raw values already; what was generalized is spread over the values it stands for
-        plain = published.labelled(published.records)
+        plain = published.as_features(published.records)
         on_raw_values = ca if published.cut is None else accuracy(plain, plain_test, target, classifier)
     if raw is not None:
-        ba = accuracy(published.labelled(raw), plain_test, target, classifier)
+        ba = accuracy(published.as_features(raw), plain_test, target, classifier)
     return {
         "classifier": classifier,
         "BA": ba,
