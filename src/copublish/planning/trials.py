@@ -13,7 +13,7 @@ from copublish.agreement.model import Agreement
 from copublish.engine.ideal import Room
 from copublish.evaluation.classification import ClassifierName, accuracy, majority_accuracy
 from copublish.evaluation.marginals import marginal_errors
-from copublish.evaluation.published import Published
+from copublish.evaluation.published import Published, as_features
 from copublish.evaluation.values import codes_of, published_codes, published_labels
 from copublish.fragments.fragment import Fragment
 from copublish.planning.tables import as_fragments
@@ -72,12 +72,13 @@ class TrialGround:
         self._fragments: dict[str, Fragment] = as_fragments(agreement, train, generator, with_numbers=with_numbers)
         self._train_codes = codes_of(agreement.columns, train)
         self._test_codes = codes_of(agreement.columns, test)
+        self._test_features = self._as_features(test)
 
     def baselines(self) -> tuple[float, float]:
         """Return BA, the accuracy after training on the raw records, and LA, that of the largest class."""
         target = self.agreement.class_.name
         return (
-            accuracy(self.train, self.test, target, CLASSIFIER),
+            accuracy(self._as_features(self.train), self._test_features, target, CLASSIFIER),
             majority_accuracy(self.train, self.test, target),
         )
 
@@ -112,7 +113,10 @@ class TrialGround:
             return accuracy(counts, test, target, CLASSIFIER, COUNT)
         if not release.records.num_rows:
             return float(np.mean(self.test[target] == self.agreement.class_.values[0]))
-        return accuracy(release.to_pandas(), self.test, target, CLASSIFIER)
+        return accuracy(self._as_features(release.to_pandas()), self._test_features, target, CLASSIFIER)
+
+    def _as_features(self, frame: pd.DataFrame) -> pd.DataFrame:
+        return as_features(self.agreement.columns, self.agreement.class_.name, frame)
 
     def _marginal_error(self, release: Release) -> float:
         if not release.records.num_rows:

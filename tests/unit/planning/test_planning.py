@@ -144,7 +144,7 @@ def test_the_text_plot_has_every_point_where_it_belongs(planned):
     assert len(lines) == 9 + 2 + 3, "an axis, its numbers and a line for each score"
     points = [(line, column) for line, text in enumerate(lines[:9]) for column, c in enumerate(text) if c == "●"]
     assert len(points) == 3
-    highest = max(planned["BA"], *(row["accuracy"] for row in curves_of(planned)["score max"]))
+    highest = max(planned["BA"], *(row["accuracy"] for curve in curves_of(planned).values() for row in curve))
     assert lines[0].startswith(f"{highest:.3f}")
     assert sum("LA" in line for line in lines) == sum("BA" in line for line in lines) == 1
     top = {column: line for line, column in points}
