@@ -16,6 +16,9 @@ from copublish.planning.curves import curves_of, floor_of, label_of, printed_poi
 FORMATS = (".png", ".svg")
 COLOURS = ("#0b5f73", "#b86b1d", "#6a4c93", "#3d7a3d")
 SHAPES = ("o", "s", "D", "^")
+BESIDE = ((6, -12), (6, 6), (-36, 6), (-36, -12))
+"""Where the notes of each curve stand: around a point, so that curves that meet do not write over each other."""
+
 CHARACTERS = "●○◆◇"
 
 PRINTED_COLOUR = "#333333"
@@ -61,7 +64,7 @@ def _draw_curves(axes: Axes, plan: Mapping[str, Any]) -> list[Any]:
     """Draw what was tried and return it, for the legend."""
     handles: list[Any] = []
     curves = curves_of(plan)
-    for (name, rows), colour, shape in zip(curves.items(), COLOURS, SHAPES, strict=False):
+    for (name, rows), colour, shape, beside in zip(curves.items(), COLOURS, SHAPES, BESIDE, strict=False):
         x, y = [float(row["epsilon"]) for row in rows], [row["accuracy"] for row in rows]
         errors = [1.96 * (row["standard_error"] or 0) for row in rows]
         label = label_of(plan, name, "below the axis")
@@ -71,7 +74,7 @@ def _draw_curves(axes: Axes, plan: Mapping[str, Any]) -> list[Any]:
                 axes.annotate(
                     f"h = {row['rounds']}",
                     (float(row["epsilon"]), row["accuracy"]),
-                    xytext=(6, -12),
+                    xytext=beside,
                     textcoords="offset points",
                     fontsize=8,
                     color=colour,
@@ -82,9 +85,7 @@ def _draw_curves(axes: Axes, plan: Mapping[str, Any]) -> list[Any]:
 def text_plot(plan: Mapping[str, Any], width: int = 64, height: int = 12) -> list[str]:
     """Return the trade-off as lines of characters: accuracy upwards, epsilon to the right, evenly by its logarithm."""
     curves, printed, ticks = curves_of(plan), printed_points(plan), ticks_of(plan)
-    # Drawn in this order, so that the first curve is on top and what is printed below all of them.
-    marked = [*zip(PRINTED_CHARACTERS, printed.values(), strict=False)]
-    marked += reversed([*zip(CHARACTERS, curves.values(), strict=False)])
+    marked = [*zip(CHARACTERS, curves.values(), strict=False), *zip(PRINTED_CHARACTERS, printed.values(), strict=False)]
     seen = [max(row["accuracy"], floor_of(plan)) for _, rows in marked for row in rows]
     low, high = _bounds([plan["BA"], plan["LA"], *seen])
 
@@ -101,7 +102,8 @@ def text_plot(plan: Mapping[str, Any], width: int = 64, height: int = 12) -> lis
     canvas[line_of(plan["BA"])] = ["-"] * width
     for marker, rows in marked:
         for row in rows:
-            canvas[line_of(row["accuracy"])][column_of(float(row["epsilon"]))] = marker
+            line = canvas[line_of(row["accuracy"])]
+            line[_free_column(line, column_of(float(row["epsilon"])), marker)] = marker
     labels = {line_of(plan["LA"]): "  LA", line_of(plan["BA"]): "  BA"}
     lines = [
         f"{high - (high - low) * number / (height - 1):.3f} │{''.join(cells)}{labels.get(number, '')}"
@@ -117,6 +119,12 @@ def text_plot(plan: Mapping[str, Any], width: int = 64, height: int = 12) -> lis
     legend += [f"{marker} {name}" for marker, name in zip(PRINTED_CHARACTERS, papers, strict=False)]
     below = [f"{''.join(axis).rstrip()}  epsilon", *legend]
     return [*lines, f"      └{'─' * width}", *(f"       {line}" for line in below)]
+
+
+def _free_column(line: Sequence[str], wanted: int, marker: str) -> int:
+    """Return the wanted column, or the next one to it where no other curve's point is: none may hide another."""
+    order = sorted(range(len(line)), key=lambda column: (abs(column - wanted), -column))
+    return next((column for column in order if line[column] in f"{marker} ·-"), wanted)
 
 
 def _bounds(values: Sequence[float]) -> tuple[float, float]:

@@ -179,3 +179,11 @@ def test_plots_name_every_mechanism_and_say_what_is_too_low_to_see(side_by_side,
     lines = text_plot(sunk, height=10)
     assert lines[9].startswith(f"{floor_of(plan):.3f}") and lines[9].count("○") == 3
     assert label_of(sunk, "vhdp", "below") == "vhdp (below)"
+
+
+def test_no_point_of_a_text_plot_hides_another(side_by_side):
+    plan, _ = side_by_side
+    alike = {**plan, "trials": [{**row, "accuracy": plan["BA"]} for row in plan["trials"]]}
+    top = text_plot(alike, width=60)[0]
+    assert [top.count(marker) for marker in "●○◆◇"] == [3, 3, 3, 3]
+    assert top.index("●") == 7 and "●○◆◇" in top, "the first one where it belongs, the others next to it"
