@@ -140,7 +140,7 @@ def print_scores(scores: dict[str, Any], console: Console) -> None:
         (
             "mean_sse_of_sorted_columns",
             "MeanSSE, sorted",
-            "of sorted columns: at least this, however records are matched",
+            "at least, however records are matched",
         ),
     )
     known = [line for line in lines if scores["numbers"][line[0]] is not None]
