@@ -45,7 +45,7 @@ def draw_plan(plan: Mapping[str, Any], path: Path) -> None:
         ticks = ticks_of(plan)
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
-        axes.margins(x=0.09)
+        axes.margins(x=0.11)
         if any(row["accuracy"] < floor_of(plan) for row in plan["trials"]):
             axes.set_ylim(bottom=floor_of(plan))
         axes.set_xlabel("epsilon (smaller protects more)")
