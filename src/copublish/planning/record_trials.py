@@ -57,5 +57,5 @@ def noise_of(agreement: Agreement) -> dict[str, Any]:
         label = agreement.class_.name
         told = plan.perturbation(label, plan.allocation.limits()[label][0])
         signal = told.response.signal if isinstance(told, PerturbCategory) else 0
-        return {"what": "classes that are told truly, the others at random", "value": round(float(signal), 4)}
+        return {"what": "the share of classes that tell the truth is", "value": round(float(signal), 4)}
     raise TypeError(f"{type(plan).__name__} is no plan for records")
