@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -182,12 +183,15 @@ def test_error_bars_hold_the_truth_in_95_of_100_cases():
     assert 0.88 < np.mean(inside) < 1
 
 
-def test_budget_shares_add_up_and_belief_is_the_closed_form(plain):
+def test_budget_shares_add_up_and_belief_is_the_closed_form_rounded_up(plain):
     shares = budget_shares(plain[0].certificate)
     assert sum(shares) == pytest.approx(1)
     assert shares[-1] == pytest.approx(0.6)
-    assert belief_bound("1") == pytest.approx(math.e / (1 + math.e))
-    assert belief_bound("2/3") == pytest.approx(math.exp(2 / 3) / (1 + math.exp(2 / 3)))
+    assert belief_bound("1") == 0.74  # of 0.7311: "cannot become more certain than" must not be rounded down
+    assert belief_bound("2/3") == 0.67
+    for epsilon in ("0.01", "1/3", "2", "5", "6", "10"):
+        exact = math.exp(Fraction(epsilon)) / (1 + math.exp(Fraction(epsilon)))
+        assert exact <= belief_bound(epsilon) <= min(exact + 0.01, 1)
     assert belief_bound("not protected") is None
 
 
