@@ -19,7 +19,7 @@ from copublish.evaluation.report import report_page
 from copublish.evaluation.report.contents import CountNoise, belief_bound, budget_shares, estimates, partition_trees
 from copublish.evaluation.report.snippets import python_snippet, r_snippet
 from copublish.evaluation.scorecard import evaluate
-from support import fragment_frames, random_table, seeded, simulate_with, small_mapping
+from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.browser import AUDIT, browser, open_page
 from support.packages import install
 from support.releases import small_release
@@ -193,6 +193,18 @@ def test_budget_shares_add_up_and_belief_is_the_closed_form_rounded_up(plain):
         exact = math.exp(Fraction(epsilon)) / (1 + math.exp(Fraction(epsilon)))
         assert exact <= belief_bound(epsilon) <= min(exact + 0.01, 1)
     assert belief_bound("not protected") is None
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_with_gaussian_noise_the_bound_on_belief_is_said_to_have_rare_exceptions(noise):
+    mapping = repartition(small_mapping(mechanism={"name": "hpdp", "noise": noise}), "horizontal")
+    mapping["privacy"] |= {"delta": "1e-6"} if noise == "gaussian" else {}
+    agreement = agreement_from_mapping(mapping)
+    table = random_table(agreement, 50, np.random.default_rng(1))
+    release = simulate_with(agreement, {"p0": table[:20], "p1": table[20:]}, seeded(agreement.party_names, 1))
+    page = report_page(release)
+    assert "cannot become more certain than 74&nbsp;%" in page
+    assert ("but for outcomes of the noise that are rare" in page) == (noise == "gaussian")
 
 
 def test_the_tree_ends_in_the_published_values_in_their_order(plain):
