@@ -28,6 +28,7 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *_holders(agreement),
         *_records(agreement),
         *_missing_values(agreement),
+        *_numbers_read(agreement),
         *_mechanism_keys(agreement),
         *broken_budget_rules(agreement),
         *_candidates(agreement),
@@ -154,6 +155,21 @@ def _missing_values(agreement: Agreement) -> Iterator[str]:
             yield (
                 f"{place}: '{value}' is listed as a value and in records.missing_spellings; it can be only one of them"
             )
+
+
+def _numbers_read(agreement: Agreement) -> Iterator[str]:
+    from copublish.agreement.model import MAX_STEPS  # the model needs these rules
+
+    if not agreement.mechanism.reads_numbers:
+        return
+    for name, domain in agreement.domains.items():
+        if isinstance(domain, NumericalDomain):
+            farthest = max(abs(domain.lower), abs(domain.upper)).scaleb(domain.decimals_of_numbers)
+            if farthest > MAX_STEPS:
+                yield (
+                    f"attributes.{name}.bounds: with their decimals they have more digits than numbers are read with "
+                    f"(up to {MAX_STEPS:,} of the last decimal). Take fewer decimals and a coarser grid"
+                )
 
 
 def _mechanism_keys(agreement: Agreement) -> Iterator[str]:

@@ -8,6 +8,7 @@ opened, because rounds and calls dominate.
 from __future__ import annotations
 
 import multiprocessing
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -65,6 +66,9 @@ PRODUCT_ROWS = tuple(2**power for power in range(11, 17))
 
 LOADING_SECONDS = 120
 """How long the worker may take to load SPU."""
+
+LOOK_SECONDS = 1.0
+"""How often a party that waits for its worker looks whether the other nodes are still there."""
 
 GRACE_SECONDS = 30
 """How much longer than the link's own timeout a party waits for an answer: the worker computes, too."""
@@ -351,14 +355,38 @@ class SpuEngine:
         return "the other compute node" if len(self.nodes) == 2 else "another compute node"
 
     def _receive(self, patience_seconds: float) -> Any:
-        if not self._connection.poll(patience_seconds):
-            raise self._silent()
+        self._wait_for_worker(patience_seconds)
         kind, content = self._connection.recv()
         if kind == "failed" and "timeout" in content:
             raise self._silent()
         if kind == "failed":
             raise EngineError(f"The secure engine failed ({plain_text(content, 300)}). Nothing is published.")
         return content
+
+    def _wait_for_worker(self, patience_seconds: float) -> None:
+        """Wait until the worker has something to say.
+
+        If another node leaves meanwhile, a worker that waits for it and has nothing to send to it would notice at its
+        timeout alone, so the messenger is asked.
+
+        Raises:
+            PartyLostError: If another node has left, or the worker says nothing for too long.
+        """
+        deadline = time.monotonic() + patience_seconds
+        while not self._connection.poll(max(0.0, min(LOOK_SECONDS, deadline - time.monotonic()))):
+            lost = self._node_that_left()
+            # Perhaps it left after its last word, and the answer is on its way.
+            if lost is not None and not self._connection.poll(LOOK_SECONDS):
+                raise PartyLostError(f"Party '{lost}' stopped, or the link to it broke. Nothing is published.")
+            if time.monotonic() >= deadline:
+                raise self._silent()
+
+    def _node_that_left(self) -> str | None:
+        """Return a compute node that left the messenger. Without guests that tells nothing: it is not used then."""
+        if self.messenger is None or not self.guests:
+            return None
+        others = (node for node in self.nodes if node != self.party)
+        return next((node for node in others if self.messenger.has_left(node)), None)
 
     def _silent(self) -> PartyLostError:
         who = self._others()
