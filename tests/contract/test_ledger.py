@@ -87,7 +87,7 @@ def test_asking_whether_a_cost_fits_writes_nothing_and_answers_as_a_reservation_
         ledger.refuse_if_over("people", cost(1))
     assert ledger.entries() == []
     spend(ledger, cost("1/2"))
-    with pytest.raises(BudgetExceededError, match=r"short by 0\.5"):
+    with pytest.raises(BudgetExceededError, match=r"short by epsilon 0\.5"):
         ledger.refuse_if_over("people", cost(1))
 
 

@@ -83,7 +83,7 @@ def test_a_second_run_is_a_new_charge_and_says_so(released):
         assert parties.charges(name) == ["complete", "complete"]
     third = finish(parties.start("bank", "--out", "third"))
     assert third[0] == 5
-    assert "epsilon 0 is left" in third[2]
+    assert "but epsilon 0 and delta" in third[2]
 
 
 def test_agreements_that_differ_in_one_character_end_the_run_before_data_is_touched(tmp_path):

@@ -16,7 +16,7 @@ class Cost:
     Attributes:
         add_remove: Epsilon if one person's record is added or removed.
         replace: Epsilon if one person's record takes other values.
-        delta: Bound on the sampler's part, the larger of the two relations.
+        delta: Agreed for Gaussian noise, and a bound on the part of samplers; the larger of the two relations.
     """
 
     add_remove: Fraction | None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import decimal
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -113,3 +115,11 @@ def show_bound(number: Fraction) -> str:
         last_digit = Fraction(10) ** (int(text.split("e")[1]) - 1)
         text = format(float(Fraction(text) + last_digit), ".1e")
     return text
+
+
+def show_at_least(number: Fraction) -> str:
+    """Return a number rounded down to two digits."""
+    if number == 0:
+        return "0"
+    down = decimal.Context(prec=2, rounding=decimal.ROUND_FLOOR)
+    return format(float(down.divide(Decimal(number.numerator), Decimal(number.denominator))), ".1e")
