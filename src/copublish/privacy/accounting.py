@@ -47,7 +47,7 @@ UNLIMITED = Cost(None, None)
 
 
 def cost_of(disclosures: Sequence[Disclosure], *, number_of_records_is_public: bool) -> Cost:
-    """Add up disclosures by sequential composition, which is exact for pure epsilon and adaptive choices.
+    """Add up disclosures by sequential composition: epsilons add up and deltas add up, for adaptive choices as well.
 
     Args:
         disclosures: Everything that is opened.
