@@ -2,7 +2,8 @@
 
 A mechanism with (e^epsilon, delta) = (r, d) shows one secret bit: with probability d as it is and for certain, else by
 randomized response with odds r. No other mechanism with that epsilon and delta tells more: each can be simulated from
-this one (Kairouz, Oh, Viswanath, The Composition Theorem for Differential Privacy). Odds are rational, so that all sums are exact: adding epsilons is multiplying odds.
+this one (Kairouz, Oh, Viswanath, The Composition Theorem for Differential Privacy). Odds are rational, so that all sums
+are exact: adding epsilons is multiplying odds.
 """
 
 from __future__ import annotations
