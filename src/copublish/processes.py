@@ -127,7 +127,7 @@ def throwaway_ledger(agreement: Agreement) -> Ledger:
     """Return a ledger in memory with just the budget of one release."""
     ledger = Ledger(":memory:")
     cost, neighbours = plan_of(agreement).cost(), agreement.privacy.neighbours
-    ledger.set_limit(agreement.dataset, Limit(cost.under(neighbours), neighbours))  # none: it is unbounded
+    ledger.set_limit(agreement.dataset, Limit(cost.under(neighbours), neighbours, cost.delta))  # none: it is unbounded
     return ledger
 
 

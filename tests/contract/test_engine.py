@@ -534,7 +534,7 @@ def test_a_secret_shows_its_shape_and_nothing_of_its_values(secret: Secret) -> N
 def charges() -> Callable[[Cost], Charge]:
     def make(reserved: Cost) -> Charge:
         ledger = Ledger(":memory:")
-        ledger.set_limit("d", Limit(Fraction(1000), "replace"))
+        ledger.set_limit("d", Limit(Fraction(1000), "replace", delta=Fraction(1)))
         context = ledger.reserve("d", "r", "h", reserved)
         kept.append(context)
         return context.__enter__()

@@ -27,6 +27,7 @@ import copublish
 from copublish.errors import BudgetExceededError, LedgerError
 from copublish.privacy.accounting import NOTHING, Cost
 from copublish.privacy.ledger import Ledger, Limit
+from support.old_ledgers import old_file
 
 KILLS = 16
 WAIT_SECONDS = 60.0
@@ -87,7 +88,7 @@ def test_asking_whether_a_cost_fits_writes_nothing_and_answers_as_a_reservation_
         ledger.refuse_if_over("people", cost(1))
     assert ledger.entries() == []
     spend(ledger, cost("1/2"))
-    with pytest.raises(BudgetExceededError, match=r"short by 0\.5"):
+    with pytest.raises(BudgetExceededError, match=r"short by epsilon 0\.5"):
         ledger.refuse_if_over("people", cost(1))
 
 
@@ -373,13 +374,16 @@ time.sleep(1000)
 """
 
 COMPETES = """
+tell("started")
+sys.stdin.readline()
 ledger = Ledger(sys.argv[2])
-ledger.set_limit("people", Limit(Fraction(5, 7), "add-remove"))
+ledger.set_limit("contested", Limit({limit}))
 tell("ready")
 sys.stdin.readline()
+price = Cost(Fraction(1, 7), Fraction(2, 7), Fraction(1, 10**11))
 for number in range(10):
     try:
-        with ledger.reserve("people", f"{sys.argv[3]}-{number}", "hash", Cost(Fraction(1, 7), Fraction(2, 7))):
+        with ledger.reserve("contested", f"{{sys.argv[3]}}-{{number}}", "hash", price):
             tell("reserved")
     except BudgetExceededError:
         tell("refused")
@@ -456,15 +460,22 @@ def test_the_check_after_a_kill_notices_a_process_that_speaks_before_it_writes(t
     assert missing(tmp_path / "party.db", said) == [("reserved", "early-1")]
 
 
-@pytest.mark.parametrize("processes", [2, 4])
-def test_processes_that_compete_for_a_limit_get_exactly_what_it_allows(tmp_path: Path, processes: int) -> None:
-    path = tmp_path / "party.db"
-    children = [start(COMPETES, path, f"child{number}") for number in range(processes)]
+@pytest.mark.parametrize(
+    "processes, limit",
+    [(2, 'Fraction(5, 7), "add-remove"'), (4, 'Fraction(100), "add-remove", Fraction(5, 10**11)')],
+    ids=["epsilon is short", "delta is short"],
+)
+def test_processes_that_compete_for_a_limit_get_exactly_what_it_allows(
+    tmp_path: Path, processes: int, limit: str
+) -> None:
+    path = old_file(tmp_path / "party.db")  # so they compete for bringing it up to date, too
+    children = [start(COMPETES.format(limit=limit), path, f"child{number}") for number in range(processes)]
     timers = [bounded(child) for child in children]
-    assert [child.stdout.readline() for child in children] == ["ready\n"] * processes
-    for child in children:
-        child.stdin.write("go\n")
-        child.stdin.flush()
+    for word in ("started", "ready"):
+        assert [child.stdout.readline() for child in children] == [f"{word}\n"] * processes
+        for child in children:
+            child.stdin.write("go\n")
+            child.stdin.flush()
     said = [child.communicate(timeout=WAIT_SECONDS)[0].split() for child in children]
     for timer in timers:
         timer.cancel()
@@ -472,6 +483,6 @@ def test_processes_that_compete_for_a_limit_get_exactly_what_it_allows(tmp_path:
     assert sum(words.count("reserved") for words in said) == 5
     assert sum(words.count("refused") for words in said) == 10 * processes - 5
     book = Ledger(path)
-    assert book.spent("people") == Cost(Fraction(5, 7), Fraction(10, 7))
+    assert book.spent("contested") == Cost(Fraction(5, 7), Fraction(10, 7), Fraction(5, 10**11))
     assert all(entry.state == "complete" for entry in book.entries())
     book.close()

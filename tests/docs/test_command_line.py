@@ -134,7 +134,7 @@ def test_a_ledger_is_charged_and_refuses_the_release_that_is_too_much(demo, tmp_
     ]
     run(*call, "--out", tmp_path / "first")
     refused = run(*call, "--out", tmp_path / "second", code=5)
-    assert "needs epsilon 1 but epsilon 0.5 is left" in re.sub(r"\s+", " ", refused.stderr)
+    assert "but epsilon 0.5 and delta" in re.sub(r"\s+", " ", refused.stderr)
     assert "Nothing was measured" in re.sub(r"\s+", " ", refused.stderr)
     assert not (tmp_path / "second").exists()
     book = json.loads(run("ledger", ledgers[0], "--format", "json").stdout)

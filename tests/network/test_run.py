@@ -34,6 +34,7 @@ def test_both_end_with_the_same_release_and_a_ledger_entry_each(released):
         code, output, errors = ends[name]
         assert code == 0, errors
         assert json.loads(output)["budget_left"] == "1"
+        assert json.loads(output)["delta_left"] == "9.9e-10"
     assert parties.files("bank") == parties.files("loans")
     assert len(parties.files("bank")) == 6
     certificate = json.loads(parties.files("bank")["certificate.json"])
@@ -83,7 +84,7 @@ def test_a_second_run_is_a_new_charge_and_says_so(released):
         assert parties.charges(name) == ["complete", "complete"]
     third = finish(parties.start("bank", "--out", "third"))
     assert third[0] == 5
-    assert "epsilon 0 is left" in third[2]
+    assert "but epsilon 0 and delta" in third[2]
 
 
 def test_agreements_that_differ_in_one_character_end_the_run_before_data_is_touched(tmp_path):
@@ -158,7 +159,7 @@ def test_nobody_is_contacted_and_nothing_spent_without_consent(tmp_path):
     text = " ".join(shown.decode().split())
     assert "Everything that is opened" in text
     assert parties.identities["loans"].fingerprint in text
-    assert "Spend epsilon 1 of the 2" in text
+    assert "Spend epsilon 1 and delta " in text and "of the epsilon 2 and delta 1.0e-09 that are left" in text
     assert "nobody was contacted" in text
     assert parties.charges("bank") == []
 

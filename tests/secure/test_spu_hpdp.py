@@ -80,7 +80,7 @@ MEASURE = GaussianMeasure(
 def draw(engine: Engine) -> np.ndarray:
     """Open nothing but noise."""
     ledger = Ledger(":memory:")
-    ledger.set_limit("nobody", Limit(Fraction(10), "replace"))
+    ledger.set_limit("nobody", Limit(Fraction(10), "replace", delta=Fraction(1, 10**5)))
     cost = Cost(MEASURE.epsilon("add-remove"), MEASURE.epsilon("replace"), MEASURE.delta("replace"))
     with ledger.reserve("nobody", "noise", "0", cost) as charge:
         gate = RevealGate(engine, charge, False)

@@ -56,7 +56,7 @@ def measured(
 
     def job(engine: IdealEngine) -> np.ndarray:
         ledger = Ledger(":memory:")
-        ledger.set_limit("d", Limit(Fraction(100), "replace"))
+        ledger.set_limit("d", Limit(Fraction(100), "replace", delta=Fraction(1)))
         with ledger.reserve("d", "r", "h", Cost(Fraction(50), Fraction(50), Fraction(1))) as charge:
             disclosure = Measure("counts", epsilon, neighbours, HISTOGRAM, HISTOGRAM, len(counts))
             own = packed if engine.party == "p0" else np.zeros_like(packed)

@@ -12,9 +12,14 @@ from rich.table import Table
 
 from copublish.cli.terminal import Format, FormatOption, note, parse_pairs, print_json, results_console
 from copublish.home import default_ledger, make_private_folder
-from copublish.privacy.described import show_bound, show_exact
-from copublish.privacy.disclosures import NEIGHBOURS
-from copublish.privacy.ledger import UNBOUNDED, Ledger, Limit
+from copublish.privacy.accounting import Cost
+from copublish.privacy.described import show_at_least, show_bound, show_exact
+from copublish.privacy.disclosures import NEIGHBOURS, Neighbours
+from copublish.privacy.ledger import Ledger
+from copublish.privacy.limits import DEFAULT_DELTA, UNBOUNDED, Limit
+
+MAX_DIGITS = 100
+"""Before or after the point, of a number in a limit."""
 
 NO_LIMIT = (
     "WARNING: data set '{dataset}' has NO LIMIT from now on. Releases that are not differentially private may be made "
@@ -34,7 +39,10 @@ def ledger(
     ] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option(help="DATASET=EPSILON: the most that may ever be spent on it; DATASET=unbounded: no limit."),
+        typer.Option(
+            help="DATASET=EPSILON or DATASET=EPSILON,DELTA: the most that may ever be spent on it. A delta that is not "
+            "said stays as it was, at first 1e-9: too little for Gaussian noise. DATASET=unbounded: no limit."
+        ),
     ] = None,
     neighbours: Annotated[
         str | None,
@@ -47,47 +55,74 @@ def ledger(
     A charge is never given back: a release that was reserved and failed stays spent.
 
     Example: copublish ledger --limit customers-2026=3
+
+    Example: copublish ledger --limit customers-2026=3,1e-5
     """
     file = file or default_ledger()
     if neighbours is not None and neighbours not in NEIGHBOURS:
         raise typer.BadParameter(f"choose one of {', '.join(NEIGHBOURS)}", param_hint="--neighbours")
-    limits = {name: _epsilon(text) for name, text in parse_pairs(limit or [], "--limit").items()}
+    limits = {name: _read_limit(text) for name, text in parse_pairs(limit or [], "--limit").items()}
     if not file.exists() and not limits:
         raise typer.BadParameter(f"there is no ledger '{file}'; --limit DATASET=EPSILON creates one")
     make_private_folder(file.parent)
     book = Ledger(file)
-    for dataset, epsilon in limits.items():
+    for dataset, (epsilon, delta) in limits.items():
         if epsilon is None:
             note(NO_LIMIT.format(dataset=dataset))
-        before = book.limit(dataset)
-        book.set_limit(dataset, Limit(epsilon, neighbours or (before.neighbours if before else "add-remove")))
+        book.set_limit(dataset, _limit_after(book.limit(dataset), epsilon, delta, neighbours))
     _print(book, output)
     book.close()
 
 
-def _epsilon(text: str) -> Fraction | None:
+def _read_limit(text: str) -> tuple[Fraction | None, Fraction | None]:
+    """Read EPSILON or EPSILON,DELTA; none for an epsilon without bound, and for a delta that is not said."""
     if text == UNBOUNDED:
-        return None
+        return None, None
+    first, comma, second = text.partition(",")
+    epsilon, delta = _number(first), _number(second)
+    if epsilon is None or epsilon <= 0:
+        raise typer.BadParameter(f"epsilon must be a number above 0, got '{first}'", param_hint="--limit")
+    if comma and (delta is None or not 0 <= delta < 1):
+        raise typer.BadParameter(
+            f"delta, after the comma, must be from 0 to below 1, got '{second}'; write decimals with a point",
+            param_hint="--limit",
+        )
+    return epsilon, delta
+
+
+def _number(text: str) -> Fraction | None:
+    """Read a decimal number exactly; nothing if it is none, or one that nobody means."""
     try:
-        epsilon = Fraction(Decimal(text))
-    except (InvalidOperation, ValueError, OverflowError):
-        epsilon = Fraction(0)
-    if epsilon <= 0:
-        raise typer.BadParameter(f"epsilon must be a number above 0, got '{text}'", param_hint="--limit")
-    return epsilon
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    return Fraction(number) if number.is_finite() and abs(number.adjusted()) <= MAX_DIGITS else None
+
+
+def _limit_after(
+    before: Limit | None, epsilon: Fraction | None, delta: Fraction | None, neighbours: Neighbours | None
+) -> Limit:
+    """Return the limit that is set: what is not said stays as it was."""
+    kept = before or Limit(epsilon, "add-remove")
+    if delta is None:  # what was unbounded had no delta to keep
+        delta = DEFAULT_DELTA if kept.epsilon is None else kept.delta
+    return Limit(epsilon, neighbours or kept.neighbours, delta)
 
 
 def _print(book: Ledger, output: Format) -> None:
     datasets = {}
     for dataset in sorted({entry.dataset for entry in book.entries()} | set(book.limited_datasets())):
         limit = book.limit(dataset)
-        spent = None if limit is None else book.spent(dataset).under(limit.neighbours)
+        spent = book.spent(dataset)
+        left, delta_left = (None, None) if limit is None else show_left(limit, spent)
         datasets[dataset] = {
             "limit": None if limit is None else _show(limit.epsilon),
             "neighbours": None if limit is None else limit.neighbours,
-            "spent": None if limit is None else _show(spent),
-            "delta_spent": show_bound(book.spent(dataset).delta),
-            "left": None if limit is None else show_left(limit, spent),
+            "spent": None if limit is None else _show(spent.under(limit.neighbours)),
+            "left": left,
+            "delta_limit": None if limit is None else _show(None if limit.epsilon is None else limit.delta),
+            "delta_spent": show_bound(spent.delta),
+            "delta_left": delta_left,
         }
     charges = [
         {
@@ -119,12 +154,15 @@ def _print(book: Ledger, output: Format) -> None:
         console.print(table)
 
 
-def show_left(limit: Limit, spent: Fraction | None) -> str:
-    """Return how much of a limit is left, in words where it is no number."""
+def show_left(limit: Limit, spent: Cost) -> tuple[str, str]:
+    """Return how much of a limit is left, of epsilon and of delta, in words where it is no number."""
     if limit.epsilon is None:
-        return UNBOUNDED
-    return "nothing" if spent is None else show_exact(limit.epsilon - spent)
+        return UNBOUNDED, UNBOUNDED
+    before = spent.under(limit.neighbours)
+    if before is None:
+        return "nothing", "nothing"
+    return show_exact(limit.epsilon - before), show_at_least(limit.delta - spent.delta)
 
 
-def _show(epsilon: Fraction | None) -> str:
-    return UNBOUNDED if epsilon is None else show_exact(epsilon)
+def _show(number: Fraction | None) -> str:
+    return UNBOUNDED if number is None else show_exact(number)

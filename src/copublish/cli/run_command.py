@@ -6,7 +6,6 @@ import signal
 import sys
 import time
 from contextlib import suppress
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -38,7 +37,8 @@ from copublish.node.dialling import refuse_unfit_hosts
 from copublish.node.identity import identity_folder, load_identity
 from copublish.node.log import RunLog, log_file
 from copublish.node.run import RunResult, RunSettings, run_party
-from copublish.privacy.described import show_exact
+from copublish.privacy.accounting import Cost
+from copublish.privacy.described import show_bound, show_exact
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.privacy.no_promise import warning_of
 from copublish.processes import throwaway_ledger
@@ -168,8 +168,6 @@ def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool) -> None:
     cost = plan_of(agreement).cost()
     ledger.refuse_if_over(agreement.dataset, cost)
     limit = ledger.limit(agreement.dataset)
-    spent = ledger.spent(agreement.dataset).under(limit.neighbours) if limit else None
-    wanted = cost.under(limit.neighbours) if limit else None
     if limit is None:
         raise LedgerError(f"The ledger has no usable limit for data set '{agreement.dataset}'. Nothing was measured.")
     warn_first(warning_of(agreement), errors_console)
@@ -184,7 +182,7 @@ def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool) -> None:
             f"\nThis agreement was charged to this ledger before, last on {earlier[-1].reserved_at[:10]} "
             f"({earlier[-1].state}). Running it again is a new charge."
         )
-    price = _price(agreement, limit, wanted, spent)
+    price = _price(agreement, limit, cost, ledger.spent(agreement.dataset))
     if yes:
         note(f"Spending {price}.")
     elif not (sys.stdin.isatty() and errors_console.is_terminal):
@@ -193,16 +191,21 @@ def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool) -> None:
         raise CopublishError("Not confirmed. Nothing was spent and nobody was contacted.")
 
 
-def _price(agreement: Agreement, limit: Limit, wanted: Fraction | None, spent: Fraction | None) -> str:
+def _price(agreement: Agreement, limit: Limit, cost: Cost, spent: Cost) -> str:
     """Return what a release would take, of what is left."""
+    wanted, delta = cost.under(limit.neighbours), show_bound(cost.delta)
     if wanted is None and agreement.mechanism.is_differentially_private:
-        epsilon = plan_of(agreement).cost().replace
-        said = "unknown" if epsilon is None else show_exact(epsilon)
-        return f"epsilon {said} (replace) for data set '{agreement.dataset}'; who is in it is not protected"
+        said = "unknown" if cost.replace is None else show_exact(cost.replace)
+        return (
+            f"epsilon {said} (replace) and delta {delta} for data set '{agreement.dataset}'; who is in it is not "
+            "protected"
+        )
     if wanted is None:
         return f"an UNBOUNDED epsilon, all that people in data set '{agreement.dataset}' could ever be promised"
-    left = "no limit" if limit.epsilon is None else f"the {show_left(limit, spent)} that are left"
-    return f"epsilon {show_exact(wanted)} of {left} for data set '{agreement.dataset}' ({limit.neighbours})"
+    left, delta_left = show_left(limit, spent)
+    of = "no limit" if limit.epsilon is None else f"the epsilon {left} and delta {delta_left} that are left"
+    price = f"epsilon {show_exact(wanted)} and delta {delta}"
+    return f"{price} of {of} for data set '{agreement.dataset}' ({limit.neighbours})"
 
 
 def _address(listen: str | None) -> tuple[str, int] | None:
@@ -226,11 +229,11 @@ def _print_result(
     holds_data: bool,
 ) -> None:
     release = result.release
-    left = None
+    left, delta_left = None, None
     with suppress(LedgerError):  # the release is published: a ledger that somebody holds now must not hide that
         limit = ledger.limit(agreement.dataset)
-        spent = ledger.spent(agreement.dataset).under(limit.neighbours) if limit else None
-        left = None if limit is None else show_left(limit, spent)
+        if limit is not None:
+            left, delta_left = show_left(limit, ledger.spent(agreement.dataset))
     if output is Format.JSON:
         print_json(
             {
@@ -239,6 +242,7 @@ def _print_result(
                 **release.sizes,
                 "epsilon": release.certificate["epsilon"],
                 "budget_left": left,
+                "delta_left": delta_left,
                 "seconds": round(seconds, 1),
                 "mib_sent": round(result.bytes_sent / 2**20, 1),
                 "mib_received": round(result.bytes_received / 2**20, 1),
@@ -247,7 +251,8 @@ def _print_result(
         )
         return
     warn_first(release.warning.get("warning"), results_console())
-    budget = "It is unbounded in the ledger" if release.warning else f"Epsilon {left or 'unknown'} is left"
+    budget = f"Epsilon {left or 'unknown'} and delta {delta_left or 'unknown'} are left"
+    budget = "It is unbounded in the ledger" if release.warning else budget
     budget = budget if holds_data else "The owners of the data paid for it"
     results_console().print(
         f"Released {size_words(release)} to {out}, "

@@ -16,7 +16,7 @@ class Cost:
     Attributes:
         add_remove: Epsilon if one person's record is added or removed.
         replace: Epsilon if one person's record takes other values.
-        delta: Bound on the sampler's part, the larger of the two relations.
+        delta: Agreed for Gaussian noise, and a bound on the part of samplers; the larger of the two relations.
     """
 
     add_remove: Fraction | None
@@ -47,7 +47,7 @@ UNLIMITED = Cost(None, None)
 
 
 def cost_of(disclosures: Sequence[Disclosure], *, number_of_records_is_public: bool) -> Cost:
-    """Add up disclosures by sequential composition, which is exact for pure epsilon and adaptive choices.
+    """Add up disclosures by sequential composition: epsilons add up and deltas add up, for adaptive choices as well.
 
     Args:
         disclosures: Everything that is opened.

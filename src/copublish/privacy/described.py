@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import decimal
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -51,7 +53,9 @@ def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
     if isinstance(disclosure, Measure):
         described["values_opened"] = disclosure.entries
     elif isinstance(disclosure, GaussianMeasure):
-        described["rho"] = {relation: _rounded_up(disclosure.rho(relation), 6) for relation in NEIGHBOURS}
+        described["rho"] = {
+            relation: _rounded(disclosure.rho(relation), 6, decimal.ROUND_CEILING) for relation in NEIGHBOURS
+        }
         described["values_opened"] = disclosure.entries
     elif isinstance(disclosure, Select):
         described["candidates"] = disclosure.candidates
@@ -105,14 +109,14 @@ def show_exact(number: Fraction) -> str:
 
 
 def show_bound(number: Fraction) -> str:
-    """Return a small number rounded up to two digits."""
-    return "0" if number == 0 else format(_rounded_up(number, 2), ".1e")
+    """Return a number rounded up to two digits: what a certificate states is never less than what holds."""
+    return "0" if number == 0 else format(_rounded(number, 2, decimal.ROUND_CEILING), ".1e")
 
 
-def _rounded_up(number: Fraction, digits: int) -> float:
-    """Return a positive number rounded up: what a certificate states is never less than what holds."""
-    text = format(float(number), f".{digits - 1}e")
-    while Fraction(text) < number:
-        last_digit = Fraction(10) ** (int(text.split("e")[1]) - digits + 1)
-        text = format(float(Fraction(text) + last_digit), f".{digits - 1}e")
-    return float(text)
+def show_at_least(number: Fraction) -> str:
+    """Return a number rounded down to two digits."""
+    return "0" if number == 0 else format(_rounded(number, 2, decimal.ROUND_FLOOR), ".1e")
+
+
+def _rounded(number: Fraction, digits: int, rounding: str) -> float:
+    return float(decimal.Context(digits, rounding).divide(Decimal(number.numerator), Decimal(number.denominator)))

@@ -17,17 +17,18 @@ from pathlib import Path
 from typing import cast
 
 from copublish.errors import BudgetExceededError, LedgerError
-from copublish.privacy.accounting import NOTHING, UNLIMITED, Cost
+from copublish.privacy.accounting import NOTHING, Cost
 from copublish.privacy.disclosures import Neighbours
+from copublish.privacy.limits import DEFAULT_DELTA, UNBOUNDED, Limit
+
+__all__ = ["UNBOUNDED", "Charge", "Entry", "Ledger", "Limit"]
 
 LOCK_TIMEOUT_SECONDS = 30.0
 
-UNBOUNDED = "unbounded"
-"""How the file and people write that there is no finite epsilon."""
-
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS limits (
-    id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, neighbours TEXT NOT NULL, epsilon TEXT NOT NULL, set_at TEXT NOT NULL
+    id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, neighbours TEXT NOT NULL, epsilon TEXT NOT NULL,
+    set_at TEXT NOT NULL, delta TEXT
 );
 CREATE TABLE IF NOT EXISTS charges (
     id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, release TEXT NOT NULL, agreement_hash TEXT NOT NULL,
@@ -41,18 +42,8 @@ CREATE TABLE IF NOT EXISTS disclosures (
 );
 """
 
-
-@dataclass(frozen=True)
-class Limit:
-    """The most that may ever be spent on a data set, stated under one relation.
-
-    Attributes:
-        epsilon: The most; none for no limit at all, which has to be said: without it nothing may be spent.
-        neighbours: The relation.
-    """
-
-    epsilon: Fraction | None
-    neighbours: Neighbours
+_LIMITS_WITHOUT_DELTA = ["id", "dataset", "neighbours", "epsilon", "set_at"]
+"""The columns of that table in ledgers that were made when only epsilon had a limit."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +75,22 @@ class Ledger:
             self._database.execute("PRAGMA synchronous = EXTRA")
             self._database.execute("PRAGMA foreign_keys = ON")
             self._database.executescript(_SCHEMA)
+            self._add_delta_to_limits()
         except (sqlite3.Error, OSError) as exc:
             raise LedgerError(
                 f"The ledger '{self.path}' cannot be opened ({exc}). Nothing was measured. Check that the file is "
                 "a copublish ledger, that you may write to it and that no other program holds it."
             ) from exc
+
+    def _add_delta_to_limits(self) -> None:
+        """Bring a ledger from before deltas had limits up to date: what was set then stands, with the default delta."""
+        if self._columns_of_limits() == _LIMITS_WITHOUT_DELTA:
+            with self._transaction():
+                if self._columns_of_limits() == _LIMITS_WITHOUT_DELTA:  # another process may have been faster
+                    self._database.execute("ALTER TABLE limits ADD COLUMN delta TEXT")
+
+    def _columns_of_limits(self) -> list[str]:
+        return [row[1] for row in self._database.execute("PRAGMA table_info(limits)")]
 
     def close(self) -> None:
         """Close the file."""
@@ -96,20 +98,22 @@ class Ledger:
 
     def set_limit(self, dataset: str, limit: Limit) -> None:
         """State the most that may be spent on a data set. The newest limit holds; the file keeps the older ones."""
+        epsilon = UNBOUNDED if limit.epsilon is None else str(limit.epsilon)
         with self._transaction():
             self._database.execute(
-                "INSERT INTO limits (dataset, neighbours, epsilon, set_at) VALUES (?, ?, ?, ?)",
-                (dataset, limit.neighbours, UNBOUNDED if limit.epsilon is None else str(limit.epsilon), _now()),
+                "INSERT INTO limits (dataset, neighbours, epsilon, delta, set_at) VALUES (?, ?, ?, ?, ?)",
+                (dataset, limit.neighbours, epsilon, str(limit.delta), _now()),
             )
 
     def limit(self, dataset: str) -> Limit | None:
         """Return the limit of a data set, if one was set."""
         with self._reading():
-            query = "SELECT epsilon, neighbours FROM limits WHERE dataset = ? ORDER BY id DESC LIMIT 1"
+            query = "SELECT epsilon, neighbours, delta FROM limits WHERE dataset = ? ORDER BY id DESC LIMIT 1"
             row = self._database.execute(query, (dataset,)).fetchone()
             if row is None:
                 return None
-            return Limit(None if row[0] == UNBOUNDED else Fraction(row[0]), cast(Neighbours, row[1]))
+            epsilon = None if row[0] == UNBOUNDED else Fraction(row[0])
+            return Limit(epsilon, cast(Neighbours, row[1]), DEFAULT_DELTA if row[2] is None else Fraction(row[2]))
 
     def limited_datasets(self) -> list[str]:
         """Return the data sets that have a limit."""
@@ -134,7 +138,7 @@ class Ledger:
             return [Entry(row[0], row[1], row[2], _read_cost(row[3:6]), row[6], row[7], row[8]) for row in rows]
 
     def refuse_if_over(self, dataset: str, cost: Cost) -> None:
-        """Raise if a cost is more than is left, and write nothing.
+        """Raise if a cost is more than is left, of epsilon or of delta, and write nothing.
 
         Raises:
             BudgetExceededError: If it is, or if no limit was set.
@@ -145,37 +149,8 @@ class Ledger:
                 f"The ledger '{self.path}' has no limit for data set '{dataset}', so nothing may be spent. "
                 f"Nothing was measured. Set one: copublish ledger {self.path} --limit {dataset}=EPSILON"
             )
-        if limit.epsilon is None:
-            return
-        before = self.spent(dataset)
-        wanted, spent = cost.under(limit.neighbours), before.under(limit.neighbours)
-        if wanted is None or spent is None:
-            raise BudgetExceededError(self._why_not_finite(dataset, limit, cost, before))
-        left = limit.epsilon - spent
-        if wanted > left:
-            raise BudgetExceededError(
-                f"Release needs epsilon {_show(wanted)} but epsilon {_show(left)} is left for data set "
-                f"'{dataset}' (short by {_show(wanted - left)}). Nothing was measured."
-            )
-
-    def _why_not_finite(self, dataset: str, limit: Limit, cost: Cost, spent: Cost) -> str:
-        """Say why a finite limit cannot hold, and what can be done about it."""
-        if spent.under(limit.neighbours) is None:
-            return (
-                f"No finite epsilon holds for what was released from data set '{dataset}' so far, under the relation "
-                f"'{limit.neighbours}' of its limit. So no finite limit can hold any more. Nothing was measured."
-            )
-        if cost == UNLIMITED:
-            return (
-                f"This release has no finite epsilon: it is not differentially private. The limit of data set "
-                f"'{dataset}' is finite. Nothing was measured. If its people are to be without that protection, for "
-                f"this release and all later ones, say so: copublish ledger {self.path} --limit {dataset}={UNBOUNDED}"
-            )
-        return (
-            f"No finite epsilon holds for this release under the relation '{limit.neighbours}' of the limit of data "
-            f"set '{dataset}'. Nothing was measured. Set the limit under the other one: copublish ledger {self.path} "
-            f"--limit {dataset}=EPSILON --neighbours replace"
-        )
+        if why := limit.refusal(self.spent(dataset), cost, dataset=dataset, ledger=self.path):
+            raise BudgetExceededError(why)
 
     @contextmanager
     def reserve(self, dataset: str, release: str, agreement_hash: str, cost: Cost) -> Iterator[Charge]:
@@ -285,10 +260,6 @@ def _read_cost(row: tuple[str | None, str | None, str]) -> Cost:
     if delta is None or any(number is not None and number < 0 for number in (add_remove, replace, delta)):
         raise ValueError("a charge is never negative")  # somebody changed the file
     return Cost(add_remove, replace, delta)
-
-
-def _show(number: Fraction) -> str:
-    return f"{float(number):.6g}"
 
 
 def _now() -> str:

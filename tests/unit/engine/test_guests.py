@@ -161,7 +161,7 @@ def test_a_node_waits_for_guests_that_open_the_same(messengers):
 def test_a_guest_whose_ledger_refuses_never_says_that_it_is_ready(messengers):
     """So no node opens anything."""
     ledger = Ledger(":memory:")
-    ledger.set_limit("data", Limit(Fraction(1), "add-remove"))
+    ledger.set_limit("data", Limit(Fraction(1), "add-remove", delta=Fraction(1)))
     both = {"add-remove": 1, "replace": 2}
     engine = GuestEngine(messengers["guest"], NODES)
     with ledger.reserve("data", "test", "hash", Cost(Fraction(1, 2), Fraction(1), Fraction(1))) as charge:

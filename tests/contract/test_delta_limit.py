@@ -1,0 +1,283 @@
+"""The ledger limits delta as it limits epsilon: never more than either, also in files from before it did."""
+
+from __future__ import annotations
+
+import sqlite3
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import copublish as cp
+from copublish.agreement.loading import agreement_from_mapping
+from copublish.engine import Room
+from copublish.errors import BudgetExceededError, LedgerError
+from copublish.mechanisms.plans import plan_of
+from copublish.privacy.accounting import UNLIMITED, Cost
+from copublish.privacy.ledger import Ledger, Limit
+from copublish.privacy.limits import DEFAULT_DELTA
+from copublish.simulation import read_fragments, run_room
+from support import fragment_frames, random_table, repartition, seeded, small_mapping
+from support.old_ledgers import old_file
+
+MILLIONTH = Fraction(1, 10**6)
+
+
+def cost(epsilon: Fraction | int | str, delta: Fraction | int | str = 0) -> Cost:
+    return Cost(Fraction(epsilon), 2 * Fraction(epsilon), Fraction(delta))
+
+
+def spend(ledger: Ledger, price: Cost, dataset: str = "people") -> None:
+    with ledger.reserve(dataset, "release", "hash", price):
+        pass
+
+
+# --- never more than either ---
+
+EPSILONS, DELTAS = st.fractions(0, 2, max_denominator=30), st.fractions(0, MILLIONTH, max_denominator=10**8)
+COSTS = st.one_of(
+    st.builds(lambda epsilon, delta: Cost(epsilon, 2 * epsilon, delta), EPSILONS, DELTAS),
+    st.builds(lambda epsilon, delta: Cost(None, epsilon, delta), EPSILONS, DELTAS),
+    st.just(UNLIMITED),
+)
+LIMITS = st.builds(
+    Limit,
+    st.one_of(st.none(), st.fractions(0, 5, max_denominator=30)),
+    st.sampled_from(["add-remove", "replace"]),
+    st.fractions(0, 4 * MILLIONTH, max_denominator=10**8),
+)
+STEPS = st.lists(st.one_of(LIMITS, st.tuples(COSTS, st.booleans())), min_size=1, max_size=15)
+
+
+@given(STEPS)
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+def test_no_sequence_of_limits_and_reservations_exceeds_either_limit(steps) -> None:
+    ledger, limit = Ledger(":memory:"), None
+    spent: list[Cost] = []
+    for step in steps:
+        if isinstance(step, Limit):
+            limit = step
+            ledger.set_limit("people", limit)
+            assert ledger.limit("people") == limit
+            continue
+        wanted, fails = step
+        # Infinity stands for what has no bound; sums are made anew each time, apart from the ledger's own.
+        epsilons = [
+            float("inf") if price is None else price
+            for price in (one.under(limit.neighbours if limit else "replace") for one in (*spent, wanted))
+        ]
+        deltas = sum((one.delta for one in (*spent, wanted)), Fraction(0))
+        allowed = limit is not None and (
+            limit.epsilon is None or (sum(epsilons) <= limit.epsilon and deltas <= limit.delta)
+        )
+        try:
+            with ledger.reserve("people", "release", "hash", wanted):
+                if fails:
+                    raise RuntimeError("on the way")
+        except BudgetExceededError:
+            assert not allowed
+            continue
+        except RuntimeError:
+            pass
+        assert allowed
+        spent.append(wanted)
+        found = ledger.spent("people")
+        assert found.delta == deltas
+        assert limit.epsilon is None or (found.under(limit.neighbours) <= limit.epsilon and found.delta <= limit.delta)
+    ledger.close()
+
+
+def test_delta_can_be_spent_to_the_last_fraction_and_no_further() -> None:
+    ledger = Ledger(":memory:")
+    ledger.set_limit("people", Limit(Fraction(100), "add-remove", Fraction(1, 10**5)))
+    for _ in range(10):
+        spend(ledger, cost(1, MILLIONTH))  # in floating point ten millionths are not a hundred-thousandth
+    with pytest.raises(BudgetExceededError, match=r"short by delta 1e-60\)"):
+        spend(ledger, cost(1, Fraction(1, 10**60)))
+    spend(ledger, cost(1))  # what needs no delta is still let in
+    assert ledger.spent("people") == cost(11, Fraction(1, 10**5))
+
+
+def test_a_delta_limit_of_zero_takes_what_needs_none_alone() -> None:
+    ledger = Ledger(":memory:")
+    ledger.set_limit("people", Limit(Fraction(1), "add-remove", Fraction(0)))
+    spend(ledger, cost("1/2"))
+    with pytest.raises(BudgetExceededError):
+        spend(ledger, cost("1/2", Fraction(1, 2**80)))
+
+
+@pytest.mark.parametrize("epsilon, delta", [(1, Fraction(-1, 10**9)), (-1, 0)])
+def test_a_limit_below_zero_cannot_be_stated(epsilon: int, delta: Fraction) -> None:
+    with pytest.raises(ValueError, match="never below 0"):
+        Limit(Fraction(epsilon), "add-remove", Fraction(delta))
+
+
+@pytest.mark.parametrize(
+    "price, short",
+    [
+        (cost(2, "1/10000000"), "(short by epsilon 0.5)"),
+        (cost(1, "5/1000000"), "(short by delta 2e-06)"),
+        (cost(2, "5/1000000"), "(short by epsilon 0.5 and delta 2e-06)"),
+    ],
+)
+def test_a_refusal_names_what_is_left_of_both_and_what_is_short(tmp_path: Path, price: Cost, short: str) -> None:
+    path = tmp_path / "party.db"
+    ledger = Ledger(path)
+    ledger.set_limit("people", Limit(Fraction(2), "add-remove", 4 * MILLIONTH))
+    spend(ledger, cost("1/2", MILLIONTH))
+    with pytest.raises(BudgetExceededError) as refused:
+        spend(ledger, price)
+    needs = f"Release needs epsilon {float(price.add_remove):g} and delta {float(price.delta):g}, "
+    assert str(refused.value).startswith(
+        f"{needs}but epsilon 1.5 and delta 3e-06 are left for data set 'people' {short}"
+    )
+    assert "Nothing was measured." in str(refused.value)
+    how = f"copublish ledger {path} --limit people=EPSILON,DELTA"
+    assert (how in str(refused.value)) == ("delta 2e-06)" in short)
+
+
+# --- the default ---
+
+
+def agreed(mechanism: dict[str, str], **privacy: object) -> cp.Agreement:
+    mapping = repartition(small_mapping(mechanism=mechanism, privacy={"epsilon": 2, **privacy}), "horizontal")
+    mapping["records"]["public"] = mechanism["name"] == "vhdp"
+    return agreement_from_mapping(mapping)
+
+
+@pytest.mark.parametrize("name", ["specialization", "copula", "hpdp", "vhdp"])
+def test_without_a_delta_limit_pure_epsilon_is_let_in_many_times(name: str) -> None:
+    agreement = agreed({"name": name}, neighbours="replace")
+    price = plan_of(agreement).cost()
+    assert 0 < 1000 * price.delta <= DEFAULT_DELTA
+    ledger = Ledger(":memory:")
+    ledger.set_limit("people", Limit(Fraction(4), "replace"))
+    for _ in range(2):
+        spend(ledger, price)
+
+
+def test_without_a_delta_limit_gaussian_noise_is_refused_and_the_message_says_how_to_allow_it() -> None:
+    agreement = agreed({"name": "hpdp", "noise": "gaussian"}, delta="1e-6")
+    price = plan_of(agreement).cost()
+    assert price.delta == MILLIONTH
+    ledger = Ledger(":memory:")
+    ledger.set_limit("people", Limit(Fraction(4), "add-remove"))
+    with pytest.raises(BudgetExceededError) as refused:
+        spend(ledger, price)
+    assert "Unless a limit says otherwise, it is 1e-09. To allow more delta" in str(refused.value)
+    ledger.set_limit("people", Limit(Fraction(4), "add-remove", MILLIONTH))
+    spend(ledger, price)
+    with pytest.raises(BudgetExceededError) as refused:
+        spend(ledger, price)
+    assert "Unless a limit says otherwise" not in str(refused.value)
+
+
+@pytest.mark.parametrize("second_can_pay", [False, True])
+def test_a_party_without_enough_delta_stops_everyone_before_anybody_is_charged(second_can_pay: bool) -> None:
+    agreement = agreed({"name": "hpdp", "noise": "gaussian"}, delta="1e-6")
+    generator = np.random.default_rng(3)
+    frames = fragment_frames(agreement, random_table(agreement, 200, generator), generator)
+    ledgers = {party: Ledger(":memory:") for party in agreement.parties}
+    first, second = ledgers.values()
+    first.set_limit("people", Limit(Fraction(2), "add-remove", MILLIONTH))
+    second.set_limit("people", Limit(Fraction(2), "add-remove", MILLIONTH if second_can_pay else MILLIONTH / 2))
+
+    def publish() -> None:
+        room = Room(agreement.party_names, seeded(agreement.party_names, 1))
+        run_room(agreement, read_fragments(agreement, frames), room, ledgers)
+
+    if second_can_pay:
+        publish()
+    else:
+        with pytest.raises(BudgetExceededError, match=r"epsilon 2 and delta 5e-07 are left"):
+            publish()
+    assert [len(ledger.entries()) for ledger in ledgers.values()] == [second_can_pay] * 2
+
+
+# --- files from before ---
+
+
+def test_a_ledger_from_before_keeps_what_it_says_and_gets_the_default(tmp_path: Path) -> None:
+    path = old_file(tmp_path / "old.db")
+    for _ in range(2):  # opening it again changes nothing
+        ledger = Ledger(path)
+        assert ledger.limit("people") == Limit(Fraction(3), "add-remove", DEFAULT_DELTA)
+        assert ledger.limit("gaussian") == Limit(Fraction(7, 2), "replace", DEFAULT_DELTA)
+        assert ledger.limit("given up").epsilon is None
+        assert ledger.limited_datasets() == ["gaussian", "given up", "people"]
+        assert ledger.spent("people") == cost(1, Fraction(1, 2**60))
+        assert [(entry.release, entry.state, entry.disclosures) for entry in ledger.entries()] == [
+            ("first", "complete", 1),
+            ("second", "complete", 0),
+        ]
+        ledger.close()
+    ledger = Ledger(path)
+    spend(ledger, cost(2, Fraction(1, 2**60)))
+    spend(ledger, UNLIMITED, "given up")
+    with pytest.raises(BudgetExceededError, match=r"short by epsilon 1\)"):
+        spend(ledger, cost(1))
+    ledger.close()
+
+
+def test_deltas_that_were_spent_before_count_until_somebody_allows_them(tmp_path: Path) -> None:
+    ledger = Ledger(old_file(tmp_path / "old.db"))
+    with pytest.raises(BudgetExceededError, match="Unless a limit says otherwise, it is 1e-09"):
+        spend(ledger, cost("1/10"), "gaussian")
+    ledger.set_limit("gaussian", Limit(Fraction(7, 2), "replace", 2 * MILLIONTH))
+    spend(ledger, cost("1/10", MILLIONTH), "gaussian")
+    with pytest.raises(BudgetExceededError):
+        spend(ledger, cost("1/10", Fraction(1, 2**60)), "gaussian")
+    ledger.close()
+
+
+def test_a_process_that_finds_a_file_brought_up_to_date_meanwhile_goes_on(tmp_path: Path) -> None:
+    path, faster = old_file(tmp_path / "old.db"), []
+
+    class Slower(Ledger):
+        """Another process comes between looking at the file and changing it."""
+
+        def _columns_of_limits(self) -> list[str]:
+            found = super()._columns_of_limits()
+            if not faster:
+                faster.append(Ledger(path))
+            return found
+
+    slower = Slower(path)
+    assert [ledger.limit("people").delta for ledger in (slower, *faster)] == [DEFAULT_DELTA] * 2
+    for ledger in (slower, *faster):
+        ledger.close()
+
+
+def test_older_software_can_go_on_with_a_file_and_what_it_sets_has_the_default(tmp_path: Path) -> None:
+    path = old_file(tmp_path / "old.db")
+    Ledger(path).close()
+    with sqlite3.connect(path) as database:
+        database.execute("INSERT INTO limits (dataset, neighbours, epsilon, set_at) VALUES ('new', 'replace', '1', '')")
+    database.close()
+    assert Ledger(path).limit("new") == Limit(Fraction(1), "replace", DEFAULT_DELTA)
+
+
+def test_a_table_of_another_program_is_not_changed(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "other.db") as database:
+        database.execute("CREATE TABLE limits (dataset TEXT, epsilon TEXT, neighbours TEXT)")
+    with pytest.raises(LedgerError):
+        Ledger(tmp_path / "other.db").limit("people")
+    assert len(database.execute("PRAGMA table_info(limits)").fetchall()) == 3
+    database.close()
+
+
+@pytest.mark.parametrize("text", ["lots", "-1/1000000", "1/0", ""])
+def test_a_delta_that_cannot_be_one_is_a_ledger_error_and_nothing_is_spent(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "party.db"
+    ledger = Ledger(path)
+    ledger.set_limit("people", Limit(Fraction(3), "add-remove"))
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE limits SET delta = ?", (text,))
+    database.close()
+    with pytest.raises(LedgerError):
+        spend(ledger, cost("1/10"))
+    assert ledger.entries() == []
+    ledger.close()

@@ -1,0 +1,100 @@
+"""`copublish ledger`: limits for epsilon and delta, as they are written, kept and shown."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from copublish.agreement import load_agreement
+from copublish.cli import app, run_command
+from copublish.demo import write_demo
+from copublish.privacy.accounting import Cost
+from copublish.privacy.described import show_at_least
+from copublish.privacy.ledger import Ledger, Limit
+from copublish.privacy.limits import DEFAULT_DELTA
+
+
+@pytest.fixture
+def cli(tmp_path: Path):
+    runner = CliRunner(env={"COLUMNS": "200", "NO_COLOR": "1", "COPUBLISH_HOME": str(tmp_path)})
+    return lambda *arguments: runner.invoke(app, ["ledger", str(tmp_path / "party.db"), *map(str, arguments)])
+
+
+def shown(cli, *arguments: str) -> dict[str, str]:
+    done = cli("--format", "json", *arguments)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)["datasets"]["people"]
+
+
+def test_a_limit_is_epsilon_or_epsilon_and_delta_and_what_is_not_said_stays(cli, tmp_path: Path) -> None:
+    for written, epsilon, neighbours, delta in (
+        (["people=2"], Fraction(2), "add-remove", DEFAULT_DELTA),
+        (["people=2,1e-6", "--neighbours", "replace"], Fraction(2), "replace", Fraction(1, 10**6)),
+        (["people=0.3"], Fraction(3, 10), "replace", Fraction(1, 10**6)),
+        (["people=3,0"], Fraction(3), "replace", Fraction(0)),
+        (["people=3,0.1"], Fraction(3), "replace", Fraction(1, 10)),
+        (["people=unbounded"], None, "replace", None),
+        (["people=4"], Fraction(4), "replace", DEFAULT_DELTA),  # what was unbounded has no delta to keep
+    ):
+        assert cli("--limit", *written).exit_code == 0
+        limit = Ledger(tmp_path / "party.db").limit("people")
+        assert (limit.epsilon, limit.neighbours) == (epsilon, neighbours)
+        assert epsilon is None or limit.delta == delta
+
+
+def test_what_is_left_of_both_is_shown_for_people_and_machines(cli, tmp_path: Path) -> None:
+    told = shown(cli, "--limit", "people=2,1e-5")
+    assert told == {
+        "limit": "2",
+        "neighbours": "add-remove",
+        "spent": "0",
+        "left": "2",
+        "delta_limit": "1e-05",
+        "delta_spent": "0",
+        "delta_left": "1.0e-05",
+    }
+    with Ledger(tmp_path / "party.db").reserve("people", "r", "h", Cost(Fraction(1), Fraction(2), Fraction(3, 10**6))):
+        pass
+    told = shown(cli)
+    assert (told["left"], told["delta_spent"], told["delta_left"]) == ("1", "3.0e-06", "7.0e-06")
+    assert "7.0e-06" in cli().stdout
+    assert shown(cli, "--limit", "people=2,1e-6")["delta_left"] == "-2.0e-06"
+    told = shown(cli, "--limit", "people=unbounded")
+    assert told["delta_limit"] == told["delta_left"] == told["left"] == "unbounded"
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        *("2,5", "2,1", "2,-1e-9", "2,", "2,tiny", "2,nan", "2,inf", "2,1e-6,1", "2,1e-999999999"),
+        *("0", "-1", "nan", "inf", "lots", ",1e-6", "0,5", "1e999999999", "unbounded,1e-6"),
+    ],
+)
+def test_what_is_no_limit_is_refused_and_no_ledger_is_made(cli, tmp_path: Path, written: str) -> None:
+    done = cli("--limit", f"people={written}")
+    assert done.exit_code == 2
+    assert "must be" in done.stderr
+    assert not (tmp_path / "party.db").exists()
+
+
+@given(st.fractions(Fraction(1, 10**20), 1))
+def test_what_is_left_is_rounded_down_by_less_than_a_tenth_of_it(number: Fraction) -> None:
+    assert number * Fraction(10, 11) < Fraction(show_at_least(number)) <= number
+    assert Fraction(show_at_least(-number)) <= -number
+
+
+def test_consent_names_both(cli, tmp_path: Path, capsys) -> None:
+    write_demo(tmp_path, 100)
+    agreement = load_agreement(tmp_path / "agreement.toml")
+    book = Ledger(tmp_path / "consent.db")
+    book.set_limit(agreement.dataset, Limit(Fraction(3), "add-remove", Fraction(1, 10**6)))
+    run_command._ask_consent(agreement, book, yes=True)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Spending epsilon 1 and delta " in said
+    assert "of the epsilon 3 and delta 1.0e-06 that are left" in said
