@@ -9,7 +9,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from copublish.agreement.model import KEYS_OF_MECHANISM, Agreement, Mechanism
+from copublish.agreement.mechanism import KEYS_OF_MECHANISM, Mechanism
+from copublish.agreement.model import Agreement
 from copublish.errors import EvaluationError
 from copublish.generalization import Source
 from copublish.mechanisms.specialization import Plan, Progress
