@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -66,15 +65,3 @@ def worst_loss_of_flooring(epsilon: float, digits: int, largest_score: int = 200
     """
     weights = floored(epsilon * np.arange(largest_score + 1) / 2, digits)
     return float(np.diff(weights).max()) + epsilon / 2
-
-
-def exact_loss_of_flooring(scores: tuple[int, int], epsilon: float, digits: int) -> float:
-    """Return the loss of one selection between two candidates, by their exact probabilities before and after."""
-    before = segment_law(log_weights(np.array(scores), epsilon, digits))
-    after = segment_law(log_weights(np.array([scores[0] + 1, scores[1] - 1]), epsilon, digits))
-    return float(np.abs(np.log(after) - np.log(before)).max())
-
-
-def duplicate_loss(n_candidates: int) -> float:
-    """Return how much the log probability of a value changes by a second copy, with one candidate per record."""
-    return math.log(2 * n_candidates / (n_candidates + 1))
