@@ -160,7 +160,7 @@ def _hpdp(agreement: Agreement) -> Iterator[str]:
             f"{agreement.privacy.epsilon}; 0.1 to 2 is usual"
         )
     size = 0
-    for name, domain in (*agreement.domains.items(), (agreement.class_.name, agreement.class_domain)):
+    for name, domain in agreement.columns.items():
         attribute = agreement.attributes.get(name)
         if attribute is not None and attribute.kind == "numerical":
             size += 1 + domain.missing
@@ -168,8 +168,7 @@ def _hpdp(agreement: Agreement) -> Iterator[str]:
                 yield f"attributes.{name}.decimals: too many for numbers between these bounds. Take fewer"
         else:
             size += 1 if domain.size == 2 else domain.size
-        if domain.size < 2:
-            yield f"attributes.{name}: it has one value alone, so there is nothing to measure. Remove it"
+    yield from _constant_columns(agreement)
     if size > MAX_COORDINATES:
         sums = size * (size + 1) // 2
         yield (
