@@ -57,11 +57,11 @@ def split_point_law(ages: Sequence[int], classes: Sequence[int], epsilon: float)
     return {int(values[place]): float(probability) for place, probability in zip(places, law, strict=True)}
 
 
-def worst_loss_of_flooring(epsilon: float, digits: int, largest_score: int = 2000) -> float:
-    """Return the largest loss of one selection with floored weights.
+def worst_loss_of_flooring(epsilon: float, digits: int) -> float:
+    """Return the largest loss of one selection with floored weights and scores up to 2,000.
 
     Replacing a record raises one candidate's score by one and lowers another's. If the latter has nearly all of the
     weight, the loss is the step of the floored weight up plus epsilon / 2; without flooring that is epsilon.
     """
-    weights = floored(epsilon * np.arange(largest_score + 1) / 2, digits)
+    weights = floored(epsilon * np.arange(2001) / 2, digits)
     return float(np.diff(weights).max()) + epsilon / 2
