@@ -145,15 +145,24 @@ def release_of(agreement: Agreement, result: Result, certificate: dict[str, Any]
     """Return what a mechanism released as it is published."""
     if isinstance(result, CopulaResult):
         table, cells = synthetic_records(result)
-        return RecordsRelease(certificate, "copula", table, describe_copula(result, cells))
+        return _records_release(agreement, certificate, "copula", table, describe_copula(result, cells))
     if isinstance(result, HpdpResult):
-        return RecordsRelease(certificate, "hpdp", records_table(result), describe_hpdp(result))
+        return _records_release(agreement, certificate, "hpdp", records_table(result), describe_hpdp(result))
     if isinstance(result, VhdpResult):
-        return RecordsRelease(certificate, "vhdp", perturbed_table(result), describe_vhdp(result))
+        return _records_release(agreement, certificate, "vhdp", perturbed_table(result), describe_vhdp(result))
     if isinstance(result, IdpIrResult):
-        return RecordsRelease(certificate, "idp-ir", microaggregated_table(result), describe_idp_ir(result))
+        table = microaggregated_table(result)
+        return _records_release(agreement, certificate, "idp-ir", table, describe_idp_ir(result))
     cut = {**describe_cut(agreement, result.cut), **describe_score(result)}
     return GeneralizedRelease(certificate, counts_table(agreement, result), cut)
+
+
+def _records_release(
+    agreement: Agreement, certificate: dict[str, Any], mechanism: str, table: pa.Table, details: dict[str, Any]
+) -> RecordsRelease:
+    """Return a release of records that also says, as a cut does, how other data spell missing values."""
+    spellings = list(agreement.records.missing_spellings)
+    return RecordsRelease(certificate, mechanism, table, {**details, "missing_spellings": spellings})
 
 
 def counts_table(agreement: Agreement, result: SpecializationResult) -> pa.Table:

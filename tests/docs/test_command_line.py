@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import copublish as cp
 from copublish.cli import app
 from copublish.demo import write_demo
+from support.commands import run
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
@@ -24,17 +25,6 @@ COMMANDS = (
     *("ledger", "reproduce"),
 )
 SUBCOMMANDS = (("identity", "new"), ("identity", "show"), ("node", "status"))
-
-
-def run(
-    *arguments: object, cwd: Path | None = None, code: int = 0, answers: str = "", home: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from copublish.cli import main; main()", *map(str, arguments)]
-    environment = {**os.environ, "COLUMNS": "120", "NO_COLOR": "1", "COPUBLISH_HOME": str(home or cwd)}
-    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120, input=answers)
-    assert done.returncode == code, done.stderr
-    assert "Traceback" not in done.stderr
-    return done
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +43,8 @@ def test_help_says_what_the_command_does_and_gives_an_example(command):
 
 
 def test_no_command_shows_the_list_of_commands():
-    text = run("--help").stdout
+    command = [sys.executable, "-m", "copublish", "--help"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert all(command in text for command in COMMANDS)
 
 

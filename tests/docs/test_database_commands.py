@@ -9,9 +9,9 @@ from pathlib import Path
 import duckdb
 import pandas as pd
 import pytest
-from test_command_line import run
 
 from copublish.demo import write_demo
+from support.commands import run
 from support.postgres import READER_PASSWORD, PostgresServer, server
 
 

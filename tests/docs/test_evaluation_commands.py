@@ -135,10 +135,21 @@ def test_plan_tries_settings_and_recommends(folder, tmp_path):
     done = run("plan", "agreement.toml", *quick, "--plot", plot, cwd=folder)
     for words in ("made up", "To take at epsilon 1", "The secure run", "MiB", "largest class", "score max"):
         assert words in done.stdout
+    assert "Papers on other data" in done.stdout and "x printed" not in done.stdout
     assert plot.read_text().lstrip().startswith("<?xml")
     done = run("plan", "agreement.toml", "--like", "train.csv", *quick, "--format", "json", cwd=folder)
     assert "must not touch private data" in re.sub(r"\s+", " ", done.stderr)
     assert json.loads(done.stdout)["data"] == "like"
+
+
+def test_plan_stands_mechanisms_side_by_side(folder, tmp_path):
+    quick = ["--epsilon", "1", "--specializations", "2", "--runs", "1"]
+    done = run("plan", "agreement.toml", "--mechanism", "copula", *quick, cwd=folder)
+    for words in ("specialization (agreed, best setting", "● spec", "○ copula", "Side by side at epsilon 1", "MiB"):
+        assert words in done.stdout
+    said = re.sub(r"\s+", " ", run("plan", "agreement.toml", "--mechanism", "vhdp", cwd=folder, code=3).stderr)
+    assert "The agreement with the mechanism 'vhdp' has 1 problem" in said and 'Write neighbours = "replace"' in said
+    run("plan", "agreement.toml", "--mechanism", "idp-ir", cwd=folder, code=2)
 
 
 def test_plan_refuses_what_it_cannot_do(folder, tmp_path):

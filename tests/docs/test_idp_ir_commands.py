@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 import copublish as cp
 from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
 from copublish.cli import app, run_command
-from copublish.demo import write_demo
+from copublish.demo import made_up_data, write_demo
 from copublish.errors import CopublishError
 from copublish.privacy.ledger import Ledger
 from copublish.privacy.no_promise import WARNING
@@ -119,6 +119,21 @@ def test_the_report_begins_with_it(cli, release, folder):
     assert "NOT DIFFERENTIALLY PRIVATE" in page[page.index("<title>") : page.index("</title>")]
     assert body.index(FIRST) < body.index("<h1>")
     assert "<script" not in page and "{{" not in page and ACKNOWLEDGEMENT.split(";")[0] in page
+
+
+def test_scores_begin_with_it_and_so_does_a_report_that_holds_them(cli, release, folder):
+    bank, loans = made_up_data(400)
+    bank.merge(loans.drop(columns="default"), on="customer_id").to_csv(folder / "people.csv", index=False)
+    call = ("evaluate", "release", "--test", "people.csv", "--classifier", "decision-tree", "--out", "scores.json")
+    done = cli(*call)
+    assert says_it_first(done) and "CA release" in done.stdout
+    assert " ".join(done.output.split()).index(FIRST) < " ".join(done.output.split()).index("WITHOUT NOISE")
+    assert first_entry(cli(*call, "--format", "json")) == ("warning", WARNING)
+    assert next(iter(json.loads((folder / "scores.json").read_text()))) == "warning"
+    assert cli("report", "release", "--evaluation", "scores.json", "--out", "scored.html").exit_code == 0
+    body = (folder / "scored.html").read_text()
+    body = body[body.index("<body>") :]
+    assert body.index(FIRST) < body.index("This report holds scores") < body.index("How useful it is")
 
 
 def test_the_ledger_allows_it_only_after_somebody_gave_up_the_limit(cli, folder):

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from copublish.evaluation.report import report_page
 from copublish.evaluation.report.contents import CountNoise, belief_bound, budget_shares, estimates, partition_trees
 from copublish.evaluation.report.snippets import python_snippet, r_snippet
 from copublish.evaluation.scorecard import evaluate
-from support import fragment_frames, random_table, seeded, simulate_with, small_mapping
+from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.browser import AUDIT, browser, open_page
 from support.packages import install
 from support.releases import small_release
@@ -45,12 +46,13 @@ def hostile():
 @pytest.fixture(scope="module")
 def reports(plain, hostile, tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
+    perturbed = small_release(300, mechanism={"name": "vhdp"}, **PUBLIC)
     pages = {
         "plain": report_page(plain[0]),
         "hostile": report_page(hostile[0], evaluate(*hostile, raw=hostile[1], classifiers=["decision-tree"])),
         "nothing split": report_page(small_release(50, **{"mechanism.specializations": 0})[0]),
         "horizontal": report_page(small_release(500, **HORIZONTAL)[0]),
-        "perturbed": report_page(small_release(300, mechanism={"name": "vhdp"}, **PUBLIC)[0]),
+        "perturbed": report_page(perturbed[0], evaluate(*perturbed, classifiers=["decision-tree"])),
         "by gains": report_page(small_release(300, mechanism={"name": "copula"}, budget=GAINS, **PUBLIC)[0]),
         "public size": report_page(small_release(500, **{"records.public": True, "privacy.neighbours": "replace"})[0]),
     }
@@ -182,13 +184,28 @@ def test_error_bars_hold_the_truth_in_95_of_100_cases():
     assert 0.88 < np.mean(inside) < 1
 
 
-def test_budget_shares_add_up_and_belief_is_the_closed_form(plain):
+def test_budget_shares_add_up_and_belief_is_the_closed_form_rounded_up(plain):
     shares = budget_shares(plain[0].certificate)
     assert sum(shares) == pytest.approx(1)
     assert shares[-1] == pytest.approx(0.6)
-    assert belief_bound("1") == pytest.approx(math.e / (1 + math.e))
-    assert belief_bound("2/3") == pytest.approx(math.exp(2 / 3) / (1 + math.exp(2 / 3)))
+    assert belief_bound("1") == 0.74  # of 0.7311: "cannot become more certain than" must not be rounded down
+    assert belief_bound("2/3") == 0.67
+    for epsilon in ("0.01", "1/3", "2", "5", "6", "10"):
+        exact = math.exp(Fraction(epsilon)) / (1 + math.exp(Fraction(epsilon)))
+        assert exact <= belief_bound(epsilon) <= min(exact + 0.01, 1)
     assert belief_bound("not protected") is None
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+def test_with_gaussian_noise_the_bound_on_belief_is_said_to_have_rare_exceptions(noise):
+    mapping = repartition(small_mapping(mechanism={"name": "hpdp", "noise": noise}), "horizontal")
+    mapping["privacy"] |= {"delta": "1e-6"} if noise == "gaussian" else {}
+    agreement = agreement_from_mapping(mapping)
+    table = random_table(agreement, 50, np.random.default_rng(1))
+    release = simulate_with(agreement, {"p0": table[:20], "p1": table[20:]}, seeded(agreement.party_names, 1))
+    page = report_page(release)
+    assert "cannot become more certain than 74&nbsp;%" in page
+    assert ("but for outcomes of the noise that are rare" in page) == (noise == "gaussian")
 
 
 def test_the_tree_ends_in_the_published_values_in_their_order(plain):

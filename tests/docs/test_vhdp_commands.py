@@ -80,5 +80,3 @@ def test_show_and_report_tell_what_columns_tell_about_the_label(folder, release,
 def test_commands_that_need_generalized_values_say_that_there_are_none(folder):
     with pytest.raises(CopublishError, match="no generalized values"):
         run("generalize", folder / "release", "--data", folder / "bank.parquet", "--out", folder / "other.csv")
-    with pytest.raises(CopublishError, match="splits nothing"):
-        run("plan", folder / "vhdp.toml")

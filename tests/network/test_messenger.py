@@ -170,12 +170,14 @@ def test_who_does_not_answer_is_named_after_the_timeout(identities):
 
 def test_what_was_sent_before_leaving_still_arrives_and_then_the_party_is_lost(pair):
     large = bytes(2**20)
+    assert not pair["p1"].has_left("p0")
     pair["p0"].send("p1", "t", large)
     pair["p0"].close()
     assert pair["p1"].receive("p0", "t") == large
     for _ in range(2):
         with pytest.raises(PartyLostError, match="'p0' stopped"):
             pair["p1"].receive("p0", "t")
+    assert pair["p1"].has_left("p0")
 
 
 def test_who_sends_more_than_is_asked_for_waits_and_nothing_is_lost(pair, monkeypatch):

@@ -58,6 +58,17 @@ def test_without_noise_the_opened_counts_are_those_of_the_joined_table(owners, h
     assert noisy.details["columns"]["region"]["noisy_counts"] != counted["noisy_counts"]
 
 
+@pytest.mark.parametrize("owners, helper", [(2, False), (2, True), (3, False)])
+def test_masks_are_said_to_look_random_only_to_an_aggregator_that_lacks_a_key(owners, helper):
+    """Of two owners the one that adds up has the only key: it sees the other one's noisy sums, and so it says."""
+    agreement = masked_agreement(owners, helper=helper)
+    certificate = all_of(publish_by_masked_sums(agreement, case(agreement, 30)))["p0"].certificate
+    view = " ".join(certificate["views"][agreement.aggregator])
+    lacks_a_key = owners > 2 or helper
+    assert ("look random" in view) == ("looked random" in certificate["engine"]["secrecy"]) == lacks_a_key
+    assert ("the other owner's sums with its noise" in view) == (not lacks_a_key)
+
+
 def test_the_certificate_and_the_readme_tell_colluders_aggregator_and_the_larger_noise():
     agreement = masked_agreement(3, 1, helper=True)
     release = all_of(publish_by_masked_sums(agreement, case(agreement)))["helper"]

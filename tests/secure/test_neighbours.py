@@ -26,7 +26,7 @@ from copublish.mechanisms import specialization
 from copublish.mechanisms.cut import Candidates, Cut
 from copublish.mechanisms.score import Score
 from copublish.mechanisms.scoring import CandidateScores
-from copublish.privacy.disclosures import Disclosure, Measure, Neighbours, Select
+from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Neighbours, Select
 from copublish.secure.packing import SecretCounts
 from copublish.simulation import read_fragments, run_room, throwaway_ledger
 from support import random_table, repartition, seeded, small_mapping
@@ -110,7 +110,7 @@ def traced(agreement: Agreement, table: pd.DataFrame, replay: Trace | None = Non
         patch.setattr("copublish.release.datetime", FixedClock)
         _note_engine_calls(patch, trace)
         _note_candidates(patch, trace)
-        for name in ("reveal_selection", "reveal_measurement"):
+        for name in ("reveal_selection", "reveal_measurement", "reveal_gaussian_measurement"):
             _note_disclosures(patch, trace, name, replay)
         fragments = read_fragments(agreement, frames_of(agreement, table))
         ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
@@ -180,14 +180,14 @@ def _note_disclosures(patch: pytest.MonkeyPatch, trace: Trace, name: str, replay
     patch.setattr(RevealGate, name, reveal)
 
 
-def check_same_course(a: Trace, b: Trace) -> None:
-    """Assert that nothing but what is measured differs."""
+def check_same_course(a: Trace, b: Trace, openings: int = 1) -> None:
+    """Assert that nothing but what is measured differs; a disclosure takes so many openings."""
     assert a.disclosures == b.disclosures
     assert a.candidates == b.candidates
     assert a.calls == b.calls
     for trace in (a, b):  # what is opened is what is disclosed, nothing besides
         opened = [call for call in trace.calls if call[1] == "_open"]
-        assert len(opened) == sum(map(len, trace.disclosures.values()))
+        assert len(opened) == openings * sum(map(len, trace.disclosures.values()))
 
 
 def check_sensitivity(a: Trace, b: Trace, relation: Neighbours) -> int:
@@ -244,6 +244,29 @@ def test_one_record_changes_no_step_and_no_measurement_beyond_its_sensitivity(pa
         check_same_course(base, other)
         moved.append(check_sensitivity(base, other, relation))
     assert max(moved) == (1 if relation == "add-remove" else 2)  # the record was there
+
+
+@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_one_record_changes_no_step_of_hpdp_and_the_release_is_a_function_of_what_was_opened(relation, noise) -> None:
+    """Gaussian noise takes one opening more: which candidates are kept, the same for the same coins."""
+    changes = {"mechanism": {"name": "hpdp", "noise": noise}, "mechanism.max_cells": None}
+    changes |= {"privacy.delta": "1e-6"} if noise == "gaussian" else {}
+    agreement = agreement_for("horizontal", relation, **changes)
+    table = base_table(agreement)
+    base = traced(agreement, table)
+    for neighbour in neighbours_of(agreement, table, relation, 3):
+        other = traced(agreement, neighbour, replay=base)
+        check_same_course(base, other, openings=2 if noise == "gaussian" else 1)
+        assert other.release.files() == base.release.files()
+        for party, (made,) in base.disclosures.items():
+            change = (other.measured[party][0] - base.measured[party][0]).astype(object)
+            if isinstance(made, GaussianMeasure):
+                moved, most = (change * change).sum(), made.squared_l2_sensitivity[relation]
+            else:
+                moved, most = np.abs(change).sum(), made.l1_sensitivity[relation]
+            assert 0 < moved <= most
+    assert traced(agreement, table, seed=2).release.files() != base.release.files()  # the comparison sees something
 
 
 def test_a_record_with_other_holders_than_any_other_changes_no_step() -> None:

@@ -42,6 +42,15 @@ def tiny_agreement(parties: int, mechanism: str = "specialization", **engine: An
     return cp.agreement_from_mapping({**TINY, "parties": names, "mechanism": chosen, "engine": engine})
 
 
+def tiny_moments(parties: int, noise: str, **engine: Any) -> cp.Agreement:
+    """An agreement of the same owners on moments: two centred coordinates and a group of three, 15 sums."""
+    privacy = TINY["privacy"] | ({"delta": "1e-6"} if noise == "gaussian" else {})
+    mechanism = {"name": "hpdp", "noise": noise}
+    names = {f"p{number}": {} for number in range(parties)}
+    whole = {**TINY, "parties": names, "privacy": privacy, "mechanism": mechanism, "engine": engine}
+    return cp.agreement_from_mapping(whole)
+
+
 def tiny_frames(agreement: cp.Agreement, n: int = 120) -> dict[str, pd.DataFrame]:
     """Made-up records, split between the owners."""
     generator = np.random.default_rng(len(agreement.parties))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import tempfile
 import traceback
 from collections.abc import Callable, Mapping
@@ -14,19 +13,19 @@ from copublish.engine.spu import SpuEngine
 from copublish.fragments.reading import read_fragment
 from copublish.release import publish_release
 from copublish.simulation import no_progress, throwaway_ledger
+from support.processes import context
 
 PARTIES = ("p0", "p1")
 
 
 def run_parties(job: Callable[..., Any], *arguments: Any, timeout_seconds: int = 120) -> list[Any]:
     """Run `job(engine, *arguments)` at both parties and return both results; an exception comes back as its text."""
-    context = multiprocessing.get_context("spawn")
     with tempfile.TemporaryDirectory(prefix="copublish-test-") as folder:
         addresses = tuple(f"unix:{folder}/{party}.sock" for party in PARTIES)
         pipes, processes = [], []
         for party in PARTIES:
-            here, there = context.Pipe()
-            process = context.Process(target=_party, args=(there, party, addresses, job, arguments, timeout_seconds))
+            here, there = context().Pipe()
+            process = context().Process(target=_party, args=(there, party, addresses, job, arguments, timeout_seconds))
             process.start()
             there.close()
             pipes.append(here)
@@ -70,12 +69,11 @@ class Pair:
         self._timeout = timeout_seconds
         self._folder = tempfile.TemporaryDirectory(prefix="copublish-test-")
         addresses = tuple(f"unix:{self._folder.name}/{party}.sock" for party in PARTIES)
-        context = multiprocessing.get_context("spawn")
         self.pipes, self.processes = [], []
         for party in PARTIES:
-            here, there = context.Pipe()
+            here, there = context().Pipe()
             arguments = (there, party, addresses, _do_jobs, (there,), timeout_seconds)
-            self.processes.append(context.Process(target=_party, args=arguments))
+            self.processes.append(context().Process(target=_party, args=arguments))
             self.processes[-1].start()
             there.close()
             self.pipes.append(here)

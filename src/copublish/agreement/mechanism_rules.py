@@ -41,6 +41,7 @@ MIN_HPDP_EPSILON = Fraction(1, 1000)
 
 def broken_mechanism_rules(agreement: Agreement) -> Iterator[str]:
     """Yield one sentence for every rule of its mechanism that the agreement breaks."""
+    yield from _numbers_read(agreement)
     yield from _keys(agreement)
     yield from broken_budget_rules(agreement)
     yield from _candidates(agreement)
@@ -49,6 +50,19 @@ def broken_mechanism_rules(agreement: Agreement) -> Iterator[str]:
     yield from _hpdp(agreement)
     yield from _vhdp(agreement)
     yield from broken_idp_ir_rules(agreement)
+
+
+def _numbers_read(agreement: Agreement) -> Iterator[str]:
+    if not agreement.mechanism.reads_numbers:
+        return
+    for name, domain in agreement.domains.items():
+        if isinstance(domain, NumericalDomain):
+            farthest = max(abs(domain.lower), abs(domain.upper)).scaleb(domain.decimals_of_numbers)
+            if farthest > MAX_STEPS:
+                yield (
+                    f"attributes.{name}.bounds: with their decimals they have more digits than numbers are read with "
+                    f"(up to {MAX_STEPS:,} of the last decimal). Take fewer decimals and a coarser grid"
+                )
 
 
 def _keys(agreement: Agreement) -> Iterator[str]:

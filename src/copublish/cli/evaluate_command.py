@@ -12,8 +12,25 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from copublish.cli.terminal import Format, FormatOption, note, print_json, refuse_inside_release, results_console
+from copublish.cli.terminal import (
+    Format,
+    FormatOption,
+    errors_console,
+    note,
+    print_json,
+    refuse_inside_release,
+    results_console,
+    warn_first,
+)
 from copublish.publication import load_release
+
+HEADINGS = {
+    "BA": "BA raw",
+    "CA": "CA release",
+    "LA": "LA largest class",
+    "BA_minus_CA": "BA - CA",
+    "CA_minus_LA": "CA - LA",
+}
 
 
 class TrainOnChoice(StrEnum):
@@ -44,10 +61,13 @@ def evaluate(
         Path | None,
         typer.Option(help="The training records as they are, for the baseline BA. Without it BA is unknown."),
     ] = None,
-    target: Annotated[str | None, typer.Option(help="What is predicted: the class of the release.")] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(help="What is predicted: the class, or another column of records. Default: the class."),
+    ] = None,
     train_on: Annotated[
         TrainOnChoice,
-        typer.Option(help="Train on the release, or on the --raw records generalized without noise."),
+        typer.Option(help="Train on the release, or on the --raw records generalized as it is but without noise."),
     ] = TrainOnChoice.RELEASE,
     classifier: Annotated[
         list[ClassifierChoice] | None, typer.Option(help="Use this classifier; may be repeated. Default: all.")
@@ -59,10 +79,10 @@ def evaluate(
 ) -> None:
     """Score a release on real records. THE SCORES ARE A DISCLOSURE: no ledger is charged for them.
 
-    CA is the accuracy of a classifier trained on the release and tested on records generalized as the release is; BA
-    that of the same classifier on raw records; LA that of always saying the largest class. BA - CA is what privacy
-    costs, CA - LA what the release is worth. Marginals are compared by total variation: 0 is equal, 1 is nothing in
-    common.
+    CA is the accuracy of a classifier trained on the release and tested on the test records, generalized as the release
+    is if it is; BA that of the same classifier trained on raw records; LA that of always saying the largest class.
+    BA - CA is what privacy costs, CA - LA what the release is worth. Marginals are compared by total variation: 0 is
+    equal, 1 is nothing in common.
 
     To try settings before anything is spent, on data that are not private, use 'copublish plan'.
 
@@ -74,6 +94,7 @@ def evaluate(
     if out is not None:
         refuse_inside_release(out, folder)
     release = load_release(folder)
+    warn_first(release.warning.get("warning"), errors_console if output is Format.JSON else results_console())
     note(
         "WARNING: this reads real records and scores them WITHOUT NOISE. The scores are a disclosure of their own that "
         "no ledger is charged for; they never go into the release. Keep them inside unless the data are public."
@@ -97,12 +118,17 @@ def evaluate(
 
 def print_scores(scores: dict[str, Any], console: Console) -> None:
     """Print scores for people."""
+    predicted = (
+        f"the agreed interval of '{scores['target']}'" if scores["target_is_interval"] else f"'{scores['target']}'"
+    )
     console.print(
-        f"{scores['release']}: predicting '{scores['target']}' on {scores['test_records']:,} test records, trained on "
+        f"{scores['release']}: predicting {predicted} on {scores['test_records']:,} test records, trained on "
         + ("the release" if scores["trained_on"] == "release" else "raw records generalized without noise"),
         markup=False,
     )
-    _print_classification(scores["classification"], console)
+    # Records hold raw values: CA is on them already.
+    last = {"CA_on_raw_values": "CA on raw values"} if scores["published"] == "generalized values" else {}
+    _print_classification(scores["classification"], HEADINGS | last, console)
     if scores["classification"][0]["BA"] is None:
         console.print("BA is unknown: it needs the raw training records. Give them with --raw.", style="yellow")
     reference = {"test": "the test records", "raw": "the raw training records"}[scores["marginals"]["compared_with"]]
@@ -111,6 +137,11 @@ def print_scores(scores: dict[str, Any], console: Console) -> None:
         ("mean_wasserstein", "Wasserstein distance", "standard deviations, mean of the numerical attributes"),
         ("rank_correlation_error", "rank correlations", "off, mean of all pairs of numerical attributes"),
         ("mean_sse_of_generalization", "MeanSSE", "lost by generalizing; noise is no part of it"),
+        (
+            "mean_sse_of_sorted_columns",
+            "MeanSSE, sorted",
+            "at least, however records are matched",
+        ),
     )
     known = [line for line in lines if scores["numbers"][line[0]] is not None]
     if known:
@@ -119,14 +150,13 @@ def print_scores(scores: dict[str, Any], console: Console) -> None:
         console.print(f"  {what:22}{scores['numbers'][key]:.3f} {unit}")
 
 
-def _print_classification(rows: list[dict[str, Any]], console: Console) -> None:
+def _print_classification(rows: list[dict[str, Any]], headings: dict[str, str], console: Console) -> None:
     table = Table(title="Accuracy", title_justify="left")
     table.add_column("classifier")
-    for heading in ("BA raw", "CA release", "LA largest class", "BA - CA", "CA - LA", "CA on raw values"):
+    for heading in headings.values():
         table.add_column(heading, justify="right")
     for row in rows:
-        keys = ("BA", "CA", "LA", "BA_minus_CA", "CA_minus_LA", "CA_on_raw_values")
-        shown = {key: "unknown" if row[key] is None else f"{row[key]:.4f}" for key in keys}
+        shown = {key: "unknown" if row[key] is None else f"{row[key]:.4f}" for key in headings}
         shown["CA"] += f" ± {row['standard_error_of_CA']:.4f}"
         table.add_row(row["classifier"], *shown.values())
     console.print(table)
@@ -137,7 +167,7 @@ def _print_marginals(marginals: dict[str, Any], reference: str, console: Console
     for heading in ("marginals", "of", "number", "mean", "largest", "worst columns"):
         table.add_column(heading, justify="right" if heading in ("number", "mean", "largest") else "left")
     for key, label in (("published_values", "published values"), ("agreed_values", "agreed values")):
-        for ways, error in marginals[key].items():
+        for ways, error in marginals.get(key, {}).items():
             numbers = (str(error["marginals"]), f"{error['mean']:.4f}", f"{error['largest']:.4f}")
             table.add_row(ways, label, *numbers, escape(", ".join(error["worst"])))
     console.print(table)

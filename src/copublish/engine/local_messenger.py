@@ -43,6 +43,7 @@ class PipeMessenger:
         self.party, self.parties = party, tuple(parties)
         self.bytes_sent = 0
         self._ends, self._timeout = dict(ends), timeout_seconds
+        self._left: set[str] = set()
         self._arrived: Mapping[str, queue.SimpleQueue[tuple[bytes, bytes] | None]] = {
             peer: queue.SimpleQueue() for peer in ends
         }
@@ -72,6 +73,10 @@ class PipeMessenger:
             raise ProgramMismatchError("The parties are at different steps. Their software or agreements differ.")
         return message[1]
 
+    def has_left(self, party: str) -> bool:
+        """Whether another party is known to have left; what it sent before may still be waiting."""
+        return party in self._left
+
     def close(self) -> None:
         """Leave: whoever waits for this party learns that it is gone."""
         for end in self._ends.values():
@@ -84,6 +89,7 @@ class PipeMessenger:
         with suppress(EOFError, OSError), self._ends[peer].makefile("rb") as stream:
             while True:
                 arrived.put((_part(stream), _part(stream)))
+        self._left.add(peer)
         arrived.put(None)
 
 

@@ -69,10 +69,12 @@ class MaskedSumEngine(EngineWithoutWorker):
         self.own_coins: Coins = coins or SystemCoins()
         self._keys: dict[str, bytes] | None = None
         self._openings = 0
+        # Of two owners the one that adds up has the only key, and can take the other one's masks off.
+        looked = "" if len(self._owners) == 2 and aggregator in owners else " that looked random to it"
         self.secrecy = (
             "No secure engine: every owner added its own share of the noise to its sums and masked them with keys that "
-            f"it has with every other owner. '{aggregator}' added up numbers that looked random to it and learned the "
-            "noisy sums alone, as everyone did. Security is computational."
+            f"it has with every other owner. '{aggregator}' added up numbers{looked} and learned the noisy sums "
+            "alone, as everyone did. Security is computational."
             if opens_sums
             else "No secure engine: every owner perturbed its own values before it told them to all parties. If "
             f"records were joined by an identifier, '{aggregator}' compared pseudonyms."

@@ -30,3 +30,7 @@ class Messenger(Protocol):
             ProgramMismatchError: If it is about something else: the parties are at different steps.
         """
         ...
+
+    def has_left(self, party: str) -> bool:
+        """Whether another party is known to have left; what it sent before may still be waiting."""
+        ...

@@ -93,7 +93,14 @@ class SpuEngine:
         self.own_coins: Coins = coins or SystemCoins()
         self._kept = 0
         self._rank = self.nodes.index(party)
-        self._worker = WorkerProcess(self._rank, addresses, timeout_seconds, protocol, others=self._others())
+        self._worker = WorkerProcess(
+            self._rank,
+            addresses,
+            timeout_seconds,
+            protocol,
+            others=self._others(),
+            node_that_left=self._node_that_left,
+        )
 
     @property
     def parties(self) -> tuple[str, ...]:
@@ -266,6 +273,13 @@ class SpuEngine:
 
     def _ask(self, request: object) -> Any:
         return self._worker.ask(request)
+
+    def _node_that_left(self) -> str | None:
+        """Return a compute node that left the messenger. Without guests that tells nothing: it is not used then."""
+        if self.messenger is None or not self.guests:
+            return None
+        others = (node for node in self.nodes if node != self.party)
+        return next((node for node in others if self.messenger.has_left(node)), None)
 
     def _others(self) -> str:
         if self.nodes == self.parties and len(self.nodes) == 2:

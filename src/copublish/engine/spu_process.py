@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from copublish.engine.spu_requests import LinkSettings
@@ -13,6 +14,9 @@ from copublish.scratch import Scratch
 
 LOADING_SECONDS = 120
 """How long the worker may take to load SPU."""
+
+LOOK_SECONDS = 1.0
+"""How often a party that waits for its worker looks whether the other nodes are still there."""
 
 GRACE_SECONDS = 30
 """How much longer than the link's own timeout a party waits for an answer: the worker computes, too."""
@@ -27,15 +31,23 @@ class WorkerProcess:
         timeout_seconds: How long to wait for the other nodes.
         protocol: What the nodes compute with.
         others: Who else computes, in words for messages.
+        node_that_left: Names another node that is known to have left, if one has.
     """
 
     def __init__(
-        self, rank: int, addresses: Sequence[str], timeout_seconds: int, protocol: str, *, others: str
+        self,
+        rank: int,
+        addresses: Sequence[str],
+        timeout_seconds: int,
+        protocol: str,
+        *,
+        others: str,
+        node_that_left: Callable[[], str | None],
     ) -> None:
         self.bytes_sent = 0
         self.is_connected = False
         self.scratch = Scratch("copublish-worker-")
-        self._timeout, self._others = timeout_seconds, others
+        self._timeout, self._others, self._node_that_left = timeout_seconds, others, node_that_left
         settings = LinkSettings(rank, tuple(addresses), timeout_seconds, str(self.scratch.path), protocol)
         context = multiprocessing.get_context("spawn")  # SPU's threads do not survive a fork
         self._connection, other_end = context.Pipe()
@@ -83,14 +95,31 @@ class WorkerProcess:
         self.scratch.remove()
 
     def _receive(self, patience_seconds: float) -> Any:
-        if not self._connection.poll(patience_seconds):
-            raise self._silent()
+        self._wait_for_word(patience_seconds)
         kind, content = self._connection.recv()
         if kind == "failed" and "timeout" in content:
             raise self._silent()
         if kind == "failed":
             raise EngineError(f"The secure engine failed ({plain_text(content, 300)}). Nothing is published.")
         return content
+
+    def _wait_for_word(self, patience_seconds: float) -> None:
+        """Wait until the worker has something to say.
+
+        If another node leaves meanwhile, a worker that waits for it and has nothing to send to it would notice at its
+        timeout alone, so the party is asked.
+
+        Raises:
+            PartyLostError: If another node has left, or the worker says nothing for too long.
+        """
+        deadline = time.monotonic() + patience_seconds
+        while not self._connection.poll(max(0.0, min(LOOK_SECONDS, deadline - time.monotonic()))):
+            lost = self._node_that_left()
+            # Perhaps it left after its last word, and the answer is on its way.
+            if lost is not None and not self._connection.poll(LOOK_SECONDS):
+                raise PartyLostError(f"Party '{lost}' stopped, or the link to it broke. Nothing is published.")
+            if time.monotonic() >= deadline:
+                raise self._silent()
 
     def _ended(self) -> PartyLostError:
         self.process.join(timeout=5)

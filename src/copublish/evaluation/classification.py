@@ -77,7 +77,8 @@ class Trained:
 
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
         """Return the class of each row, as text."""
-        return np.asarray(self.model.predict(_plain(frame[self.features])))
+        with threadpool_limits(1):  # as in training: beside other work threads wait for each other most of the time
+            return np.asarray(self.model.predict(_plain(frame[self.features])))
 
 
 def fit(

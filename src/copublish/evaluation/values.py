@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copublish.agreement.domain import NumericalDomain
-from copublish.generalization import domain_of
+from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.publication import GeneralizedRelease
 
 IntArray = NDArray[np.int64]
@@ -47,19 +46,18 @@ def _spread(value: Mapping[str, Any], n: int) -> NDArray[Any]:
     return np.asarray(lower + (upper - lower) * (np.arange(n) + 0.5) / max(n, 1))
 
 
-def codes_of(cut: Mapping[str, Any], values: pd.DataFrame) -> pd.DataFrame:
+def codes_of(domains: Mapping[str, Domain], values: pd.DataFrame) -> pd.DataFrame:
     """Return the codes of the agreed domains for a frame of values, as `read_values` and `plain_records` give it."""
     found: dict[str, IntArray] = {}
-    for name, described in cut["attributes"].items():
-        domain, column = domain_of(name, described["domain"]), values[name]
+    for name, domain in domains.items():
+        column = values[name]
         if isinstance(domain, NumericalDomain):
             numbers = column.to_numpy(dtype=float)
             codes = np.searchsorted([float(t) for t in domain.thresholds], numbers, side="right").astype(np.int64)
             found[name] = np.where(np.isnan(numbers), domain.size - 1, codes)
         else:
             found[name] = _positions(column, domain.values)
-    class_name = cut["class"]["name"]
-    return pd.DataFrame({**found, class_name: _positions(values[class_name], tuple(cut["class"]["values"]))})
+    return pd.DataFrame(found)
 
 
 def _positions(column: pd.Series, values: tuple[str, ...]) -> IntArray:
@@ -90,20 +88,9 @@ def _labels(cut: Mapping[str, Any]) -> dict[str, list[str]]:
     return {**labels, cut["class"]["name"]: list(cut["class"]["values"])}
 
 
-def domain_sizes(cut: Mapping[str, Any]) -> dict[str, int]:
-    """Return the number of codes of every attribute and of the class."""
-    sizes = {name: domain_of(name, described["domain"]).size for name, described in cut["attributes"].items()}
-    return {**sizes, cut["class"]["name"]: len(cut["class"]["values"])}
-
-
 def published_sizes(cut: Mapping[str, Any]) -> dict[str, int]:
     """Return the number of published values of every attribute and of the class."""
     return {name: len(labels) for name, labels in _labels(cut).items()}
-
-
-def numerical_attributes(cut: Mapping[str, Any]) -> list[str]:
-    """Return the names of the numerical attributes."""
-    return [name for name, described in cut["attributes"].items() if described["domain"]["kind"] == "numerical"]
 
 
 def _part_of_code(values: list[dict[str, Any]]) -> IntArray:

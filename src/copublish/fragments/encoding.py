@@ -95,14 +95,24 @@ def encode_batch(
 
 
 def quantize_batch(domain: NumericalDomain, batch: pa.RecordBatch, codes: Codes) -> NDArray[np.int64]:
-    """Return a column's numbers in steps of the last agreed decimal above the lower bound; -1 where there is none.
+    """Return a batch's numbers as `quantize` does.
 
     Args:
         domain: The column's public domain.
         batch: Rows from the source.
         codes: What `encode_batch` made of them; numbers that break a rule never get this far.
     """
-    numbers = numbers_of(batch.column(domain.name))
+    return quantize(domain, numbers_of(batch.column(domain.name)), codes)
+
+
+def quantize(domain: NumericalDomain, numbers: NDArray[np.float64], codes: Codes) -> NDArray[np.int64]:
+    """Return a column's numbers in steps of the last agreed decimal above the lower bound; -1 where there is none.
+
+    Args:
+        domain: The column's public domain.
+        numbers: One for every record.
+        codes: Their codes: past those of numbers, one is missing or held elsewhere.
+    """
     is_number = (codes < domain.number_codes) & np.isfinite(numbers)
     scale, lowest = 10.0**domain.decimals_of_numbers, int(domain.lower.scaleb(domain.decimals_of_numbers))
     within = np.clip(np.where(is_number, numbers, 0.0), float(domain.lower), float(domain.upper))

@@ -26,7 +26,9 @@ def normalize(identifier: str, rules: Collection[str]) -> str:
     - `ignore-spaces`: no white space anywhere;
     - `ignore-leading-zeros`: if nothing but the digits 0 to 9 is left, no zeros in front; a number of zeros is `0`.
 
-    Applying it twice changes nothing more.
+    Applying it twice changes nothing more. One mark cannot be served by any order of these steps: the Greek iota
+    subscript (U+0345), which folds to a letter. After a space or sign that is ignored, an accent behind it goes to
+    that letter; without the space, to the letter before it.
     """
     text = unicodedata.normalize("NFD", identifier)
     if "ignore-case" in rules:

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from copublish.agreement.domain import Domain
+from copublish.agreement.mechanism import MAX_SYNTHETIC_RECORDS
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
@@ -30,7 +31,7 @@ from copublish.secure.joint_counts import JointTable
 from copublish.secure.moments import UNIT, Coordinates
 from copublish.secure.packing import Packing, SecretCounts
 
-HPDP_VERSION = 1
+HPDP_VERSION = 2
 """Changes whenever the same fragments and coins would give another release."""
 
 LABEL = "sum over records of the product of every two coordinates, of every coordinate, and number of records"
@@ -103,6 +104,14 @@ class HpdpPlan:
         """Standard deviation of the noise, in people."""
         scale = self.moments.scale_in_people
         return scale if isinstance(self.moments, GaussianMeasure) else math.sqrt(2) * scale
+
+    def records_to_draw(self, estimated: int) -> int:
+        """Return how many records are made: as many as agreed, else as many as there are, by what was opened.
+
+        Large noise can estimate many more than there are, and what they take would end a run after it was paid for.
+        """
+        agreed = self.agreement.mechanism.records
+        return agreed or min(estimated, max(MAX_SYNTHETIC_RECORDS, 2 * self.agreement.records.expected))
 
     def disclosures(self) -> list[Disclosure]:
         """Return what a run opens."""
@@ -208,5 +217,4 @@ def run_hpdp(
         noisy_sums = gate.reveal_measurement(SecretCounts(secret_sums, Packing(1)), plan.moments)
     progress("moments", 2, 2)
     model = fit_moments(plan.coordinates, noisy_sums, plan.deviation, public_total)
-    n_records = table.agreement.mechanism.records or model.total
-    return HpdpResult(plan.coordinates, noisy_sums, plan.deviation, model, n_records)
+    return HpdpResult(plan.coordinates, noisy_sums, plan.deviation, model, plan.records_to_draw(model.total))

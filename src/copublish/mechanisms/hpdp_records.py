@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,9 @@ WEIGHING_RECORDS = 16_384
 
 SHARE_BITS, SMALLEST_SHARE = 20, 1e-6
 
+Choice = tuple[Literal["category", "missing"], str]
+"""What is drawn by chances: the value of a category, or whether a number is missing, and of which column."""
+
 
 @dataclass(frozen=True)
 class Drawn:
@@ -61,12 +65,14 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
     numbers = [name for name in coordinates.centred if is_number(coordinates, name)]
     rests = {name: _rest(coordinates, model, name) for name in numbers}
     drawn, behind = Drawn(), {name: np.empty(n_records, dtype=np.int64) for name in numbers}
-    chosen: dict[str, IntArray] = {
-        name: np.empty(n_records, dtype=np.int64)
-        for name in (*coordinates.columns, *(f"missing {name}" for name in coordinates.missing))
-        if name not in numbers and name != class_name(coordinates)
+    categories: list[Choice] = [
+        ("category", name) for name in coordinates.columns if name not in (*numbers, class_name(coordinates))
+    ]
+    chosen: dict[Choice, IntArray] = {
+        choice: np.empty(n_records, dtype=np.int64)
+        for choice in (*categories, *(("missing", name) for name in coordinates.missing))
     }
-    weights: dict[str, IntArray] = {}
+    weights: dict[Choice, IntArray] = {}
     for start in range(0, n_records, RECORDS_PER_BLOCK):
         rows = slice(start, min(start + RECORDS_PER_BLOCK, n_records))
         size = rows.stop - rows.start
@@ -78,18 +84,18 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
             place = coordinates.centred[name]
             alone = _normal(key, f"number {name}", start, (size,)).astype(np.int64)
             behind[name][rows] = moved[:, place] + alone * rests[name]
-        for name in chosen:
-            chances = _chances(coordinates, name, here)
+        for choice in chosen:
+            chances = _chances(coordinates, choice, here)
             if start == 0:
                 first = slice(0, min(size, WEIGHING_RECORDS))
-                weights[name] = _weights(chances[first], classes[first], _chances(coordinates, name, expected))
-            words = _words(key, f"category {name}", start, size)
-            chosen[name][rows] = _choose(chances * weights[name][classes[rows]] // WEIGHT, words)
-    for name, codes in chosen.items():
-        if name in coordinates.columns:
+                weights[choice] = _weights(chances[first], classes[first], _chances(coordinates, choice, expected))
+            words = _words(key, " ".join(choice), start, size)
+            chosen[choice][rows] = _choose(chances * weights[choice][classes[rows]] // WEIGHT, words)
+    for (kind, name), codes in chosen.items():
+        if kind == "category":
             drawn.codes[name] = codes
         else:
-            drawn.is_missing[name.removeprefix("missing ")] = codes == 1
+            drawn.is_missing[name] = codes == 1
     drawn.codes[class_name(coordinates)] = classes
     for name in numbers:
         drawn.places[name] = _numbers(model, coordinates.centred[name], classes, behind[name])
@@ -117,12 +123,12 @@ def _rest(coordinates: Coordinates, model: MomentModel, name: str) -> int:
     return round(math.sqrt(max(float(model.within_class[place]) - explained, 0.0)) * LOADING_SCALE)
 
 
-def _chances(coordinates: Coordinates, name: str, here: IntArray) -> IntArray:
+def _chances(coordinates: Coordinates, choice: Choice, here: IntArray) -> IntArray:
     """Return the chance of each value of a category, not below 0: shape (n_records, n_values)."""
-    if name in coordinates.groups:
+    kind, name = choice
+    if kind == "category" and name in coordinates.groups:
         return np.maximum(here[:, coordinates.groups[name]], 0)
-    missing = name.removeprefix("missing ")
-    place = coordinates.centred[name] if name in coordinates.centred else coordinates.missing[missing]
+    place = coordinates.centred[name] if kind == "category" else coordinates.missing[name]
     second = np.clip(here[:, place] + CHANCE // 2, 0, CHANCE)
     return np.stack([CHANCE - second, second], axis=1)
 

@@ -125,6 +125,10 @@ class PortMessenger:
             raise ProgramMismatchError("The parties are at different steps. Their software or agreements differ.")
         return content
 
+    def has_left(self, party: str) -> bool:
+        """Whether another party is known to have left; what it sent before may still be waiting."""
+        return self._inboxes[party].problem is not None
+
     def abort(self) -> None:
         """End every wait at once, from another thread: whoever sends or receives gets a `PartyLostError`."""
         with self._changed:

@@ -1,30 +1,49 @@
-"""The plan: a grid of settings tried out, the one to take, and what its secure run would cost."""
+"""The plan: mechanisms and settings tried out, what to take, and what its secure run would cost."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any, get_args
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from copublish.agreement.mechanism import KEYS_OF_MECHANISM, Mechanism
 from copublish.agreement.model import Agreement
-from copublish.errors import EvaluationError
 from copublish.generalization import Source
-from copublish.mechanisms.specialization import Plan, Progress
-from copublish.planning.costs import predict
+from copublish.mechanisms.specialization import Progress
+from copublish.planning.costs import predict, unknown_cost
+from copublish.planning.mechanisms import (
+    mechanism_of,
+    refuse_unplannable,
+    splits_values,
+    with_epsilon,
+    with_mechanism,
+)
+from copublish.planning.record_trials import RecordTrial, try_records
+from copublish.planning.references import references_for
+from copublish.planning.settings import (
+    SELECTION_SHARES,
+    Setting,
+    Trial,
+    best_share,
+    best_trial,
+    grid_of,
+    size_rule,
+    try_setting,
+)
 from copublish.planning.tables import made_up_table, read_like
-from copublish.planning.trials import Setting, Trial, TrialGround
+from copublish.planning.trials import CLASSIFIER, TrialGround, spell
 from copublish.simulation import no_progress
 
 EPSILONS = ("0.1", "0.25", "0.5", "1", "2")
 SPECIALIZATIONS = (2, 4, 7, 10, 13)
-SELECTION_SHARES = ("0.25", "0.4", "0.5")
 TEST_SHARE = 1 / 3
 MOST_RECORDS = 200_000
 """More are not simulated: noise hardly matters then, and time does."""
+
+PLAN_FORMAT = 2
 
 WARNING = (
     "Nothing is charged for a plan, so it must not touch private data: plan with a public file, or with made-up data, "
@@ -36,54 +55,48 @@ def plan_release(
     agreement: Agreement,
     like: Source | None = None,
     *,
+    mechanisms: Sequence[str] = (),
     epsilons: Sequence[str] = EPSILONS,
     specializations: Sequence[int] = SPECIALIZATIONS,
     runs: int = 3,
     progress: Progress = no_progress,
 ) -> dict[str, Any]:
-    """Try settings out on public or made-up data and return the results and a recommendation, as JSON values.
+    """Try releases out on public or made-up data and return the results and what to take, as JSON values.
 
     Args:
-        agreement: What is planned. Its own epsilon, specializations and score are among the settings.
+        agreement: What is planned. Its own mechanism, epsilon, specializations and score are among what is tried.
         like: A public table that resembles the data. Without it, values are made up from the agreed domains, and
             accuracies show the shape of the trade-off but not its level.
+        mechanisms: Others to try beside the agreed one, each in its usual settings, on the same records.
         epsilons: Budgets to try.
         specializations: Numbers of specializations to try.
         runs: Releases of each setting.
         progress: Told about every trial.
 
     Raises:
-        CopublishError: If the table does not fit the agreement.
+        CopublishError: If the table does not fit the agreement, or the agreement does not permit a mechanism.
 
     Privacy:
         Assumes: `like` is not private. The releases of a plan are charged to nobody.
     """
-    if "specializations" not in KEYS_OF_MECHANISM[agreement.mechanism.name]:
-        raise EvaluationError(
-            f"'copublish plan' tries out how values are split, and the mechanism '{agreement.mechanism.name}' splits "
-            "nothing. 'copublish describe' tells how exact it will be; 'copublish simulate' on public data shows the "
-            "rest."
-        )
+    refuse_unplannable(agreement)
+    names = dict.fromkeys([mechanism_of(agreement), *mechanisms])  # the agreed one first, each of them once
+    tried = [with_mechanism(agreement, name) for name in names]
+    budgets = sorted({spell(Decimal(text)) for text in (*epsilons, str(agreement.privacy.epsilon))}, key=Decimal)
+    candidates = [found for one in tried for found in _candidates(one, budgets, specializations)]
+    total = len(candidates) + (len(SELECTION_SHARES) - 1 if splits_values(agreement) else 0)
     generator = np.random.default_rng(0)  # of the data to plan with; noise is drawn as for any release
-    ground, n_like = _ground(agreement, like, generator)
-    grid = [*_grid(agreement, epsilons, specializations)]
-    total = len(grid) + len(SELECTION_SHARES) - 1
-    trials: list[Trial] = []
-    for number, setting in enumerate(grid):
+    with_numbers = any(one.mechanism.reads_numbers for one in tried)
+    ground, n_like = _ground(agreement, like, generator, with_numbers=with_numbers)
+    trials: list[Trial | RecordTrial] = []
+    for number, (one, setting) in enumerate(candidates):
         progress("trials", number, total)
-        trials.append(ground.run(setting, runs))
-    agreed = _spell(agreement.privacy.epsilon)
-    best = _best([trial for trial in trials if trial.setting.epsilon == agreed])
-    shares = [best]
-    for share in SELECTION_SHARES:
-        if Decimal(share) != Decimal(best.setting.selection_share):
-            progress("trials", len(grid) + len(shares) - 1, total)
-            shares.append(ground.run(replace(best.setting, selection_share=share), runs))
+        trials.append(try_records(ground, one, runs) if setting is None else try_setting(ground, one, setting, runs))
+    chosen = _advise(agreement, ground, trials, runs, lambda done: progress("trials", len(candidates) + done, total))
     progress("trials", total, total)
-    best = _best_share(shares)
     ba, la = ground.baselines()
     return {
-        "plan_format": 1,
+        "plan_format": PLAN_FORMAT,
         "warning": WARNING,
         "release": agreement.name,
         "data": "made up" if like is None else "like",
@@ -91,24 +104,75 @@ def plan_release(
         "test_records": len(ground.test),
         "resampled": like is not None and len(ground.train) != n_like,
         "runs": runs,
+        "classifier": CLASSIFIER,
         "BA": ba,
         "LA": la,
-        "agreed": {"epsilon": agreed, "specializations": agreement.mechanism.specializations},
-        "trials": [_described(trial) for trial in trials],
-        "selection_shares": [_described(trial) for trial in sorted(shares, key=lambda t: t.setting.selection_share)],
-        "size_rule": _size_rule(agreement),
-        "recommendation": _described(best),
+        "agreed": _agreed(agreement),
+        "mechanisms": list(names),
+        "trials": [trial.described() for trial in trials],
+        **chosen,
+        "printed": references_for(agreement, is_made_up=like is None),
+    }
+
+
+def _candidates(
+    agreement: Agreement, budgets: Sequence[str], specializations: Sequence[int]
+) -> list[tuple[Agreement, Setting | None]]:
+    """Return what is tried of one mechanism: settings that differ, or one agreement for each budget."""
+    if splits_values(agreement):
+        return [(agreement, setting) for setting in grid_of(agreement, budgets, specializations)]
+    return [(with_epsilon(agreement, epsilon), None) for epsilon in budgets]
+
+
+def _agreed(agreement: Agreement) -> dict[str, Any]:
+    delta = {} if agreement.privacy.delta is None else {"delta": str(agreement.privacy.delta)}
+    h = {"specializations": agreement.mechanism.specializations} if splits_values(agreement) else {}
+    return {"mechanism": mechanism_of(agreement), "epsilon": spell(agreement.privacy.epsilon), **delta, **h}
+
+
+def _advise(
+    agreement: Agreement,
+    ground: TrialGround,
+    trials: Sequence[Trial | RecordTrial],
+    runs: int,
+    tell: Callable[[int], None],
+) -> dict[str, Any]:
+    """Return what to take of the agreed mechanism at the agreed epsilon; other splits of its budget are tried, too."""
+    budget = spell(agreement.privacy.epsilon)
+    here = [trial for trial in trials if trial.epsilon == budget]
+    if not splits_values(agreement):
+        own = next(trial for trial in here if trial.mechanism == agreement.mechanism.name)
+        return {
+            "selection_shares": [],
+            "size_rule": None,
+            "recommendation": own.described(),
+            "secure_run": unknown_cost(agreement),
+        }
+    best = best_trial([trial for trial in here if isinstance(trial, Trial)])
+    shares = [best]
+    for share in SELECTION_SHARES:
+        if Decimal(share) != Decimal(best.setting.selection_share):
+            tell(len(shares) - 1)
+            shares.append(try_setting(ground, agreement, replace(best.setting, selection_share=share), runs))
+    best = best_share(shares)
+    return {
+        "selection_shares": [trial.described() for trial in sorted(shares, key=lambda t: t.setting.selection_share)],
+        "size_rule": size_rule(agreement),
+        "recommendation": best.described(),
         "secure_run": predict(best.setting.apply(agreement), best.cut, len(ground.train)),
     }
 
 
-def _ground(agreement: Agreement, like: Source | None, generator: np.random.Generator) -> tuple[TrialGround, int]:
+def _ground(
+    agreement: Agreement, like: Source | None, generator: np.random.Generator, *, with_numbers: bool
+) -> tuple[TrialGround, int]:
     """Split the data into training and test records, as many for training as the agreement expects."""
     wanted = min(agreement.records.expected, MOST_RECORDS)
+    new_ground = partial(TrialGround, agreement, generator=generator, with_numbers=with_numbers)
     if like is None:
         n_test = max(int(wanted * TEST_SHARE), 1000)
         table = made_up_table(agreement, wanted + n_test, generator)
-        return TrialGround(agreement, table[:wanted], table[wanted:], generator), wanted
+        return new_ground(table[:wanted], table[wanted:]), wanted
     table = read_like(agreement, like)
     order = generator.permutation(len(table))
     n_test = max(1, int(len(table) * TEST_SHARE))
@@ -117,69 +181,4 @@ def _ground(agreement: Agreement, like: Source | None, generator: np.random.Gene
     if abs(n_like - wanted) > wanted * 0.1:  # noise matters by the number of records: draw as many as are expected
         train = train.iloc[generator.integers(0, n_like, wanted)]
     train, test = (frame.reset_index(drop=True) for frame in (train, test))
-    return TrialGround(agreement, train, test, generator), n_like
-
-
-def _grid(agreement: Agreement, epsilons: Sequence[str], specializations: Sequence[int]) -> Iterator[Setting]:
-    """Yield settings that differ.
-
-    The size rule makes one of all that ask for more than it allows, and `auto` is one of the other scores.
-    """
-    asked = agreement.mechanism.specializations
-    budgets = sorted({*(_spell(Decimal(e)) for e in epsilons), _spell(agreement.privacy.epsilon)}, key=Decimal)
-    share = _spell(agreement.mechanism.selection_share)
-    seen: set[tuple[str, str, int]] = set()
-    for score in get_args(Mechanism.model_fields["score"].annotation):
-        for epsilon in budgets:
-            for h in sorted({*specializations, asked}):
-                setting = Setting(epsilon, h, score, share)
-                plan = Plan.of(setting.apply(agreement))
-                if (release := (epsilon, plan.score, plan.rounds)) not in seen:
-                    seen.add(release)
-                    yield setting
-
-
-def _best(trials: Sequence[Trial]) -> Trial:
-    """Return the trial with the fewest rounds among those that are not clearly worse than the best.
-
-    Fewer rounds mean fewer cells, each with more people in it: at the same accuracy they serve other uses better.
-    """
-    top = max(trials, key=lambda trial: trial.accuracy)
-    margin = max(0.002, 0.0 if np.isnan(top.standard_error) else top.standard_error)
-    close = [trial for trial in trials if trial.accuracy >= top.accuracy - margin]
-    return min(close, key=lambda trial: (trial.rounds, -trial.accuracy))
-
-
-def _best_share(trials: Sequence[Trial]) -> Trial:
-    """Return the first trial, unless another split of the budget is better by more than chance."""
-    first, top = trials[0], max(trials, key=lambda trial: trial.accuracy)
-    error = float(np.hypot(np.nan_to_num(first.standard_error), np.nan_to_num(top.standard_error)))
-    return top if top.accuracy - first.accuracy > max(2 * error, 0.002) else first
-
-
-def _size_rule(agreement: Agreement) -> dict[str, Any]:
-    most = Plan.of(replace_specializations(agreement, 100))
-    n_classes = len(agreement.class_.values)
-    return {
-        "most_cells": most.max_leaves * n_classes,
-        "most_specializations": most.rounds,
-        "why": "so that a mean cell holds clearly more people than its noise",
-    }
-
-
-def replace_specializations(agreement: Agreement, number: int) -> Agreement:
-    """Return the agreement with another number of specializations."""
-    mechanism = agreement.mechanism
-    setting = Setting(_spell(agreement.privacy.epsilon), number, mechanism.score, _spell(mechanism.selection_share))
-    return setting.apply(agreement)
-
-
-def _described(trial: Trial) -> dict[str, Any]:
-    described = {**asdict(trial.setting), **{k: v for k, v in asdict(trial).items() if k not in ("setting", "cut")}}
-    if np.isnan(described["standard_error"]):
-        described["standard_error"] = None
-    return described
-
-
-def _spell(number: Decimal) -> str:
-    return format(number.normalize(), "f")
+    return new_ground(train, test), n_like

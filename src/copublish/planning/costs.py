@@ -59,6 +59,19 @@ columns 19 to 26 s, 51 MiB (21 s, 50 MiB), cell by cell 32 s, 109 MiB (33 s, 108
 41 MiB (17 s, 42 MiB), 500,000 of them 26 s, 94 MiB (27 s, 93 MiB)."""
 
 
+def unknown_cost(agreement: Agreement) -> dict[str, Any]:
+    """Return that nothing is predicted for a mechanism that the model was not measured with, and what to do instead."""
+    return {
+        "seconds": None,
+        "mib_sent": None,
+        "why": (
+            f"The cost model was measured with the mechanism specialization and says nothing about "
+            f"'{agreement.mechanism.name}'. 'copublish simulate --engine {agreement.engine.name}' on public or made-up "
+            "data measures a run."
+        ),
+    }
+
+
 def predict(agreement: Agreement, cut: Mapping[str, Any], n_records: int) -> dict[str, Any]:
     """Return the seconds and MiB of a secure run that ends with this cut, or why there is none.
 

@@ -8,88 +8,123 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from copublish.planning.curves import curves_of, floor_of, label_of, printed_points, ticks_of
 
 FORMATS = (".png", ".svg")
 COLOURS = ("#0b5f73", "#b86b1d", "#6a4c93", "#3d7a3d")
+SHAPES = ("o", "s", "D", "^")
+BESIDE = ((6, -12), (6, 6), (-36, 6), (-36, -12))
+"""Where the notes of each curve stand: around a point, so that curves that meet do not write over each other."""
 
+CHARACTERS = "●○◆◇"
 
-def best_by_epsilon(plan: Mapping[str, Any]) -> dict[str, list[Mapping[str, Any]]]:
-    """Return for each score the best trial of each epsilon, in ascending order."""
-    found: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for trial in plan["trials"]:
-        by_epsilon = found.setdefault(trial["score"], {})
-        before = by_epsilon.get(trial["epsilon"])
-        if before is None or trial["accuracy"] > before["accuracy"]:
-            by_epsilon[trial["epsilon"]] = trial
-    return {score: sorted(rows.values(), key=lambda t: float(t["epsilon"])) for score, rows in found.items()}
+PRINTED_COLOUR = "#333333"
+PRINTED_SHAPES, PRINTED_CHARACTERS = ("x", "+"), "x+"
+"""Points without a line: between them a paper prints nothing."""
 
 
 def draw_plan(plan: Mapping[str, Any], path: Path) -> None:
     """Write the trade-off as PNG or SVG; the same plan gives the same file."""
     with mpl.rc_context({"svg.hashsalt": "copublish", "svg.fonttype": "none", "font.size": 10}):
-        figure = Figure(figsize=(7, 4.2), dpi=150, layout="constrained")
+        figure = Figure(figsize=(9, 4.6), dpi=150, layout="constrained")
         axes = figure.add_subplot()
-        for (score, rows), colour in zip(best_by_epsilon(plan).items(), COLOURS, strict=False):
-            x, y = [float(row["epsilon"]) for row in rows], [row["accuracy"] for row in rows]
-            errors = [1.96 * (row["standard_error"] or 0) for row in rows]
-            axes.errorbar(x, y, yerr=errors, color=colour, marker="o", capsize=3, label=f"release, score {score}")
-            for row in rows:
-                place = (float(row["epsilon"]), row["accuracy"])
-                axes.annotate(
-                    f"h = {row['rounds']}", place, xytext=(6, -12), textcoords="offset points", fontsize=8, color=colour
-                )
-        axes.axhline(plan["BA"], color="#555555", linestyle="--", linewidth=1, label="BA: raw data")
-        axes.axhline(plan["LA"], color="#999999", linestyle=":", linewidth=1.5, label="LA: largest class")
-        axes.axvline(float(plan["agreed"]["epsilon"]), color="#cccccc", linewidth=6, zorder=0, label="agreed epsilon")
+        handles = _draw_curves(axes, plan)
+        for points, shape in zip(printed_points(plan).values(), PRINTED_SHAPES, strict=False):
+            x, y = [float(point["epsilon"]) for point in points], [point["accuracy"] for point in points]
+            handles += axes.plot(x, y, shape, color=PRINTED_COLOUR, markersize=8, zorder=5, label=points[0]["label"])
+        agreed = float(plan["agreed"]["epsilon"])
+        handles += [
+            axes.axhline(plan["BA"], color="#555555", linestyle="--", linewidth=1, label="BA: raw data"),
+            axes.axhline(plan["LA"], color="#999999", linestyle=":", linewidth=1.5, label="LA: largest class"),
+            axes.axvline(agreed, color="#cccccc", linewidth=6, zorder=0, label="agreed epsilon"),
+        ]
         axes.set_xscale("log")
-        ticks = sorted({float(trial["epsilon"]) for trial in plan["trials"]})
+        ticks = ticks_of(plan)
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
-        axes.margins(x=0.09)
+        axes.margins(x=0.11)
+        if any(row["accuracy"] < floor_of(plan) for row in plan["trials"]):
+            axes.set_ylim(bottom=floor_of(plan))
         axes.set_xlabel("epsilon (smaller protects more)")
         axes.set_ylabel("accuracy on test records")
         what = "made-up data" if plan["data"] == "made up" else "public data"
         axes.set_title(f"{plan['release']}: planned on {what}, mean of {plan['runs']} runs", loc="left", fontsize=10)
         axes.grid(axis="y", alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(fontsize=8, frameon=False)
+        # Beside the axes: inside, it would hide points of one plan or another.
+        figure.legend(handles=handles, fontsize=8, frameon=False, loc="outside right upper")
         metadata = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": None}
         figure.savefig(path, metadata=metadata)
 
 
+def _draw_curves(axes: Axes, plan: Mapping[str, Any]) -> list[Any]:
+    """Draw what was tried and return it, for the legend."""
+    handles: list[Any] = []
+    curves = curves_of(plan)
+    for (name, rows), colour, shape, beside in zip(curves.items(), COLOURS, SHAPES, BESIDE, strict=False):
+        x, y = [float(row["epsilon"]) for row in rows], [row["accuracy"] for row in rows]
+        errors = [1.96 * (row["standard_error"] or 0) for row in rows]
+        label = label_of(plan, name, "below the axis")
+        handles.append(axes.errorbar(x, y, yerr=errors, color=colour, marker=shape, capsize=3, label=label))
+        for row in rows:
+            if len(plan["mechanisms"]) == 1 and "rounds" in row:  # beside other mechanisms it would be too much
+                axes.annotate(
+                    f"h = {row['rounds']}",
+                    (float(row["epsilon"]), row["accuracy"]),
+                    xytext=beside,
+                    textcoords="offset points",
+                    fontsize=8,
+                    color=colour,
+                )
+    return handles
+
+
 def text_plot(plan: Mapping[str, Any], width: int = 64, height: int = 12) -> list[str]:
     """Return the trade-off as lines of characters: accuracy upwards, epsilon to the right, evenly by its logarithm."""
-    curves = best_by_epsilon(plan)
-    rows = [row for trials in curves.values() for row in trials]
-    low, high = _bounds([plan["BA"], plan["LA"], *(row["accuracy"] for row in rows)])
-    epsilons = sorted({float(row["epsilon"]) for row in rows})
+    curves, printed, ticks = curves_of(plan), printed_points(plan), ticks_of(plan)
+    marked = [*zip(CHARACTERS, curves.values(), strict=False), *zip(PRINTED_CHARACTERS, printed.values(), strict=False)]
+    seen = [max(row["accuracy"], floor_of(plan)) for _, rows in marked for row in rows]
+    low, high = _bounds([plan["BA"], plan["LA"], *seen])
 
     def line_of(value: float) -> int:
-        return round((high - value) / (high - low) * (height - 1))
+        return min(round((high - value) / (high - low) * (height - 1)), height - 1)
 
     def column_of(epsilon: float) -> int:
-        if len(epsilons) == 1:
+        if len(ticks) == 1:
             return width // 2
-        return round(math.log(epsilon / epsilons[0]) / math.log(epsilons[-1] / epsilons[0]) * (width - 1))
+        return round(math.log(epsilon / ticks[0]) / math.log(ticks[-1] / ticks[0]) * (width - 1))
 
     canvas = [[" "] * width for _ in range(height)]
     canvas[line_of(plan["LA"])] = ["·"] * width
     canvas[line_of(plan["BA"])] = ["-"] * width
-    for marker, trials in reversed(list(zip("●○◆◇", curves.values(), strict=False))):  # the first one on top
-        for row in trials:
-            canvas[line_of(row["accuracy"])][column_of(float(row["epsilon"]))] = marker
+    for marker, rows in marked:
+        for row in rows:
+            line = canvas[line_of(row["accuracy"])]
+            line[_free_column(line, column_of(float(row["epsilon"])), marker)] = marker
     labels = {line_of(plan["LA"]): "  LA", line_of(plan["BA"]): "  BA"}
     lines = [
         f"{high - (high - low) * number / (height - 1):.3f} │{''.join(cells)}{labels.get(number, '')}"
         for number, cells in enumerate(canvas)
     ]
-    ticks = [" "] * (width + 6)
-    for epsilon in epsilons:
+    axis = [" "] * (width + 6)
+    for epsilon in ticks:
         for offset, character in enumerate(f"{epsilon:g}"):
-            ticks[column_of(epsilon) + offset] = character
-    legend = ", ".join(f"{marker} score {score}" for marker, score in zip("●○◆◇", curves, strict=False))
-    return [*lines, f"      └{'─' * width}", f"       {''.join(ticks).rstrip()}  epsilon", f"       {legend}"]
+            axis[column_of(epsilon) + offset] = character
+    names = [label_of(plan, name, "at or below the lowest line") for name in curves]
+    legend = [f"{marker} {name}" for marker, name in zip(CHARACTERS, names, strict=False)]
+    papers = [rows[0]["label"] for rows in printed.values()]
+    legend += [f"{marker} {name}" for marker, name in zip(PRINTED_CHARACTERS, papers, strict=False)]
+    below = [f"{''.join(axis).rstrip()}  epsilon", *legend]
+    return [*lines, f"      └{'─' * width}", *(f"       {line}" for line in below)]
+
+
+def _free_column(line: Sequence[str], wanted: int, marker: str) -> int:
+    """Return the wanted column, or the next one to it where no other curve's point is: none may hide another."""
+    order = sorted(range(len(line)), key=lambda column: (abs(column - wanted), -column))
+    return next((column for column in order if line[column] in f"{marker} ·-"), wanted)
 
 
 def _bounds(values: Sequence[float]) -> tuple[float, float]:

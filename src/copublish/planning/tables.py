@@ -9,24 +9,19 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain
+from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.errors import EvaluationError
 from copublish.evaluation.values import codes_of
+from copublish.fragments.encoding import quantize
 from copublish.fragments.fragment import Codes, Fragment
 from copublish.fragments.identifiers import Identifiers
-from copublish.generalization import Source, read_values
-from copublish.mechanisms.cut import Cut
-from copublish.release import describe_cut
+from copublish.generalization import PublicColumns, Source, read_values
+from copublish.privacy.coins import IntArray
 
 MISSING_SHARE = 0.03
 CLASS_SPREAD = 0.6
 """How much of the made-up class is chance, in standard deviations of what the attributes say about it."""
-
-
-def whole_cut(agreement: Agreement) -> dict[str, Any]:
-    """Return the cut before anything is split: the agreed domains as a release would describe them."""
-    return describe_cut(agreement, Cut.top(agreement.domains))
 
 
 def read_like(agreement: Agreement, source: Source) -> pd.DataFrame:
@@ -36,7 +31,7 @@ def read_like(agreement: Agreement, source: Source) -> pd.DataFrame:
         EvaluationError: If the class or all rows are missing.
         FragmentError: If another column is missing or has values outside its domain.
     """
-    frame: pd.DataFrame = read_values(whole_cut(agreement), source).to_pandas()
+    frame: pd.DataFrame = read_values(PublicColumns.of_agreement(agreement), source).to_pandas()
     if agreement.class_.name not in frame:
         raise EvaluationError(f"The data to plan with have no column '{agreement.class_.name}', the agreed class.")
     if len(frame) < 3:
@@ -72,9 +67,18 @@ def _values(domain: Domain, codes: NDArray[np.int64], generator: np.random.Gener
     return np.asarray(edges[codes] + generator.random(len(codes)) * (edges[codes + 1] - edges[codes]))
 
 
-def as_fragments(agreement: Agreement, table: pd.DataFrame, generator: np.random.Generator) -> dict[str, Fragment]:
-    """Return the table as the agreement's parties would hold it: by people, by columns, or cell by cell at random."""
-    n, codes = len(table), codes_of(whole_cut(agreement), table)
+def as_fragments(
+    agreement: Agreement, table: pd.DataFrame, generator: np.random.Generator, *, with_numbers: bool = False
+) -> dict[str, Fragment]:
+    """Return the table as the agreement's parties would hold it: by people, by columns, or cell by cell at random.
+
+    Args:
+        agreement: Who holds what.
+        table: Values of all columns.
+        generator: Decides what the agreement leaves open.
+        with_numbers: Whether numbers are kept as such, too, for mechanisms that need them.
+    """
+    n, codes = len(table), codes_of(agreement.columns, table)
     identifiers = Identifiers([pa.array([str(number) for number in range(n)], pa.string())])
     rows = generator.integers(0, len(agreement.owners), n) if agreement.partition == "horizontal" else None
     holder_of = {
@@ -87,14 +91,19 @@ def as_fragments(agreement: Agreement, table: pd.DataFrame, generator: np.random
     for party in agreement.party_names:
         kept = np.arange(n) if rows is None else np.flatnonzero(rows == number_of.get(party, -1))
         private_codes: dict[str, Codes] = {}
+        private_numbers: dict[str, IntArray] = {}
         sizes = {name: _size(agreement, name) for name in agreement.columns_of(party)}
         for name, size in sizes.items():
             column = codes[name].to_numpy()
             if name in holder_of:
                 column = np.where(holder_of[name] == agreement.holders(name).index(party), column, size)
             private_codes[name] = column[kept].astype(np.min_scalar_type(size))
+            domain = agreement.columns[name]
+            if with_numbers and isinstance(domain, NumericalDomain):
+                numbers = table[name].to_numpy(dtype=float)[kept]
+                private_numbers[name] = quantize(domain, numbers, private_codes[name])
         own = None if agreement.records.identifier is None else identifiers.take(kept)
-        found[party] = Fragment(party, len(kept), private_codes, sizes, own)
+        found[party] = Fragment(party, len(kept), private_codes, sizes, own, private_numbers)
     return found
 
 

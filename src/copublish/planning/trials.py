@@ -1,12 +1,10 @@
-"""Releases tried out on data that are not private: how accurate each setting would be."""
+"""Releases tried out on data that are not private, and how good they are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from decimal import Decimal
-from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,69 +12,40 @@ import pandas as pd
 from copublish.agreement.model import Agreement
 from copublish.engine.ideal import Room
 from copublish.evaluation.classification import ClassifierName, accuracy, majority_accuracy
+from copublish.evaluation.marginals import marginal_errors
+from copublish.evaluation.published import Published, as_features
 from copublish.evaluation.values import codes_of, published_codes, published_labels
 from copublish.fragments.fragment import Fragment
-from copublish.mechanisms.specialization import Plan
-from copublish.planning.tables import as_fragments, whole_cut
-from copublish.privacy.disclosures import Measure
-from copublish.privacy.geometric import laplace_quantile
+from copublish.planning.tables import as_fragments
 from copublish.processes import throwaway_ledger
-from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, as_generalized
+from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, Release
 from copublish.simulation import run_room
 
 CLASSIFIER: ClassifierName = "decision-tree"
 
-
-@dataclass(frozen=True)
-class Setting:
-    """What may be chosen about a release.
-
-    Attributes:
-        epsilon: Budget, as text of an exact decimal.
-        specializations: Number h of specializations asked for.
-        score: How candidates are scored.
-        selection_share: Share of the budget for selections.
-    """
-
-    epsilon: str
-    specializations: int
-    score: str
-    selection_share: str
-
-    def apply(self, agreement: Agreement) -> Agreement:
-        """Return the agreement with this setting in place of its own."""
-        content = agreement.model_dump(by_alias=True)
-        content["privacy"]["epsilon"] = Decimal(self.epsilon)
-        content["mechanism"] |= {
-            "specializations": self.specializations,
-            "score": self.score,
-            "selection_share": Decimal(self.selection_share),
-        }
-        return Agreement.model_validate(content)
+WAYS = 2
+"""Columns of the marginals that are compared: what single columns and pairs of them say is what most analyses need."""
 
 
 @dataclass(frozen=True)
-class Trial:
-    """A setting, and what some runs of it gave.
+class Scores:
+    """How good some releases are, by the scores of `copublish evaluate`.
 
     Attributes:
-        rounds: Specializations that the size rule allows of those asked for.
-        accuracy: Mean over the runs.
-        standard_error: Of that mean.
-        cells: Mean number of published counts.
-        count_within: How far 95 of 100 counts are off at most, in people.
-        selection_scale: Scale of the noise of a selection, in people; 0 without selections.
-        cut: Of the last run, for the cost of a secure run.
+        accuracy: Mean over the releases.
+        standard_error: Of that mean; not a number for one release.
+        marginal_error: Mean total variation between the marginals of two columns and those of the training records,
+            in the agreed values, over all pairs: 0 is equal, 1 is nothing in common. Of one of the releases: it hardly
+            changes from one to the next.
     """
 
-    setting: Setting
-    rounds: int
     accuracy: float
     standard_error: float
-    cells: float
-    count_within: int
-    selection_scale: float
-    cut: Mapping[str, Any]
+    marginal_error: float
+
+    def described(self) -> dict[str, float | None]:
+        """Return them as JSON values."""
+        return {**asdict(self), "standard_error": None if np.isnan(self.standard_error) else self.standard_error}
 
 
 class TrialGround:
@@ -87,54 +56,78 @@ class TrialGround:
         train: Values of the training records.
         test: Values of the test records.
         generator: Spreads cells over parties, where the agreement does not say who holds them.
+        with_numbers: Whether a mechanism is tried that needs numbers as such.
     """
 
     def __init__(
-        self, agreement: Agreement, train: pd.DataFrame, test: pd.DataFrame, generator: np.random.Generator
+        self,
+        agreement: Agreement,
+        train: pd.DataFrame,
+        test: pd.DataFrame,
+        generator: np.random.Generator,
+        *,
+        with_numbers: bool = False,
     ) -> None:
         self.agreement, self.train, self.test = agreement, train, test
-        self._fragments: dict[str, Fragment] = as_fragments(agreement, train, generator)
-        self._test_codes = codes_of(whole_cut(agreement), test)
+        self._fragments: dict[str, Fragment] = as_fragments(agreement, train, generator, with_numbers=with_numbers)
+        self._train_codes = codes_of(agreement.columns, train)
+        self._test_codes = codes_of(agreement.columns, test)
+        self._test_features = self._as_features(test)
 
     def baselines(self) -> tuple[float, float]:
         """Return BA, the accuracy after training on the raw records, and LA, that of the largest class."""
         target = self.agreement.class_.name
         return (
-            accuracy(self.train, self.test, target, CLASSIFIER),
+            accuracy(self._as_features(self.train), self._test_features, target, CLASSIFIER),
             majority_accuracy(self.train, self.test, target),
         )
 
-    def run(self, setting: Setting, runs: int) -> Trial:
-        """GeneralizedRelease `runs` times with fresh noise and score each release."""
-        agreement = setting.apply(self.agreement)
-        plan = Plan.of(agreement)
-        releases = [self._release(agreement) for _ in range(runs)]
-        scores = [self._score(release) for release in releases]
-        counts = plan.disclosures()[-1]
-        rate = counts.noise.rate if isinstance(counts, Measure) else Fraction(1)
-        return Trial(
-            setting,
-            plan.rounds,
-            float(np.mean(scores)),
-            float(np.std(scores, ddof=1) / np.sqrt(runs)) if runs > 1 else float("nan"),
-            float(np.mean([release.counts.num_rows for release in releases])),
-            laplace_quantile(rate, 0.95),
-            plan.selection(0, 1).noise.scale if plan.rounds else 0.0,
-            releases[-1].cut,
+    def releases(self, agreement: Agreement, runs: int) -> list[Release]:
+        """Return `runs` releases with fresh noise; the agreement has the same people and columns as the planned one."""
+        return [self._release(agreement) for _ in range(runs)]
+
+    def scores(self, releases: Sequence[Release]) -> Scores:
+        """Score some releases of the training records."""
+        found = [self._accuracy(release) for release in releases]
+        return Scores(
+            float(np.mean(found)),
+            float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else float("nan"),
+            self._marginal_error(releases[0]),
         )
 
-    def _release(self, agreement: Agreement) -> GeneralizedRelease:
+    def _release(self, agreement: Agreement) -> Release:
         ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
         try:
-            release = run_room(agreement, self._fragments, Room(agreement.party_names), ledgers)
+            return run_room(agreement, self._fragments, Room(agreement.party_names), ledgers)
         finally:
             for ledger in ledgers.values():
                 ledger.close()
-        return as_generalized(release, "nothing can be planned for it")
 
-    def _score(self, release: GeneralizedRelease) -> float:
-        test = published_labels(release.cut, published_codes(release.cut, self._test_codes))
-        counts = release.to_pandas("counts").drop(columns=NOISY_COUNT)
-        if not counts[COUNT].sum():  # noise left no record: all that is left to say is a class
-            return majority_accuracy(counts.assign(**{COUNT: 1}), test, self.agreement.class_.name, COUNT)
-        return accuracy(counts, test, self.agreement.class_.name, CLASSIFIER, COUNT)
+    def _accuracy(self, release: Release) -> float:
+        target = self.agreement.class_.name
+        if isinstance(release, GeneralizedRelease):
+            test = published_labels(release.cut, published_codes(release.cut, self._test_codes))
+            counts = release.to_pandas("counts").drop(columns=NOISY_COUNT)
+            if not counts[COUNT].sum():  # noise left no record: all that is left to say is a class
+                return majority_accuracy(counts.assign(**{COUNT: 1}), test, target, COUNT)
+            return accuracy(counts, test, target, CLASSIFIER, COUNT)
+        if not release.records.num_rows:
+            return float(np.mean(self.test[target] == self.agreement.class_.values[0]))
+        return accuracy(self._as_features(release.to_pandas()), self._test_features, target, CLASSIFIER)
+
+    def _as_features(self, frame: pd.DataFrame) -> pd.DataFrame:
+        return as_features(self.agreement.columns, self.agreement.class_.name, frame)
+
+    def _marginal_error(self, release: Release) -> float:
+        if not release.records.num_rows:
+            return 1.0
+        columns = self.agreement.columns
+        published = Published.of_release(release, self.agreement.class_.name)
+        sizes = {name: domain.size for name, domain in columns.items()}
+        errors = marginal_errors(codes_of(columns, published.records), self._train_codes, sizes, WAYS)
+        return 0.0 if errors is None else errors.mean  # an agreement has an attribute and a class, so there is a pair
+
+
+def spell(number: Decimal) -> str:
+    """Return a budget as it is written: without zeros at its end."""
+    return format(number.normalize(), "f")

@@ -51,7 +51,7 @@ def describe_disclosure(disclosure: Disclosure) -> dict[str, Any]:
     if isinstance(disclosure, Measure):
         described["values_opened"] = disclosure.entries
     elif isinstance(disclosure, GaussianMeasure):
-        described["rho"] = {relation: float(f"{float(disclosure.rho(relation)):.6g}") for relation in NEIGHBOURS}
+        described["rho"] = {relation: _rounded_up(disclosure.rho(relation), 6) for relation in NEIGHBOURS}
         described["values_opened"] = disclosure.entries
     elif isinstance(disclosure, Select):
         described["candidates"] = disclosure.candidates
@@ -106,10 +106,13 @@ def show_exact(number: Fraction) -> str:
 
 def show_bound(number: Fraction) -> str:
     """Return a small number rounded up to two digits."""
-    if number == 0:
-        return "0"
-    text = format(float(number), ".1e")
+    return "0" if number == 0 else format(_rounded_up(number, 2), ".1e")
+
+
+def _rounded_up(number: Fraction, digits: int) -> float:
+    """Return a positive number rounded up: what a certificate states is never less than what holds."""
+    text = format(float(number), f".{digits - 1}e")
     while Fraction(text) < number:
-        last_digit = Fraction(10) ** (int(text.split("e")[1]) - 1)
-        text = format(float(Fraction(text) + last_digit), ".1e")
-    return text
+        last_digit = Fraction(10) ** (int(text.split("e")[1]) - digits + 1)
+        text = format(float(Fraction(text) + last_digit), f".{digits - 1}e")
+    return float(text)

@@ -69,7 +69,12 @@ def seen_by_aggregator(agreement: Agreement, party: str) -> list[str]:
     """Return what a party sees because it adds up and compares for the others."""
     if agreement.engine.name != "masked-sum" or party != agreement.aggregator:
         return []
-    seen = [] if NoiseShares.of(agreement) is None else ["every owner's sums under masks, which look random to it"]
+    shares, seen = NoiseShares.of(agreement), []
+    if shares is not None and len(shares.owners) == 2 and party in shares.owners:
+        # It has the one key there is.
+        seen.append("the other owner's sums with its noise: the sums that are opened without this party's own")
+    elif shares is not None:
+        seen.append("every owner's sums under masks, which look random to it")
     if _compares(agreement) and agreement.partition == "horizontal":
         seen.append("pseudonyms of every owner's people, padded to a public length, and which of them are the same")
     elif _compares(agreement):

@@ -11,12 +11,11 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from copublish.evaluation.benchmark_tables import CLASSES, DatasetName
 from copublish.evaluation.classification import accuracy, majority_accuracy
 from copublish.reproduction.arbdistdp import ArbDistDP
 from copublish.reproduction.datasets import (
-    CLASSES,
     Dataset,
-    DatasetName,
     Partition,
     agreement_for,
     load_dataset,

@@ -13,24 +13,13 @@ import pandas as pd
 
 from copublish.agreement import Agreement, agreement_from_mapping
 from copublish.errors import SourceError
+from copublish.evaluation.benchmark_tables import CLASSES, COLUMNS, DatasetName
 
-DatasetName = Literal["adult", "nursery"]
 Partition = Literal["vertical", "arbitrary"]
 
-COLUMNS: dict[DatasetName, tuple[str, ...]] = {
-    "adult": (
-        *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation"),
-        *("relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income"),
-    ),
-    "nursery": ("parents", "has_nurs", "form", "children", "housing", "finance", "social", "health", "class"),
-}
 FILES: dict[DatasetName, tuple[str, ...]] = {
     "adult": ("adult.data", "adult.test", "taxonomies/adult.json"),
     "nursery": ("nursery.data", "taxonomies/nursery.json"),
-}
-CLASSES: dict[DatasetName, tuple[str, ...]] = {
-    "adult": ("<=50K", ">50K"),
-    "nursery": ("not_recom", "recommend", "very_recom", "priority", "spec_prior"),
 }
 # Round public split points: decades of age, tens of hours, and few steps for the heavy-tailed capital columns.
 NUMERICAL: dict[DatasetName, dict[str, dict[str, Any]]] = {

@@ -10,9 +10,10 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from copublish.evaluation.benchmark_tables import DatasetName
+from copublish.evaluation.printed import BA, LA, Printed, printed
 from copublish.reproduction.bench import Algorithm, Bench
-from copublish.reproduction.datasets import FILES, DatasetName, Partition
-from copublish.reproduction.printed import BA, LA, Printed, printed
+from copublish.reproduction.datasets import FILES, Partition
 
 COPUBLISH, TRIVIAL = "copublish", "noisy tables"
 

@@ -6,11 +6,11 @@ import math
 from pathlib import Path
 from typing import cast
 
+from copublish.evaluation.printed import BA, HPDP_CONTRIBUTION, HPDP_PRINTED_SCALE, LA
 from copublish.reproduction.figures import Figure, Series
 from copublish.reproduction.hpdp import Hpdp, NoiseScale
 from copublish.reproduction.hpdp_bench import HpdpBench
 from copublish.reproduction.hpdp_sets import TARGETS, Target
-from copublish.reproduction.printed import BA, HPDP_CONTRIBUTION, HPDP_PRINTED_SCALE, LA
 
 MOST_RUNS = 5
 """Every experiment of the paper is run five times; Fig. 3 has the most points."""

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from copublish.errors import SourceError
-from copublish.reproduction.datasets import COLUMNS, NUMERICAL, read_table
+from copublish.evaluation.benchmark_tables import COLUMNS
+from copublish.reproduction.datasets import NUMERICAL, read_table
 from copublish.reproduction.plain_table import Floats, Ints
 
 LabelledName = Literal["statlog", "adult"]

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from copublish.agreement.domain import CategoricalDomain
 from copublish.agreement.taxonomy import parse_taxonomy
-from copublish.reproduction.datasets import CLASSES, Dataset
+from copublish.evaluation.benchmark_tables import CLASSES
+from copublish.reproduction.datasets import Dataset
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from copublish.reproduction.datasets import CLASSES, Dataset, agreement_for
+from copublish.evaluation.benchmark_tables import CLASSES
+from copublish.reproduction.datasets import Dataset, agreement_for
 from copublish.reproduction.plain_table import Floats, Ints, category_codes, counts_by_class
 
 

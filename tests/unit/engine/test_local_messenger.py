@@ -67,6 +67,7 @@ def test_a_party_that_leaves_is_named_after_what_it_said_was_read(messengers):
             messengers["b"].receive("a", "more")
     with pytest.raises(PartyLostError, match="Party 'a' stopped"):
         messengers["b"].send("a", "more", b"")
+    assert messengers["b"].has_left("a") and not messengers["b"].has_left("c")
 
 
 def test_a_party_that_is_silent_is_not_waited_for_for_ever():

@@ -12,7 +12,7 @@ from copublish import generalize
 from copublish.errors import CopublishError, EvaluationError
 from copublish.evaluation import values
 from copublish.evaluation.scorecard import evaluate
-from copublish.generalization import read_values
+from copublish.generalization import PublicColumns, read_values
 from support.releases import small_release
 
 MISSING = {"attributes.region.missing": "category", "attributes.income.missing": "category"}
@@ -63,8 +63,8 @@ def test_codes_and_labels_are_those_of_generalize():
     table.loc[::7, "income"] = np.nan
     table.loc[::5, "region"] = None
     labels = generalize(release.cut, table).to_pandas()
-    frame = read_values(release.cut, table).to_pandas()
-    codes = values.codes_of(release.cut, frame)
+    frame = read_values(PublicColumns.of_cut(release.cut), table).to_pandas()
+    codes = values.codes_of(PublicColumns.of_cut(release.cut).domains, frame)
     found = values.published_labels(release.cut, values.published_codes(release.cut, codes))
     for name in found:
         assert found[name].astype(str).tolist() == labels[name].tolist(), name
@@ -72,10 +72,13 @@ def test_codes_and_labels_are_those_of_generalize():
 
 def test_read_values_gives_back_what_was_in_the_data(exact):
     release, table = exact
-    frame = read_values(release.cut, table).to_pandas()
+    frame = read_values(PublicColumns.of_cut(release.cut), table).to_pandas()
     for name in frame:
         assert frame[name].tolist() == table[name].tolist(), name
-    assert read_values(release.cut, table[:0]).schema == read_values(release.cut, table).schema
+    assert (
+        read_values(PublicColumns.of_cut(release.cut), table[:0]).schema
+        == read_values(PublicColumns.of_cut(release.cut), table).schema
+    )
 
 
 def test_plain_records_fall_back_into_the_cells_they_were_drawn_from():
@@ -83,7 +86,9 @@ def test_plain_records_fall_back_into_the_cells_they_were_drawn_from():
     drawn = values.plain_records(release)
     assert drawn.equals(values.plain_records(release))
     cut = release.cut
-    found = values.published_labels(cut, values.published_codes(cut, values.codes_of(cut, drawn)))
+    found = values.published_labels(
+        cut, values.published_codes(cut, values.codes_of(PublicColumns.of_cut(cut).domains, drawn))
+    )
     records = release.records.to_pandas()
     for name in records:
         if "missing" in str(cut["attributes"].get(name, {}).get("values", "")):

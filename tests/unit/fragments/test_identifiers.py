@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
 from copublish import FragmentError, agreement_from_mapping, read_fragment
@@ -74,6 +74,7 @@ def test_case_is_ignored_by_its_rule(text, rules):
 def test_spaces_are_ignored_by_their_rule(parts, rules):
     rules = {*rules, "ignore-spaces"}
     spaced = "".join(text + space for text, space in parts)
+    assume("\u0345" not in unicodedata.normalize("NFD", spaced))
     assert normalize(spaced, rules) == normalize("".join(text for text, _ in parts), rules)
 
 
@@ -82,7 +83,16 @@ def test_spaces_are_ignored_by_their_rule(parts, rules):
 def test_punctuation_is_ignored_by_its_rule(parts, rules):
     rules = {*rules, "ignore-punctuation"}
     pointed = "".join(text + sign for text, sign in parts)
+    assume("\u0345" not in unicodedata.normalize("NFD", pointed))
     assert normalize(pointed, rules) == normalize("".join(text for text, _ in parts), rules)
+
+
+def test_the_one_mark_that_folds_to_a_letter_is_the_exception():
+    """Whatever the order of the steps: case ignored by the standard's rule, a space before an accent is not."""
+    marks = [c for c in map(chr, range(sys.maxunicode + 1)) if unicodedata.combining(c) and c.casefold() != c]
+    assert marks == ["\u0345"]
+    rules = {"ignore-case", "ignore-spaces"}
+    assert normalize("\u0345 \u0301", rules) == normalize("\u03b9 \u0301", rules) != normalize("\u0345\u0301", rules)
 
 
 @given(st.integers(0, 10**12), st.integers(0, 5), rule_sets)

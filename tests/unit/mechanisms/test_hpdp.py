@@ -86,6 +86,47 @@ def test_no_two_small_records_exceed_the_sensitivities_and_add_remove_is_attaine
     assert all(x <= l1["replace"] and y <= l2["replace"] for x, y in pairs)
 
 
+NUMBER = {"kind": "numerical", "bounds": [0, 3], "grid": {"edges": [1]}}
+SMALL_SCHEMAS = [
+    ({"a": NUMBER | {"missing": "category"}, "b": {"kind": "categorical", "values": ["u", "v"]}}, ["n", "y"]),
+    ({"a": {"kind": "categorical", "values": ["u", "v"], "missing": "category"}, "b": NUMBER}, ["n", "y", "m"]),
+    ({"a": NUMBER, "b": {"kind": "categorical", "values": ["u"], "missing": "category"}}, ["n", "y", "m"]),
+    ({"a": NUMBER | {"missing": "category"}, "b": {"kind": "categorical", "values": ["u", "v", "w"]}}, ["n", "y", "m"]),
+]
+
+
+@pytest.mark.parametrize("attributes, classes", SMALL_SCHEMAS)
+@pytest.mark.parametrize("public", [False, True])
+def test_every_record_a_schema_allows_stays_within_the_sensitivities_as_owners_sum_it(attributes, classes, public):
+    """Missing values, two-valued categories and the class go through reading and summing; all pairs are compared."""
+    mapping = hpdp_mapping(
+        attributes=attributes, **{"class": {"name": "c", "values": classes}, "records.identifier": None}
+    )
+    agreement = cp.agreement_from_mapping(mapping)
+    values = [
+        [*map(str, range(4)), *(["?"] if attribute.get("missing") else [])]
+        if attribute["kind"] == "numerical"
+        else [*attribute["values"], *(["?"] if attribute.get("missing") else [])]
+        for attribute in attributes.values()
+    ]
+    records = pd.DataFrame(list(itertools.product(*values, classes)), columns=[*attributes, "c"])
+    whole = read_fragments(agreement, {"p0": records, "p1": records.iloc[:0]})["p0"]
+    coordinates = Coordinates.of(agreement)
+    sums = np.array(
+        [
+            coordinates.local_sums(whole.take(np.array([row])), total_is_public=public).ravel()
+            for row in range(len(records))
+        ]
+    ).astype(object)  # whole numbers of any size
+    l1, l2 = (f(total_is_public=public) for f in (coordinates.l1_sensitivity, coordinates.squared_l2_sensitivity))
+    assert np.abs(sums).sum(axis=1).max() == l1["add-remove"]
+    assert (sums * sums).sum(axis=1).max() == l2["add-remove"]
+    assert np.abs(sums).max() <= HpdpPlan.of(agreement).moments.points_per_person
+    replaced = [other - one for one in sums for other in sums]
+    assert l1["replace"] * 0.7 < max(np.abs(change).sum() for change in replaced) <= l1["replace"]
+    assert l2["replace"] * 0.7 < max((change * change).sum() for change in replaced) <= l2["replace"]
+
+
 def test_random_records_of_adults_shape_stay_within_and_the_printed_number_comes_out():
     coordinates = coordinates_with(9, (7, 7, 14, 6, 5))
     assert coordinates.size == 48
@@ -214,6 +255,28 @@ def test_an_owner_without_records_is_no_problem():
     assert set(nobody.to_pandas()["region"].unique()) <= {"north", "south", "east"}
 
 
+@pytest.mark.parametrize("other", [{"kind": "categorical", "values": ["u", "v", "w"]}, NUMBER])
+def test_a_column_may_have_the_name_of_anything(other):
+    """One that was called like the mark of missing numbers took its place, and no number was missing any more."""
+    attributes = {"age": NUMBER | {"missing": "category"}, "missing age": other, "category age": other}
+    agreement = cp.agreement_from_mapping(hpdp_mapping(attributes=attributes))
+    table = random_table(agreement, 400, np.random.default_rng(8)).assign(age=[np.nan, 1.0] * 200)
+    frames = {"p0": table.iloc[:100], "p1": table.iloc[100:]}
+    drawn = simulate_with(agreement, frames, no_noise(agreement.party_names)).to_pandas()
+    assert 0.3 < drawn["age"].isna().mean() < 0.7
+    assert not drawn[["missing age", "category age"]].isna().any(axis=None)
+    assert (drawn["missing age"] != drawn["category age"]).any()
+
+
+def test_an_estimate_that_noise_made_huge_does_not_make_as_many_records():
+    plan = HpdpPlan.of(cp.agreement_from_mapping(hpdp_mapping()))
+    assert [plan.records_to_draw(n) for n in (1, 10**7, 10**9)] == [1, 10**7, 10**7]
+    many = HpdpPlan.of(cp.agreement_from_mapping(hpdp_mapping(**{"records.expected": 10**8})))
+    assert many.records_to_draw(10**8 + 1) == 10**8 + 1
+    agreed = HpdpPlan.of(cp.agreement_from_mapping(hpdp_mapping(**{"mechanism.records": 5})))
+    assert agreed.records_to_draw(10**9) == 5
+
+
 def test_a_class_with_many_values_is_a_group():
     mapping = hpdp_mapping()
     mapping["class"]["values"] = ["no", "yes", "maybe"]
@@ -259,6 +322,10 @@ def test_the_noise_of_the_smallest_epsilon_fits_the_engine(size):
         ({"mechanism.dependence_share": "0.5"}, "means nothing to the mechanism 'hpdp'"),
         ({"attributes.job": {"kind": "categorical", "values": [f"v{i}" for i in range(300)]}}, "GiB"),
         ({"attributes.job": {"kind": "categorical", "values": ["one"]}}, "one value alone"),
+        (
+            {"attributes.age": {"kind": "numerical", "bounds": ["1e22", "1.1e22"], "grid": {"count": 2}}},
+            "more digits than numbers are read with",
+        ),
     ],
 )
 def test_agreements_that_cannot_work_are_refused_in_words(changes, words):

@@ -11,7 +11,7 @@ from copublish import agreement_from_mapping
 from copublish.engine.spu_products import PRODUCT_ROWS, most_records, padded_records
 from copublish.mechanisms.cut import Cut
 from copublish.planning.costs import _padded_records, _table, predict, work_of
-from copublish.planning.tables import whole_cut
+from copublish.release import describe_cut
 from copublish.secure.packing import Packing
 from secure_release import SCALING_AGREEMENT
 from support import repartition, small_mapping
@@ -67,12 +67,12 @@ def test_rows_and_columns_make_up_the_whole_table(partition):
 
 def test_without_a_join_nothing_is_multiplied():
     horizontal = agreement_from_mapping(repartition(small_mapping(), "horizontal"))
-    assert work_of(horizontal, whole_cut(horizontal), 1000).products == 0
+    assert work_of(horizontal, describe_cut(horizontal, Cut.top(horizontal.domains)), 1000).products == 0
     vertical = agreement_from_mapping(small_mapping())
-    assert work_of(vertical, whole_cut(vertical), 1000).products == 0
+    assert work_of(vertical, describe_cut(vertical, Cut.top(vertical.domains)), 1000).products == 0
     assert Cut.top(vertical.domains).n_leaves == 1
 
 
 def test_more_than_two_parties_have_no_secure_run_yet():
     agreement = agreement_from_mapping(repartition(small_mapping(), "horizontal", parties=3))
-    assert predict(agreement, whole_cut(agreement), 1000)["seconds"] is None
+    assert predict(agreement, describe_cut(agreement, Cut.top(agreement.domains)), 1000)["seconds"] is None

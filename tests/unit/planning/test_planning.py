@@ -14,10 +14,11 @@ from copublish import agreement_from_mapping
 from copublish.errors import CopublishError, EvaluationError
 from copublish.mechanisms.specialization import Plan
 from copublish.planning import plan_release
-from copublish.planning.advice import _best, _best_share, _grid
-from copublish.planning.plots import best_by_epsilon, draw_plan, text_plot
+from copublish.planning.curves import curves_of
+from copublish.planning.plots import draw_plan, text_plot
+from copublish.planning.settings import Setting, Trial, best_share, best_trial, grid_of, try_setting
 from copublish.planning.tables import as_fragments, made_up_table, read_like
-from copublish.planning.trials import Setting, Trial, TrialGround
+from copublish.planning.trials import Scores, TrialGround
 from support import repartition, small_mapping
 
 MISSING = {"attributes.region.missing": "category", "attributes.income.missing": "category"}
@@ -52,11 +53,11 @@ def test_a_trial_runs_whatever_the_partition(partition):
     generator = np.random.default_rng(0)
     table = made_up_table(agreement, 1200, generator)
     ground = TrialGround(agreement, table[:900], table[900:].reset_index(drop=True), generator)
-    trial = ground.run(Setting("2", 4, "max", "0.4"), runs=3)
+    trial = try_setting(ground, agreement, Setting("2", 4, "max", "0.4"), runs=3)
     ba, la = ground.baselines()
-    assert min(ba, trial.accuracy) > la + 0.1, "the made-up class depends on the attributes"
+    assert min(ba, trial.scores.accuracy) > la + 0.1, "the made-up class depends on the attributes"
     assert trial.rounds == 4
-    assert trial.standard_error < 0.1
+    assert trial.scores.standard_error < 0.1
 
 
 def test_a_setting_changes_what_it_names_and_nothing_else():
@@ -71,7 +72,7 @@ def test_a_setting_changes_what_it_names_and_nothing_else():
 
 def test_the_grid_has_the_agreed_setting_and_no_two_that_are_the_same_release():
     agreement = agreed()
-    settings = list(_grid(agreement, ["0.1", "1.0"], [2, 50, 60]))
+    settings = list(grid_of(agreement, ["0.1", "1"], [2, 50, 60]))
     plans = [(setting.epsilon, Plan.of(setting.apply(agreement))) for setting in settings]
     shapes = [(epsilon, plan.score, plan.rounds) for epsilon, plan in plans]
     assert len(set(shapes)) == len(shapes)
@@ -80,20 +81,20 @@ def test_the_grid_has_the_agreed_setting_and_no_two_that_are_the_same_release():
 
 
 def trial(accuracy: float, rounds: int, error: float = 0.001, share: str = "0.4") -> Trial:
-    return Trial(Setting("1", rounds, "max", share), rounds, accuracy, error, 8.0, 5, 1.0, {})
+    return Trial(Setting("1", rounds, "max", share), rounds, Scores(accuracy, error, 0.1), 8.0, 5, 1.0, {})
 
 
 def test_advice_takes_the_fewest_rounds_that_are_not_clearly_worse():
-    assert _best([trial(0.80, 2), trial(0.829, 4), trial(0.83, 9)]).rounds == 4
-    assert _best([trial(0.80, 2), trial(0.82, 4), trial(0.83, 9)]).rounds == 9
-    assert _best([trial(0.80, 2), trial(0.82, 4), trial(0.83, 9, error=0.02)]).rounds == 4
-    assert _best([trial(0.80, 2, math.nan), trial(0.9, 3, math.nan)]).rounds == 3
+    assert best_trial([trial(0.80, 2), trial(0.829, 4), trial(0.83, 9)]).rounds == 4
+    assert best_trial([trial(0.80, 2), trial(0.82, 4), trial(0.83, 9)]).rounds == 9
+    assert best_trial([trial(0.80, 2), trial(0.82, 4), trial(0.83, 9, error=0.02)]).rounds == 4
+    assert best_trial([trial(0.80, 2, math.nan), trial(0.9, 3, math.nan)]).rounds == 3
 
 
 def test_the_split_of_the_budget_changes_only_for_a_clear_gain():
     first, better = trial(0.80, 4), trial(0.82, 4, share="0.25")
-    assert _best_share([first, better]) is better
-    assert _best_share([first, replace(better, standard_error=0.02)]) is first
+    assert best_share([first, better]) is better
+    assert best_share([first, replace(better, scores=Scores(0.82, 0.02, 0.1))]) is first
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +114,7 @@ def test_a_plan_says_what_to_take_and_what_it_costs(planned):
 
 
 def test_more_budget_means_less_noise_and_no_less_accuracy(planned):
-    curve = best_by_epsilon(planned)["max"]
+    curve = curves_of(planned)["score max"]
     assert [row["epsilon"] for row in curve] == ["0.2", "1", "2"]
     assert curve[0]["count_within"] > curve[1]["count_within"] > curve[2]["count_within"]
     assert curve[0]["accuracy"] < curve[2]["accuracy"] + 0.02
@@ -140,10 +141,10 @@ def test_data_that_cannot_be_planned_with_are_refused():
 
 def test_the_text_plot_has_every_point_where_it_belongs(planned):
     lines = text_plot(planned, width=40, height=9)
-    assert len(lines) == 9 + 3
+    assert len(lines) == 9 + 2 + 3, "an axis, its numbers and a line for each score"
     points = [(line, column) for line, text in enumerate(lines[:9]) for column, c in enumerate(text) if c == "●"]
     assert len(points) == 3
-    highest = max(planned["BA"], *(row["accuracy"] for row in best_by_epsilon(planned)["max"]))
+    highest = max(planned["BA"], *(row["accuracy"] for curve in curves_of(planned).values() for row in curve))
     assert lines[0].startswith(f"{highest:.3f}")
     assert sum("LA" in line for line in lines) == sum("BA" in line for line in lines) == 1
     top = {column: line for line, column in points}

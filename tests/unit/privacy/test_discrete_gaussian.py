@@ -16,6 +16,7 @@ import pytest
 from dp_accounting import rdp
 from scipy.stats import chi2, norm
 
+from copublish.privacy.described import describe_disclosure
 from copublish.privacy.disclosures import NEIGHBOURS, GaussianMeasure
 from copublish.privacy.discrete_gaussian import MAX_SIZE_BITS, DiscreteGaussian, gaussian_noise
 from copublish.privacy.geometric import COIN_BITS
@@ -184,6 +185,14 @@ def test_a_gaussian_measurement_keeps_the_agreed_epsilon_and_delta_and_states_th
     assert (disclosure.epsilon("replace") > disclosure.epsilon("add-remove")) == (
         disclosure.rho("replace") > disclosure.rho("add-remove")
     )
+
+
+def test_a_stated_rho_is_never_below_the_one_that_holds_and_hardly_above():
+    for tenths in (1, 5, 10, 17):
+        disclosure = measure(budget=Fraction(tenths, 10))
+        for relation, stated in describe_disclosure(disclosure)["rho"].items():
+            exact = disclosure.rho(relation)
+            assert exact <= Fraction(str(stated)) <= exact * Fraction(100_001, 100_000)
 
 
 def test_a_delta_below_what_the_sampler_needs_is_refused():

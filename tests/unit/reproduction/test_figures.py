@@ -13,11 +13,11 @@ from typer.testing import CliRunner
 
 from copublish.cli import app
 from copublish.errors import CopublishError, SourceError
+from copublish.evaluation.printed import PRINTED
 from copublish.reproduction.datasets import load_dataset
 from copublish.reproduction.figures import figures, run_figure
 from copublish.reproduction.hpdp_figures import hpdp_figures
 from copublish.reproduction.plots import plot
-from copublish.reproduction.printed import PRINTED
 from copublish.reproduction.results_page import fill_in
 from copublish.reproduction.table_text import csv_text
 from copublish.reproduction.tables import PRINTED_ROW, as_records, markdown, panel_table

@@ -17,6 +17,7 @@ from copublish.publication import NOISY_COUNT, GeneralizedRelease
 
 NORMAL_95 = 1.96
 LARGEST_CELLS = 12
+LARGE_BELIEF = 0.99
 LARGEST_SHARE_ERROR = 0.3
 """Shares that are less certain than this are not shown."""
 
@@ -181,9 +182,14 @@ def budget_shares(certificate: Mapping[str, Any]) -> list[float]:
 
 
 def belief_bound(epsilon: str) -> float | None:
-    """Return how far even odds can move to, e^epsilon / (1 + e^epsilon), or nothing if there is no protection."""
+    """Return how far even odds can move to, e^epsilon / (1 + e^epsilon), or nothing if there is no protection.
+
+    In whole percent, near certainty in tenths of one, rounded up: people are told that it cannot be more.
+    """
     try:
         value = float(Fraction(epsilon))
     except ValueError:
         return None
-    return 1 / (1 + math.exp(-value))
+    belief = 1 / (1 + math.exp(-value))
+    steps = 100 if belief <= LARGE_BELIEF else 1000
+    return min(math.ceil(belief * steps) / steps, 1.0)

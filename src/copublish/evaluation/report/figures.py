@@ -136,8 +136,9 @@ def utility_figure(rows: Sequence[Mapping[str, Any]]) -> Markup:
     """Draw for every classifier the largest class (LA), the release (CA) with its error bar and raw data (BA)."""
     width, row, left, right = 440.0, 40.0, 122.0, 20.0
     values = [row_[key] for row_ in rows for key in ("BA", "CA", "LA") if row_[key] is not None]
-    low, high = math.floor(min(values) * 20) / 20, math.ceil(max(values) * 20) / 20
-    high = max(high, low + 0.05)
+    ticks = 20 if max(values) - min(values) < 0.4 else 10  # of a whole: more of them would not fit side by side
+    low, high = math.floor(min(values) * ticks) / ticks, math.ceil(max(values) * ticks) / ticks
+    high = max(high, low + 1 / ticks)
     figure = Figure(
         "utility",
         width,
@@ -154,8 +155,8 @@ def utility_figure(rows: Sequence[Mapping[str, Any]]) -> Markup:
         return float(left + (width - left - right) * (value - low) / (high - low))
 
     bottom = row * len(rows) + 6
-    for step in range(round((high - low) * 20) + 1):
-        value = low + step / 20
+    for step in range(round((high - low) * ticks) + 1):
+        value = low + step / ticks
         figure.add("line", class_="rule", x1=place(value), x2=place(value), y1=6, y2=bottom)
         figure.add("text", f"{value:.2f}", class_="tick", x=place(value), y=bottom + 16, text_anchor="middle")
     for number, r in enumerate(rows):

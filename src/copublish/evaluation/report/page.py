@@ -33,7 +33,10 @@ TEMPLATES = {
 }
 """By mechanism: the page on a release of records, and what it says."""
 MEMBERS_SHOWN = 8
-SCORE_KEYS = {"disclosure", "release_digest", "target", "trained_on", "test_records", "classification", "marginals"}
+SCORE_KEYS = {
+    *("disclosure", "release_digest", "published", "target", "target_is_interval", "trained_on", "test_records"),
+    *("classification", "marginals"),
+}
 
 
 @dataclass(frozen=True)
@@ -70,14 +73,14 @@ def report_page(release: Release, scores: Mapping[str, Any] | None = None) -> st
     # The style is a file of this package; everything from the release is escaped by the template or by ElementTree.
     style = Markup(_resource("page.css"))  # noqa: S704
     if isinstance(release, RecordsRelease) and release.warning:
-        return environment.get_template("unprotected.html.j2").render(style=style, **_unprotected_facts(release))
-    common = {"style": style, "scores": scores, **_facts(release)}
+        own = _unprotected_facts(release)
+        return environment.get_template("unprotected.html.j2").render(style=style, **_utility(scores), **own)
+    common = {"style": style, **_utility(scores), **_facts(release)}
     if isinstance(release, RecordsRelease) and release.mechanism in TEMPLATES:
         template, facts_of = TEMPLATES[release.mechanism]
         return environment.get_template(template).render(**common, **facts_of(release))
     generalized = as_generalized(release, "there is no report on it")
-    own = {**_generalized_facts(generalized), **_generalized_figures(generalized, scores)}
-    return environment.get_template("generalized.html.j2").render(**common, **own)
+    return environment.get_template("generalized.html.j2").render(**common, **_generalized_facts(generalized))
 
 
 def _check_scores(scores: Mapping[str, Any], release: Release) -> None:
@@ -85,6 +88,19 @@ def _check_scores(scores: Mapping[str, Any], release: Release) -> None:
         raise EvaluationError("This is no file of scores. 'copublish evaluate' writes one with --out.")
     if scores["release_digest"] != release.digest():
         raise EvaluationError("These scores belong to another release. Evaluate this one with 'copublish evaluate'.")
+
+
+def _utility(scores: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return what a report says about scores, if it was given some."""
+    if scores is None:
+        return {"scores": None}
+    marginals = scores["marginals"]
+    return {
+        "scores": scores,
+        "utility": figures.utility_figure(scores["classification"]),
+        # Values that were generalized are compared as published; records have the values that are agreed.
+        "marginals": marginals.get("published_values", marginals.get("agreed_values", {})),
+    }
 
 
 def _facts(release: Release) -> dict[str, Any]:
@@ -127,7 +143,7 @@ def _unprotected_facts(release: RecordsRelease) -> dict[str, Any]:
 
 
 def _generalized_facts(release: GeneralizedRelease) -> dict[str, Any]:
-    cut, n_classes = release.cut, len(release.cut["class"]["values"])
+    cut, n_classes, trees = release.cut, len(release.cut["class"]["values"]), contents.partition_trees(release)
     sizes = {name: len(described["values"]) for name, described in cut["attributes"].items()}
     return {
         "total": contents.total_people(release),
@@ -143,17 +159,10 @@ def _generalized_facts(release: GeneralizedRelease) -> dict[str, Any]:
         "unsplit": [name for name, size in sizes.items() if size == 1],
         "sizes": [size for size in sizes.values() if size > 1],
         "values": contents.estimates(release),
+        "trees": figures.partition_figure(trees) if trees else None,
         "cells": contents.largest_cells(release),
         "python": snippets.python_snippet(release),
         "r": snippets.r_snippet(release),
-    }
-
-
-def _generalized_figures(release: GeneralizedRelease, scores: Mapping[str, Any] | None) -> dict[str, Any]:
-    trees = contents.partition_trees(release)
-    return {
-        "trees": figures.partition_figure(trees) if trees else None,
-        "utility": figures.utility_figure(scores["classification"]) if scores else None,
     }
 
 

@@ -1,0 +1,135 @@
+"""What is scored, whatever mechanism published it: what classifiers train on, and the records in plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from copublish.agreement.domain import Domain, NumericalDomain
+from copublish.errors import EvaluationError
+from copublish.evaluation import values
+from copublish.generalization import PublicColumns, domain_of
+from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release
+
+DEFAULT_SPELLINGS = ("", "?", "NA")
+"""What releases of records mean that do not say how missing values are spelled: the agreement's default."""
+
+DRAWN_BY_CLASS = frozenset({"hpdp"})
+"""Mechanisms whose records were drawn for each class, so that no other column is there to be predicted."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """Published values in the forms that scores need.
+
+    Attributes:
+        domains: Public domain of every column.
+        target: The column that is predicted.
+        cells: What classifiers are trained on, in published terms.
+        weights: The column of `cells` that says how many records a row stands for; nothing if each stands for one.
+        records: The published records as values of the domains.
+        cut: How values were generalized; nothing if they were not.
+    """
+
+    domains: Mapping[str, Domain]
+    target: str
+    cells: pd.DataFrame
+    weights: str | None
+    records: pd.DataFrame
+    cut: Mapping[str, Any] | None = None
+
+    @classmethod
+    def of_records(cls, records: pd.DataFrame, domains: Mapping[str, Domain], target: str) -> Published:
+        """Return records that hold values of the domains, synthetic or perturbed, as what is scored."""
+        return cls(domains, target, as_features(domains, target, records), None, records)
+
+    @classmethod
+    def of_generalized(cls, release: GeneralizedRelease) -> Published:
+        """Return a release of generalized values as what is scored; its class is the target."""
+        columns, cells = PublicColumns.of_cut(release.cut), release.to_pandas("counts").drop(columns=NOISY_COUNT)
+        drawn = values.plain_records(release)
+        return cls(columns.domains, columns.class_name, cells, COUNT, drawn, release.cut)
+
+    @classmethod
+    def of_release(cls, release: Release, target: str) -> Published:
+        """Return what any release published."""
+        if isinstance(release, GeneralizedRelease):
+            return cls.of_generalized(release)
+        return cls.of_records(release.to_pandas(), columns_of(release).domains, target)
+
+    def in_its_terms(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return other records, values of the domains, in the terms of `cells`."""
+        if self.cut is None:
+            return self.as_features(frame)
+        codes = values.published_codes(self.cut, values.codes_of(self.domains, frame))
+        return values.published_labels(self.cut, codes)
+
+    def as_features(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return records, values of the domains, as classifiers take them."""
+        return as_features(self.domains, self.target, frame)
+
+
+def as_features(domains: Mapping[str, Domain], target: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return records as classifiers take them, so that raw and published ones are encoded alike.
+
+    Categories are in agreed order, numbers as they are; of a numerical target, the interval of the agreed grid.
+    """
+    codes = values.codes_of(domains, frame)
+    return pd.DataFrame(
+        {
+            name: frame[name].to_numpy()
+            if isinstance(domain, NumericalDomain) and name != target
+            else pd.Categorical.from_codes(codes[name].to_numpy(), categories=_labels(domain))
+            for name, domain in domains.items()
+        }
+    )
+
+
+def _labels(domain: Domain) -> list[str]:
+    return [domain.label((code, code + 1)) for code in range(domain.size)]
+
+
+def columns_of(release: Release) -> PublicColumns:
+    """Return the public columns of a release.
+
+    Raises:
+        EvaluationError: If it is of a kind that does not say.
+    """
+    if isinstance(release, GeneralizedRelease):
+        return PublicColumns.of_cut(release.cut)
+    if not isinstance(release, RecordsRelease):
+        raise EvaluationError("This kind of release cannot be scored.")
+    described = release.details["columns"]
+    # Where nothing else is told about a column, its description is its domain.
+    domains = {name: domain_of(name, column.get("domain", column)) for name, column in described.items()}
+    return PublicColumns(domains, tuple(release.details.get("missing_spellings", DEFAULT_SPELLINGS)))
+
+
+def check_target(release: Release, target: str | None) -> str:
+    """Return what is predicted: the class, unless another column is asked for and can be predicted.
+
+    Raises:
+        EvaluationError: If it cannot.
+    """
+    columns = columns_of(release)
+    class_name = columns.class_name
+    if target in (None, class_name):
+        return class_name
+    if target not in columns.domains:
+        raise EvaluationError(
+            f"The release has no column '{target}'. Its class is '{class_name}': use that as --target."
+        )
+    if isinstance(release, GeneralizedRelease):
+        raise EvaluationError(
+            f"'{target}' is an attribute of this release, not its class: the release was made to predict "
+            f"'{class_name}', and its splits were chosen for that. Use --target {class_name}."
+        )
+    if isinstance(release, RecordsRelease) and release.mechanism in DRAWN_BY_CLASS:
+        raise EvaluationError(
+            f"'{target}' is an attribute of this release, not its class: its records were drawn for each "
+            f"'{class_name}'. Use --target {class_name}."
+        )
+    return str(target)
