@@ -147,7 +147,7 @@ def engine_party(pipe: Connection, number: int, addresses: tuple[str, ...], n: i
         engine.exchange("ready")
         pipe.send("ready")
         pipe.recv()
-        with Watch(party=os.getpid(), worker=engine._process.pid or 0) as watch:
+        with Watch(party=os.getpid(), worker=engine._worker.process.pid or 0) as watch:
             common = len(engine.align(column))
         pipe.send(watch.result(common))
 

@@ -133,9 +133,9 @@ class MeasuredEngine(SpuEngine):
 
     def close(self, *, politely: bool = True) -> None:
         """Note the worker's memory and processor time while it is still there."""
-        if self._process.pid is not None and self._process.is_alive():
-            self.record.peak_mib["worker"] = peak_mib(self._process.pid)
-            self.record.cpu_seconds["worker"] = cpu_seconds(self._process.pid)
+        if self._worker.process.pid is not None and self._worker.process.is_alive():
+            self.record.peak_mib["worker"] = peak_mib(self._worker.process.pid)
+            self.record.cpu_seconds["worker"] = cpu_seconds(self._worker.process.pid)
         super().close(politely=politely)
         self.record.bytes_sent = self.bytes_sent
 

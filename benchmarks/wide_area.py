@@ -85,12 +85,12 @@ class TellingEngine(SpuEngine):
 
     def close(self, *, politely: bool = True) -> None:
         """Note the worker's processor time while it is still there."""
-        if self._process.is_alive():
-            TellingEngine.worker_cpu_seconds = cpu_seconds(str(self._process.pid))
+        if self._worker.process.is_alive():
+            TellingEngine.worker_cpu_seconds = cpu_seconds(str(self._worker.process.pid))
         super().close(politely=politely)
 
     def _ask(self, request: object) -> Any:
-        if not self._is_ready:
+        if not self._worker.is_connected:
             super()._ask(Exchange(("hello", None)))
             print("connection", flush=True)
         answer = super()._ask(request)

@@ -16,7 +16,7 @@ from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.engine.local_messenger import Ends, PipeMessenger, pipes_between
-from copublish.engine.spu import LOADING_SECONDS
+from copublish.engine.spu_process import LOADING_SECONDS
 from copublish.engines import engine_for, needs_messenger, refuse_unfit_engine
 from copublish.errors import CopublishError, EngineError, PartyLostError, combined_error
 from copublish.fragments.reading import read_fragment

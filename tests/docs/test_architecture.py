@@ -171,6 +171,16 @@ def test_importing_the_package_loads_no_data_library_and_does_nothing():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == ""
 
 
+def test_the_architecture_page_names_every_top_module_and_no_module_that_is_not_there():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    top = {f"{path.name}/" for path in SOURCE.iterdir() if (path / "__init__.py").exists()}
+    top |= {path.name for path in SOURCE.glob("*.py") if not path.name.startswith("__")}
+    assert {name for name in top if f"`{name}`" not in page} == set()
+    named = set(re.findall(r"`((?:\w+/)*\w+\.py)`", page)) - {"tests/docs/test_architecture.py"}
+    files = [path.as_posix() for path in MODULES]
+    assert {name for name in named if not any(file.endswith(f"/{name}") for file in files)} == set()
+
+
 def test_every_decision_is_numbered_and_every_promised_page_is_there():
     docs = ROOT / "docs"
     for page in ("architecture", "privacy-promise", "known-limits", "reference/agreement", "reference/exit-codes"):

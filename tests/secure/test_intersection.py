@@ -114,7 +114,7 @@ def watched_align(engine, identifiers):
 
     def watch() -> None:
         while not over.is_set():
-            for path in files_below(engine._scratch.path):
+            for path in files_below(engine._worker.scratch.path):
                 with suppress(OSError):
                     seen.setdefault(path.name, set()).add(path.read_bytes())
 
@@ -123,11 +123,11 @@ def watched_align(engine, identifiers):
     positions = engine.align(identifiers)
     over.set()
     watcher.join()
-    left = [path.name for path in files_below(engine._scratch.path)]
+    left = [path.name for path in files_below(engine._worker.scratch.path)]
     traces = []
     for path in psi_files.TRACE_FOLDER.glob(psi_files.TRACE_FILES):
         with suppress(OSError):  # of another process, which has just removed it
-            traces += [path.name] if _varint(engine._process.pid) in path.read_bytes() else []
+            traces += [path.name] if _varint(engine._worker.process.pid) in path.read_bytes() else []
     everything = b"".join(content for contents in seen.values() for content in contents)
     return {
         "common": len(positions),
@@ -160,7 +160,7 @@ def test_the_watcher_would_notice_an_identifier(pair):
 
 
 def leaky_align(engine, identifiers):
-    leak = engine._scratch.path / "leak.txt"
+    leak = engine._worker.scratch.path / "leak.txt"
     leak.write_text(identifiers[0])
     try:
         return watched_align(engine, identifiers)
@@ -173,7 +173,7 @@ def leaky_align(engine, identifiers):
 
 def scratch_and_worker(engine, _):
     engine.exchange("ready")
-    return str(engine._scratch.path), engine._process.pid
+    return str(engine._worker.scratch.path), engine._worker.process.pid
 
 
 def wait_until(condition) -> bool:

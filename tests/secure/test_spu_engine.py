@@ -17,9 +17,10 @@ from scipy import stats
 from spu import libspu
 
 from copublish.engine.reveal import RevealGate
-from copublish.engine.spu import product
+from copublish.engine.spu_products import product
 from copublish.engine.spu_requests import Call, LinkSettings, Run, Xored
-from copublish.engine.spu_worker import Worker, _as_jax, refuse_unvetted
+from copublish.engine.spu_worker import Worker, _as_jax
+from copublish.engine.vetting import refuse_unvetted
 from copublish.privacy.accounting import Cost
 from copublish.privacy.disclosures import Measure, Select
 from copublish.privacy.geometric import geometric_noise

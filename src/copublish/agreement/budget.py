@@ -7,9 +7,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from copublish.agreement.numbers import BudgetShare, Weight
+from copublish.agreement.section import Section
 
 if TYPE_CHECKING:
     from copublish.agreement.model import Agreement
@@ -27,15 +26,12 @@ KEYS_OF_ALLOCATION: dict[str, tuple[str, ...]] = {
 }
 """Keys of the section that mean something to one allocation alone."""
 
-
 LARGEST_GAIN_WEIGHT, LEAST_GAIN_WEIGHT = 1000, 100
 """Weights by information gain are whole numbers; the least keeps a column from getting nothing."""
 
 
-class Budget(BaseModel):
+class Budget(Section):
     """Which column gets how much of the columns' budget."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     allocation: Literal["uniform", "weights", "information-gain"] = "uniform"
     weights: dict[str, Weight] | None = None

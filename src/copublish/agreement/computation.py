@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import Field
+
+from copublish.agreement.numbers import Whole
+from copublish.agreement.section import Section
 
 if TYPE_CHECKING:
     from copublish.agreement.model import Agreement
@@ -24,22 +27,14 @@ SPU_KEYS, MASKED_SUM_KEYS = ("protocol", "nodes"), ("aggregator", "colluders")
 """Keys of the section [engine] that mean something to one engine alone."""
 
 
-def _refuse_bool(value: object) -> object:
-    if isinstance(value, bool):
-        raise ValueError("write a number, not true or false")
-    return value
-
-
-class Computation(BaseModel):
+class Computation(Section):
     """Which engine computes a release, and the parts that parties play in it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: Literal["spu", "masked-sum"] = "spu"
     protocol: Literal["cheetah", "aby3"] | None = None
     nodes: tuple[str, ...] | None = None
     aggregator: str | None = None
-    colluders: Annotated[int, BeforeValidator(_refuse_bool)] | None = Field(default=None, ge=1)
+    colluders: Whole | None = Field(default=None, ge=1)
 
     @property
     def agreed_protocol(self) -> Literal["cheetah", "aby3"]:

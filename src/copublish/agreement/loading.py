@@ -14,18 +14,11 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from copublish.agreement.attributes import CategoricalAttribute, ClassAttribute, Grid, NumericalAttribute
 from copublish.agreement.budget import Budget
 from copublish.agreement.computation import Computation
-from copublish.agreement.model import (
-    Agreement,
-    CategoricalAttribute,
-    ClassAttribute,
-    Grid,
-    Mechanism,
-    NumericalAttribute,
-    Privacy,
-    Records,
-)
+from copublish.agreement.mechanism import Mechanism
+from copublish.agreement.model import Agreement, Privacy, Records
 from copublish.agreement.parties import Party
 from copublish.errors import AgreementError
 

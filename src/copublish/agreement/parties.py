@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from pydantic import BaseModel, ConfigDict, StrictBool, field_validator, model_validator
+from pydantic import StrictBool, field_validator, model_validator
+
+from copublish.agreement.section import Section
 
 _PORT = r"([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])"
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -12,10 +14,8 @@ HOST_PATTERN = re.compile(rf"({_LABEL}(\.{_LABEL})*|\[[0-9A-Fa-f:.]+\]):{_PORT}"
 FINGERPRINT_PATTERN = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-class Party(BaseModel):
+class Party(Section):
     """One organization, and how the others recognize its node on the network."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     description: str = ""
     data: StrictBool = True

@@ -1,18 +1,15 @@
 """The secure engine: CHEETAH between two parties or ABY3 between three on SecretFlow SPU, nothing in the clear.
 
 This is a compute node's side; `guests.py` is that of parties that do not compute. SPU itself runs in a supervised child
-process (`spu_worker.py`). Secrets are built up as expressions and computed in one compiled program when something is
-opened, because rounds and calls dominate.
+process (`spu_process.py`). Secrets are built up as expressions and computed in one compiled program when something is
+opened (`spu_expressions.py`), because rounds and calls dominate.
 """
 
 from __future__ import annotations
 
-import multiprocessing
-import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -31,6 +28,18 @@ from copublish.engine.pseudonyms import (
     pseudonyms_of,
 )
 from copublish.engine.public_values import exchange_public
+from copublish.engine.spu_expressions import Node, steps_of
+from copublish.engine.spu_process import WorkerProcess
+from copublish.engine.spu_products import (
+    MAX_PRODUCT_CELLS,
+    assemble,
+    histogram_tiles,
+    match_product,
+    most_records,
+    product,
+    tiles_per_row,
+    words_of,
+)
 from copublish.engine.spu_requests import (
     CHEETAH,
     NODES_OF_PROTOCOL,
@@ -38,50 +47,18 @@ from copublish.engine.spu_requests import (
     Exchange,
     Intersect,
     Kept,
-    LinkSettings,
-    OwnedMatrix,
     Run,
     Shared,
     Step,
     Xored,
 )
-from copublish.engine.spu_worker import serve
-from copublish.errors import EngineError, PartyLostError, ProgramMismatchError, plain_text
+from copublish.errors import EngineError, ProgramMismatchError
 from copublish.privacy.coins import BoolArray, Coins, IntArray, SystemCoins
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.noise_shares import SharedLaplace
-from copublish.scratch import Scratch
 from copublish.secure.packing import Packing, SecretCounts
 
 T = TypeVar("T")
-
-MAX_PRODUCT_CELLS = 8192
-"""Larger products come back in several ciphertexts that share their randomness; smaller ones in one."""
-
-MAX_PRODUCT_WORK = 60_000_000
-"""Records times cells of one product: the evaluating side needs about 40 bytes for each."""
-
-PRODUCT_ROWS = tuple(2**power for power in range(11, 17))
-"""Products are padded to one of these numbers of records, so that few programs are compiled."""
-
-LOADING_SECONDS = 120
-"""How long the worker may take to load SPU."""
-
-LOOK_SECONDS = 1.0
-"""How often a party that waits for its worker looks whether the other nodes are still there."""
-
-GRACE_SECONDS = 30
-"""How much longer than the link's own timeout a party waits for an answer: the worker computes, too."""
-
-
-@dataclass(frozen=True, eq=False)
-class Node:
-    """A secret as an expression: an input, a kept result, or a program on other nodes."""
-
-    step: Shared | Xored | Kept | None
-    program: Program | None = None
-    arguments: tuple[Node, ...] = ()
-    public: dict[str, Any] | None = None
 
 
 class SpuEngine:
@@ -113,24 +90,27 @@ class SpuEngine:
         if len(nodes) != NODES_OF_PROTOCOL[protocol]:
             raise EngineError(f"{protocol} runs between {NODES_OF_PROTOCOL[protocol]} compute nodes, got {len(nodes)}.")
         self.party, self.nodes, self.protocol, self.messenger = party, tuple(nodes), protocol, messenger
-        self.bytes_sent = 0
         self.own_coins: Coins = coins or SystemCoins()
-        self._timeout = timeout_seconds
         self._kept = 0
         self._rank = self.nodes.index(party)
-        self._scratch = Scratch("copublish-worker-")
-        settings = LinkSettings(self._rank, tuple(addresses), timeout_seconds, str(self._scratch.path), protocol)
-        context = multiprocessing.get_context("spawn")  # SPU's threads do not survive a fork
-        self._connection, other_end = context.Pipe()
-        self._process = context.Process(target=serve, args=(other_end, settings), daemon=True)
-        self._process.start()
-        other_end.close()
-        self._is_ready = False
+        self._worker = WorkerProcess(
+            self._rank,
+            addresses,
+            timeout_seconds,
+            protocol,
+            others=self._others(),
+            node_that_left=self._node_that_left,
+        )
 
     @property
     def parties(self) -> tuple[str, ...]:
         """All parties in agreed order, guests included."""
         return self.nodes if self.messenger is None else self.messenger.parties
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes that this node has sent so far."""
+        return self._worker.bytes_sent
 
     @property
     def guests(self) -> tuple[str, ...]:
@@ -157,22 +137,17 @@ class SpuEngine:
 
     def abort(self) -> None:
         """End the worker at once, from another thread: whoever waits for it gets a `PartyLostError`."""
-        self._process.kill()
+        self._worker.kill()
 
     def close(self, *, politely: bool = True) -> None:
         """End the worker; politely: after the other party has got everything it waits for."""
         try:
-            if politely and self._process.is_alive():
+            if politely and self._worker.process.is_alive():
                 # All that was agreed has been exchanged by now, so a worker that is lost while closing loses nothing.
                 with suppress(EngineError):
                     self._ask("close")
         finally:
-            self._connection.close()
-            self._process.join(timeout=2)
-            if self._process.is_alive():
-                self._process.kill()
-                self._process.join()
-            self._scratch.remove()
+            self._worker.end()
 
     def share(self, local: IntArray) -> Secret:
         """Return the sum of what every party puts in. Each party's own part stays its own."""
@@ -190,7 +165,7 @@ class SpuEngine:
         """Compute a secret now and return its rows, to be used in different computations later."""
         rows, shape = secret.shape[0], secret.shape[1:]
         names = [self._new_name() for _ in range(rows)]
-        self._ask(Run(_steps(cast(Node, secret._handle)), keep_as=tuple(names), by_rows=True))
+        self._ask(Run(steps_of(cast(Node, secret._handle)), keep_as=tuple(names), by_rows=True))
         return [Secret(Node(Kept(name, shape)), shape) for name in names]
 
     def coins(self, shape: tuple[int, ...]) -> Secret:
@@ -206,41 +181,22 @@ class SpuEngine:
     ) -> Secret:
         """Count aligned records by a product of the parties' matrices, tile by tile."""
         self._refuse_joins()
-        rows, columns = sizes[0], sizes[1] * packing.elements
-        padded = self._padded(len(cells))
-        width = min(columns, MAX_PRODUCT_CELLS)
-        height = max(1, MAX_PRODUCT_CELLS // width)
-        records = np.arange(len(cells), dtype=np.int64)
-        if places is None:
-            column, value = np.empty(0, np.int64), np.empty(0, np.int64)
-        else:
-            column, value = cells * packing.elements + places // packing.lanes, packing.weight(places)
-        tiles = []
-        for top in range(0, rows, height):
-            bottom = min(top + height, rows)
-            for left in range(0, columns, width):
-                right = min(left + width, columns)
-                if self._rank == 0:
-                    mine = (cells >= top) & (cells < bottom)
-                    entries = (cells[mine] - top, records[mine], np.ones(int(mine.sum()), dtype=np.int64))
-                else:
-                    mine = (column >= left) & (column < right)
-                    entries = (records[mine], column[mine] - left, value[mine])
-                x = OwnedMatrix(0, (bottom - top, padded), entries if self._rank == 0 else None)
-                y = OwnedMatrix(1, (padded, right - left), entries if self._rank == 1 else None)
-                tiles.append(self._keep((x, y, Call(product, (0, 1), {})), (bottom - top, right - left)))
-        shape = (rows * sizes[1], packing.elements)
-        return self.compute(assemble, *tiles, per_row=-(-columns // width), shape=shape)
+        tiles = [
+            self._keep((x, y, Call(product, (0, 1), {})), (x.shape[0], y.shape[1]))
+            for x, y in histogram_tiles(self._rank, cells, places, sizes, packing)
+        ]
+        shape = (sizes[0] * sizes[1], packing.elements)
+        return self.compute(assemble, *tiles, per_row=tiles_per_row(sizes[1] * packing.elements), shape=shape)
 
     def joint_matches(self, down: BoolArray, across: BoolArray, packing: Packing) -> Secret:
         """Count aligned records: what both parties fit is found by AND on bits, then multiplied on shares."""
         self._refuse_joins()
         height = max(1, MAX_PRODUCT_CELLS // packing.elements)
-        across_bits = self._both(_words(across, self._padded(across.shape[1])))
+        across_bits = self._both(words_of(across))
         tiles = []
         for top in range(0, len(down), height):
             band = down[top : top + height]
-            band_bits = self._both(_words(band, self._padded(band.shape[1])))
+            band_bits = self._both(words_of(band))
             call = Call(match_product, (0, 1, 2, 3), {"packing": packing})
             tiles.append(self._keep((*band_bits, *across_bits, call), (len(band), packing.elements)))
         return self.compute(assemble, *tiles, per_row=1, shape=(len(down), packing.elements))
@@ -250,20 +206,14 @@ class SpuEngine:
         nothing = np.zeros_like(own)
         return Xored(own if self._rank == 0 else nothing), Xored(own if self._rank == 1 else nothing)
 
-    def _padded(self, n_records: int) -> int:
-        fitting: list[int] = [size for size in PRODUCT_ROWS if size >= n_records]
-        return fitting[0]
-
     def rows_per_product(self, n_rows: int, packing: Packing) -> int:
         """Return the largest number of records for which a product fits into memory."""
-        cells = min(MAX_PRODUCT_CELLS, n_rows * packing.elements)
-        fitting: list[int] = [size for size in PRODUCT_ROWS if size * cells <= MAX_PRODUCT_WORK]
-        return fitting[-1] if fitting else PRODUCT_ROWS[0]
+        return most_records(n_rows * packing.elements)
 
     def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
         """Tell every party a public value; return all of them in party order."""
         if self.messenger is not None and self.guests:
-            self._wait_until_connected()  # before guests send anything, and before anybody reserves
+            self._worker.wait_until_connected()  # before guests send anything, and before anybody reserves
             return exchange_public(self.messenger, public, topic)
         answers = self._ask(Exchange((topic, public)))
         if any(other != topic for other, _ in answers):
@@ -294,7 +244,7 @@ class SpuEngine:
         return positions_of(self._ask(Intersect(pseudonyms)), pseudonyms)
 
     def _open(self, secret: Secret) -> IntArray:
-        run = Run(_steps(cast(Node, secret._handle)))
+        run = Run(steps_of(cast(Node, secret._handle)))
         if not self.guests:
             return cast(IntArray, self._ask(run))
         self._guests().wait_until_ready(secret.shape)
@@ -322,64 +272,7 @@ class SpuEngine:
         return f"kept{self._kept}"
 
     def _ask(self, request: object) -> Any:
-        """Send a request to the worker and wait; whatever ends the worker becomes one of our errors."""
-        self._wait_until_connected()
-        try:
-            self._connection.send(request)
-            answer, self.bytes_sent = self._receive(self._timeout + GRACE_SECONDS)
-        except (EOFError, OSError) as exc:
-            raise self._ended() from exc
-        return answer
-
-    def _wait_until_connected(self) -> None:
-        """Wait, the first time, until the worker is loaded and has reached those of the other nodes."""
-        if self._is_ready:
-            return
-        try:
-            self._receive(LOADING_SECONDS)
-            self._receive(self._timeout)
-        except (EOFError, OSError) as exc:
-            raise self._ended() from exc
-        self._is_ready = True
-
-    def _ended(self) -> PartyLostError:
-        self._process.join(timeout=5)
-        return PartyLostError(
-            f"The secure engine ended (exit code {self._process.exitcode}): {self._others()} stopped, or the link to "
-            "it broke. Nothing is published."
-        )
-
-    def _others(self) -> str:
-        if self.nodes == self.parties and len(self.nodes) == 2:
-            return "the other party"
-        return "the other compute node" if len(self.nodes) == 2 else "another compute node"
-
-    def _receive(self, patience_seconds: float) -> Any:
-        self._wait_for_worker(patience_seconds)
-        kind, content = self._connection.recv()
-        if kind == "failed" and "timeout" in content:
-            raise self._silent()
-        if kind == "failed":
-            raise EngineError(f"The secure engine failed ({plain_text(content, 300)}). Nothing is published.")
-        return content
-
-    def _wait_for_worker(self, patience_seconds: float) -> None:
-        """Wait until the worker has something to say.
-
-        If another node leaves meanwhile, a worker that waits for it and has nothing to send to it would notice at its
-        timeout alone, so the messenger is asked.
-
-        Raises:
-            PartyLostError: If another node has left, or the worker says nothing for too long.
-        """
-        deadline = time.monotonic() + patience_seconds
-        while not self._connection.poll(max(0.0, min(LOOK_SECONDS, deadline - time.monotonic()))):
-            lost = self._node_that_left()
-            # Perhaps it left after its last word, and the answer is on its way.
-            if lost is not None and not self._connection.poll(LOOK_SECONDS):
-                raise PartyLostError(f"Party '{lost}' stopped, or the link to it broke. Nothing is published.")
-            if time.monotonic() >= deadline:
-                raise self._silent()
+        return self._worker.ask(request)
 
     def _node_that_left(self) -> str | None:
         """Return a compute node that left the messenger. Without guests that tells nothing: it is not used then."""
@@ -388,58 +281,7 @@ class SpuEngine:
         others = (node for node in self.nodes if node != self.party)
         return next((node for node in others if self.messenger.has_left(node)), None)
 
-    def _silent(self) -> PartyLostError:
-        who = self._others()
-        return PartyLostError(f"{who[0].upper()}{who[1:]} did not answer in {self._timeout} s. Nothing is published.")
-
-
-def product(xp: ModuleType, x: IntArray, y: IntArray) -> IntArray:
-    """Multiply two matrices."""
-    return cast(IntArray, xp.matmul(x, y))
-
-
-def match_product(
-    xp: ModuleType, down0: IntArray, down1: IntArray, across0: IntArray, across1: IntArray, packing: Packing
-) -> IntArray:
-    """Multiply two tables of matches, each given bit by bit by two parties: (rows, n) by (places, n) transposed."""
-    rows, places = _bits(down0 & down1), _bits(across0 & across1)
-    return cast(IntArray, xp.matmul(rows, packing.pack(xp, places.T)))
-
-
-def _bits(words: IntArray) -> IntArray:
-    """Spread words of 64 bits: (k, n / 64) to (k, n)."""
-    lanes = np.arange(64, dtype=np.int64)
-    return cast(IntArray, ((words[:, :, None] >> lanes) & 1).reshape(words.shape[0], -1))
-
-
-def _words(matches: BoolArray, padded: int) -> IntArray:
-    """Put matches into words of 64 bits; records that pad them match nowhere: (k, n) to (k, padded / 64)."""
-    bits = np.zeros((len(matches), padded), dtype=np.uint8)
-    bits[:, : matches.shape[1]] = matches
-    return np.packbits(bits, axis=1, bitorder="little").view(np.int64)
-
-
-def assemble(xp: ModuleType, *tiles: IntArray, per_row: int, shape: tuple[int, ...]) -> IntArray:
-    """Put the tiles of a table together and give it its shape."""
-    bands = [xp.concatenate(list(tiles[i : i + per_row]), axis=1) for i in range(0, len(tiles), per_row)]
-    return cast(IntArray, xp.concatenate(bands, axis=0).reshape(shape))
-
-
-def _steps(target: Node) -> tuple[Step, ...]:
-    """Return the steps that compute a node, each node once, the target last."""
-    steps: list[Step] = []
-    place: dict[int, int] = {}
-
-    def visit(node: Node) -> int:
-        if id(node) not in place:
-            if node.step is not None:
-                step: Step = node.step
-            else:
-                arguments = tuple(visit(argument) for argument in node.arguments)
-                step = Call(cast(Program, node.program), arguments, node.public or {})
-            place[id(node)] = len(steps)
-            steps.append(step)
-        return place[id(node)]
-
-    visit(target)
-    return tuple(steps)
+    def _others(self) -> str:
+        if self.nodes == self.parties and len(self.nodes) == 2:
+            return "the other party"
+        return "the other compute node" if len(self.nodes) == 2 else "another compute node"

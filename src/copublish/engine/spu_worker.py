@@ -1,7 +1,7 @@
 """The process in which SPU lives.
 
 A peer that dies takes the process down that SPU runs in, without a Python exception, so a party never loads SPU
-itself: it talks to this worker over a pipe, and the worker's end becomes one of our errors (`engine/spu.py`).
+itself: it talks to this worker over a pipe, and the worker's end becomes one of our errors (`engine/spu_process.py`).
 
 The worker runs nothing but programs whose compiled code consists of vetted integer operations, and only after all
 parties have compared the hash of that code.
@@ -14,7 +14,6 @@ import ctypes
 import hashlib
 import os
 import pickle
-import re
 import signal
 import tempfile
 from collections.abc import Sequence
@@ -43,6 +42,7 @@ from copublish.engine.spu_requests import (
     Step,
     Xored,
 )
+from copublish.engine.vetting import refuse_unvetted
 from copublish.privacy.coins import IntArray
 
 BOOLEAN_TYPE = "cheetah.BShr<FM64,64>"
@@ -50,16 +50,6 @@ BOOLEAN_TYPE = "cheetah.BShr<FM64,64>"
 
 RESULT = "result"
 """What a program calls what it computes, with a number; kept results get names of their own afterwards."""
-
-VETTED_OPERATIONS = frozenset(
-    (
-        *("constant", "iota", "free", "return", "custom_call"),
-        *("add", "subtract", "multiply", "negate", "dot", "dot_general", "reduce"),
-        *("and", "or", "xor", "not", "less", "select", "shift_left", "shift_right_logical", "shift_right_arithmetic"),
-        *("reshape", "slice", "concatenate", "broadcast", "broadcast_in_dim", "transpose", "pad", "convert"),
-    )
-)
-"""Operations that are exact on 64-bit integers. `reduce` is vetted for addition alone."""
 
 
 def serve(connection: Connection, settings: LinkSettings) -> None:
@@ -335,27 +325,6 @@ def _as_jax(request: Run, n_summands: int) -> Any:
         return tuple(values[-1]) if request.by_rows else values[-1]
 
     return function
-
-
-def refuse_unvetted(code: str, *, opens: bool) -> None:
-    """Raise unless compiled code consists of vetted integer operations and opens just what it should.
-
-    Raises:
-        ValueError: Naming the operation.
-    """
-    used = set(re.findall(r"(?:^\s*|= )pphlo\.(\w+)", code, flags=re.M))
-    if unvetted := used - VETTED_OPERATIONS:
-        raise ValueError(f"a program uses operations that are not vetted: {', '.join(sorted(unvetted))}")
-    if re.search(r"[x<]f(16|32|64)\b|complex", code):
-        raise ValueError("a program uses floating or fixed point; only integers are exact")
-    if set(re.findall(r"applies pphlo\.(\w+)", code)) - {"add"}:
-        raise ValueError("a program reduces by something else than addition; use a tournament")
-    calls = re.findall(r"custom_call @([\w.]+)", code)
-    if [call for call in calls if call != "spu.gather"] != (["spu.reveal"] if opens else []):
-        raise ValueError("a program opens something that it should not")
-    gathers = re.findall(r"custom_call @spu\.gather.*?: \(tensor<[^()]*>, (tensor<[^()]*>)\) ->", code)
-    if len(gathers) != calls.count("spu.gather") or any("secret" in index for index in gathers):
-        raise ValueError("a program looks something up at a secret place")
 
 
 def _signature(steps: Sequence[Step]) -> list[Any]:

@@ -13,7 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from copublish.agreement.domain import Domain
-from copublish.agreement.model import MAX_SYNTHETIC_RECORDS, Agreement
+from copublish.agreement.mechanism import MAX_SYNTHETIC_RECORDS
+from copublish.agreement.model import Agreement
 from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
 from copublish.errors import AgreementError

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from copublish.agreement.model import MAX_CELLS, Agreement
+from copublish.agreement.mechanism import MAX_CELLS
+from copublish.agreement.model import Agreement
 from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
 from copublish.fragments.fragment import Axis

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from copublish.agreement.model import Agreement
-from copublish.engine.spu import LOADING_SECONDS
+from copublish.engine.spu_process import LOADING_SECONDS
 from copublish.engines import engine_for
 from copublish.errors import (
     CopublishError,

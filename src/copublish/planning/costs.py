@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from copublish.agreement.model import Agreement
-from copublish.engine.spu import MAX_PRODUCT_CELLS, MAX_PRODUCT_WORK, PRODUCT_ROWS
+from copublish.engine.spu_products import MAX_PRODUCT_CELLS, MAX_PRODUCT_WORK, PRODUCT_ROWS
 from copublish.mechanisms.scoring import max_candidates
 from copublish.mechanisms.specialization import Plan
 from copublish.secure.noise import WORD_BITS

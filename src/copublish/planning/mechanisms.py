@@ -7,7 +7,8 @@ from typing import Any
 
 from copublish.agreement.budget import SPENDERS_PER_COLUMN
 from copublish.agreement.loading import agreement_from_mapping
-from copublish.agreement.model import KEYS_OF_MECHANISM, MAKERS_OF_NUMBERS, Agreement
+from copublish.agreement.mechanism import KEYS_OF_MECHANISM, MAKERS_OF_NUMBERS
+from copublish.agreement.model import Agreement
 from copublish.errors import EvaluationError
 
 PLANNED = ("specialization", "copula", "hpdp", "vhdp")

@@ -10,7 +10,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from copublish.agreement.model import Agreement, Mechanism
+from copublish.agreement.mechanism import Mechanism
+from copublish.agreement.model import Agreement
 from copublish.mechanisms.specialization import Plan
 from copublish.planning.trials import Scores, TrialGround, spell
 from copublish.privacy.disclosures import Measure

@@ -28,6 +28,7 @@ from copublish.reproduction.loss_grids import Setting
 from copublish.reproduction.microdata import Microdata
 from copublish.reproduction.microdata_sets import Bounds, MicrodataName, Owners, load_microdata
 from copublish.reproduction.plain_table import Floats
+from copublish.reproduction.table_text import markdown_table
 from copublish.simulation import read_fragments, run_room, throwaway_ledger
 
 NAME = "idp-ir-copula"
@@ -233,11 +234,9 @@ def beside_tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[str], list[li
 
 def beside_markdown(rows: Sequence[Row]) -> str:
     """Return all tables for a Markdown page."""
-    parts = []
+    parts: list[str] = []
     for title, header, lines in beside_tables(rows):
-        parts.append(f"{title}:\n")
-        parts += [f"| {' | '.join(line)} |" for line in (header, ["---"] * len(header), *lines)]
-        parts.append("")
+        parts += [f"{title}:\n", *markdown_table(header, lines)]
     return "\n".join(parts)
 
 

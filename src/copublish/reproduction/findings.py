@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -52,14 +54,18 @@ def compute_findings(folder: Path, runs: int, progress: Tell) -> list[Finding]:
     adult = Bench.load("adult", folder, 0)
     nursery = [Bench.load("nursery", folder, run) for run in range(runs)]
     steps = (_winner, _majorities, _merging, _split_points, _scale, _half_noise, _floating_point, _flooring)
+    every = [*(partial(step, adult) for step in steps), partial(_classes, nursery)]
+    return sorted(find_each("findings", every, progress), key=lambda finding: int(finding.number[1:]))
+
+
+def find_each(name: str, steps: Sequence[Callable[[], Finding]], progress: Tell) -> list[Finding]:
+    """Compute findings one by one and tell how far that is."""
     found = []
     for number, step in enumerate(steps):
-        progress("findings", number, len(steps) + 1)
-        found.append(step(adult))
-    progress("findings", len(steps), len(steps) + 1)
-    found.append(_classes(nursery))
-    progress("findings", len(steps) + 1, len(steps) + 1)
-    return sorted(found, key=lambda finding: int(finding.number[1:]))
+        progress(name, number, len(steps))
+        found.append(step())
+    progress(name, len(steps), len(steps))
+    return found
 
 
 def _winner(adult: Bench) -> Finding:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from copublish.reproduction.datasets import load_dataset
 from copublish.reproduction.figures import Tell
-from copublish.reproduction.findings import Finding
+from copublish.reproduction.findings import Finding, find_each
 from copublish.reproduction.hpdp import (
     Hpdp,
     Model,
@@ -79,12 +80,7 @@ def compute_hpdp_findings(folder: Path, progress: Tell) -> list[Finding]:
         (status == "Married-civ-spouse").to_numpy(),
     )
     steps = (_scale, _sensitivity, _tracing, _means, _factor, _shares, _components, _generation)
-    found = []
-    for number, step in enumerate(steps):
-        progress("hpdp-findings", number, len(steps))
-        found.append(step(adult))
-    progress("hpdp-findings", len(steps), len(steps))
-    return found
+    return find_each("hpdp-findings", [partial(step, adult) for step in steps], progress)
 
 
 def _scale(adult: Adult) -> Finding:

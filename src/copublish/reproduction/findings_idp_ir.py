@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from copublish.mechanisms.microaggregation import cluster_sizes
 from copublish.reproduction.figures import Tell
-from copublish.reproduction.findings import Finding
+from copublish.reproduction.findings import Finding, find_each
 from copublish.reproduction.findings_clusters import Attack, ClusterFacts, cluster_facts
 from copublish.reproduction.idp_ir import IdpIr, release_central
 from copublish.reproduction.information_loss import LossMeter
@@ -40,12 +41,7 @@ def compute_idp_ir_findings(folder: Path, progress: Tell) -> list[Finding]:
         _identifiers,
         _metric,
     )
-    found = []
-    for number, step in enumerate(steps):
-        progress("idp-ir-findings", number, len(steps))
-        found.append(step(adult, wine))
-    progress("idp-ir-findings", len(steps), len(steps))
-    return found
+    return find_each("idp-ir-findings", [partial(step, adult, wine) for step in steps], progress)
 
 
 def _attack(data: Microdata, name: str, epsilon: float, *, clamp: bool, whole_numbers: bool) -> str:

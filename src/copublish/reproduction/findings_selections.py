@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -58,23 +57,11 @@ def split_point_law(ages: Sequence[int], classes: Sequence[int], epsilon: float)
     return {int(values[place]): float(probability) for place, probability in zip(places, law, strict=True)}
 
 
-def worst_loss_of_flooring(epsilon: float, digits: int, largest_score: int = 2000) -> float:
-    """Return the largest loss of one selection with floored weights.
+def worst_loss_of_flooring(epsilon: float, digits: int) -> float:
+    """Return the largest loss of one selection with floored weights and scores up to 2,000.
 
     Replacing a record raises one candidate's score by one and lowers another's. If the latter has nearly all of the
     weight, the loss is the step of the floored weight up plus epsilon / 2; without flooring that is epsilon.
     """
-    weights = floored(epsilon * np.arange(largest_score + 1) / 2, digits)
+    weights = floored(epsilon * np.arange(2001) / 2, digits)
     return float(np.diff(weights).max()) + epsilon / 2
-
-
-def exact_loss_of_flooring(scores: tuple[int, int], epsilon: float, digits: int) -> float:
-    """Return the loss of one selection between two candidates, by their exact probabilities before and after."""
-    before = segment_law(log_weights(np.array(scores), epsilon, digits))
-    after = segment_law(log_weights(np.array([scores[0] + 1, scores[1] - 1]), epsilon, digits))
-    return float(np.abs(np.log(after) - np.log(before)).max())
-
-
-def duplicate_loss(n_candidates: int) -> float:
-    """Return how much the log probability of a value changes by a second copy, with one candidate per record."""
-    return math.log(2 * n_candidates / (n_candidates + 1))

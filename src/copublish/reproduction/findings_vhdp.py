@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from copublish.reproduction.figures import Tell
-from copublish.reproduction.findings import Finding
+from copublish.reproduction.findings import Finding, find_each
 from copublish.reproduction.labelled_table import LabelledTable, load_labelled
 from copublish.reproduction.plain_table import Floats
 from copublish.reproduction.vhdp import WEIGHTS, Vhdp, entropies, gain_ratios, laplace_noise, privacy_weights
@@ -34,12 +35,7 @@ def compute_vhdp_findings(folder: Path, progress: Tell) -> list[Finding]:
     """
     statlog, adult = load_labelled("statlog", folder), load_labelled("adult", folder)
     steps = (_composition, _sensitivity, _public_scores, _formulas, _groups, _tradeoff, _noise)
-    found = []
-    for number, step in enumerate(steps):
-        progress("vhdp-findings", number, len(steps))
-        found.append(step(statlog, adult))
-    progress("vhdp-findings", len(steps), len(steps))
-    return found
+    return find_each("vhdp-findings", [partial(step, statlog, adult) for step in steps], progress)
 
 
 def _composition(statlog: LabelledTable, adult: LabelledTable) -> Finding:
@@ -171,5 +167,5 @@ def _noise(statlog: LabelledTable, adult: LabelledTable) -> Finding:
         f"at epsilon {BUDGET:g} {outside:.0%} of the released codes of sex lie outside -0.5 to {codes.max() + 0.5:g}; "
         f"the standard deviation is {BUDGET * drawn.std():.2f} b; a draw of 0 gives log 0; every label is released "
         "exactly",
-        "randomised response on categories, integer noise, and the label is an attribute",
+        "randomized response on categories, integer noise, and the label is an attribute",
     )

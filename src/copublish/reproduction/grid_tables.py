@@ -1,17 +1,16 @@
-"""The data of a figure of heat maps as text: a table for each panel and metric, CSV with one line per cell."""
+"""The data of a figure of heat maps as text: a table for each panel and metric."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
 import numpy as np
 
 from copublish.reproduction import NOT_PRIVATE
 from copublish.reproduction.grid_claims import claims_of
-from copublish.reproduction.grid_figures import COLUMNS, Grid, GridFigure, grid_records, number
+from copublish.reproduction.grid_figures import Grid, GridFigure, number
 from copublish.reproduction.loss_grids import Metric
+from copublish.reproduction.table_text import markdown_table
 
 METRIC_NAMES: dict[Metric, str] = {
     "corrected": "MeanSSE, corrected",
@@ -54,18 +53,3 @@ def grid_markdown(figure: GridFigure, grids: Sequence[Grid]) -> str:
     if claims:
         parts += markdown_table(["what the paper says of the figure", "what comes out"], [list(row) for row in claims])
     return "\n".join(parts)
-
-
-def markdown_table(header: list[str], rows: list[list[str]]) -> list[str]:
-    """Return the lines of a Markdown table, and an empty one."""
-    lines = [f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)]
-    return [*lines, ""]
-
-
-def grid_csv(figure: GridFigure, grids: Sequence[Grid]) -> str:
-    """Return the cells as CSV text."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(grid_records(figure, grids))
-    return text.getvalue()

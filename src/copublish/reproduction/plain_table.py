@@ -114,9 +114,9 @@ class PlainTable:
         return int(self.class_counts(children).max(axis=1).sum())
 
 
-def plain_table(dataset: Dataset, train: pd.DataFrame | None = None) -> PlainTable:
-    """Encode a data set; `train` replaces its training records."""
-    train = dataset.train if train is None else train
+def plain_table(dataset: Dataset) -> PlainTable:
+    """Encode the training records of a data set."""
+    train = dataset.train
     class_values = CLASSES[dataset.name]
     classes = category_codes(train[dataset.class_name], class_values)
     trees = dataset.taxonomies()

@@ -1,12 +1,11 @@
-"""The data of a figure as text: a table for each data set, CSV with one line per point."""
+"""The data of a figure: a table for each data set, and a record for each point."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
 from copublish.reproduction.figures import Figure, Point, titled
+from copublish.reproduction.table_text import markdown_table
 
 PRINTED_ROW = "printed in the paper"
 
@@ -54,12 +53,9 @@ def markdown(figure: Figure, points: Sequence[Point]) -> str:
         header, rows = panel_table(figure, points, dataset)
         unit = "per cent of test records" if figure.unit == "percent" else "seconds of processor time"
         parts.append(f"{titled(dataset)}, {unit} by {figure.x_name}, mean and standard error of {runs} runs:\n")
-        parts.append(f"| {' | '.join(header)} |")
-        parts.append(f"| {' | '.join(['---'] * len(header))} |")
-        for row in rows:
-            cells = [f"*{cell}*" if cell and row[0] == PRINTED_ROW else cell for cell in row]
-            parts.append(f"| {' | '.join(cells)} |")
-        parts.append("")
+        parts += markdown_table(
+            header, [[f"*{cell}*" if cell and row[0] == PRINTED_ROW else cell for cell in row] for row in rows]
+        )
     remarks = [
         f"{point.dataset}, {point.series}, {figure.x_name} {point.x}: {point.printed.note}"
         for point in points
@@ -95,12 +91,3 @@ def as_records(figure: Figure, points: Sequence[Point]) -> list[dict[str, object
         number = (None, None) if point.printed is None else (point.printed.percent, point.printed.note)
         records.append(dict(zip(COLUMNS, (*values, *numbers, *number), strict=True)))
     return records
-
-
-def as_csv(figure: Figure, points: Sequence[Point]) -> str:
-    """Return the points as CSV text."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(as_records(figure, points))
-    return text.getvalue()

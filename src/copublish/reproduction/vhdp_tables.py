@@ -1,15 +1,13 @@
-"""The data of a VHDP figure as text: a table for each data set, CSV with one line per attribute and curve."""
+"""The data of a VHDP figure as text: a table for each data set."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 
 from copublish.reproduction import NOT_PRIVATE
-from copublish.reproduction.grid_tables import markdown_table
+from copublish.reproduction.table_text import markdown_table
 from copublish.reproduction.vhdp_claims import vhdp_claims
-from copublish.reproduction.vhdp_figures import COLUMNS, TITLES, Curve, Quantity, ScoreTable, VhdpFigure, score_records
+from copublish.reproduction.vhdp_figures import TITLES, Curve, Quantity, ScoreTable, VhdpFigure
 
 QUANTITIES: dict[Quantity, str] = {
     "igr": "Information gain ratio",
@@ -58,12 +56,3 @@ def vhdp_markdown(figure: VhdpFigure, tables: Sequence[ScoreTable]) -> str:
         parts += [f"{caption(figure, table)}:\n", *markdown_table(*score_table(figure, table))]
     claims = [list(claim) for claim in vhdp_claims(figure, tables)]
     return "\n".join([*parts, *markdown_table(["what the paper says", "what comes out"], claims)])
-
-
-def vhdp_csv(figure: VhdpFigure, tables: Sequence[ScoreTable]) -> str:
-    """Return the scores as CSV text."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(score_records(figure, tables))
-    return text.getvalue()

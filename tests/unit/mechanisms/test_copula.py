@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import copublish as cp
-from copublish.agreement.model import MAX_COPULA_COLUMNS
+from copublish.agreement.mechanism_rules import MAX_COPULA_COLUMNS
 from copublish.engine import Room
 from copublish.engine.reveal import MAX_RECORDS
 from copublish.mechanisms.copula import CopulaPlan, estimated_total, products_l1

@@ -16,7 +16,7 @@ import pytest
 
 import copublish as cp
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
-from copublish.agreement.model import MAX_COORDINATES, MIN_HPDP_EPSILON
+from copublish.agreement.mechanism_rules import MAX_COORDINATES, MIN_HPDP_EPSILON
 from copublish.agreement.taxonomy import flat_taxonomy
 from copublish.engine.reveal import MAX_RECORDS
 from copublish.errors import AgreementError, FragmentError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from copublish import agreement_from_mapping
-from copublish.engine.spu import PRODUCT_ROWS, SpuEngine
+from copublish.engine.spu_products import PRODUCT_ROWS, most_records, padded_records
 from copublish.mechanisms.cut import Cut
 from copublish.planning.costs import _padded_records, _table, predict, work_of
 from copublish.release import describe_cut
@@ -49,10 +49,9 @@ def test_biased_bits_are_those_of_all_noise():
 @pytest.mark.parametrize("n", [1, 2047, 2048, 40_000, 65_536, 70_000, 500_000])
 @pytest.mark.parametrize("elements", [8, 4000])
 def test_records_are_padded_as_the_engine_pads_them(n, elements):
-    engine = object.__new__(SpuEngine)
-    step = engine.rows_per_product(2, Packing(elements))
+    step = most_records(2 * Packing(elements).elements)
     chunks = [min(step, n - start) for start in range(0, n, step)]
-    assert _padded_records(n, 2 * elements) == sum(engine._padded(chunk) for chunk in chunks)
+    assert _padded_records(n, 2 * elements) == sum(padded_records(chunk) for chunk in chunks)
     assert PRODUCT_ROWS[0] <= step <= PRODUCT_ROWS[-1]
 
 

@@ -1,6 +1,6 @@
 """The certificate states the right epsilon to the right people, never less than it costs, and all that a reader needs.
 
-The table of epsilons below is S1 of the soundness document: a release calibrated to add/remove at epsilon costs twice
+The table of epsilons below is written out by hand: a release calibrated to add/remove at epsilon costs twice
 as much under replace, one calibrated to replace half as much under add/remove; a public number of records leaves no
 finite epsilon under add/remove, nor do insiders who know who is in the table.
 """

@@ -1,4 +1,4 @@
-"""What one disclosure costs under each relation, against S3 and S4 of the soundness document recomputed here."""
+"""What one disclosure costs under each relation, against the laws of its noise computed anew here."""
 
 from __future__ import annotations
 

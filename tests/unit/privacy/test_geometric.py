@@ -101,7 +101,7 @@ def test_thresholds_do_not_depend_on_the_callers_decimal_context() -> None:
 
 
 @pytest.mark.parametrize(("scale", "bits"), [(2, 7), (20, 10), (200, 14)])
-def test_the_number_of_bits_is_the_one_in_the_soundness_document(scale: int, bits: int) -> None:
+def test_the_number_of_bits_of_some_scales_is_the_one_found_by_hand(scale: int, bits: int) -> None:
     assert Geometric(Fraction(1, scale)).bits == bits
 
 

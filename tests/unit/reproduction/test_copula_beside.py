@@ -10,7 +10,7 @@ from scipy.stats import spearmanr
 from typer.testing import CliRunner
 
 from copublish.cli import app
-from copublish.reproduction import copula_beside
+from copublish.reproduction import exhibits
 from copublish.reproduction.copula_beside import MEASURES, Yardstick, beside_markdown, copula_mapping, run_beside
 from copublish.reproduction.microdata import Attribute, Microdata
 from copublish.reproduction.microdata_sets import ADULT_ATTRIBUTES, load_microdata
@@ -65,7 +65,7 @@ def test_every_algorithm_is_in_every_table_and_copula_alone_is_private(rows):
 
 
 def test_the_command_writes_the_page_and_a_csv(folder, tmp_path, rows, monkeypatch):
-    monkeypatch.setattr(copula_beside, "run_beside", lambda folder, runs, progress: rows)
+    monkeypatch.setattr(exhibits, "run_beside", lambda folder, runs, progress: rows)
     page = tmp_path / "page.md"
     page.write_text("before\n<!-- begin idp-ir-copula -->\n<!-- end idp-ir-copula -->\nafter\n")
     arguments = ["reproduce", "idp-ir-copula", "--data", str(folder), "--out", str(tmp_path), "--page", str(page)]

@@ -19,7 +19,8 @@ from copublish.reproduction.figures import figures, run_figure
 from copublish.reproduction.hpdp_figures import hpdp_figures
 from copublish.reproduction.plots import plot
 from copublish.reproduction.results_page import fill_in
-from copublish.reproduction.tables import PRINTED_ROW, as_csv, markdown, panel_table
+from copublish.reproduction.table_text import csv_text
+from copublish.reproduction.tables import PRINTED_ROW, as_records, markdown, panel_table
 from support.benchmark_files import write_benchmark_files
 
 
@@ -55,7 +56,7 @@ def test_the_table_has_a_row_for_what_the_paper_prints(fig4):
     assert rows[1][2] == "85.3"
     assert all(len(row) == len(header) for row in rows)
     assert "| copublish, auto | yes |" in markdown(figure, points)
-    lines = list(csv.DictReader(io.StringIO(as_csv(figure, points))))
+    lines = list(csv.DictReader(io.StringIO(csv_text(as_records(figure, points)))))
     assert len(lines) == len(points)
     assert {line["printed"] for line in lines} == {"", "85.3", "75.5"}
 

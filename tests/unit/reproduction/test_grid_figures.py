@@ -17,12 +17,13 @@ from copublish.cli import app
 from copublish.errors import FragmentError, SourceError
 from copublish.reproduction.findings_clusters import Attack, cluster_facts
 from copublish.reproduction.grid_figures import grid_figures, grid_records, number, run_grid_figure
-from copublish.reproduction.grid_tables import grid_csv, grid_markdown, grid_table
+from copublish.reproduction.grid_tables import grid_markdown, grid_table
 from copublish.reproduction.heat_maps import heat_maps
 from copublish.reproduction.idp_ir import IdpIr, release_central, release_horizontal, release_vertical
 from copublish.reproduction.loss_grids import METRICS, Experiment, Setting
 from copublish.reproduction.microdata import Attribute, Microdata
 from copublish.reproduction.microdata_sets import ADULT_ATTRIBUTES, HORIZONTAL, VERTICAL, Owners, load_microdata
+from copublish.reproduction.table_text import csv_text
 from support.benchmark_files import write_benchmark_files, write_wine_files
 
 KS = {"adult": (1, 5, 20), "wine": (1, 5, 20)}
@@ -100,7 +101,7 @@ def test_every_cell_has_a_mean_and_an_error(fig4):
     assert header == ["epsilon", "k = 1", "k = 5", "k = 20"]
     assert [row[0] for row in rows] == ["0.1", "1"]
     assert all(" ± " in cell for row in rows for cell in row[1:])
-    lines = list(csv.DictReader(io.StringIO(grid_csv(figure, grids))))
+    lines = list(csv.DictReader(io.StringIO(csv_text(grid_records(figure, grids)))))
     assert len(lines) == len(grid_records(figure, grids)) == 6 * (3 + 2)  # Wine has no categories
     assert {line["private"] for line in lines} == {"no"}
 

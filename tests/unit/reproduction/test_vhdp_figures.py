@@ -15,10 +15,11 @@ from typer.testing import CliRunner
 
 from copublish.cli import app
 from copublish.reproduction.labelled_table import load_labelled
+from copublish.reproduction.table_text import csv_text
 from copublish.reproduction.vhdp import gain_ratios, privacy_weights
 from copublish.reproduction.vhdp_claims import vhdp_claims
 from copublish.reproduction.vhdp_figures import COLUMNS, EPSILONS, Curve, run_vhdp_figure, score_records, vhdp_figures
-from copublish.reproduction.vhdp_tables import caption, score_table, vhdp_csv, vhdp_markdown
+from copublish.reproduction.vhdp_tables import caption, score_table, vhdp_markdown
 from support.benchmark_files import write_benchmark_files, write_statlog_file
 
 FIGURES = vhdp_figures()
@@ -98,7 +99,7 @@ def test_tables_and_csv_show_every_attribute_and_say_that_nothing_is_private(fol
     text = vhdp_markdown(figure, tables)
     assert text.startswith("As published, not differentially private")
     assert "| what the paper says | what comes out |" in text
-    lines = list(csv.DictReader(io.StringIO(vhdp_csv(figure, tables))))
+    lines = list(csv.DictReader(io.StringIO(csv_text(score_records(figure, tables)))))
     assert len(lines) == len(score_records(figure, tables)) == len(figure.curves) * sum(len(t.names) for t in tables)
     assert {line["private"] for line in lines} == {"no"} and tuple(lines[0]) == COLUMNS
     for table in tables:

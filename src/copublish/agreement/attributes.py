@@ -1,0 +1,178 @@
+"""The columns of an agreement: the class and the attributes, with their public values, bounds and grids."""
+
+from __future__ import annotations
+
+import decimal
+from collections import Counter
+from decimal import Decimal
+from functools import cached_property
+from itertools import pairwise
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain, NumericalDomain
+from copublish.agreement.numbers import MAX_DIGITS, Number, Whole
+from copublish.agreement.section import Section
+from copublish.agreement.taxonomy import ROOT_LABEL, TaxonomyNode, flat_taxonomy, parse_taxonomy
+
+MAX_THRESHOLDS = 128
+"""A finer grid gives candidates that noise cannot tell apart and costs engine time."""
+
+
+def _as_tuple(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+PartyNames = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+
+
+def distinct(values: tuple[str, ...], *, at_least: int, what: str) -> tuple[str, ...]:
+    """Refuse lists of values that are too short, have a value twice, or one that no cell can be."""
+    if len(values) < at_least:
+        raise ValueError(
+            f"{what} needs at least {at_least} value{'s' * (at_least > 1)}; take them from the code book, "
+            "not from private data"
+        )
+    spaced = [value for value in values if value != value.strip() or not value]
+    if spaced:
+        raise ValueError(
+            f"cells are read without surrounding space, so {spaced[0]!r} can never occur; remove the space"
+        )
+    repeated = sorted(value for value, times in Counter(values).items() if times > 1)
+    if repeated:
+        raise ValueError(f"these values are listed twice: {', '.join(map(repr, repeated))}")
+    return values
+
+
+class ClassAttribute(Section):
+    """The attribute that users of the release want to predict."""
+
+    name: str = Field(min_length=1)
+    values: tuple[str, ...]
+    held_by: PartyNames | None = None
+
+    @field_validator("values")
+    @classmethod
+    def _check_values(cls, values: tuple[str, ...]) -> tuple[str, ...]:
+        return distinct(values, at_least=2, what="a class")
+
+
+class CategoricalAttribute(Section):
+    """An attribute with a public list or tree of values."""
+
+    kind: Literal["categorical"]
+    values: tuple[str, ...] | None = None
+    taxonomy: dict[str, Any] | None = None
+    missing: Literal["refuse", "category"] = "refuse"
+    held_by: PartyNames | None = None
+
+    @model_validator(mode="after")
+    def _check_tree(self) -> CategoricalAttribute:
+        if (self.values is None) == (self.taxonomy is None):
+            raise ValueError("give either 'values' (a flat list) or 'taxonomy' (a tree or a JSON file), one of them")
+        if self.values is not None:
+            distinct(self.values, at_least=1, what="a categorical attribute")
+            if ROOT_LABEL in self.values:
+                raise ValueError(f"the value '{ROOT_LABEL}' is reserved: it stands for all values together")
+        if MISSING_LABEL in self.tree.labels():
+            raise ValueError(f"the value '{MISSING_LABEL}' is reserved; write missing = \"category\" instead")
+        return self
+
+    @cached_property
+    def tree(self) -> TaxonomyNode:
+        """The taxonomy, whichever way it was written."""
+        return flat_taxonomy(self.values) if self.values is not None else parse_taxonomy(self.taxonomy)
+
+    def domain(self, name: str) -> Domain:
+        """Return the public domain under this attribute's name."""
+        return CategoricalDomain(name, self.tree, missing=self.missing == "category")
+
+
+class Grid(Section):
+    """Where a numerical attribute may be split: every `step`, at these `edges`, or into `count` equal cells."""
+
+    step: Number | None = None
+    edges: tuple[Number, ...] | None = None
+    count: Whole | None = Field(default=None, ge=2, le=MAX_THRESHOLDS + 1)
+
+    @model_validator(mode="after")
+    def _check_one_way(self) -> Grid:
+        if sum(way is not None for way in (self.step, self.edges, self.count)) != 1:
+            raise ValueError("give exactly one of 'step', 'edges' and 'count'")
+        if self.step is not None and self.step <= 0:
+            raise ValueError(f"'step' must be above 0, got {self.step}")
+        return self
+
+    def thresholds(self, lower: Decimal, upper: Decimal) -> tuple[Decimal, ...]:
+        """Return the public split points inside the bounds, in ascending order."""
+        with decimal.localcontext(decimal.Context(prec=2 * MAX_DIGITS)):  # not the caller's
+            found = self._find_thresholds(lower, upper)
+        increase = all(a < b for a, b in pairwise(found))
+        if not increase or not all(lower < threshold <= upper for threshold in found):
+            way = "'edges'" if self.edges is not None else "split points"
+            raise ValueError(f"{way} must increase and lie above {lower} and not above {upper}")
+        if len(found) > MAX_THRESHOLDS:
+            raise ValueError(f"at most {MAX_THRESHOLDS} split points are allowed, got {len(found)}")
+        return found
+
+    def _find_thresholds(self, lower: Decimal, upper: Decimal) -> tuple[Decimal, ...]:
+        if self.edges is not None:
+            return self.edges
+        if self.step is not None:
+            steps = (upper - lower) / self.step
+            if int(steps) > MAX_THRESHOLDS:
+                wider = (upper - lower) / MAX_THRESHOLDS
+                raise ValueError(
+                    f"'step' gives more than {MAX_THRESHOLDS} split points; take a step of at least {wider:.6g}"
+                )
+            return tuple(lower + self.step * i for i in range(1, int(steps) + 1))
+        count = self.count or 0
+        # Rounded for readable labels, to a twelfth digit of the range.
+        digits = (upper - lower).adjusted() - 11
+        exact = (lower + (upper - lower) * i / count for i in range(1, count))
+        return tuple(threshold.quantize(Decimal(1).scaleb(digits)) for threshold in exact)
+
+
+class NumericalAttribute(Section):
+    """An attribute with public bounds and a public grid of split points."""
+
+    kind: Literal["numerical"]
+    bounds: tuple[Number, Number]
+    grid: Grid
+    decimals: Whole | None = Field(default=None, ge=0, le=12)
+    missing: Literal["refuse", "category"] = "refuse"
+    held_by: PartyNames | None = None
+
+    @field_validator("bounds", mode="before")
+    @classmethod
+    def _check_two(cls, bounds: object) -> object:
+        if not isinstance(bounds, list | tuple) or len(bounds) != 2:
+            raise ValueError(
+                "write the lowest and the highest allowed value, like bounds = [0, 120], from public knowledge"
+            )
+        return bounds
+
+    @model_validator(mode="after")
+    def _check_bounds(self) -> NumericalAttribute:
+        lower, upper = self.bounds
+        if lower >= upper:
+            raise ValueError(f"the lower bound must be below the upper one, got bounds = [{lower}, {upper}]")
+        if not self.grid.thresholds(lower, upper):
+            raise ValueError("the grid has no split point inside the bounds; take a smaller step or add edges")
+        needed = self.domain("").decimals_of_grid
+        if self.decimals is not None and self.decimals < needed:
+            raise ValueError(
+                f"bounds and split points are written with {needed} decimals, so 'decimals' must be at least that, got "
+                f"{self.decimals}; or take a coarser grid"
+            )
+        return self
+
+    def domain(self, name: str) -> NumericalDomain:
+        """Return the public domain under this attribute's name."""
+        lower, upper = self.bounds
+        thresholds = self.grid.thresholds(lower, upper)
+        return NumericalDomain(name, lower, upper, thresholds, self.missing == "category", self.decimals)
+
+
+Attribute = Annotated[CategoricalAttribute | NumericalAttribute, Field(discriminator="kind")]
