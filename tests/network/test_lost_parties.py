@@ -20,6 +20,7 @@ from copublish.engine.spu import SpuEngine
 from copublish.errors import CopublishError, EngineError
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.simulation import simulate
+from support.waiting import alive, wait_until
 
 TIMEOUT_SECONDS = 10
 LIMIT_SECONDS = 90
@@ -98,7 +99,7 @@ def test_a_killed_engine_ends_the_release_cleanly_and_the_budget_stays_spent(tmp
     assert "Traceback" not in errors
     assert not (tmp_path / "release").exists()
     assert not list(tmp_path.glob(".release*"))
-    assert not any(process.is_running() and process.status() != "zombie" for process in (*parties, *workers))
+    wait_until(lambda: not alive([*parties, *workers]))
     (entry,) = Ledger(tmp_path / "bank.db").entries()
     assert entry.state in ("reserved", "ended early, spent")
     assert Ledger(tmp_path / "bank.db").spent("customers-2026").add_remove == 1
