@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import secrets
 import socket
@@ -24,12 +25,16 @@ from copublish.privacy.ledger import Ledger, Limit
 
 NAMES = ("bank", "loans")
 DATASET = "customers-2026"
+_numbers = itertools.count(secrets.randbelow(20_000))
 
 
 def free_port() -> int:
-    """A port to listen at later, from below those that systems give to connections that go out meanwhile."""
+    """A port to listen at later, from below those that systems give to connections that go out meanwhile.
+
+    Another one every time; where a test process begins is random, so that those side by side do not meet.
+    """
     while True:
-        port = 10_000 + secrets.randbelow(20_000)
+        port = 10_000 + next(_numbers) % 20_000
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
 
