@@ -83,7 +83,7 @@ class TwoParties:
         return [
             *(sys.executable, "-c", "from copublish.cli import main; main()", "run", "agreement.toml"),
             *("--party", party, "--data", "data.parquet", "--out", "release", "--yes", "--format", "json"),
-            *("--timeout", "20", "--wait", "60", "--log", "run.jsonl", *options),
+            *("--timeout", "120", "--wait", "120", "--log", "run.jsonl", *options),
         ]
 
     def start(self, party: str, *options: str, **popen: Any) -> subprocess.Popen[str]:
@@ -113,7 +113,7 @@ class TwoParties:
             ledger.close()
 
 
-def finish(process: subprocess.Popen[str], seconds: float = 180) -> tuple[int, str, str]:
+def finish(process: subprocess.Popen[str], seconds: float = 600) -> tuple[int, str, str]:
     try:
         output, errors = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
