@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -71,14 +72,28 @@ class Release(ABC):
         """How much was published, of what."""
 
     def to_pandas(self, what: Table = "records") -> pd.DataFrame:
-        """Return the records, or the counts where a release has them, as a pandas data frame."""
-        return cast("pd.DataFrame", self.table(what).to_pandas())
+        """Return the records, or the counts where a release has them, as a pandas data frame.
+
+        If the release has a warning, Python shows it, and the frame's `attrs` keep it.
+        """
+        self._warn()
+        frame = cast("pd.DataFrame", self.table(what).to_pandas())
+        frame.attrs.update(self.warning)
+        return frame
 
     def to_polars(self, what: Table = "records") -> pl.DataFrame:
-        """Return the records, or the counts where a release has them, as a Polars data frame."""
+        """Return the records, or the counts where a release has them, as a Polars data frame.
+
+        If the release has a warning, Python shows it; a Polars frame has no place to keep it.
+        """
         import polars as pl
 
+        self._warn()
         return cast(pl.DataFrame, pl.from_arrow(self.table(what)))
+
+    def _warn(self) -> None:
+        for said in self.warning.values():
+            warnings.warn(said, stacklevel=3)
 
     def table(self, what: Table) -> pa.Table:
         """Return one of the release's tables.

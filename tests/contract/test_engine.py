@@ -34,7 +34,7 @@ from copublish.privacy.ledger import Charge, Ledger, Limit
 from copublish.secure.packing import Packing, SecretCounts
 from support import SeededCoins, seeded
 
-HANG_SECONDS = 4.0
+HANG_SECONDS = 60.0
 PARTIES = [2, 3, 5]
 ENGINES = {"ideal": Room}
 """Every engine, by how the parties of one run are brought together."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import warnings
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -95,6 +96,33 @@ def test_every_file_of_the_release_begins_with_it(release, folder):
         assert next(iter(content.items())) == ("warning", WARNING)
     assert (folder / "release" / "README.md").read_text().startswith(f"> **WARNING: {FIRST}")
     assert pq.read_schema(folder / "release" / "records.parquet").metadata[b"warning"].decode() == WARNING
+
+
+def test_data_frames_come_with_it(release):
+    for convert in (release.to_pandas, release.to_polars):
+        with pytest.warns(UserWarning, match=FIRST) as shown:
+            frame = convert()
+        assert [warning.filename for warning in shown] == [__file__], "at the line that asked for the frame"
+        assert len(frame) == 400
+    with pytest.warns(UserWarning, match=FIRST):
+        frame = release.to_pandas()
+    assert frame.attrs == frame[frame.columns[:2]].attrs == {"warning": WARNING}
+
+
+def test_other_data_frames_come_without_a_warning(folder):
+    write_demo(folder / "private", 400)
+    data = {"bank": folder / "private" / "bank.parquet", "loans": folder / "private" / "loans.csv"}
+    private = cp.simulate(folder / "private" / "agreement.toml", data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert private.to_pandas().attrs == {}
+        assert len(private.to_polars()) == private.records.num_rows
+
+
+def test_check_says_that_the_records_are_looked_at_before_they_are_joined(cli, folder):
+    checked = cli("check", "agreement.toml", "--party", "bank", "--data", "bank.parquet")
+    assert "those that all parties have are checked again, after the join" in " ".join(checked.stdout.split())
+    assert "after the join" not in cli("check", "agreement.toml").stdout
 
 
 def test_nothing_claims_an_epsilon_or_differential_privacy(release, folder):

@@ -50,7 +50,7 @@ def test_a_party_s_host_shows_one_port_to_the_other_and_refuses_plaintext_there(
         parties = TwoParties(tmp_path, dict(zip(NAMES, (f"{a}:7700" for a in hosts.addresses), strict=True)))
         bank = hosts.start(
             0,
-            parties.command("bank", "--wait", "30"),
+            parties.command("bank", "--wait", "600"),
             cwd=parties.home("bank"),
             env={**os.environ, "COPUBLISH_HOME": str(parties.home("bank")), "PYTHONPATH": source_path()},
             stdout=subprocess.PIPE,

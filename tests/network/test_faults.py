@@ -50,6 +50,7 @@ def test_a_full_disk_at_one_party_keeps_both_from_publishing(tmp_path, root):
 def test_the_checks_can_fail(tmp_path):
     """A run that leaves half a release, a file and a charge that is too many is found out."""
     stage = Stage(tmp_path / "run")
+    stage.settling_seconds = 0.0  # it never will
     stage.start()
     for process in stage.processes.values():
         process.kill()

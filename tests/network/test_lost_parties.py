@@ -20,9 +20,13 @@ from copublish.engine.spu import SpuEngine
 from copublish.errors import CopublishError, EngineError
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.simulation import simulate
+from support.waiting import alive, wait_until
 
 TIMEOUT_SECONDS = 10
-LIMIT_SECONDS = 90
+PATIENCE_SECONDS = 60
+"""For runs that are to get somewhere, on a busy machine too."""
+
+LIMIT_SECONDS = 300
 """Nothing may take longer than this on a slow, busy machine; without a timeout it would be for ever."""
 
 
@@ -61,7 +65,7 @@ def start_release(folder: Path) -> subprocess.Popen[str]:
         ledger.close()
     command = [sys.executable, "-c", "from copublish.cli import main; main()", "simulate", "agreement.toml"]
     command += ["--data", "bank=bank.parquet", "--data", "loans=loans.csv", "--engine", "spu", "--out", "release"]
-    command += ["--timeout", str(TIMEOUT_SECONDS), "--ledger", "bank=bank.db", "--ledger", "loans=loans.db"]
+    command += ["--timeout", str(PATIENCE_SECONDS), "--ledger", "bank=bank.db", "--ledger", "loans=loans.db"]
     return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -98,7 +102,7 @@ def test_a_killed_engine_ends_the_release_cleanly_and_the_budget_stays_spent(tmp
     assert "Traceback" not in errors
     assert not (tmp_path / "release").exists()
     assert not list(tmp_path.glob(".release*"))
-    assert not any(process.is_running() and process.status() != "zombie" for process in (*parties, *workers))
+    wait_until(lambda: not alive([*parties, *workers]))
     (entry,) = Ledger(tmp_path / "bank.db").entries()
     assert entry.state in ("reserved", "ended early, spent")
     assert Ledger(tmp_path / "bank.db").spent("customers-2026").add_remove == 1

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
 import copublish as cp
 from copublish.errors import MeetingError
-from copublish.node.channel import RefusedError
+from copublish.node.channel import Channel, RefusedError
 from copublish.node.dialling import dial
 from copublish.node.identity import new_identity
 from copublish.node.port import Port
 from copublish.node.rendezvous import Rendezvous, in_words
-from support.circle import FACTS, SECONDS, Circle, identities_in, wait_until
+from support.circle import FACTS, SECONDS, Circle, identities_in
+from support.waiting import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -75,10 +75,27 @@ def test_who_does_not_come_is_named_at_the_end_and_who_is_there_is_not(three):
 
 def test_several_missing_parties_are_named_together(identities):
     with Circle(identities, 7) as circle:
-        said = failure(circle.meet(circle.port("p0"), seconds=1))
-        assert said.startswith("Parties 'p1' (nobody")
-        assert "and 'p6' (nobody" in said
+        waiting = Rendezvous(circle.port("p0"), FACTS, circle.told["p0"].append, lambda event, **facts: None)
+        for _ in range(2):  # what is still missing the second time is told
+            assert not waiting._step()
         assert circle.told["p0"][-1].endswith("and 2 more")
+        with pytest.raises(MeetingError) as caught:
+            waiting.keep(deadline=0)
+        assert str(caught.value).startswith("Parties 'p1' (nobody")
+        assert "and 'p6' (nobody" in str(caught.value)
+
+
+def arrival_at(port: Port, peer: str) -> Channel:
+    """Wait for a party's connection."""
+    wait_until(lambda: not port._arrivals[peer].empty())
+    return port.newest_arrival(peer)
+
+
+def agreed_on(arrival: Channel) -> str:
+    """Hear what a party says until it names the run."""
+    while "agreed" not in (message := arrival.receive_message(seconds=SECONDS)):
+        pass
+    return str(message["agreed"])
 
 
 def test_a_party_that_was_started_again_is_met_under_its_new_number(three):
@@ -87,7 +104,10 @@ def test_a_party_that_was_started_again_is_met_under_its_new_number(three):
         waiting = [three.meet(port) for port in three.ports(["p0", "p1"]).values()]
         gone = Rendezvous(first, FACTS, lambda what: None, lambda event, **facts: None)
         gone._dial()
-        time.sleep(0.3)  # they have heard it
+        arrivals = {name: arrival_at(first, name) for name in ("p0", "p1")}
+        for arrival in arrivals.values():
+            agreed_on(arrival)  # they have heard it
+            arrival.close()
         for line in gone.lines.values():
             line.close()
     back = three.meet(three.port("p2"))
@@ -143,26 +163,32 @@ def test_one_party_s_certificate_does_not_pass_for_another_s(three):
 
 def test_two_parties_whom_a_third_tells_different_things_do_not_meet(three):
     """p2 draws one number for p0 and another one for p1, and says whatever agreement each would like to hear."""
-    ports = three.ports()
-    futures = {name: three.meet(ports[name], seconds=2) for name in ("p0", "p1")}
-    liars = {name: Rendezvous(ports["p2"], FACTS, lambda what: None, lambda event, **f: None) for name in futures}
+    ports, honest = three.ports(), ("p0", "p1")
+    at = {name: Rendezvous(ports[name], FACTS, lambda what: None, lambda event, **f: None) for name in honest}
+    liars = {name: Rendezvous(ports["p2"], FACTS, lambda what: None, lambda event, **f: None) for name in honest}
     for name, liar in liars.items():
         liar._dial_one(liar.lines[name])
-    heard: dict[str, str] = {}
 
-    def echo(name: str) -> None:
-        while (arrival := ports["p2"].newest_arrival(name)) is None:
-            time.sleep(0.01)
-        while "agreed" not in (message := arrival.receive_message(seconds=SECONDS)):
-            pass
-        heard[name] = message["agreed"]
-        liars[name].lines[name].say(message)
+    def echo(name: str) -> str:
+        agreed = agreed_on(arrival_at(ports["p2"], name))
+        liars[name].lines[name].say({"agreed": agreed})
+        return agreed
 
-    for echoing in [three.do(echo, name) for name in futures]:
-        echoing.result(SECONDS)
+    echoing = {name: three.do(echo, name) for name in honest}
+    # They go on until each has heard the liar name its own run, and the other honest one name another one.
+    wait_until(
+        lambda: (
+            not any(at[name]._step() for name in honest)
+            and all(line.they_agreed for name in honest for line in at[name].lines.values())
+        )
+    )
+    heard = {name: echoing[name].result(SECONDS) for name in honest}
     assert heard["p0"] != heard["p1"]
-    # Who gives up first says that the other one is in another run, as far as it can see.
-    assert any("did not meet all the others" in failure(future) for future in futures.values())
+    assert not any(at[name]._step() for name in honest)
+    with pytest.raises(MeetingError, match="did not meet all the others"):
+        at["p0"].keep(deadline=0)
+    for line in at["p1"].lines.values():
+        line.close()
 
 
 @pytest.mark.parametrize("how_many", [3, 10])
@@ -184,8 +210,10 @@ def test_when_one_party_dies_all_others_end_at_once_with_its_name(identities, ho
 def test_who_stopped_first_is_named_even_if_another_one_is_heard_first(three):
     meetings = three.all_meet(three.ports())
     meetings["p2"].say_stop("its data do not fit the agreement")
+    wait_until(meetings["p1"]._first_is_known.is_set)
     assert "p2" in str(meetings["p1"].loss())
     meetings["p1"].say_lost()
+    wait_until(meetings["p0"]._first_is_known.is_set)
     assert meetings["p0"].loss() == "Party 'p2' stopped: its data do not fit the agreement."
 
 
@@ -203,6 +231,7 @@ def test_a_loss_that_only_another_party_knows_of_is_passed_on(three, monkeypatch
 def test_a_party_that_names_another_run_later_is_lost(three):
     meetings = three.all_meet(three.ports())
     meetings["p1"]._lines["p0"][0].send_message({"agreed": "0" * 32})
+    wait_until(meetings["p0"]._first_is_known.is_set)
     assert meetings["p0"].loss() == "Party 'p1' stopped (it is in another run)."
 
 

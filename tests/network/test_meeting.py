@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from copublish.node.port import Port
 from copublish.node.rendezvous import Rendezvous, refuse_differences
 from support import small_mapping
 from support.node import free_port
+from support.waiting import wait_until
 
 NAMES = ("bank", "loans")
 FACTS = {"agreement: privacy": "a" * 64, "copublish": "1.0"}
@@ -49,14 +49,8 @@ def meet_both(pair: Pair, bank: Port, loans: Port) -> tuple[Meeting, Meeting]:
         return one.result(SECONDS), two.result(SECONDS)
 
 
-def wait_until(condition) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert condition()
-
-
-def test_parties_that_meet_agree_on_a_run_and_every_run_is_another_one(pair):
+def test_parties_that_meet_agree_on_a_run_and_every_run_is_another_one(pair, monkeypatch):
+    monkeypatch.setattr("copublish.node.meeting.LAST_WORD_SECONDS", 0.1)  # no word will come
     runs = set()
     for _ in range(2):
         with pair.port("bank") as bank, pair.port("loans") as loans:
@@ -82,9 +76,9 @@ def test_a_party_that_was_started_again_is_met(pair):
 
 def test_a_party_whose_connection_led_to_a_run_that_was_ending_dials_again(pair):
     with pair.port("loans") as loans, ThreadPoolExecutor() as pool:
-        with pair.port("bank"):
+        with pair.port("bank") as old:
             two = pool.submit(pair.meet, loans)
-            time.sleep(0.5)  # it has dialled the bank's old run, which ends now
+            wait_until(lambda: not old._arrivals["loans"].empty())  # it has dialled the bank's old run, which ends now
         with pair.port("bank") as bank:
             one = pool.submit(pair.meet, bank)
             assert one.result(SECONDS).run == two.result(SECONDS).run

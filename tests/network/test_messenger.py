@@ -15,7 +15,8 @@ from copublish.node import messenger as messenger_module
 from copublish.node.channel import RefusedError
 from copublish.node.dialling import dial
 from copublish.node.messenger import HEADER, MAX_CONTENT_BYTES, MAX_TOPIC_BYTES, PortMessenger
-from support.circle import SECONDS, Circle, identities_in, wait_until
+from support.circle import SECONDS, Circle, identities_in
+from support.waiting import wait_until
 
 RUN = "a" * 32
 
@@ -156,7 +157,7 @@ def test_a_second_connection_of_the_same_party_is_not_listened_to(pair):
 
 
 def test_a_compute_node_s_engine_lets_no_other_party_in(identities, tmp_path, monkeypatch):
-    monkeypatch.setattr("copublish.node.port.HANDSHAKE_SECONDS", 0.3)
+    monkeypatch.setattr("copublish.node.port.DOOR_SECONDS", 0.3)
     with Circle(identities, 3) as circle:
         circle.port("p0").carry_engine(RUN, tmp_path / "own.sock", tmp_path / "1.sock", "p1")
         with pytest.raises(RefusedError, match="not under way"):

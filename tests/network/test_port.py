@@ -19,13 +19,15 @@ from hypothesis import strategies as st
 
 import copublish as cp
 from copublish.errors import MeetingError, plain_text
-from copublish.node.channel import RefusedError
+from copublish.node.channel import Channel, RefusedError
 from copublish.node.dialling import UnreachableError, dial
 from copublish.node.identity import Identity, fingerprint, load_identity, new_identity
 from copublish.node.port import Port
+from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places
 from support import small_mapping
 from support.certificates import Authority, self_signed
 from support.node import free_port
+from support.waiting import wait_until
 
 NAMES = ("bank", "loans")
 SECONDS = 30
@@ -46,6 +48,7 @@ class Meeting:
         )
         self.agreement = cp.agreement_from_mapping(self.mapping)
         self.log: list[tuple[str, dict[str, object]]] = []
+        self.opened: Port
 
     def port(self, party: str = "bank", **options: object) -> Port:
         return Port(
@@ -62,6 +65,10 @@ class Meeting:
     def dial(self, identity: Identity | None = None, purpose: str = "status", run: str | None = None) -> None:
         who = identity or self.identities["loans"]
         dial(self.agreement, "loans", who, "bank", purpose, run=run).close()
+
+    def wait_until_quiet(self) -> None:
+        """Until nobody is attended to, so that what comes next has places enough."""
+        wait_until(lambda: not self.opened._strangers._taken and not self.opened._places._taken)
 
     def wait_for(self, words: str) -> str:
         deadline = time.monotonic() + SECONDS
@@ -197,11 +204,40 @@ def test_the_engine_s_link_needs_the_certificate_and_the_run(meeting, tmp_path):
         assert arrived == []
         channel = dial(meeting.agreement, "loans", meeting.identities["loans"], "bank", "engine", run="a" * 32)
         channel.try_write(b"hello engine")
-        deadline = time.monotonic() + SECONDS
-        while b"".join(arrived) != b"hello engine" and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert b"".join(arrived) == b"hello engine"
+        wait_until(lambda: b"".join(arrived) == b"hello engine")
         channel.close()
+
+
+def test_a_party_that_opens_engine_connections_without_end_gets_so_many_and_no_more(meeting, tmp_path):
+    run = "a" * 32
+    with meeting.port() as port:
+        listen_as_engine(tmp_path / "engine.sock")
+        port.carry_engine(run, tmp_path / "engine.sock", tmp_path / "bridge.sock", "loans")
+
+        def open_one() -> Channel:
+            return dial(meeting.agreement, "loans", meeting.identities["loans"], "bank", "engine", run=run)
+
+        opened = [open_one() for _ in range(MAX_OF_ONE_PARTY)]
+        for purpose in ("engine", "messages", "status"):
+            with pytest.raises(RefusedError, match="too many connections of one party"):
+                meeting.dial(purpose=purpose, run=run)
+        meeting.wait_for("too many connections")
+        for channel in opened[:2]:
+            channel.close()
+        wait_until(lambda: port._places._taken["loans"] == MAX_OF_ONE_PARTY - 2)
+        opened += [open_one(), open_one()]
+        with pytest.raises(RefusedError, match="too many"):
+            open_one()
+        for channel in opened:
+            channel.close()
+
+
+def test_connections_of_one_party_take_no_place_of_another():
+    places = Places(2, in_all=3)
+    assert [places.enter("a") for _ in range(3)] == [True, True, False]
+    assert [places.enter("b") for _ in range(2)] == [True, False]
+    places.leave("a")
+    assert [places.enter("b"), places.enter("a")] == [True, False]
 
 
 def test_bytes_are_carried_unchanged_in_both_directions_at_once(meeting, tmp_path):
@@ -233,16 +269,20 @@ def test_bytes_are_carried_unchanged_in_both_directions_at_once(meeting, tmp_pat
             thread.join(SECONDS)
         assert bytes(received["bank"]) == payloads["loans"]
         assert bytes(received["loans"]) == payloads["bank"]
-        deadline = time.monotonic() + SECONDS  # a step is counted after its bytes were passed on
-        while bank.bytes_received < len(payloads["loans"]) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        # A step is counted after its bytes were passed on.
+        for name, port in (("loans", bank), ("bank", loans)):
+            wait_until(lambda port=port, name=name: port.bytes_received >= len(payloads[name]))
+        for name, port in (("bank", bank), ("loans", loans)):
+            wait_until(lambda port=port, name=name: port.bytes_sent >= len(payloads[name]))
         assert bank.bytes_received == loans.bytes_sent == len(payloads["loans"])
+        assert loans.bytes_received == bank.bytes_sent == len(payloads["bank"])
         client.close()
         at_bank.settimeout(SECONDS)
         assert at_bank.recv(1) == b"", "the end of one side is the end of the other"
 
 
-def test_a_hundred_silent_strangers_do_not_keep_the_agreed_party_out_for_good(meeting):
+def test_a_hundred_silent_strangers_do_not_keep_the_agreed_party_out_for_good(meeting, monkeypatch):
+    monkeypatch.setattr("copublish.node.channel.HANDSHAKE_SECONDS", 2.0)
     with meeting.port():
         strangers = [socket.create_connection(meeting.address(), timeout=SECONDS) for _ in range(100)]
         deadline, through = time.monotonic() + SECONDS, False
@@ -277,7 +317,8 @@ def test_refusals_beyond_a_number_are_counted_and_not_logged_each(meeting):
             with socket.create_connection(meeting.address(), timeout=SECONDS) as stranger:
                 stranger.sendall(b"GET / HTTP/1.1\r\n\r\n")
                 with contextlib.suppress(OSError):
-                    stranger.recv(100)
+                    while stranger.recv(100):  # it is closed after it was counted
+                        pass
         meeting.dial()
     refusals = [facts for event, facts in meeting.log if event == "refused"]
     assert len(refusals) == 50
@@ -287,7 +328,9 @@ def test_refusals_beyond_a_number_are_counted_and_not_logged_each(meeting):
 @pytest.fixture(scope="module")
 def fuzzed(tmp_path_factory):
     meeting = Meeting(tmp_path_factory.mktemp("fuzzed"))
-    with meeting.port():
+    with pytest.MonkeyPatch.context() as patch, meeting.port() as port:
+        patch.setattr("copublish.node.port.DOOR_SECONDS", 0)  # no run will be under way
+        meeting.opened = port
         yield meeting
 
 
@@ -299,6 +342,7 @@ def test_random_bytes_before_the_handshake_end_their_own_connection_alone(fuzzed
         stranger.shutdown(socket.SHUT_WR)
         while stranger.recv(4096):
             pass
+    fuzzed.wait_until_quiet()
     fuzzed.dial()
 
 
@@ -332,6 +376,7 @@ def test_random_messages_after_the_handshake_are_clean_errors(fuzzed, greeting, 
     with contextlib.suppress(MeetingError):
         channel.try_write(greeting[: len(greeting) - keep] if keep < 30 else greeting)
     channel.close()
+    fuzzed.wait_until_quiet()
     fuzzed.dial()
     reasons = " ".join(str(facts) for _, facts in fuzzed.log)
     assert "Traceback" not in reasons

@@ -19,6 +19,7 @@ from copublish.errors import CopublishError, FragmentError, MeetingError, PartyL
 from copublish.fragments.reading import read_fragment
 from copublish.node import run as node_run
 from copublish.node.run import RunSettings, _link_nodes, run_party
+from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.simulation import run_room, throwaway_ledger
 from support import ConstantCoins, random_table, seeded
@@ -180,8 +181,26 @@ ENGINES = {
 }
 
 
+@pytest.fixture
+def most_at_once(monkeypatch):
+    """How many connections of one party were in use at once at another one, and whether one was too many."""
+    seen: list[int] = []
+    usual = Places.enter
+
+    def enter(places: Places, whose: str) -> bool:
+        has_place = usual(places, whose)
+        if type(places) is Places:
+            seen.append(places._taken[whose] if has_place else 10**6)
+        return has_place
+
+    monkeypatch.setattr(Places, "enter", enter)
+    return seen
+
+
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_release_of_four_over_mutual_tls_is_the_ideal_one_for_the_same_coins(identities, tmp_path, engine):
+def test_a_release_of_four_over_mutual_tls_is_the_ideal_one_for_the_same_coins(
+    identities, tmp_path, engine, most_at_once
+):
     with Circle(identities, 4) as circle:
         mapping = circle.mapping
         mapping["engine"], mapping["mechanism"] = ENGINES[engine][0], {"name": ENGINES[engine][1]}
@@ -204,6 +223,7 @@ def test_a_release_of_four_over_mutual_tls_is_the_ideal_one_for_the_same_coins(i
 
         ends = {name: circle.do(party, name) for name in circle.names}
         files = {name: end.result(8 * SECONDS).release.files() for name, end in ends.items()}
+    assert 1 <= max(most_at_once) <= MAX_OF_ONE_PARTY / 4, "meeting, messages and engine; far from the limit"
     assert len({str(sorted(own.items())) for own in files.values()}) == 1
     for name in files:
         assert {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} == files[name]

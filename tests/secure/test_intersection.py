@@ -107,13 +107,24 @@ def files_below(folder: Path) -> list[Path]:
     return [Path(place, name) for place, _, names in os.walk(folder) for name in names]
 
 
+def traces_of(process: int) -> list[str]:
+    """Return the traces of libpsi that may be of one process."""
+    found = []
+    for path in psi_files.TRACE_FOLDER.glob(psi_files.TRACE_FILES):
+        with suppress(OSError):  # of another process, which has just removed it
+            found += [path.name] if _varint(process) in path.read_bytes() else []
+    return found
+
+
 def watched_align(engine, identifiers):
     """Align, and meanwhile read every file in the scratch folder of this party's worker."""
     seen: dict[str, set[bytes]] = {}
     over = threading.Event()
 
     def watch() -> None:
-        while not over.is_set():
+        is_over = False
+        while not is_over:  # one look at least, however late this thread begins
+            is_over = over.is_set()
             for path in files_below(engine._worker.scratch.path):
                 with suppress(OSError):
                     seen.setdefault(path.name, set()).add(path.read_bytes())
@@ -124,17 +135,15 @@ def watched_align(engine, identifiers):
     over.set()
     watcher.join()
     left = [path.name for path in files_below(engine._worker.scratch.path)]
-    traces = []
-    for path in psi_files.TRACE_FOLDER.glob(psi_files.TRACE_FILES):
-        with suppress(OSError):  # of another process, which has just removed it
-            traces += [path.name] if _varint(engine._worker.process.pid) in path.read_bytes() else []
+    # The number of our process can stand in another one's trace by chance, until that one removes it.
+    wait_until(lambda: not traces_of(engine._worker.process.pid))
     everything = b"".join(content for contents in seen.values() for content in contents)
     return {
         "common": len(positions),
         "input seen": b"".join(sorted(seen.get("own.csv", {b""}), key=len)[-1:]),
         "raw": [text for text in (b"person", b"person".hex().encode()) if text in everything],
         "left": left,
-        "traces": traces,
+        "traces": traces_of(engine._worker.process.pid),
     }
 
 
@@ -189,7 +198,7 @@ def test_a_process_killed_while_files_are_there_leaves_none(victim):
     with Pair(timeout_seconds=10) as parties:
         (folder, worker), (other_folder, _) = parties.do(scratch_and_worker, None, None)
         parties.start(align, people, people)
-        assert wait_until(lambda: any(Path(folder).rglob("own.csv")))
+        assert wait_until(lambda: any(path.name == "own.csv" for path in files_below(Path(folder))))
         os.kill(parties.processes[0].pid if victim == "party" else worker, signal.SIGKILL)
         answers = [parties.answer(number) for number in range(2)]
         assert answers[0] == "died" if victim == "party" else "Nothing is published" in answers[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import copublish as cp
 from support import fragment_frames, no_noise, random_table, seeded
@@ -10,6 +11,7 @@ from support.idp_ir import idp_ir_mapping, naive_values
 from support.messages import all_of, publish_by_masked_sums
 
 
+@pytest.mark.filterwarnings("ignore:THIS IS NOT DIFFERENTIAL PRIVACY")
 def test_owners_of_columns_are_joined_by_pseudonyms_at_the_aggregator():
     mapping = idp_ir_mapping("vertical", 3)
     mapping["parties"]["helper"] = {"data": False}

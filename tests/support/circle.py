@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -15,10 +14,9 @@ from copublish.node.meeting import Meeting
 from copublish.node.port import Port
 from support import repartition, small_mapping
 from support.node import free_port
+from support.waiting import SECONDS
 
 FACTS = {"agreement: privacy": "a" * 64, "copublish": "1.0"}
-SECONDS = 30
-"""Long enough for a slow machine; nothing here should take longer."""
 
 
 def identities_in(folder: Path, how_many: int) -> dict[str, Identity]:
@@ -78,10 +76,3 @@ class Circle:
     def all_meet(self, ports: dict[str, Port]) -> dict[str, Meeting]:
         futures = {name: self.meet(port) for name, port in ports.items()}
         return {name: future.result(SECONDS) for name, future in futures.items()}
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert condition()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -22,11 +25,18 @@ from copublish.privacy.ledger import Ledger, Limit
 
 NAMES = ("bank", "loans")
 DATASET = "customers-2026"
+_numbers = itertools.count(secrets.randbelow(20_000))
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
+    """A port to listen at later, from below those that systems give to connections that go out meanwhile.
+
+    Another one every time; where a test process begins is random, so that those side by side do not meet.
+    """
+    while True:
+        port = 10_000 + next(_numbers) % 20_000
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 @dataclass
@@ -73,7 +83,7 @@ class TwoParties:
         return [
             *(sys.executable, "-c", "from copublish.cli import main; main()", "run", "agreement.toml"),
             *("--party", party, "--data", "data.parquet", "--out", "release", "--yes", "--format", "json"),
-            *("--timeout", "20", "--wait", "60", "--log", "run.jsonl", *options),
+            *("--timeout", "120", "--wait", "120", "--log", "run.jsonl", *options),
         ]
 
     def start(self, party: str, *options: str, **popen: Any) -> subprocess.Popen[str]:
@@ -103,7 +113,7 @@ class TwoParties:
             ledger.close()
 
 
-def finish(process: subprocess.Popen[str], seconds: float = 180) -> tuple[int, str, str]:
+def finish(process: subprocess.Popen[str], seconds: float = 600) -> tuple[int, str, str]:
     try:
         output, errors = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:

@@ -111,7 +111,7 @@ def test_only_this_user_can_enter_and_leaving_it_leaves_neither_folder_nor_proce
         assert os.getsid(janitor.pid) != os.getsid(0)
         (folder / "file").write_text("private")
     assert not folder.exists()
-    assert set(psutil.Process().children()) == before
+    assert set(psutil.Process().children()) <= before  # what an earlier test left may have ended meanwhile
 
 
 def test_an_exception_inside_removes_the_folder():
@@ -170,4 +170,4 @@ def test_a_folder_that_cannot_be_made_is_an_error_and_leaves_no_process(tmp_path
     with pytest.raises(FileNotFoundError):
         Scratch(parent=tmp_path / "nowhere")
     gc.collect()
-    assert set(psutil.Process().children()) == before
+    assert set(psutil.Process().children()) <= before

@@ -62,3 +62,8 @@ def check(
         columns = ", ".join(fragment.private_codes)
         console.print(f"The data of '{party}' fit it: {fragment.n_records:,} records, columns {columns}.", markup=False)
         console.print("The number of records is shown to you alone.")
+        if warning is not None and agreed.partition != "horizontal":
+            console.print(
+                "What the mechanism asks of records was checked for all of yours: in a run those that all parties have "
+                "are checked again, after the join."
+            )

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from copublish.agreement.model import Agreement
 from copublish.errors import MeetingError
@@ -31,7 +31,7 @@ from copublish.node.dialling import PROTOCOL, dial, refuse_unfit_hosts, tune
 from copublish.node.identity import Identity, common_name
 from copublish.node.listening import connect_patiently, listen_at
 from copublish.node.pump import carry
-from copublish.node.waiting_room import WaitingRoom
+from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places, WaitingRoom
 
 Log = Callable[..., None]
 """Called with the name of an event and public facts about it."""
@@ -39,6 +39,10 @@ Log = Callable[..., None]
 
 PURPOSES_OF_A_RUN = ("engine", "messages")
 """What connections are for that carry content; they name the run, and a port lets them in once it knows it, too."""
+
+
+DOOR_SECONDS = HANDSHAKE_SECONDS
+"""How long a party may come before this one knows of the run."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ class Port:
         self.bytes_sent = self.bytes_received = 0
         self._timeout, self._log = timeout_seconds, log
         self._arrivals: dict[str, queue.Queue[Channel]] = {peer: queue.Queue() for peer in self.peers}
-        self._strangers = WaitingRoom(log)
+        self._strangers, self._places = WaitingRoom(log), Places(MAX_OF_ONE_PARTY)
         self._doors: dict[tuple[str, str], Door] = {}
         self._door_opens, self._closed = threading.Condition(), threading.Event()
         self._channels: set[Channel] = set()
@@ -206,17 +210,11 @@ class Port:
                 greeting = channel.receive_message(seconds=HANDSHAKE_SECONDS)
             finally:
                 self._strangers.leave(came_from)
-            peer, purpose, door = self._greet(channel, known, greeting)
-            if door is not None:
-                door.take(channel)
-            elif purpose == "meeting":
-                if (older := self.newest_arrival(peer)) is not None:
-                    older.close()  # of several the newest counts, and none piles up
-                self._arrivals[peer].put(channel)
-                if self._closed.is_set():  # nobody will ask for it, and the other party has to notice
-                    self._close_arrivals()
-            else:
-                channel.close()  # "status": it knows now that we are here and accept it
+            peer = self._greet(channel, known, greeting)
+            try:
+                self._serve(channel, peer, greeting)
+            finally:
+                self._places.leave(peer)
         except MeetingError as exc:
             self._strangers.refused(came_from, str(exc))
             sock.close()
@@ -224,32 +222,48 @@ class Port:
             self._strangers.refused(came_from, type(exc).__name__)
             sock.close()
 
-    def _greet(self, channel: Channel, known: str | None, greeting: dict[str, Any]) -> tuple[str, str, Door | None]:
-        """Return which party of the agreement came, what for, and in a run where it goes.
+    def _greet(self, channel: Channel, known: str | None, greeting: dict[str, Any]) -> str:
+        """Return which party of the agreement came; it has taken one of its places.
 
         Raises:
-            MeetingError: If it is somebody else, or does not say what it should.
+            MeetingError: If it is somebody else, does not say what it should, or has too many connections.
         """
-        purpose, named = str(greeting.get("purpose")), greeting.get("party")
-        problem, door = None, None
+        named = greeting.get("party")
         if greeting.get("copublish") != PROTOCOL:
-            problem = "another version of copublish's protocol"
-        elif named not in self.peers or (known is not None and named != known):  # on loopback its word is taken
-            problem = "another party's name"
-        elif purpose in PURPOSES_OF_A_RUN:
-            door = self._door(purpose, str(named), greeting.get("run"))
-            problem = "a run that is not under way here" if door is None else None
-        if problem:
-            channel.send_message({"refused": problem})
-            channel.close()
-            raise RefusedError(problem)
+            self._refuse(channel, "another version of copublish's protocol")
+        if named not in self.peers or (known is not None and named != known):  # on loopback its word is taken
+            self._refuse(channel, "another party's name")
+        if not self._places.enter(str(named)):
+            self._refuse(channel, "too many connections of one party at once")
+        return str(named)
+
+    def _serve(self, channel: Channel, peer: str, greeting: dict[str, Any]) -> None:
+        """Do what a party of the agreement came for; in a run, until the connection ends."""
+        purpose = str(greeting.get("purpose"))
+        door = self._door(purpose, peer, greeting.get("run")) if purpose in PURPOSES_OF_A_RUN else None
+        if purpose in PURPOSES_OF_A_RUN and door is None:
+            self._refuse(channel, "a run that is not under way here")
         channel.send_message({"ok": True})
-        return str(named), purpose, door
+        if door is not None:
+            door.take(channel)
+        elif purpose == "meeting":
+            if (older := self.newest_arrival(peer)) is not None:
+                older.close()  # of several the newest counts, and none piles up
+            self._arrivals[peer].put(channel)
+            if self._closed.is_set():  # nobody will ask for it, and the other party has to notice
+                self._close_arrivals()
+        else:
+            channel.close()  # "status": it knows now that we are here and accept it
+
+    def _refuse(self, channel: Channel, problem: str) -> NoReturn:
+        channel.send_message({"refused": problem})
+        channel.close()
+        raise RefusedError(problem)
 
     def _door(self, purpose: str, peer: str, run: object) -> Door | None:
         with self._door_opens:
             # The other party may have heard of the run a moment before we were told.
-            self._door_opens.wait_for(lambda: (purpose, peer) in self._doors, HANDSHAKE_SECONDS)
+            self._door_opens.wait_for(lambda: (purpose, peer) in self._doors, DOOR_SECONDS)
             door = self._doors.get((purpose, peer))
         return door if door is not None and door.run == run else None
 

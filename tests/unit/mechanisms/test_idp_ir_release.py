@@ -22,6 +22,7 @@ from support import fragment_frames, no_noise, random_table, seeded, simulate_wi
 from support.idp_ir import idp_ir_agreement, idp_ir_mapping, naive_values
 
 COLUMNS = ("job", "region", "age", "income", "default")
+pytestmark = pytest.mark.filterwarnings("ignore:THIS IS NOT DIFFERENTIAL PRIVACY")
 
 
 def data(agreement, n=61, seed=3):
