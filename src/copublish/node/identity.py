@@ -52,11 +52,6 @@ class Identity:
         """What others put into the agreement."""
         return fingerprint(self.certificate)
 
-    @property
-    def chain_pem(self) -> bytes:
-        """The certificates as they are sent to a peer."""
-        return b"".join(_pem(certificate) for certificate in self.chain)
-
 
 def fingerprint(certificate: x509.Certificate) -> str:
     """Return the SHA-256 of a certificate as the agreement writes it."""
