@@ -62,18 +62,23 @@ def attributes_of(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 def agreement_for(
-    attributes: dict[str, Any], n: int, epsilon: str, noise: str = "laplace", owners: int = 2
+    attributes: dict[str, Any],
+    n: int,
+    epsilon: str,
+    noise: str = "laplace",
+    owners: int = 2,
+    label: tuple[str, tuple[str, ...]] = (CLASS, datasets.CLASSES["adult"]),
 ) -> cp.Agreement:
-    """Return the agreement between some owners of whole rows."""
+    """Return the agreement between some owners of whole rows; the label is the class and its values."""
     privacy: dict[str, Any] = {"epsilon": epsilon} | ({"delta": DELTA} if noise == "gaussian" else {})
     mapping: dict[str, Any] = {
         "format": 1,
-        "name": "adult",
-        "dataset": "adult",
+        "name": "accuracy",
+        "dataset": "accuracy",
         "partition": "horizontal",
         "parties": {f"p{number}": {} for number in range(owners)},
         "records": {"expected": n},
-        "class": {"name": CLASS, "values": list(datasets.CLASSES["adult"])},
+        "class": {"name": label[0], "values": list(label[1])},
         "attributes": attributes,
         "privacy": privacy,
         "mechanism": {"name": "hpdp", "noise": noise},

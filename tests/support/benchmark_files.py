@@ -13,6 +13,8 @@ from copublish.reproduction.labelled_table import STATLOG_COLUMNS
 from copublish.reproduction.microdata_sets import WINE_BOUNDS
 
 TREE = {"ANY": {"low": {"a": {}, "b": {}}, "high": {"c": {}, "d": {}}}}
+COUNTRIES = ["a", "b", "c", "United-States"]
+COUNTRY_TREE = {"ANY": {"low": {"a": {}, "b": {}}, "high": {"c": {}, "United-States": {}}}}
 
 
 def write_benchmark_files(folder: Path, n: int = 400) -> Path:
@@ -33,7 +35,8 @@ def write_benchmark_files(folder: Path, n: int = 400) -> Path:
                 table[column] = (low + (high - low) * (strength + generator.random(rows)) / 2).astype(int)
             else:
                 places = np.minimum((4 * (strength + generator.random(rows)) / 2).astype(int), 3)
-                table[column] = np.array(list("abcd"))[places]
+                values = COUNTRIES if column == "native-country" else list("abcd")
+                table[column] = np.array(values)[places]
         classes = np.array(CLASSES[name])
         table[columns[-1]] = classes[np.minimum((len(classes) * strength).astype(int), len(classes) - 1)]
         frame = pd.DataFrame(table)
@@ -42,6 +45,8 @@ def write_benchmark_files(folder: Path, n: int = 400) -> Path:
         text = frame.to_csv(header=False, index=False).replace(",", ", " if name == "adult" else ",")
         (folder / file).write_text(("|1x3 Cross validator\n" if file == "adult.test" else "") + text + "\n")
         trees = {column: TREE for column in columns[:-1] if column not in NUMERICAL[name]}
+        if name == "adult":
+            trees["native-country"] = COUNTRY_TREE
         (folder / "taxonomies" / f"{name}.json").write_text(json.dumps(trees))
     return folder
 

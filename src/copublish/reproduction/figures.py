@@ -17,7 +17,9 @@ from copublish.reproduction.datasets import FILES, Partition
 
 COPUBLISH, TRIVIAL = "copublish", "noisy tables"
 
-Guarantee = Literal["yes", "yes, were the noise exact", "not between the parties", "no", "no, k-anonymous"]
+Guarantee = Literal[
+    "yes", "yes, with delta", "yes, were the noise exact", "not between the parties", "no", "no, k-anonymous"
+]
 """Whether a series is differentially private as its paper describes it."""
 
 Measurement = Callable[[Any, str], float]
@@ -33,12 +35,14 @@ class Series:
         guarantee: Whether it is differentially private.
         measure: Its value for a bench and an x.
         is_constant: Whether it is the same for every x.
+        is_dotted: Whether plots dot it, to tell it from another one of the same colour.
     """
 
     label: str
     guarantee: Guarantee
     measure: Measurement
     is_constant: bool = False
+    is_dotted: bool = False
 
 
 def load_bench(panel: str, folder: Path, run: int) -> Bench:
@@ -162,7 +166,10 @@ def _references() -> tuple[Series, ...]:
 
 
 def _own(partition: Partition, scores: Sequence[str]) -> tuple[Series, ...]:
-    releases = (Series(f"{COPUBLISH}, {score}", "yes", partial(_sound, partition, score)) for score in scores)
+    releases = (
+        Series(f"{COPUBLISH}, {score}", "yes", partial(_sound, partition, score), is_dotted=score == "max")
+        for score in scores
+    )
     return Series(TRIVIAL, "yes", Bench.trivial), *releases
 
 

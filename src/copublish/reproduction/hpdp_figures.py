@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
 from copublish.evaluation.printed import BA, HPDP_CONTRIBUTION, HPDP_PRINTED_SCALE, LA
-from copublish.reproduction.figures import Figure, Series
+from copublish.reproduction.figures import COPUBLISH, Figure, Series
 from copublish.reproduction.hpdp import Hpdp, NoiseScale
 from copublish.reproduction.hpdp_bench import HpdpBench
 from copublish.reproduction.hpdp_sets import TARGETS, Target
+from copublish.reproduction.sound_records import DELTA
 
 MOST_RUNS = 5
 """Every experiment of the paper is run five times; Fig. 3 has the most points."""
@@ -27,6 +29,8 @@ NAMES: dict[NoiseScale, str] = {
 }
 EXACT_CONTRIBUTION = "contribution without noise"
 WITHOUT_NOISE = "HPDP-DP without noise"
+OWN: dict[str | None, str] = {None: f"{COPUBLISH}, hpdp", DELTA: f"{COPUBLISH}, hpdp, delta {DELTA}"}
+"""By delta: none has Laplace noise, the other Gaussian noise."""
 
 
 def hpdp_figures() -> dict[str, Figure]:
@@ -48,6 +52,7 @@ def hpdp_figures() -> dict[str, Figure]:
                 *references,
                 Series(WITHOUT_NOISE, "no", lambda bench, k: _accuracy(bench, math.inf, 3, "printed", int(k))),
                 *(_over_components(scale) for scale in NAMES),
+                *(_own(delta, lambda _: ("0.5", 3), is_constant=True) for delta in OWN),
                 Series(EXACT_CONTRIBUTION, "no", lambda bench, k: _contribution(bench, k, math.inf)),
                 Series(HPDP_CONTRIBUTION, "no", lambda bench, k: _contribution(bench, k, 0.5)),
             ),
@@ -61,7 +66,12 @@ def hpdp_figures() -> dict[str, Figure]:
             "epsilon",
             EPSILONS,
             "percent",
-            (*references, without, *(_over_epsilon(scale) for scale in NAMES)),
+            (
+                *references,
+                without,
+                *(_over_epsilon(scale) for scale in NAMES),
+                *(_own(delta, lambda epsilon: (epsilon, 3)) for delta in OWN),
+            ),
             load=_load,
         ),
         Figure(
@@ -71,7 +81,12 @@ def hpdp_figures() -> dict[str, Figure]:
             "owners",
             OWNERS,
             "percent",
-            (*references, without, *(_over_owners(scale) for scale in NAMES)),
+            (
+                *references,
+                without,
+                *(_over_owners(scale) for scale in NAMES),
+                *(_own(delta, lambda owners: ("0.2", int(owners))) for delta in OWN),
+            ),
             load=_load,
         ),
     )
@@ -92,6 +107,16 @@ def _over_epsilon(scale: NoiseScale) -> Series:
 
 def _over_owners(scale: NoiseScale) -> Series:
     return Series(NAMES[scale], "no", lambda bench, owners: _accuracy(bench, 0.2, int(owners), scale))
+
+
+def _own(delta: str | None, setting: Callable[[str], tuple[str, int]], *, is_constant: bool = False) -> Series:
+    """Return copublish's own line; a setting is an epsilon and a number of owners for every x."""
+
+    def measure(bench: HpdpBench, x: str) -> float:
+        epsilon, n_owners = setting(x)
+        return bench.own(epsilon, delta, n_owners)
+
+    return Series(OWN[delta], "yes, with delta" if delta else "yes", measure, is_constant, is_dotted=delta is not None)
 
 
 def _accuracy(bench: HpdpBench, epsilon: float, n_owners: int, scale: NoiseScale, k: int | None = None) -> float:

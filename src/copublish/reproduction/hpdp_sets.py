@@ -16,12 +16,13 @@ from scipy import stats
 
 from copublish.agreement.taxonomy import parse_taxonomy
 from copublish.errors import SourceError
-from copublish.reproduction.datasets import NUMERICAL, load_dataset
+from copublish.reproduction.datasets import COLUMNS, NUMERICAL, load_dataset
 from copublish.reproduction.plain_table import Floats, category_codes
 
 Encoding = Literal["bits", "one-hot"]
 """`bits`: 16 ranges of every number, all in binary digits, which makes the paper's 52 columns; `one-hot`: 48."""
 
+Label = Literal["salary", "education"]
 Target = Literal["adult, salary", "adult, education", "NLTCS-like, money", "NLTCS-like, outside"]
 TARGETS: tuple[Target, ...] = get_args(Target)
 
@@ -87,7 +88,7 @@ def load_records(target: Target, folder: Path, encoding: Encoding = "bits") -> R
     """
     table, label = target.split(", ")
     if table == "NLTCS-like":
-        return _with_label_last(_load_nltcs(folder), label)
+        return _with_label_last(load_nltcs(folder), label)
     dataset = load_dataset("adult", folder)
     frame = pd.concat([dataset.train, dataset.test], ignore_index=True)
     return adult_records(frame, dataset.taxonomies(), "salary" if label == "salary" else "education", encoding)
@@ -98,10 +99,8 @@ def _with_label_last(records: Records, label: str) -> Records:
     return Records(tuple(records.names[place] for place in order), records.values[:, order])
 
 
-def adult_records(
-    frame: pd.DataFrame, taxonomies: dict[str, object], label: Literal["salary", "education"], encoding: Encoding
-) -> Records:
-    """Encode Adult. With education as the class, its own columns are left out: they say it already.
+def adult_records(frame: pd.DataFrame, taxonomies: dict[str, object], label: Label, encoding: Encoding) -> Records:
+    """Encode Adult.
 
     Args:
         frame: Rows without missing values.
@@ -109,15 +108,23 @@ def adult_records(
         label: The class.
         encoding: How attributes become columns.
     """
-    columns: dict[str, Floats] = {}
-    for name in (name for name in frame.columns if name != "income"):
-        if label == "education" and name in ("education", "education-num"):
-            continue
-        columns |= _bits(name, frame, taxonomies) if encoding == "bits" else _one_hot(name, frame)
+    columns = attribute_columns(frame, taxonomies, label, encoding)
     columns["income"] = (frame["income"] == ">50K").to_numpy(np.float64)
     if label == "education":
         columns["post-secondary"] = (frame["education-num"] >= FIRST_POST_SECONDARY).to_numpy(np.float64)
     return Records(tuple(columns), np.column_stack(list(columns.values())))
+
+
+def attribute_columns(
+    frame: pd.DataFrame, taxonomies: dict[str, object], label: Label, encoding: Encoding
+) -> dict[str, Floats]:
+    """Encode Adult's attributes. With education as the class, its own are left out: they say it already."""
+    columns: dict[str, Floats] = {}
+    for name in COLUMNS["adult"][:-1]:
+        if label == "education" and name in ("education", "education-num"):
+            continue
+        columns |= _bits(name, frame, taxonomies) if encoding == "bits" else _one_hot(name, frame)
+    return columns
 
 
 def _bits(name: str, frame: pd.DataFrame, taxonomies: dict[str, object]) -> dict[str, Floats]:
@@ -151,7 +158,12 @@ def _scaled(name: str, frame: pd.DataFrame) -> Floats:
     return scaled
 
 
-def _load_nltcs(folder: Path) -> Records:
+def load_nltcs(folder: Path) -> Records:
+    """Read the user's own copy of NLTCS, or make up a table of its shape.
+
+    Raises:
+        SourceError: If there is a copy and it is unusable.
+    """
     file = folder / NLTCS_FILE
     if not file.exists():
         return made_up_nltcs()

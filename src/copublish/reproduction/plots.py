@@ -47,11 +47,14 @@ def _draw_panel(axes: Any, figure: Figure, points: Sequence[Point]) -> None:
     colours = iter(COLOURS)
     for series in figure.series:
         found = [point for point in points if point.series == series.label]
+        is_own = series.label.startswith(COPUBLISH)
+        own_style = ":" if series.is_dotted else "-"
         if series.is_constant:
             style = "--" if "BA" in series.label else ":" if "LA" in series.label else "-."
-            axes.axhline(found[0].mean, color="#666666", linestyle=style, linewidth=1, label=series.label)
+            look = {"color": "black", "linestyle": own_style, "linewidth": 2}
+            other = {"color": "#666666", "linestyle": style, "linewidth": 1}
+            axes.axhline(found[0].mean, label=series.label, **(look if is_own else other))
             continue
-        is_own = series.label.startswith(COPUBLISH)
         colour = "black" if is_own else "#009e73" if series.label == TRIVIAL else next(colours)
         xs = [float(point.x) for point in found]
         errors = [point.standard_error or 0.0 for point in found]
@@ -62,7 +65,7 @@ def _draw_panel(axes: Any, figure: Figure, points: Sequence[Point]) -> None:
             color=colour,
             marker="o",
             markersize=3,
-            linestyle=":" if series.label == f"{COPUBLISH}, max" else "-",
+            linestyle=own_style,
             linewidth=2 if is_own else 1.2,
             capsize=2,
             label=series.label,
