@@ -16,7 +16,8 @@ from scipy import stats
 
 from copublish.agreement.taxonomy import parse_taxonomy
 from copublish.errors import SourceError
-from copublish.reproduction.datasets import COLUMNS, NUMERICAL, load_dataset
+from copublish.evaluation.benchmark_tables import COLUMNS
+from copublish.reproduction.datasets import NUMERICAL, load_dataset
 from copublish.reproduction.plain_table import Floats, category_codes
 
 Encoding = Literal["bits", "one-hot"]

@@ -17,8 +17,9 @@ import pandas as pd
 from copublish.agreement import Agreement, agreement_from_mapping
 from copublish.agreement.taxonomy import parse_taxonomy
 from copublish.engine.ideal import Room
+from copublish.evaluation.benchmark_tables import CLASSES, COLUMNS
 from copublish.fragments.fragment import Fragment
-from copublish.reproduction.datasets import CLASSES, COLUMNS, NUMERICAL, Dataset, load_dataset
+from copublish.reproduction.datasets import NUMERICAL, Dataset, load_dataset
 from copublish.reproduction.hpdp_sets import FIRST_POST_SECONDARY, Target, attribute_columns, load_nltcs
 from copublish.reproduction.plain_table import Floats
 from copublish.simulation import read_fragments, run_room, throwaway_ledger
