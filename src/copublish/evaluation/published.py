@@ -58,7 +58,7 @@ class Published:
         """Return what any release published."""
         if isinstance(release, GeneralizedRelease):
             return cls.of_generalized(release)
-        return cls.of_records(release.to_pandas(), columns_of(release).domains, target)
+        return cls.of_records(release.records.to_pandas(), columns_of(release).domains, target)
 
     def in_its_terms(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return other records, values of the domains, in the terms of `cells`."""

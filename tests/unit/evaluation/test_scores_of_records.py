@@ -179,7 +179,7 @@ def test_a_release_is_scored_as_its_records_and_twice_alike(releases, mechanism)
     assert release.mechanism == mechanism
     found = evaluate(release, people[:80], raw=people[80:], classifiers=TREE)
     assert json.dumps(found) == json.dumps(evaluate(release, people[:80], raw=people[80:], classifiers=TREE))
-    published = Published.of_records(release.to_pandas(), AGREEMENT.columns, CLASS)
+    published = Published.of_records(release.records.to_pandas(), AGREEMENT.columns, CLASS)
     expected = score(published, people[:80], people[80:], classifiers=TREE)
     for part in ("classification", "marginals", "numbers"):
         assert json.dumps(found[part]) == json.dumps(expected[part]), part
