@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
@@ -141,17 +142,34 @@ def _print(book: Ledger, output: Format) -> None:
     if output is Format.JSON:
         print_json({"datasets": datasets, "charges": charges})
         return
-    console = results_console()
-    for title, rows in (
-        ("Budgets", [{"dataset": dataset, **facts} for dataset, facts in datasets.items()]),
-        ("Charges", charges),
-    ):
-        table = Table(title=title, title_justify="left")
-        for heading in rows[0] if rows else ["nothing yet"]:
-            table.add_column(heading.replace("_", " "), overflow="fold")
-        for row in rows:
-            table.add_row(*(str(value) if value is not None else "-" for value in row.values()))
-        console.print(table)
+    _print_table("Budgets", [{"dataset": dataset, **facts} for dataset, facts in datasets.items()])
+    # To people, a minute and the beginning of a hash say enough, and fit a terminal.
+    _print_table(
+        "Charges",
+        [
+            {
+                "reserved": entry.reserved_at[:16].replace("T", " "),
+                "dataset": entry.dataset,
+                "release": entry.release,
+                "epsilon\nadd-remove": _show(entry.cost.add_remove),
+                "epsilon\nreplace": _show(entry.cost.replace),
+                "delta": show_bound(entry.cost.delta),
+                "state": entry.state,
+                "opened": str(entry.disclosures),
+                "agree-\nment": entry.agreement_hash[:8],
+            }
+            for entry in book.entries()
+        ],
+    )
+
+
+def _print_table(title: str, rows: Sequence[Mapping[str, str | None]]) -> None:
+    table = Table(title=title, title_justify="left")
+    for heading in rows[0] if rows else ["nothing yet"]:
+        table.add_column(heading.replace("_", " "), overflow="fold")
+    for row in rows:
+        table.add_row(*("-" if value is None else value for value in row.values()))
+    results_console().print(table)
 
 
 def show_left(limit: Limit, spent: Cost) -> tuple[str, str]:
