@@ -23,6 +23,7 @@ from copublish.cli.terminal import (
     note,
     print_json,
     progress_bars,
+    refuse_unknown_party,
     results_console,
     warn_first,
 )
@@ -92,8 +93,7 @@ def run(
     --out release/
     """
     agreed = load_agreement(agreement)
-    if party not in agreed.parties:
-        raise FragmentError(party, [f"There is no such party in the agreement: {', '.join(agreed.parties)}."])
+    refuse_unknown_party(party, agreed.parties)
     refuse_unfit_engine(agreed)
     refuse_unwritable(out, overwrite=force)
     source = _own_source(agreed, party, data, table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -111,3 +111,12 @@ def refuse_own_input(out: Path, *inputs: str | Path | None) -> None:
     """Raise if a result would be written over the data it is made from."""
     if any(given is not None and out.exists() and Path(given).exists() and out.samefile(given) for given in inputs):
         raise CopublishError(f"'{out}' is what is read: it would be lost. Choose another --out.")
+
+
+def refuse_unknown_party(party: str, parties: Iterable[str]) -> None:
+    """Raise if the agreement does not name the party that somebody says to be."""
+    known = list(parties)
+    if party not in known:
+        raise typer.BadParameter(
+            f"there is no party '{party}' in the agreement. Its parties: {', '.join(known)}", param_hint="--party"
+        )
