@@ -105,13 +105,7 @@ def _convert_table(wanted: PublicColumns, opened: OpenSource, convert: Convert, 
         raise FragmentError(None, ambiguous)
     absent = [name for name in domains if name not in table.columns]
     if absent:
-        raise FragmentError(
-            None,
-            [
-                f"Column '{name}' is in the release but not in the data. All its columns have to be in one table."
-                for name in absent
-            ],
-        )
+        raise FragmentError(None, [f"Column '{name}' is in the release but not in the data." for name in absent])
     if class_name in table.columns:
         domains[class_name] = wanted.domains[class_name]
     expressions = [column_expression(table[name], domain) for name, domain in domains.items()]
