@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from copublish.cli import app
+from copublish.agreement import load_agreement
+from copublish.cli import app, run_command
 from copublish.demo import write_demo
 from copublish.evaluation.words import epsilon_words, noise_words
+from copublish.processes import throwaway_ledger
 from support.commands import run
 
 
@@ -60,6 +62,14 @@ def test_ledger_where_nobody_can_write_is_no_bug(folder: Path) -> None:
     assert "bug" not in done.stderr
 
 
+def test_ledger_with_a_misspelt_name_is_missed_and_not_made(folder: Path) -> None:
+    data = ["--data", "bank=bank.parquet", "--data", "loans=loans.csv"]
+    ledgers = ["--ledger", "bank=typo.db", "--ledger", "loans=typo.db"]
+    done = run("simulate", "agreement.toml", *data, *ledgers, "--out", "third", cwd=folder, code=5)
+    assert "There is no ledger 'typo.db'" in done.stderr
+    assert not (folder / "typo.db").exists()
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -107,3 +117,10 @@ def test_fractions_have_a_decimal_beside_them_that_is_not_too_small() -> None:
 def test_large_noise_is_written_out() -> None:
     noise = {"law": "discrete Laplace on every value", "scale_in_own_unit": 735000.0, "within_95_percent": 2201860.0}
     assert noise_words(noise) == "scale 735,000, in its own unit; 95 of 100 within ±2,201,860"
+
+
+def test_party_without_data_is_told_that_others_pay(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    agreement = load_agreement(folder / "agreement.toml")
+    run_command._ask_consent(agreement, throwaway_ledger(agreement), yes=True, pays=False)
+    said = " ".join(capsys.readouterr().err.split())
+    assert "Spending epsilon 1 (add-remove) of the budgets of those who hold data, and none of yours." in said
