@@ -264,7 +264,7 @@ def test_node_status_says_what_is_in_the_way(tmp_path):
         run(*options, home=home)
     stranger = json.loads(run(*options[:-2], "--format", "json", home=tmp_path / "empty", code=8).stdout)
     assert (stranger[0]["what"], stranger[0]["ok"]) == ("identity", False)
-    run("node", "status", home / "agreement.toml", "--party", "nobody", home=home, code=4)
+    run("node", "status", home / "agreement.toml", "--party", "nobody", home=home, code=2)
 
 
 def test_the_ledger_of_this_user_is_the_default_one(tmp_path):

@@ -35,12 +35,18 @@ def load_agreement(path: str | Path) -> Agreement:
     except FileNotFoundError as exc:
         hint = f"no such file. 'copublish init {path.name}' writes one to start from"
         raise AgreementError(str(path), [hint]) from exc
-    except (OSError, UnicodeDecodeError) as exc:
-        raise AgreementError(str(path), [f"cannot be read as UTF-8 text: {exc}"]) from exc
+    except UnicodeDecodeError:  # its message would show a byte, and the file may be the wrong one: somebody's data
+        hint = "is not UTF-8 text. An agreement is a TOML file: is it the right one, and saved as UTF-8?"
+        raise AgreementError(str(path), [hint]) from None
+    except OSError as exc:
+        raise AgreementError(str(path), [f"cannot be read: {exc.strerror}"]) from exc
     try:
         content = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as exc:
-        hint = "Text needs quotes, each section stands once, and true and false are written in small letters"
+        hint = (
+            "Text needs quotes, decimals a point (1.5), each section stands once, and true and false are written in "
+            "small letters"
+        )
         raise AgreementError(str(path), [f"not valid TOML: {_plain(str(exc))}. {hint}"]) from exc
     except (ValueError, ArithmeticError, RecursionError) as exc:
         raise AgreementError(str(path), ["has a number or a nesting that is too large to read"]) from exc

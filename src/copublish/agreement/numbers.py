@@ -20,6 +20,22 @@ def refuse_bool(value: object) -> object:
     return value
 
 
+def refuse_point(value: object) -> object:
+    """Refuse text and decimals for whole numbers: who writes 20.000 for twenty thousand would agree on twenty."""
+    if isinstance(value, str):
+        raise ValueError(f"write a whole number without quotes, got '{value}'")
+    if isinstance(value, Decimal | float) and (isinstance(value, float) or _has_point(value)):
+        raise ValueError(
+            f"write a whole number, got {value}. It has no point: twenty thousand is written 20000 or 20_000"
+        )
+    return value
+
+
+def _has_point(value: Decimal) -> bool:
+    exponent = value.as_tuple().exponent
+    return not isinstance(exponent, int) or exponent < 0
+
+
 def plain_number(value: Decimal) -> Decimal:
     """Refuse numbers that no schema needs and that would take for ever to write out; -0 is 0."""
     _, digits, exponent = value.as_tuple()
@@ -38,7 +54,7 @@ def _usual_weight(weight: Decimal) -> Decimal:
 
 
 Number = Annotated[Decimal, BeforeValidator(refuse_bool), AfterValidator(plain_number)]
-Whole = Annotated[int, BeforeValidator(refuse_bool)]
+Whole = Annotated[int, BeforeValidator(refuse_point), BeforeValidator(refuse_bool)]
 BudgetShare = Annotated[
     Decimal,
     Field(ge=Decimal("0.01"), le=Decimal("0.99")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 
@@ -24,10 +25,12 @@ from copublish.cli import (
     show_command,
     simulate_command,
 )
-from copublish.cli.terminal import error
+from copublish.cli.terminal import error, note
 from copublish.errors import CopublishError
 
 DEBUG_VARIABLE = "COPUBLISH_DEBUG"
+INTERRUPTED = 130
+"""The exit code of a command that Ctrl-C ended, as shells have it."""
 
 app = typer.Typer(
     name="copublish",
@@ -59,6 +62,19 @@ for module in (
     module.register(app)
 
 
+def _flow_paragraphs(commands: typer.Typer) -> None:
+    """Let the terminal break the lines of help, and not the source as well."""
+    for command in commands.registered_commands:
+        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n") if command.callback else []
+        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    for group in commands.registered_groups:
+        if group.typer_instance is not None:
+            _flow_paragraphs(group.typer_instance)
+
+
+_flow_paragraphs(app)
+
+
 def main() -> None:
     """Run the command line; every failure is one clear message on stderr and an exit code."""
     try:
@@ -67,6 +83,15 @@ def main() -> None:
         error(str(exc))
         sys.exit(exc.exit_code)
     except BrokenPipeError:
+        sys.exit(1)
+    except SystemExit as exc:
+        if exc.code == INTERRUPTED:
+            note("Stopped. What a ledger was charged stays charged: 'copublish ledger' shows it.")
+        raise
+    except OSError as exc:
+        if os.environ.get(DEBUG_VARIABLE):
+            raise
+        error(f"'{exc.filename}': {exc.strerror}." if exc.filename else f"{exc.strerror or type(exc).__name__}.")
         sys.exit(1)
     except Exception as exc:
         if os.environ.get(DEBUG_VARIABLE):

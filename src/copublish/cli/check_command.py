@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from copublish.agreement import load_agreement
-from copublish.cli.terminal import Format, FormatOption, TableOption, print_json, results_console, warn_first
+from copublish.cli.terminal import (
+    Format,
+    FormatOption,
+    TableOption,
+    print_json,
+    refuse_unknown_party,
+    results_console,
+    warn_first,
+)
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.mechanisms.plans import refuse_unfit_records
@@ -41,6 +49,8 @@ def check(
     if table is not None and data is None:
         raise typer.BadParameter("name the database of the table with --data", param_hint="--table")
     agreed = load_agreement(agreement)
+    if party is not None:
+        refuse_unknown_party(party, agreed.parties)
     warning = warning_of(agreed)
     result = {
         **({} if warning is None else {"warning": warning}),

@@ -14,7 +14,7 @@ from rich.table import Table
 from copublish.agreement import load_agreement
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console, warn_first
 from copublish.description import describe as describe_agreement
-from copublish.evaluation.words import noise_words
+from copublish.evaluation.words import epsilon_words, noise_words
 
 
 def register(app: typer.Typer) -> None:
@@ -159,5 +159,5 @@ def print_epsilon(epsilon: dict[str, Any], console: Console) -> None:
     for heading in ("who looks", "one person added or removed", "one person's values replaced"):
         table.add_column(heading, overflow="fold")
     for who, key in (("the public", "public"), ("the other parties", "insiders")):
-        table.add_row(who, epsilon[key]["add-remove"], epsilon[key]["replace"])
+        table.add_row(who, *(epsilon_words(epsilon[key][relation]) for relation in ("add-remove", "replace")))
     console.print(table)

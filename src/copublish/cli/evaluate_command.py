@@ -19,6 +19,7 @@ from copublish.cli.terminal import (
     note,
     print_json,
     refuse_inside_release,
+    refuse_own_input,
     results_console,
     warn_first,
 )
@@ -93,6 +94,7 @@ def evaluate(
 
     if out is not None:
         refuse_inside_release(out, folder)
+        refuse_own_input(out, test, raw)
     release = load_release(folder)
     warn_first(release.warning.get("warning"), errors_console if output is Format.JSON else results_console())
     note(

@@ -10,7 +10,15 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import typer
 
-from copublish.cli.terminal import Format, FormatOption, TableOption, note, print_json
+from copublish.cli.terminal import (
+    Format,
+    FormatOption,
+    TableOption,
+    note,
+    print_json,
+    refuse_inside_release,
+    refuse_own_input,
+)
 from copublish.errors import ReleaseError
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.generalization import generalize as generalize_data
@@ -45,6 +53,8 @@ def generalize(
         raise ReleaseError(f"'{path}' cannot be read as the cut of a release.") from exc
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise typer.BadParameter("end the name in .csv or .parquet", param_hint="--out")
+    refuse_inside_release(out, path.parent)
+    refuse_own_input(out, data)
     rows = generalize_data(cut, source_from(data, table))
     (pq.write_table if out.suffix.lower() == ".parquet" else pa_csv.write_csv)(rows, str(out))
     note(f"Wrote {rows.num_rows:,} generalized rows to {out}. They are not private: do not publish them.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
@@ -11,6 +12,7 @@ import typer
 from rich.table import Table
 
 from copublish.cli.terminal import Format, FormatOption, note, parse_pairs, print_json, results_console
+from copublish.errors import LedgerError
 from copublish.home import default_ledger, make_private_folder
 from copublish.privacy.accounting import Cost
 from copublish.privacy.described import show_at_least, show_bound, show_exact
@@ -141,17 +143,44 @@ def _print(book: Ledger, output: Format) -> None:
     if output is Format.JSON:
         print_json({"datasets": datasets, "charges": charges})
         return
-    console = results_console()
-    for title, rows in (
-        ("Budgets", [{"dataset": dataset, **facts} for dataset, facts in datasets.items()]),
-        ("Charges", charges),
-    ):
-        table = Table(title=title, title_justify="left")
-        for heading in rows[0] if rows else ["nothing yet"]:
-            table.add_column(heading.replace("_", " "), overflow="fold")
-        for row in rows:
-            table.add_row(*(str(value) if value is not None else "-" for value in row.values()))
-        console.print(table)
+    _print_table("Budgets", [{"dataset": dataset, **facts} for dataset, facts in datasets.items()])
+    # To people, a minute and the beginning of a hash say enough, and fit a terminal.
+    _print_table(
+        "Charges",
+        [
+            {
+                "reserved": entry.reserved_at[:16].replace("T", " "),
+                "dataset": entry.dataset,
+                "release": entry.release,
+                "epsilon\nadd-remove": _show(entry.cost.add_remove),
+                "epsilon\nreplace": _show(entry.cost.replace),
+                "delta": show_bound(entry.cost.delta),
+                "state": entry.state,
+                "opened": str(entry.disclosures),
+                "agree-\nment": entry.agreement_hash[:8],
+            }
+            for entry in book.entries()
+        ],
+    )
+
+
+def _print_table(title: str, rows: Sequence[Mapping[str, str | None]]) -> None:
+    table = Table(title=title, title_justify="left")
+    for heading in rows[0] if rows else ["nothing yet"]:
+        table.add_column(heading.replace("_", " "), overflow="fold")
+    for row in rows:
+        table.add_row(*("-" if value is None else value for value in row.values()))
+    results_console().print(table)
+
+
+def open_existing_ledger(file: Path, dataset: str) -> Ledger:
+    """Open a ledger that is to be charged; one that is not there is a slip, and an empty one would hide it."""
+    if not file.exists():
+        raise LedgerError(
+            f"There is no ledger '{file}'. Make one by setting the most that may ever be spent on these data: "
+            f"copublish ledger {file} --limit {dataset}=EPSILON"
+        )
+    return Ledger(file)
 
 
 def show_left(limit: Limit, spent: Cost) -> tuple[str, str]:

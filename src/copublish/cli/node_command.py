@@ -11,8 +11,8 @@ import typer
 
 from copublish.agreement import Agreement, load_agreement
 from copublish.cli.run_command import IdentityOption, InsecureOption
-from copublish.cli.terminal import Format, FormatOption, print_json, results_console
-from copublish.errors import FragmentError, MeetingError
+from copublish.cli.terminal import Format, FormatOption, print_json, refuse_unknown_party, results_console
+from copublish.errors import MeetingError
 from copublish.node.dialling import UnreachableError, dial, refuse_unfit_hosts
 from copublish.node.identity import Identity, identity_folder, load_identity
 
@@ -48,8 +48,7 @@ def status(
     Example: copublish node status agreement.toml --party bank
     """
     agreed = load_agreement(agreement)
-    if party not in agreed.parties:
-        raise FragmentError(party, [f"There is no such party in the agreement: {', '.join(agreed.parties)}."])
+    refuse_unknown_party(party, agreed.parties)
     found = list(_look(agreed, party, identity or identity_folder(party), insecure=insecure))
     if output is Format.JSON:
         print_json([{"what": what, "ok": is_well, "found": said} for what, is_well, said in found])

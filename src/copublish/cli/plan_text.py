@@ -75,10 +75,10 @@ def _by_epsilon(rows: Sequence[Mapping[str, Any]], key: str, form: str) -> str:
 
 def _print_settings(trials: Sequence[Mapping[str, Any]], console: Console) -> None:
     table = Table(title="What was tried of specialization", title_justify="left")
-    table.add_column("score")
-    headings = ("epsilon", "h", "accuracy", "pairs are off", "counts", "a count is within", "selection noise")
+    table.add_column("score", no_wrap=True, min_width=len("balanced-gain"))
+    headings = ("epsilon", "h", "accuracy", "pairs are off", "counts", "a count is within", "noise")
     for heading in headings:
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", overflow="fold")
     for trial in trials:
         table.add_row(
             trial["score"],
@@ -88,11 +88,13 @@ def _print_settings(trials: Sequence[Mapping[str, Any]], console: Console) -> No
             f"{trial['marginal_error']:.3f}",
             f"{trial['cells']:,.0f}",
             f"± {trial['count_within']:,}",
-            f"{trial['selection_scale']:.3g}",
+            f"{trial['selection_scale']:,.0f}"
+            if trial["selection_scale"] >= 100
+            else f"{trial['selection_scale']:.3g}",
         )
     console.print(table)
     console.print(
-        f"h: specializations made. {PAIRS} Within: in 95 of 100 cases, in people; selection noise as its scale.\n"
+        f"h: specializations made. {PAIRS} Within: in 95 of 100 cases, in people. Noise: its scale in a selection.\n"
     )
 
 

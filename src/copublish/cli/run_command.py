@@ -13,7 +13,7 @@ import typer
 
 from copublish.agreement import Agreement, load_agreement
 from copublish.cli.describe_command import print_description
-from copublish.cli.ledger_command import show_left
+from copublish.cli.ledger_command import open_existing_ledger, show_left
 from copublish.cli.show_command import size_words
 from copublish.cli.terminal import (
     Format,
@@ -23,6 +23,7 @@ from copublish.cli.terminal import (
     note,
     print_json,
     progress_bars,
+    refuse_unknown_party,
     results_console,
     warn_first,
 )
@@ -92,8 +93,7 @@ def run(
     --out release/
     """
     agreed = load_agreement(agreement)
-    if party not in agreed.parties:
-        raise FragmentError(party, [f"There is no such party in the agreement: {', '.join(agreed.parties)}."])
+    refuse_unknown_party(party, agreed.parties)
     refuse_unfit_engine(agreed)
     refuse_unwritable(out, overwrite=force)
     source = _own_source(agreed, party, data, table)
@@ -101,8 +101,9 @@ def run(
     refuse_unfit_hosts(agreed, party, who)
     holds_data = agreed.parties[party].data
     # What is opened costs the people in somebody's data: a party without needs no budget of its own.
-    book = _open_ledger(ledger or default_ledger(), agreed) if holds_data or ledger else throwaway_ledger(agreed)
-    _ask_consent(agreed, book, yes=yes)
+    pays = holds_data or ledger is not None
+    book = open_existing_ledger(ledger or default_ledger(), agreed.dataset) if pays else throwaway_ledger(agreed)
+    _ask_consent(agreed, book, yes=yes, pays=pays)
     settings = RunSettings(out, force, _address(listen), wait, timeout)
     run_log = RunLog(log or log_file(home_folder() / "logs", agreed.name, party), tell=note if verbose else None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other parties are told and folders go
@@ -154,16 +155,7 @@ def _own_source(agreement: Agreement, party: str, data: str | None, table: str |
     return source
 
 
-def _open_ledger(file: Path, agreement: Agreement) -> Ledger:
-    if not file.exists():
-        raise LedgerError(
-            f"There is no ledger '{file}'. Make one by setting the most that may ever be spent on these data: "
-            f"copublish ledger {file} --limit {agreement.dataset}=EPSILON"
-        )
-    return Ledger(file)
-
-
-def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool) -> None:
+def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool, pays: bool = True) -> None:
     """Show what would be opened and what it costs, and ask; nothing has been spent or sent so far."""
     cost = plan_of(agreement).cost()
     ledger.refuse_if_over(agreement.dataset, cost)
@@ -182,13 +174,20 @@ def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool) -> None:
             f"\nThis agreement was charged to this ledger before, last on {earlier[-1].reserved_at[:10]} "
             f"({earlier[-1].state}). Running it again is a new charge."
         )
-    price = _price(agreement, limit, cost, ledger.spent(agreement.dataset))
+    price = _price(agreement, limit, cost, ledger.spent(agreement.dataset)) if pays else _price_of_others(cost, limit)
     if yes:
         note(f"Spending {price}.")
     elif not (sys.stdin.isatty() and errors_console.is_terminal):
         raise CopublishError("Nobody is there to be asked. Add --yes to spend without asking. Nothing was spent.")
     elif not typer.confirm(f"\nSpend {price}?", err=True):
         raise CopublishError("Not confirmed. Nothing was spent and nobody was contacted.")
+
+
+def _price_of_others(cost: Cost, limit: Limit) -> str:
+    """Return what a release takes of the budgets of others, for a party that has none of its own."""
+    wanted = cost.under(limit.neighbours)
+    said = "" if wanted is None else f"epsilon {show_exact(wanted)} ({limit.neighbours}) "
+    return f"{said}of the budgets of those who hold data, and none of yours"
 
 
 def _price(agreement: Agreement, limit: Limit, cost: Cost, spent: Cost) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from copublish.agreement import load_agreement
+from copublish.cli.ledger_command import open_existing_ledger
 from copublish.cli.show_command import size_words
 from copublish.cli.terminal import (
     Format,
@@ -80,6 +81,8 @@ def simulate(
     warn_first(warning_of(agreed), errors_console)
     if ledger_files and set(ledger_files) != set(agreed.owners):
         raise typer.BadParameter(f"give one for every party: {', '.join(agreed.owners)}", param_hint="--ledger")
+    for file in ledger_files.values():
+        open_existing_ledger(Path(file), agreed.dataset).close()
     sources = {party: source_from(value, table_of.get(party)) for party, value in data_of.items()}
     with progress_bars() as progress:
         release = run_simulation(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -70,7 +70,8 @@ def progress_bars() -> Iterator[ProgressCallback]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=errors_console, transient=not errors_console.is_terminal) as bars:
+    # In a file or a pipe bars would leave nothing but empty lines.
+    with Progress(*columns, console=errors_console, disable=not errors_console.is_terminal) as bars:
         tasks: dict[str, Any] = {}
 
         def tell(phase: str, done: int, of: int) -> None:
@@ -104,3 +105,18 @@ def refuse_inside_release(out: Path, folder: Path) -> None:
         raise ReleaseError(f"'{out}' lies in a release folder, which stays as it was published. Choose another --out.")
     if not target.parent.is_dir():
         raise CopublishError(f"There is no folder '{out.parent}'. Make it first, or choose another --out.")
+
+
+def refuse_own_input(out: Path, *inputs: str | Path | None) -> None:
+    """Raise if a result would be written over the data it is made from."""
+    if any(given is not None and out.exists() and Path(given).exists() and out.samefile(given) for given in inputs):
+        raise CopublishError(f"'{out}' is what is read: it would be lost. Choose another --out.")
+
+
+def refuse_unknown_party(party: str, parties: Iterable[str]) -> None:
+    """Raise if the agreement does not name the party that somebody says to be."""
+    known = list(parties)
+    if party not in known:
+        raise typer.BadParameter(
+            f"there is no party '{party}' in the agreement. Its parties: {', '.join(known)}", param_hint="--party"
+        )

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
+import decimal
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+TOO_LONG_FOR_G = 1e5
+
+
+def epsilon_words(epsilon: str) -> str:
+    """Return an epsilon of a certificate; a fraction with the decimal that people think in, rounded up, beside it."""
+    if re.fullmatch(r"\d+/\d+", epsilon) is None:
+        return epsilon
+    rounded = decimal.Context(3, decimal.ROUND_CEILING).divide(*map(decimal.Decimal, epsilon.split("/")))
+    return f"{epsilon} (about {rounded:f})"
+
+
+def _plain(number: float) -> str:
+    return f"{number:,.0f}" if number >= TOO_LONG_FOR_G else f"{number:,g}"
 
 
 def noise_words(noise: Mapping[str, Any]) -> str:
@@ -12,13 +28,13 @@ def noise_words(noise: Mapping[str, Any]) -> str:
     if "scale_in_people" in noise:
         words = f"scale {noise['scale_in_people']:g} people"
     elif "scale_in_own_unit" in noise:
-        words = f"scale {noise['scale_in_own_unit']:,g}, in its own unit"
+        words = f"scale {_plain(noise['scale_in_own_unit'])}, in its own unit"
     elif "kept" in noise:
         return f"{noise['kept']:.1%} of values kept"
     else:
         return str(noise["law"])
     if "within_95_percent" in noise:
-        words += f"; 95 of 100 within ±{noise['within_95_percent']:,g}"
+        words += f"; 95 of 100 within ±{_plain(noise['within_95_percent'])}"
     if "missing_or_not_kept" in noise:
         words += f"; missing or not is kept for {noise['missing_or_not_kept']:.1%}"
     return words

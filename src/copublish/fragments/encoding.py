@@ -15,7 +15,10 @@ from copublish.fragments.fragment import Codes
 from copublish.privacy.coins import BoolArray
 
 MISSING_REFUSED = 'missing values, which the agreement refuses (missing = "category" would allow them)'
-NOT_NUMBERS = "values that are not finite numbers"
+NOT_NUMBERS = (
+    "values that are not finite numbers (written like 1234.5, without a comma, unit or date; how files write a missing "
+    "value is agreed in missing_spellings)"
+)
 NOT_LISTED = "values that are not in the agreed list (spelling counts; whole numbers are written without a point)"
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 
 from copublish.errors import CopublishError, SourceError
+from copublish.fragments.csv_files import csv_options, csv_problem
 from copublish.fragments.database import (
     DUCKDB_SUFFIXES,
     POSTGRES_SCHEMES,
@@ -31,16 +32,6 @@ FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
 ROWS_PER_BATCH = 65_536
 
 KINDS_OF_DATA = "a .csv, .parquet or .duckdb file, or postgresql://user@host/database"
-
-CSV_OPTIONS: dict[str, Any] = {
-    "all_varchar": True,  # '007' is not 7
-    "header": True,
-    # Nothing but the delimiter is guessed: a guess can drop rows without a word.
-    "comment": "",
-    "skip": 0,
-    "quote": '"',
-    "escape": '"',
-}
 
 
 def source_from(data: str | Path, table: str | None = None) -> Source:
@@ -97,7 +88,7 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
     except Exception as exc:  # the source's messages can quote rows, so only the kind of error is passed on
         if isinstance(source, DatabaseTable):
             raise SourceError(reading_problem(exc, source)) from None
-        raise SourceError(f"{subject} cannot be read ({type(exc).__name__}).") from None
+        raise SourceError(f"{subject} cannot be read{_why(exc)}.") from None
     finally:
         connection.disconnect()
 
@@ -123,14 +114,20 @@ def _table(source: Source, connection: Any) -> Any:
     if not path.exists():
         raise SourceError(f"There is no file '{path}'.")
     readers = {
-        ".csv": lambda: connection.read_csv(path, **CSV_OPTIONS),
+        ".csv": lambda: connection.read_csv(path, **csv_options(path)),
         ".parquet": lambda: connection.read_parquet(path),
     }
     if path.suffix.lower() not in readers:
         raise SourceError(f"'{path}' is of no known kind. Data are {KINDS_OF_DATA}.")
     try:
         return readers[path.suffix.lower()]()
+    except SourceError:
+        raise
     except Exception as exc:  # DuckDB raises many kinds, and their messages can quote rows of the file
-        raise SourceError(
-            f"'{path}' cannot be read as {path.suffix.lower()[1:].upper()} ({type(exc).__name__})."
-        ) from None
+        raise SourceError(f"'{path}' cannot be read as {path.suffix.lower()[1:].upper()}{_why(exc)}.") from None
+
+
+def _why(exc: Exception) -> str:
+    """Return what may be told of an error: what is wrong with a CSV file, or the kind of error alone."""
+    problem = csv_problem(exc)
+    return f" ({type(exc).__name__})" if problem is None else f": {problem}"

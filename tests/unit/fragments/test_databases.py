@@ -27,6 +27,7 @@ from hypothesis import strategies as st
 import copublish as cp
 from copublish import CopublishError, DatabaseTable, FragmentError, SourceError, read_fragment
 from copublish.fragments.database import _connection_problem
+from copublish.fragments.encoding import NOT_NUMBERS
 from copublish.fragments.reading import check_columns
 from copublish.fragments.sources import ROWS_PER_BATCH, Source, open_source, source_from
 from support import fragment_frames, random_table, seeded, simulate_with, small_mapping
@@ -174,7 +175,7 @@ def test_what_is_accepted_and_refused_is_what_it_says(postgres: PostgresServer) 
         column, cells, postgres_type, *_ = TYPES[what]
         return outcome(agreed(VALUES), postgres.table(columns_of(**{column: cells}), {column: postgres_type}))
 
-    not_numbers = ("Column 'income' has values that are not finite numbers.",)
+    not_numbers = (f"Column 'income' has {NOT_NUMBERS}.",)
     for what in ("no numbers as text", "numbers with underscores", "hexadecimal numbers", "too many zeros"):
         assert problems(what) == not_numbers
     for what in ("infinity", "infinity in words", "nan in words", "dates as numbers", "times as numbers"):
@@ -277,7 +278,7 @@ NO_NUMBERS = {
 @pytest.mark.parametrize(("cell", "kind"), NO_NUMBERS.items())
 def test_what_is_no_finite_number_is_refused_as_such(postgres: PostgresServer, cell: str, kind: str) -> None:
     table = postgres.table(columns_of(income=[cell]), {"income": kind})
-    assert outcome(agreed(), table) == ("Column 'income' has values that are not finite numbers.",)
+    assert outcome(agreed(), table) == (f"Column 'income' has {NOT_NUMBERS}.",)
 
 
 def test_columns_of_any_type_that_are_not_agreed_are_left_alone(postgres: PostgresServer) -> None:

@@ -562,6 +562,35 @@ def test_csv_with_one_long_row_is_refused_without_quoting_that_row(tmp_path: Pat
     assert isinstance(refusal(path), CopublishError)
 
 
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "is empty. A CSV file begins with a line of column names"),
+        (b"\n", "is empty"),
+        (f"{HEADER}1,{SECRET_TEXT}\n".encode(), "a line has more or fewer cells than the header"),
+        (f"{HEADER}1,{SECRET_TEXT},1,no,1,1\n".encode(), "a line has more or fewer cells than the header"),
+        (f'{HEADER}1,"{SECRET_TEXT},1,no\n'.encode(), "a quote is not closed"),
+        (late_garbage(SECRET_TEXT).encode(), "a line has more or fewer cells than the header"),
+        (f"{HEADER}1,{SECRET_TEXT}é,1,no\n".encode("latin-1"), "not UTF-8 text. Save it as UTF-8"),
+        (late_garbage(f"1,{SECRET_TEXT}é,1,no").encode("latin-1"), "not UTF-8 text. Save it as UTF-8"),
+        (f"{HEADER}1,{SECRET_TEXT},1,no\n".encode("utf-16"), "not UTF-8 text. Save it as UTF-8"),
+        (f"id,job,job,income,default\n1,7,{SECRET_TEXT},1,no\n".encode(), "names a column twice"),
+        (f"id,job, JOB ,income,default\n1,7,{SECRET_TEXT},1,no\n".encode(), "names a column twice"),
+        (f"{SECRET_TEXT},{SECRET_TEXT},1,no\n".encode(), "names a column twice"),
+    ],
+)
+def test_csv_files_that_cannot_be_read_are_refused_with_what_to_do(tmp_path: Path, content: bytes, told: str) -> None:
+    (tmp_path / "rows.csv").write_bytes(content)
+    error = refusal(tmp_path / "rows.csv")
+    assert isinstance(error, SourceError)
+    assert told in str(error)
+
+
+def test_csv_rows_say_nothing_about_the_delimiter(tmp_path: Path) -> None:
+    path = csv_with(tmp_path, HEADER + "1;1,007,1.5,no\n2;2,7,2,yes\n3;3,7,2,yes\n")
+    assert read_fragment(agreed(), "bank", path).identifiers == ["1;1", "2;2", "3;3"]
+
+
 def test_csv_values_in_single_quotes_are_kept_as_they_are(tmp_path: Path) -> None:
     agreement = agreed(**{"attributes.job": {"kind": "categorical", "values": ["'q'", "r"], "held_by": "bank"}})
     path = csv_with(tmp_path, "job,id,default,income\n'q',0,no,5\n'q',1,no,5\n'q',2,no,5\n")
@@ -595,4 +624,4 @@ def test_columns_may_have_any_name(name: str) -> None:
 @pytest.mark.parametrize("cells", [pd.to_datetime(["2020-01-01", "2021-01-01"]), [[1], [2]]], ids=["dates", "lists"])
 def test_cells_that_cannot_be_numbers_are_refused_as_such(cells: Any, missing: str) -> None:
     error = refusal(pd.DataFrame({**bank(job=["007", "7"]), "income": cells}), agreed(missing=missing))
-    assert "missing" not in str(error)
+    assert "missing values" not in str(error)

@@ -14,7 +14,7 @@ from copublish.errors import EvaluationError
 from copublish.evaluation.report import contents, figures, snippets
 from copublish.evaluation.report.perturbed import perturbed_facts
 from copublish.evaluation.report.synthetic import moment_facts, synthetic_facts
-from copublish.evaluation.words import noise_words
+from copublish.evaluation.words import epsilon_words, noise_words
 from copublish.publication import GeneralizedRelease, RecordsRelease, Release, as_generalized
 
 RELATION_WORDS = {
@@ -112,6 +112,7 @@ def _facts(release: Release) -> dict[str, Any]:
     return {
         "certificate": certificate,
         "noise_words": noise_words,
+        "epsilon_words": epsilon_words,
         "parties": list(certificate["views"]),
         "public_epsilon": Headline(certificate["epsilon"]["public"][relation], f"for {RELATION_WORDS[relation]}"),
         "belief": contents.belief_bound(certificate["epsilon"]["public"][relation]),
