@@ -86,7 +86,7 @@ def fit_moments(
     second, means = _of_present_numbers(coordinates, products / max(total, 1), means, margin)
     covariances = second - np.multiply.outer(means, means)
     variances = _variances(coordinates, covariances, means, noise)
-    shrunk, left = _shrunk(coordinates, covariances, variances, _noise_of_covariances(coordinates, means, noise), means)
+    shrunk, left = _shrunk(coordinates, covariances, variances, noise / coordinates.weights, means)
     floor = 2 * left
     kept, components = _above(shrunk, floor)
     counts, effects = _class_effects(coordinates, kept, means, total)
@@ -143,15 +143,6 @@ def _variances(coordinates: Coordinates, covariances: FloatArray, means: FloatAr
             measured = max(float(covariances[place, place]), CERTAIN_VARIANCE * noise)
             variances[place] = min(measured, float(variances[place]))
     return variances
-
-
-def _noise_of_covariances(coordinates: Coordinates, means: FloatArray, noise: float) -> FloatArray:
-    """Return the standard deviation of every covariance's noise: what is left of the product's by its weight, and that
-    of both means, which large weights would leave out of sight."""
-    own = noise / np.diag(coordinates.weights)
-    own[: coordinates.n_centred] = noise / coordinates.centred_weights
-    of_product, of_means = noise / coordinates.weights, np.multiply.outer(own, means)
-    return np.sqrt(of_product * of_product + of_means * of_means + of_means.T * of_means.T)
 
 
 def _shrunk(

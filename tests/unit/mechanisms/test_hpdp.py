@@ -91,7 +91,7 @@ LEAST_TIGHT = 0.7
 """Of a bound for replace: what two of the records move, at least."""
 
 
-@pytest.fixture(params=[1, 2, 4])
+@pytest.fixture(params=[1, 2, 3])
 def weight(request, monkeypatch) -> int:
     """The formulas hold for any weight, whichever is in use."""
     monkeypatch.setattr(moments, "CLASS_WEIGHT", request.param)
@@ -191,14 +191,13 @@ def test_random_records_of_adults_shape_stay_within_and_the_printed_number_comes
     assert l2["replace"] * Fraction(1, 2) < largest_l2 <= l2["replace"]
 
 
-def test_without_weight_and_groups_both_relations_cost_the_same_for_products(monkeypatch):
-    """p (p + 1) / 8, beside the sums of coordinates; that a class has two values alone makes replace a little less."""
+def test_without_weight_and_groups_the_sensitivities_are_those_of_any_coordinates(monkeypatch):
+    """p (p + 1) / 8 for products under both relations, and sums of coordinates; a class of two values saves some."""
     monkeypatch.setattr(moments, "CLASS_WEIGHT", 1)
     for p in (2, 5, 8):
         l1 = coordinates_with(p - 1, ()).l1_sensitivity(total_is_public=True)
         assert Fraction(l1["add-remove"], UNIT**2) == Fraction(p * (p + 1), 8) + Fraction(p, 2)
-        replaced = Fraction(p * (p + 1), 8) + p
-        assert replaced - 1 < Fraction(l1["replace"], UNIT**2) <= replaced
+        assert Fraction(l1["replace"], UNIT**2) <= Fraction(p * (p + 1), 8) + p
 
 
 def test_quantizing_rounds_to_the_nearest_and_keeps_the_bounds():
@@ -276,6 +275,24 @@ def test_without_noise_marginals_and_correlations_are_kept():
     shuffled = drawn.assign(default=generator.permutation(drawn["default"].to_numpy()))
     rates = [(frame.loc[frame["default"] == "yes", "job"] == "cook").mean() for frame in (shuffled, table)]
     assert abs(rates[0] - rates[1]) > 0.03  # the check can fail
+
+
+def test_sums_that_the_class_is_in_have_less_noise_by_its_weight_and_hpdp_json_says_which():
+    """Statistical: squares of n draws of Laplace noise have mean 2 b^2 and deviation sqrt(20 / n) b^2; at most 5."""
+    attributes = {f"n{i}": NUMBER for i in range(24)}
+    for classes in (["n", "y"], ["n", "y", "m"]):
+        mapping = hpdp_mapping(attributes=attributes, **{"class": {"name": "c", "values": classes}})
+        agreement = cp.agreement_from_mapping(mapping)
+        nobody = random_table(agreement, 1, np.random.default_rng(8)).iloc[:0]  # so that noise is all there is
+        details = simulate_with(agreement, {"p0": nobody, "p1": nobody}, seeded(agreement.party_names, 3)).details
+        rows = np.array(details["noisy_sums"]["products"], dtype=float)
+        names = np.array(details["coordinates"])[rows[:, :2].astype(int)]
+        with_class = np.array([one.startswith("c") != other.startswith("c") for one, other in names])
+        assert (rows[with_class, 3] == CLASS_WEIGHT).all()
+        for members, times_less in ((with_class, CLASS_WEIGHT), (~with_class & (rows[:, 3] == 1), 1)):
+            in_people = rows[members, 2] / rows[members, 3] / UNIT**2
+            expected = (details["noise_deviation_in_people"] / times_less) ** 2
+            assert abs((in_people**2).mean() / expected - 1) < 5 * np.sqrt(5 / len(in_people)) < CLASS_WEIGHT**2 - 1
 
 
 def test_it_makes_no_difference_how_records_are_spread_over_owners():
