@@ -431,6 +431,9 @@ def test_gaussian_certificates_and_ledgers_state_delta():
     assert "as agreed" in certificate["delta_is"]
     assert "Zero-concentrated" in certificate["deployment"]["dp_variant"]["variant_details"]
     assert certificate["disclosures"][0]["noise"]["law"] == "discrete Gaussian"
+    assert certificate["disclosures"][0]["noise"]["times_less_where_weighted"] == CLASS_WEIGHT
+    assert f"weighted by {CLASS_WEIGHT}" in certificate["disclosures"][0]["what"]
+    assert f"carry {CLASS_WEIGHT} times less" in release.files()["README.md"].decode()
     assert certificate["disclosures"][0]["rho"].keys() == set(NEIGHBOURS)
     assert "delta 1.0e-06" in certificate["protected"][0]
     assert any("candidates" in seen for seen in certificate["views"]["p0"])
