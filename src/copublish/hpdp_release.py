@@ -12,9 +12,9 @@ from copublish.agreement.domain import CategoricalDomain, NumericalDomain, descr
 from copublish.mechanisms.hpdp import HpdpResult
 from copublish.mechanisms.hpdp_records import Drawn, draw_records
 from copublish.privacy.described import NORMAL_95
-from copublish.secure.moments import UNIT
+from copublish.secure.moments import CLASS_WEIGHT, UNIT
 
-HPDP_FORMAT = 1
+HPDP_FORMAT = 2
 
 DIGITS = 6
 
@@ -45,26 +45,32 @@ def _numbers(domain: NumericalDomain, name: str, drawn: Drawn) -> pa.Array:
 def describe_hpdp(result: HpdpResult) -> dict[str, Any]:
     """Return everything that the records were drawn from, as plain JSON values."""
     coordinates, model = result.coordinates, result.model
-    first, second = coordinates.pairs
+    first, second = (index.tolist() for index in coordinates.pairs)
+    weights, noisy = coordinates.weights[coordinates.pairs].tolist(), result.noisy_sums.tolist()
     return {
         "hpdp_format": HPDP_FORMAT,
         "unit": f"1/{UNIT**2}",
         "coordinates": _coordinate_names(result),
         "columns": {name: _describe_column(result, name) for name in result.columns},
         "noisy_sums": {
-            "products": [
-                [i, j, noisy]
-                for i, j, noisy in zip(first.tolist(), second.tolist(), result.noisy_sums.tolist(), strict=False)
-            ],
-            "coordinates": result.noisy_sums[len(first) : len(first) + coordinates.n_centred].tolist(),
-            "records": result.noisy_sums[len(first) + coordinates.n_centred :].tolist(),
+            "columns_of_products": ["coordinate", "coordinate", "noisy sum", "weight it was multiplied with"],
+            "products": [list(row) for row in zip(first, second, noisy[: len(first)], weights, strict=True)],
+            "coordinates": noisy[len(first) : len(first) + coordinates.n_centred],
+            "weights_of_coordinates": coordinates.centred_weights.tolist(),
+            "records": noisy[len(first) + coordinates.n_centred :],
         },
         "noise_deviation_in_people": round(result.deviation, DIGITS),
-        "share_within_95_percent": round(NORMAL_95 * result.deviation / max(model.total, 1), DIGITS),
+        "class_weight": CLASS_WEIGHT,
+        "share_within_95_percent": _share_within(result),
         "estimated_records": model.total,
         "components": model.components,
         "noise_floor": round(model.noise_floor, DIGITS),
     }
+
+
+def _share_within(result: HpdpResult, weight: int = 1) -> float:
+    """Return how far a share is off at most in 95 of 100 cases."""
+    return round(NORMAL_95 * result.deviation / weight / max(result.model.total, 1), DIGITS)
 
 
 def _coordinate_names(result: HpdpResult) -> list[str]:
@@ -92,7 +98,9 @@ def _describe_column(result: HpdpResult, name: str) -> dict[str, Any]:
             second = 0.5 + float(model.means[coordinates.centred[name]])
             shares = [1 - second, second]
         rounded = [round(share, DIGITS) for share in shares]
-        return {**described, "kind": "category", "shares": dict(zip(domain.values, rounded, strict=True))}
+        within = _share_within(result, CLASS_WEIGHT if name == coordinates.class_name else 1)
+        described |= {"kind": "category", "shares": dict(zip(domain.values, rounded, strict=True))}
+        return {**described, "share_within_95_percent": within}
     place, width = coordinates.centred[name], float(domain.upper - domain.lower)
     described |= {
         "kind": "number",

@@ -82,9 +82,11 @@ values, and how every two columns go together are like the real ones, about.""",
 | `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
         f"""Every sum, of which the share of a value and the share of two values together are examples, carries noise of
 {"standard deviation" if "Gaussian" in moments["noise"]["law"] else "scale"} {moments["noise"]["scale_in_people"]:g}
-people. Dependences that noise could have made are left out, weak ones are made weaker, and what three or more columns
-have in common beyond their pairs is not kept. The shape of a number's distribution is not measured, only its mean and
-its spread. `hpdp.json` has the unbiased noisy sums; use them where a mean, a share or a covariance is all you need.""",
+people; sums that the class is in carry {moments["noise"]["times_less_where_weighted"]} times less. Dependences that
+noise could have made are left out, weak ones are made weaker, and what three or more columns have in common beyond
+their pairs is not kept. The shape of a number's distribution is not measured, only its mean and its spread. `hpdp.json`
+has the unbiased noisy sums, to be divided by their weights; use them where a mean, a share or a covariance is all you
+need.""",
     )
 
 

@@ -97,7 +97,7 @@ class RevealGate:
             Reveals: the noisy counts, to all parties; how many there are is public.
         """
         noise = disclosure.noise
-        largest = MAX_RECORDS * disclosure.points_per_person
+        largest = MAX_RECORDS * disclosure.points_per_person * disclosure.largest_weight
         fits = measurement_fits(counts.n_cells, largest, noise.bits) and noise.bits + 1 < counts.packing.lane_bits
         if counts.n_cells != disclosure.entries or not fits:
             raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")
@@ -117,7 +117,7 @@ class RevealGate:
             Assumes: one person changes the sums by at most `disclosure.squared_l2_sensitivity`, squared, in L2.
             Reveals: the noisy sums, to all parties; before that, which candidates for noise are kept.
         """
-        largest = MAX_RECORDS * disclosure.points_per_person
+        largest = MAX_RECORDS * disclosure.points_per_person * disclosure.largest_weight
         fits = measurement_fits(disclosure.entries, largest, disclosure.noise.bits)
         if sums.shape != (disclosure.entries, 1) or not fits:
             raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")

@@ -28,13 +28,15 @@ from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure
 from copublish.privacy.masked_sums import how_noise_is_drawn
 from copublish.privacy.noise_shares import NoiseShares
 from copublish.secure.joint_counts import JointTable
-from copublish.secure.moments import UNIT, Coordinates
+from copublish.secure.moments import CLASS_WEIGHT, UNIT, Coordinates
 from copublish.secure.packing import Packing, SecretCounts
 
-HPDP_VERSION = 2
+HPDP_VERSION = 3
 """Changes whenever the same fragments and coins would give another release."""
 
 LABEL = "sum over records of the product of every two coordinates, of every coordinate, and number of records"
+
+WEIGHTED = f"; what the class is in is weighted by {CLASS_WEIGHT}"
 
 LARGE_SHARE_ERROR = 0.05
 """From here on people are warned."""
@@ -76,7 +78,7 @@ class HpdpPlan:
             self.coordinates,
             self.agreement.privacy.neighbours,
         )
-        label = LABEL.replace(", and number of records", "") if public else LABEL
+        label = (LABEL.replace(", and number of records", "") if public else LABEL) + WEIGHTED
         entries = coordinates.n_sums(total_is_public=public)
         if self.agreement.mechanism.noise == "gaussian":
             return GaussianMeasure(
@@ -87,6 +89,7 @@ class HpdpPlan:
                 coordinates.squared_l2_sensitivity(total_is_public=public),
                 entries,
                 UNIT**2,
+                CLASS_WEIGHT,
             )
         return Measure(
             label,
@@ -97,11 +100,12 @@ class HpdpPlan:
             entries,
             UNIT**2,
             NoiseShares.of(self.agreement),
+            CLASS_WEIGHT,
         )
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the noise, in people."""
+        """Standard deviation of the noise, in people; of what the class is in it is CLASS_WEIGHT times smaller."""
         scale = self.moments.scale_in_people
         return scale if isinstance(self.moments, GaussianMeasure) else math.sqrt(2) * scale
 
@@ -126,7 +130,8 @@ class HpdpPlan:
         law = "Gaussian" if isinstance(self.moments, GaussianMeasure) else "Laplace"
         return Method(
             "Synthetic microdata",
-            f"Discrete {law} noise on the sums over records of products of every two coordinates and of coordinates. "
+            f"Discrete {law} noise on the sums over records of products of every two coordinates and of coordinates; "
+            f"sums that the class is in are multiplied by {CLASS_WEIGHT} before it is added. "
             f"{how_noise_is_drawn(self.agreement)}; all arithmetic on what is opened is on integers.",
             "Pooled covariances, shrunk by their noise; principal components above a noise floor; records drawn from a "
             "factor model with them under a key that is a hash of the noisy values.",
@@ -143,6 +148,7 @@ class HpdpPlan:
             "sums": self.moments.entries,
             "noise": self.agreement.mechanism.noise or "laplace",
             "share_error": round(self.deviation / self.agreement.records.expected, 4),
+            "share_error_with_class": round(self.deviation / CLASS_WEIGHT / self.agreement.records.expected, 4),
         }
 
     def warnings(self) -> list[str]:
@@ -152,8 +158,8 @@ class HpdpPlan:
             return []
         return [
             f"With about {expected:,} records and this epsilon, noise moves the share of every value, and of every two "
-            f"together, by about {self.deviation / expected:.0%}. Raise epsilon or records.expected (if it is too "
-            "low), leave columns out, or put values together."
+            f"together, by about {self.deviation / expected:.0%}, and {CLASS_WEIGHT} times less what the class is in. "
+            "Raise epsilon or records.expected (if it is too low), leave columns out, or put values together."
         ]
 
 
@@ -163,8 +169,8 @@ class HpdpResult:
 
     Attributes:
         coordinates: Where columns lie.
-        noisy_sums: Unbiased, in units of 1/UNIT^2.
-        deviation: Standard deviation of their noise, in people.
+        noisy_sums: Weighted and unbiased, in units of 1/UNIT^2.
+        deviation: Standard deviation of their noise, in people; where the weight is 1.
         model: What the records are drawn from.
         n_records: How many.
     """

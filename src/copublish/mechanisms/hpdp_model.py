@@ -33,7 +33,7 @@ SHARED_PART = 0.3
 """Of a column's own variance: how much of it factors may explain. They are there for what columns have in common; if
 they made up a category's whole variance, the chances of its values would often fall below 0, which cuts shares off."""
 
-LARGEST_MARGIN, SMALLEST_MARGIN = 0.01, 1e-9
+LARGEST_MARGIN, SMALLEST_MARGIN, SMALLEST_SQUARE = 0.01, 1e-9, 1e-30
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,8 @@ def fit_moments(
 
     Args:
         coordinates: Where columns lie.
-        noisy_sums: What was opened, in units of 1/UNIT^2.
-        deviation: Standard deviation of the noise, in people.
+        noisy_sums: What was opened, weighted, in units of 1/UNIT^2.
+        deviation: Standard deviation of the noise, in people; where the weight is 1.
         public_total: The number of records, if it is public; else it is the last noisy sum.
     """
     total = public_total if public_total is not None else max(1, round(int(noisy_sums[-1]) / UNIT**2))
@@ -86,8 +86,8 @@ def fit_moments(
     second, means = _of_present_numbers(coordinates, products / max(total, 1), means, margin)
     covariances = second - np.multiply.outer(means, means)
     variances = _variances(coordinates, covariances, means, noise)
-    shrunk, left = _shrunk(coordinates, covariances, variances, noise, means)
-    floor = 2 * noise * math.sqrt(left)
+    shrunk, left = _shrunk(coordinates, covariances, variances, noise / coordinates.weights, means)
+    floor = 2 * left
     kept, components = _above(shrunk, floor)
     counts, effects = _class_effects(coordinates, kept, means, total)
     between = np.zeros_like(kept)
@@ -102,8 +102,9 @@ def _unpacked(coordinates: Coordinates, noisy_sums: IntArray) -> tuple[FloatArra
     """Return the symmetric matrix of sums of products and the sums of centred coordinates, in people."""
     first, second = coordinates.pairs
     products = np.zeros((coordinates.size, coordinates.size))
+    sums = noisy_sums[len(first) : len(first) + coordinates.n_centred] / float(UNIT**2)
     products[first, second] = products[second, first] = noisy_sums[: len(first)] / float(UNIT**2)
-    return products, noisy_sums[len(first) : len(first) + coordinates.n_centred] / float(UNIT**2)
+    return products / coordinates.weights, sums / coordinates.centred_weights
 
 
 def _means(coordinates: Coordinates, products: FloatArray, sums: FloatArray, total: int, margin: float) -> FloatArray:
@@ -145,13 +146,13 @@ def _variances(coordinates: Coordinates, covariances: FloatArray, means: FloatAr
 
 
 def _shrunk(
-    coordinates: Coordinates, covariances: FloatArray, variances: FloatArray, noise: float, means: FloatArray
+    coordinates: Coordinates, covariances: FloatArray, variances: FloatArray, noise: FloatArray, means: FloatArray
 ) -> tuple[FloatArray, float]:
     """Return covariances as far as they are believed, and how much of the noise is left in them.
 
     What must hold is imposed first: a group's coordinates add up to 1, so covariances with them add up to 0; within a
     group they follow from the shares. Then each is shrunk by what it is expected to be beside its noise. The second
-    value is the largest sum over a row of squared factors: noise of that matrix has eigenvalues up to 2 sqrt(it).
+    value is the largest deviation of a row's noise that is left: noise of that matrix has eigenvalues up to twice it.
     """
     found = covariances.copy()
     for place in coordinates.groups.values():
@@ -162,21 +163,21 @@ def _shrunk(
             found[place] -= mean / (place.stop - place.start)
             found = found.T.copy()
     expected = TYPICAL_CORRELATION**2 * np.multiply.outer(variances, variances)
-    factors = expected / (expected + noise * noise) if noise > 0 else np.ones_like(expected)
+    factors = expected / np.maximum(expected + noise * noise, SMALLEST_SQUARE)
     np.fill_diagonal(factors, 0.0)
     for place in coordinates.groups.values():
         factors[place, place] = 0.0
     found *= factors
     for name, place in coordinates.groups.items():
-        part = 1.0 if name == class_name(coordinates) else SHARED_PART
+        part = 1.0 if name == coordinates.class_name else SHARED_PART
         own = -np.multiply.outer(means[place], means[place])
         np.fill_diagonal(own, variances[place])
         found[place, place] = part * own
     for i in range(coordinates.n_centred):
-        is_class = i == coordinates.centred.get(class_name(coordinates))
+        is_class = i == coordinates.centred.get(coordinates.class_name)
         found[i, i] = (1.0 if is_class else SHARED_PART) * variances[i]
-    left = max((math.fsum((row * row).tolist()) for row in factors), default=0.0)
-    return found, left
+    left = max((math.fsum((row * row).tolist()) for row in factors * noise), default=0.0)
+    return found, math.sqrt(left)
 
 
 def _above(matrix: FloatArray, floor: float) -> tuple[FloatArray, int]:
@@ -196,11 +197,6 @@ def _above(matrix: FloatArray, floor: float) -> tuple[FloatArray, int]:
     return found, sum(is_kept)
 
 
-def class_name(coordinates: Coordinates) -> str:
-    """Return the class, the last column."""
-    return list(coordinates.columns)[-1]
-
-
 def is_number(coordinates: Coordinates, name: str) -> bool:
     """Whether a column holds numbers."""
     return isinstance(coordinates.columns[name], NumericalDomain)
@@ -210,7 +206,7 @@ def _class_effects(
     coordinates: Coordinates, kept: FloatArray, means: FloatArray, total: int
 ) -> tuple[IntArray, FloatArray]:
     """Return the classes' counts, and how far each class moves the mean of every coordinate."""
-    name = class_name(coordinates)
+    name = coordinates.class_name
     if name in coordinates.centred:
         place = coordinates.centred[name]
         second = round((0.5 + float(means[place])) * total)
@@ -224,22 +220,15 @@ def _class_effects(
 
 def _without_class_columns(coordinates: Coordinates, effects: FloatArray) -> FloatArray:
     found = effects.copy()
-    found[:, _class_place(coordinates)] = 0.0
+    found[:, coordinates.class_place] = 0.0
     return found
 
 
 def _without_class(coordinates: Coordinates, matrix: FloatArray) -> FloatArray:
-    found, place = matrix.copy(), _class_place(coordinates)
+    found, place = matrix.copy(), coordinates.class_place
     found[place] = 0.0
     found[:, place] = 0.0
     return found
-
-
-def _class_place(coordinates: Coordinates) -> slice:
-    name = class_name(coordinates)
-    if name in coordinates.groups:
-        return coordinates.groups[name]
-    return slice(coordinates.centred[name], coordinates.centred[name] + 1)
 
 
 def _cholesky(matrix: FloatArray) -> FloatArray:

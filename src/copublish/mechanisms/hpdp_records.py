@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from copublish.mechanisms.copula_model import FloatArray
-from copublish.mechanisms.hpdp_model import MomentModel, class_name, is_number
+from copublish.mechanisms.hpdp_model import MomentModel, is_number
 from copublish.mechanisms.normal import STEPS, normal_steps
 from copublish.mechanisms.post_processing import consistent_counts
 from copublish.mechanisms.synthetic_records import RECORDS_PER_BLOCK
@@ -66,7 +66,7 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
     rests = {name: _rest(coordinates, model, name) for name in numbers}
     drawn, behind = Drawn(), {name: np.empty(n_records, dtype=np.int64) for name in numbers}
     categories: list[Choice] = [
-        ("category", name) for name in coordinates.columns if name not in (*numbers, class_name(coordinates))
+        ("category", name) for name in coordinates.columns if name not in (*numbers, coordinates.class_name)
     ]
     chosen: dict[Choice, IntArray] = {
         choice: np.empty(n_records, dtype=np.int64)
@@ -96,7 +96,7 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
             drawn.codes[name] = codes
         else:
             drawn.is_missing[name] = codes == 1
-    drawn.codes[class_name(coordinates)] = classes
+    drawn.codes[coordinates.class_name] = classes
     for name in numbers:
         drawn.places[name] = _numbers(model, coordinates.centred[name], classes, behind[name])
     return drawn

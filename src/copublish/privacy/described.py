@@ -74,12 +74,14 @@ def describe_noise(disclosure: Disclosure) -> dict[str, Any]:
             "law": "discrete Laplace" if disclosure.shares is None else SHARED_LAW,
             "scale_in_people": round(disclosure.scale_in_people, 3),
             "within_95_percent": within if is_count else round(within / disclosure.points_per_person, 3),
+            **_weight(disclosure),
         }
     if isinstance(disclosure, GaussianMeasure):
         return {
             "law": "discrete Gaussian",
             "scale_in_people": round(disclosure.scale_in_people, 3),
             "within_95_percent": round(NORMAL_95 * disclosure.scale_in_people, 3),
+            **_weight(disclosure),
         }
     if isinstance(disclosure, PerturbCategory):
         return {"law": "randomized response", "known_to": OWNER_ALONE, "kept": round(disclosure.response.kept, 6)}
@@ -95,6 +97,11 @@ def describe_noise(disclosure: Disclosure) -> dict[str, Any]:
     if isinstance(disclosure, Divided) and disclosure.usual is not None:
         return describe_noise(disclosure.usual)
     return {"law": "by column"}
+
+
+def _weight(disclosure: Measure | GaussianMeasure) -> dict[str, Any]:
+    """Return how many times less noise weighted entries have, if there are any; the label says which they are."""
+    return {"times_less_where_weighted": disclosure.largest_weight} if disclosure.largest_weight > 1 else {}
 
 
 def epsilon_or_not(epsilon: Fraction | None) -> str:

@@ -112,8 +112,10 @@ class Measure:
         l1_sensitivity: For each relation, the largest L1 change one person can make.
         changed_entries: For each relation, how many entries one person can change.
         entries: Number of entries.
-        points_per_person: The most that one person adds to an entry or takes from it: 1 for counts.
+        points_per_person: How many points of an entry stand for one person: 1 for counts.
         shares: The owners that add the noise in shares; none if nobody knows any of it.
+        largest_weight: What some entries were multiplied with at most, as the label says: they have so many times less
+            noise, and one person adds at most so many times `points_per_person` to an entry or takes it from it.
 
     Privacy:
         Guarantee: budget-DP with exact noise: the ratio of the laws is at most p^-(L1 change). With shares it holds
@@ -130,6 +132,7 @@ class Measure:
     entries: int
     points_per_person: int = 1
     shares: NoiseShares | None = None
+    largest_weight: int = 1
     kind: Literal["measure"] = "measure"
 
     @cached_property
@@ -169,7 +172,7 @@ class GaussianMeasure:
         calibrated_to: The relation that `budget` is stated for.
         squared_l2_sensitivity: For each relation, the square of the largest L2 change one person can make.
         entries: Number of entries.
-        points_per_person: The most that one person adds to an entry or takes from it.
+        points_per_person, largest_weight: As for `Measure`.
 
     Privacy:
         Guarantee: with exact noise of parameter v, rho-zCDP with rho = squared_l2_sensitivity / (2 v)
@@ -188,6 +191,7 @@ class GaussianMeasure:
     squared_l2_sensitivity: Influence
     entries: int
     points_per_person: int = 1
+    largest_weight: int = 1
     kind: Literal["measure"] = "measure"
 
     @cached_property

@@ -24,7 +24,8 @@ from copublish.mechanisms.hpdp import HpdpPlan
 from copublish.mechanisms.plans import plan_of
 from copublish.privacy.disclosures import NEIGHBOURS
 from copublish.privacy.ledger import Ledger
-from copublish.secure.moments import UNIT, Coordinates, quantized
+from copublish.secure import moments
+from copublish.secure.moments import CLASS_WEIGHT, UNIT, Coordinates, quantized
 from copublish.secure.noise import measurement_fits
 from copublish.simulation import read_fragments
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
@@ -38,16 +39,31 @@ def number(name: str, missing: bool = False) -> NumericalDomain:
     return NumericalDomain(name, Decimal(0), Decimal(100), (Decimal(50),), missing)
 
 
-def coordinates_with(numbers: int, groups: tuple[int, ...]) -> Coordinates:
+def coordinates_with(numbers: int, groups: tuple[int, ...], classes: int = 2) -> Coordinates:
     columns: dict[str, Domain] = {f"n{i}": number(f"n{i}") for i in range(numbers)}
-    return Coordinates(columns | {f"g{i}": category(f"g{i}", size) for i, size in enumerate(groups)})
+    columns |= {f"g{i}": category(f"g{i}", size) for i, size in enumerate(groups)}
+    return Coordinates(columns | {"c": category("c", classes)})
 
 
-def sums_of(coordinates: Coordinates, point: np.ndarray, *, with_total: bool) -> list[Fraction]:
-    """Everything one record adds, by a naive loop over all i <= j, zeros within groups included."""
+def sums_of(coordinates: Coordinates, point: np.ndarray, weight: int, *, with_total: bool) -> list[Fraction]:
+    """Everything one record adds, by a naive loop over all i <= j, zeros within groups included.
+
+    What the class is in counts `weight` times, but for the square of a class of two values.
+    """
     values = [Fraction(int(x), UNIT) for x in point]
-    found = [values[i] * values[j] for i in range(len(values)) for j in range(i, len(values))]
-    return [*found, *values[: coordinates.n_centred], *([Fraction(1)] if with_total else [])]
+    in_class = [
+        i in range(*slice_.indices(coordinates.size))
+        for slice_ in [coordinates.groups.get("c") or slice(coordinates.centred["c"], coordinates.centred["c"] + 1)]
+        for i in range(coordinates.size)
+    ]
+    found = []
+    for i in range(len(values)):
+        for j in range(i, len(values)):
+            is_plain_square = i == j and "c" in coordinates.centred
+            is_weighted = (in_class[i] or in_class[j]) and not is_plain_square
+            found.append(values[i] * values[j] * (weight if is_weighted else 1))
+    sums = [value * (weight if in_class[i] else 1) for i, value in enumerate(values[: coordinates.n_centred])]
+    return [*found, *sums, *([Fraction(1)] if with_total else [])]
 
 
 def moved(one: list[Fraction], other: list[Fraction]) -> tuple[Fraction, Fraction]:
@@ -57,9 +73,11 @@ def moved(one: list[Fraction], other: list[Fraction]) -> tuple[Fraction, Fractio
 
 
 def every_point(coordinates: Coordinates, steps: tuple[int, ...]) -> list[np.ndarray]:
+    """All records whose numbers are among some steps; the class of two values is one of the two."""
     groups = [range(place.start, place.stop) for place in coordinates.groups.values()]
+    centred_class = coordinates.centred.get("c")
     found = []
-    for centred in itertools.product(steps, repeat=coordinates.n_centred):
+    for centred in itertools.product(*(HALVES if i == centred_class else steps for i in range(coordinates.n_centred))):
         for ones in itertools.product(*groups):
             point = np.zeros(coordinates.size, dtype=np.int64)
             point[: coordinates.n_centred] = centred
@@ -68,22 +86,42 @@ def every_point(coordinates: Coordinates, steps: tuple[int, ...]) -> list[np.nda
     return found
 
 
-@pytest.mark.parametrize("numbers, groups", [(1, ()), (3, ()), (0, (3,)), (2, (3,)), (1, (3, 4)), (2, (3, 3))])
-@pytest.mark.parametrize("public", [False, True])
-def test_no_two_small_records_exceed_the_sensitivities_and_add_remove_is_attained(numbers, groups, public):
-    coordinates = coordinates_with(numbers, groups)
-    l1 = coordinates.l1_sensitivity(total_is_public=public)
-    l2 = coordinates.squared_l2_sensitivity(total_is_public=public)
-    all_sums = [
-        sums_of(coordinates, point, with_total=not public)
-        for point in every_point(coordinates, (-UNIT // 2, 0, UNIT // 4, UNIT // 2))
-    ]
-    nothing = [Fraction(0)] * len(all_sums[0])
-    alone = [moved(one, nothing) for one in all_sums]
-    assert max(x for x, _ in alone) == l1["add-remove"]
-    assert max(x for _, x in alone) == l2["add-remove"]
-    pairs = [moved(one, other) for one, other in itertools.combinations(all_sums[:: max(1, len(all_sums) // 60)], 2)]
-    assert all(x <= l1["replace"] and y <= l2["replace"] for x, y in pairs)
+HALVES = (-UNIT // 2, UNIT // 2)
+LEAST_TIGHT = 0.7
+"""Of a bound for replace: what two of the records move, at least."""
+
+
+@pytest.fixture(params=[1, 2, 3])
+def weight(request, monkeypatch) -> int:
+    """The formulas hold for any weight, whichever is in use."""
+    monkeypatch.setattr(moments, "CLASS_WEIGHT", request.param)
+    return request.param
+
+
+@pytest.mark.parametrize("numbers, groups", [(1, ()), (3, ()), (0, (3,)), (2, (3,)), (1, (3, 4)), (0, (3, 3, 3))])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_no_two_small_records_exceed_the_sensitivities_and_add_remove_is_attained(numbers, groups, classes, weight):
+    """For groups alone the bound for replace is attained as well: a smaller one would be too small."""
+    coordinates = coordinates_with(numbers, groups, classes)
+    points = every_point(coordinates, (-UNIT // 2, 0, UNIT // 2) if numbers < 3 else HALVES)
+    # Numerators over UNIT^2, which is exact in whole numbers of any size.
+    all_sums = np.array(
+        [[int(x * UNIT**2) for x in sums_of(coordinates, point, weight, with_total=True)] for point in points]
+    ).astype(object)
+    for public in (False, True):
+        l1 = coordinates.l1_sensitivity(total_is_public=public)
+        l2 = coordinates.squared_l2_sensitivity(total_is_public=public)
+        alone = all_sums[:, :-1] if public else all_sums
+        assert np.abs(alone).sum(axis=1).max() == l1["add-remove"]
+        assert (alone * alone).sum(axis=1).max() == l2["add-remove"]
+    moved_l1, moved_l2 = 0, 0
+    for number, one in enumerate(all_sums.astype(np.int64)):
+        changes = all_sums[number + 1 :].astype(np.int64) - one
+        moved_l1 = max(moved_l1, int(np.abs(changes).sum(axis=1).max(initial=0)))
+        moved_l2 = max(moved_l2, int((changes.astype(object) ** 2).sum(axis=1).max(initial=0)))
+    assert l1["replace"] * LEAST_TIGHT < moved_l1 <= l1["replace"]
+    assert l2["replace"] * LEAST_TIGHT < moved_l2 <= l2["replace"]
+    assert numbers > 0 or moved_l1 == l1["replace"]
 
 
 NUMBER = {"kind": "numerical", "bounds": [0, 3], "grid": {"edges": [1]}}
@@ -97,7 +135,9 @@ SMALL_SCHEMAS = [
 
 @pytest.mark.parametrize("attributes, classes", SMALL_SCHEMAS)
 @pytest.mark.parametrize("public", [False, True])
-def test_every_record_a_schema_allows_stays_within_the_sensitivities_as_owners_sum_it(attributes, classes, public):
+def test_every_record_a_schema_allows_stays_within_the_sensitivities_as_owners_sum_it(
+    attributes, classes, public, weight
+):
     """Missing values, two-valued categories and the class go through reading and summing; all pairs are compared."""
     mapping = hpdp_mapping(
         attributes=attributes, **{"class": {"name": "c", "values": classes}, "records.identifier": None}
@@ -121,42 +161,43 @@ def test_every_record_a_schema_allows_stays_within_the_sensitivities_as_owners_s
     l1, l2 = (f(total_is_public=public) for f in (coordinates.l1_sensitivity, coordinates.squared_l2_sensitivity))
     assert np.abs(sums).sum(axis=1).max() == l1["add-remove"]
     assert (sums * sums).sum(axis=1).max() == l2["add-remove"]
-    assert np.abs(sums).max() <= HpdpPlan.of(agreement).moments.points_per_person
+    assert np.abs(sums).max() <= UNIT**2 * weight  # which is what the engine makes room for
     replaced = [other - one for one in sums for other in sums]
-    assert l1["replace"] * 0.7 < max(np.abs(change).sum() for change in replaced) <= l1["replace"]
-    assert l2["replace"] * 0.7 < max((change * change).sum() for change in replaced) <= l2["replace"]
+    assert l1["replace"] * LEAST_TIGHT < max(np.abs(change).sum() for change in replaced) <= l1["replace"]
+    assert l2["replace"] * LEAST_TIGHT < max((change * change).sum() for change in replaced) <= l2["replace"]
 
 
 def test_random_records_of_adults_shape_stay_within_and_the_printed_number_comes_out():
-    coordinates = coordinates_with(9, (7, 7, 14, 6, 5))
+    coordinates = coordinates_with(8, (7, 7, 14, 6, 5))
     assert coordinates.size == 48
     l1, l2 = (
         coordinates.l1_sensitivity(total_is_public=False),
         coordinates.squared_l2_sensitivity(total_is_public=False),
     )
-    assert l1["add-remove"] == 54.25 * UNIT**2
+    assert l1["add-remove"] == (49.25 + 5 * CLASS_WEIGHT) * UNIT**2
     generator = np.random.default_rng(1)
     largest_l1 = largest_l2 = Fraction(0)
     for _ in range(60):
         points = np.zeros((2, 48), dtype=np.int64)
         points[:, :9] = generator.choice([-UNIT // 2, UNIT // 2], size=(2, 9))
         if generator.random() < 0.3:
-            points[:, :9] = generator.integers(-UNIT // 2, UNIT // 2 + 1, size=(2, 9))
+            points[:, :8] = generator.integers(-UNIT // 2, UNIT // 2 + 1, size=(2, 8))
         for place in coordinates.groups.values():
             points[range(2), generator.choice(np.arange(place.start, place.stop), 2, replace=False)] = UNIT
-        one, other = (sums_of(coordinates, point, with_total=True) for point in points)
+        one, other = (sums_of(coordinates, point, CLASS_WEIGHT, with_total=True) for point in points)
         x, y = moved(one, other)
         largest_l1, largest_l2 = max(largest_l1, x), max(largest_l2, y)
     assert l1["replace"] * Fraction(1, 2) < largest_l1 <= l1["replace"]
     assert l2["replace"] * Fraction(1, 2) < largest_l2 <= l2["replace"]
 
 
-def test_without_groups_both_relations_cost_the_same_for_products():
-    """p (p + 1) / 8, beside the sums of coordinates."""
+def test_without_weight_and_groups_the_sensitivities_are_those_of_any_coordinates(monkeypatch):
+    """p (p + 1) / 8 for products under both relations, and sums of coordinates; a class of two values saves some."""
+    monkeypatch.setattr(moments, "CLASS_WEIGHT", 1)
     for p in (2, 5, 8):
-        l1 = coordinates_with(p, ()).l1_sensitivity(total_is_public=True)
+        l1 = coordinates_with(p - 1, ()).l1_sensitivity(total_is_public=True)
         assert Fraction(l1["add-remove"], UNIT**2) == Fraction(p * (p + 1), 8) + Fraction(p, 2)
-        assert Fraction(l1["replace"], UNIT**2) == Fraction(p * (p + 1), 8) + p
+        assert Fraction(l1["replace"], UNIT**2) <= Fraction(p * (p + 1), 8) + p
 
 
 def test_quantizing_rounds_to_the_nearest_and_keeps_the_bounds():
@@ -202,7 +243,11 @@ def test_owners_sums_are_those_of_a_naive_loop_over_records_missing_numbers_incl
     fragments = read_fragments(agreement, frames)
     found = sum(coordinates.local_sums(fragment, total_is_public=False) for fragment in fragments.values()).ravel()
     first, second = coordinates.pairs
+    expected[2], expected[:, 2] = (CLASS_WEIGHT * part for part in (expected[2].copy(), expected[:, 2].copy()))
+    expected[2, 2] = 40 * (UNIT / 2) ** 2
     assert np.array_equal(found[: len(first)], expected[first, second])
+    difference = (table["default"] == "yes").sum() - (table["default"] == "no").sum()
+    assert found[len(first) + 2] == CLASS_WEIGHT * difference * UNIT**2 / 2
     assert found[-1] == 40 * UNIT**2
     release = simulate_with(agreement, frames, seeded(agreement.party_names, 1))
     assert release.to_pandas()["age"].isna().any()
@@ -230,6 +275,24 @@ def test_without_noise_marginals_and_correlations_are_kept():
     shuffled = drawn.assign(default=generator.permutation(drawn["default"].to_numpy()))
     rates = [(frame.loc[frame["default"] == "yes", "job"] == "cook").mean() for frame in (shuffled, table)]
     assert abs(rates[0] - rates[1]) > 0.03  # the check can fail
+
+
+def test_sums_that_the_class_is_in_have_less_noise_by_its_weight_and_hpdp_json_says_which():
+    """Statistical: squares of n draws of Laplace noise have mean 2 b^2 and deviation sqrt(20 / n) b^2; at most 5."""
+    attributes = {f"n{i}": NUMBER for i in range(24)}
+    for classes in (["n", "y"], ["n", "y", "m"]):
+        mapping = hpdp_mapping(attributes=attributes, **{"class": {"name": "c", "values": classes}})
+        agreement = cp.agreement_from_mapping(mapping)
+        nobody = random_table(agreement, 1, np.random.default_rng(8)).iloc[:0]  # so that noise is all there is
+        details = simulate_with(agreement, {"p0": nobody, "p1": nobody}, seeded(agreement.party_names, 3)).details
+        rows = np.array(details["noisy_sums"]["products"], dtype=float)
+        names = np.array(details["coordinates"])[rows[:, :2].astype(int)]
+        with_class = np.array([one.startswith("c") != other.startswith("c") for one, other in names])
+        assert (rows[with_class, 3] == CLASS_WEIGHT).all()
+        for members, times_less in ((with_class, CLASS_WEIGHT), (~with_class & (rows[:, 3] == 1), 1)):
+            in_people = rows[members, 2] / rows[members, 3] / UNIT**2
+            expected = (details["noise_deviation_in_people"] / times_less) ** 2
+            assert abs((in_people**2).mean() / expected - 1) < 5 * np.sqrt(5 / len(in_people)) < CLASS_WEIGHT**2 - 1
 
 
 def test_it_makes_no_difference_how_records_are_spread_over_owners():
@@ -301,10 +364,11 @@ def test_a_public_number_of_records_is_not_measured_and_is_what_comes_out():
 
 @pytest.mark.parametrize("size", [3, MAX_COORDINATES])
 def test_the_noise_of_the_smallest_epsilon_fits_the_engine(size):
-    coordinates = coordinates_with(size, ())
+    coordinates = coordinates_with(size - 1, ())
     rate = MIN_HPDP_EPSILON / coordinates.l1_sensitivity(total_is_public=False)["replace"]
     bits = int(np.ceil(np.log2(64 * np.log(2) / float(rate))))
-    assert measurement_fits(coordinates.n_sums(total_is_public=False), MAX_RECORDS * UNIT**2, bits)
+    largest = MAX_RECORDS * UNIT**2 * CLASS_WEIGHT
+    assert measurement_fits(coordinates.n_sums(total_is_public=False), largest, bits)
 
 
 @pytest.mark.parametrize(
@@ -367,6 +431,9 @@ def test_gaussian_certificates_and_ledgers_state_delta():
     assert "as agreed" in certificate["delta_is"]
     assert "Zero-concentrated" in certificate["deployment"]["dp_variant"]["variant_details"]
     assert certificate["disclosures"][0]["noise"]["law"] == "discrete Gaussian"
+    assert certificate["disclosures"][0]["noise"]["times_less_where_weighted"] == CLASS_WEIGHT
+    assert f"weighted by {CLASS_WEIGHT}" in certificate["disclosures"][0]["what"]
+    assert f"carry {CLASS_WEIGHT} times less" in release.files()["README.md"].decode()
     assert certificate["disclosures"][0]["rho"].keys() == set(NEIGHBOURS)
     assert "delta 1.0e-06" in certificate["protected"][0]
     assert any("candidates" in seen for seen in certificate["views"]["p0"])
