@@ -25,9 +25,9 @@ from sklearn.tree import DecisionTreeClassifier
 import adult
 import copublish as cp
 import nursery
-from copublish.engine import Room
+from copublish.engine.ideal import Room
+from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
 from copublish.privacy.coins import Coins
-from copublish.simulation import read_fragments, run_room, throwaway_ledger
 
 SCORES = ("max", "tv-gain", "auto")
 SPECIALIZATIONS = 14

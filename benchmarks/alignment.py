@@ -27,10 +27,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from copublish.engine.psi_files import remove_traces
-from copublish.engine.spu import SpuEngine
-from copublish.engine.spu_requests import LinkSettings
-from copublish.engine.spu_worker import Worker
+from copublish.engine.spu.engine import SpuEngine
+from copublish.engine.spu.psi_files import remove_traces
+from copublish.engine.spu.requests import LinkSettings
+from copublish.engine.spu.worker import Worker
 
 PARTIES = ("a", "b")
 MIB = 2**20

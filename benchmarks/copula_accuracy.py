@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from copublish.simulation import read_fragments, run_room, throwaway_ledger
 
 import copublish as cp
 from copublish.engine import Room
@@ -27,7 +28,6 @@ from copublish.evaluation.distances import rank_correlation_error, wasserstein_e
 from copublish.privacy.coins import Coins
 from copublish.reproduction import datasets
 from copublish.reproduction.copula_schemas import ATTRIBUTES
-from copublish.simulation import read_fragments, run_room, throwaway_ledger
 
 TARGETS = {("adult", "0.5"): (0.06, 0.015), ("wine", "1"): (0.32, 0.10)}
 """Largest mean Wasserstein distance and rank correlation error, mean of 10 runs."""

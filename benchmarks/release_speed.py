@@ -29,8 +29,8 @@ import pyarrow.parquet as pq
 import copublish as cp
 from adult import ATTRIBUTES, CLASS, adult_agreement, read_adult, split_columns
 from copublish.agreement import CategoricalDomain
-from copublish.engine import Room
-from copublish.simulation import read_fragments, run_room, throwaway_ledger
+from copublish.engine.ideal import Room
+from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
 
 
 def best_of(work: Callable[[], Any], times: int = 7) -> float:

@@ -33,16 +33,16 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
+from copublish.engine.spu_requests import Call, Exchange, Intersect, Kept, OwnedMatrix, Run
+from copublish.engine.spu_worker import _signature
+from copublish.simulation import no_progress, read_fragments
 
 import copublish as cp
 from adult import PARTIES, adult_agreement, read_adult, scatter_cells, split_columns
 from copublish import processes
 from copublish.engine.spu import SpuEngine
-from copublish.engine.spu_requests import Call, Exchange, Intersect, Kept, OwnedMatrix, Run
-from copublish.engine.spu_worker import _signature
 from copublish.fragments.fragment import Fragment
 from copublish.reproduction.hpdp_paillier import paillier_library
-from copublish.simulation import no_progress, read_fragments
 from paillier_moments import KEY_BITS, MIB, ciphertext_mib
 
 PARTS = ("adult", "arbitrary", "scaling", "paillier")

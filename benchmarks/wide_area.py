@@ -29,13 +29,14 @@ import numpy as np
 import copublish as cp
 from adult import adult_agreement, read_adult, split_columns
 from copublish.agreement.parties import Party as AgreedParty
-from copublish.engine.spu import SpuEngine
-from copublish.engine.spu_requests import Call, Exchange, Intersect, Run
+from copublish.engine.programs.noise import handicaps, noisy_argmax
+from copublish.engine.programs.packing import add_packed_noise
+from copublish.engine.spu.engine import SpuEngine
+from copublish.engine.spu.requests import Call, Exchange, Intersect, Run
+from copublish.local.simulation import throwaway_ledger
 from copublish.node import run as node_run
 from copublish.node.identity import load_identity, new_identity
-from copublish.secure.noise import handicaps, noisy_argmax
-from copublish.secure.packing import add_packed_noise
-from copublish.simulation import no_progress, throwaway_ledger
+from copublish.progress import no_progress
 from secure_release import FixedCoins, cpu_seconds
 from support.hosts import TwoHosts, WideArea
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from copublish.agreement import Agreement, agreement_from_mapping, load_agreement
-    from copublish.description import describe
     from copublish.errors import (
         AgreementError,
         BudgetExceededError,
@@ -25,10 +24,11 @@ if TYPE_CHECKING:
     )
     from copublish.fragments.database import DatabaseTable
     from copublish.fragments.reading import read_fragment
-    from copublish.generalization import generalize
+    from copublish.local.simulation import simulate
     from copublish.privacy.ledger import Ledger, Limit
-    from copublish.publication import Release, load_release
-    from copublish.simulation import simulate
+    from copublish.release.describe import describe
+    from copublish.release.folder import Release, load_release
+    from copublish.release.generalize import generalize
 
 __all__ = [
     "Agreement",
@@ -55,13 +55,13 @@ __all__ = [
 
 _HOMES = {
     "copublish.agreement": ("Agreement", "agreement_from_mapping", "load_agreement"),
-    "copublish.description": ("describe",),
+    "copublish.release.describe": ("describe",),
     "copublish.fragments.database": ("DatabaseTable",),
     "copublish.fragments.reading": ("read_fragment",),
-    "copublish.generalization": ("generalize",),
+    "copublish.release.generalize": ("generalize",),
     "copublish.privacy.ledger": ("Ledger", "Limit"),
-    "copublish.publication": ("Release", "load_release"),
-    "copublish.simulation": ("simulate",),
+    "copublish.release.folder": ("Release", "load_release"),
+    "copublish.local.simulation": ("simulate",),
 }
 
 

@@ -19,8 +19,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from copublish.engine import IdealEngine, Room, Secret
+from copublish.engine.counts import SecretCounts
+from copublish.engine.ideal import IdealEngine, Room
+from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
+from copublish.engine.secret import Secret
 from copublish.errors import (
     BudgetExceededError,
     EngineError,
@@ -31,7 +34,6 @@ from copublish.errors import (
 from copublish.privacy.accounting import Cost
 from copublish.privacy.disclosures import Disclosure, Measure, Select
 from copublish.privacy.ledger import Charge, Ledger, Limit
-from copublish.secure.packing import Packing, SecretCounts
 from support import SeededCoins, seeded
 
 HANG_SECONDS = 60.0

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from copublish.agreement import load_agreement
 from copublish.cli import app, run_command
-from copublish.demo import write_demo
 from copublish.evaluation.words import epsilon_words, noise_words
-from copublish.processes import throwaway_ledger
+from copublish.local.demo import write_demo
+from copublish.local.processes import throwaway_ledger
 from support.commands import run
 
 

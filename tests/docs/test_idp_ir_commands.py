@@ -16,8 +16,8 @@ from typer.testing import CliRunner, Result
 import copublish as cp
 from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
 from copublish.cli import app, run_command
-from copublish.demo import made_up_data, write_demo
 from copublish.errors import CopublishError
+from copublish.local.demo import made_up_data, write_demo
 from copublish.privacy.ledger import Ledger
 from copublish.privacy.no_promise import WARNING
 

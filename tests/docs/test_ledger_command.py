@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from copublish.agreement import load_agreement
 from copublish.cli import app, run_command
-from copublish.demo import write_demo
+from copublish.local.demo import write_demo
 from copublish.privacy.accounting import Cost
 from copublish.privacy.described import show_at_least
 from copublish.privacy.ledger import Ledger, Limit

@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from copublish.cli import app
-from copublish.demo import write_demo
 from copublish.errors import CopublishError
+from copublish.local.demo import write_demo
 
 GAINS = '[budget]\nallocation = "information-gain"\nlabel = "default"\n'
 

@@ -15,11 +15,11 @@ import pandas as pd
 import psutil
 import pytest
 
-from copublish.demo import write_demo
-from copublish.engine.spu import SpuEngine
+from copublish.engine.spu.engine import SpuEngine
 from copublish.errors import CopublishError, EngineError
+from copublish.local.demo import write_demo
+from copublish.local.simulation import simulate
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.simulation import simulate
 from support.waiting import alive, wait_until
 
 TIMEOUT_SECONDS = 10

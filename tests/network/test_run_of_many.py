@@ -17,11 +17,11 @@ from copublish.cli import app
 from copublish.engine.ideal import Room
 from copublish.errors import CopublishError, FragmentError, MeetingError, PartyLostError
 from copublish.fragments.reading import read_fragment
+from copublish.local.simulation import run_room, throwaway_ledger
 from copublish.node import run as node_run
 from copublish.node.run import RunSettings, _link_nodes, run_party
 from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.simulation import run_room, throwaway_ledger
 from support import ConstantCoins, random_table, seeded
 from support.circle import SECONDS, Circle, identities_in
 

@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import copublish as cp
-from copublish.mechanisms.specialization import Plan
+from copublish.mechanisms.specialization.plan import Plan
 from support import SMALL, fragment_frames, no_noise, random_table, repartition, seeded, simulate_with
 
 

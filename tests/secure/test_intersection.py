@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from copublish.engine import psi_files
-from copublish.engine.psi_files import _varint
+from copublish.engine.spu import psi_files
+from copublish.engine.spu.psi_files import _varint
 from support.spu import Pair
 
 LIMIT_SECONDS = 90

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from copublish import agreement_from_mapping
-from copublish.engine.guests import GuestEngine
-from copublish.engine.spu import SpuEngine
-from copublish.engine.spu_requests import LinkSettings
-from copublish.engine.spu_worker import Worker
+from copublish.engine.spu.engine import SpuEngine
+from copublish.engine.spu.guests import GuestEngine
+from copublish.engine.spu.requests import LinkSettings
+from copublish.engine.spu.worker import Worker
 from copublish.errors import EngineError, PartyLostError
-from copublish.processes import simulate_in_processes
-from copublish.simulation import no_progress
+from copublish.local.processes import simulate_in_processes
+from copublish.progress import no_progress
 from support.owners import TINY, Nodes, coins_of_nodes, ideal_release, tiny_agreement, tiny_frames, tiny_moments
 
 

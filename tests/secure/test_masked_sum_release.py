@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import copublish as cp
-from copublish.engine.local_messenger import PipeMessenger, pipes_between
-from copublish.engine.masked_sum import MaskedSumEngine
+from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.errors import FragmentError, PartyLostError
+from copublish.local.messenger import PipeMessenger, pipes_between
 from copublish.privacy.ledger import Ledger, Limit
 from support import ConstantCoins, random_table, seeded, simulate_with
 from support.messages import (

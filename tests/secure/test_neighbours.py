@@ -20,15 +20,16 @@ import pandas as pd
 import pytest
 
 from copublish import Agreement, Release, agreement_from_mapping
-from copublish.engine import IdealEngine, Room, Secret
+from copublish.engine.counts import SecretCounts
+from copublish.engine.ideal import IdealEngine, Room
 from copublish.engine.reveal import RevealGate
-from copublish.mechanisms import specialization
-from copublish.mechanisms.cut import Candidates, Cut
-from copublish.mechanisms.score import Score
-from copublish.mechanisms.scoring import CandidateScores
+from copublish.engine.secret import Secret
+from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+from copublish.mechanisms.specialization import run as specialization
+from copublish.mechanisms.specialization.cut import Candidates, Cut
+from copublish.mechanisms.specialization.run_scores import CandidateScores
+from copublish.mechanisms.specialization.score import Score
 from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Neighbours, Select
-from copublish.secure.packing import SecretCounts
-from copublish.simulation import read_fragments, run_room, throwaway_ledger
 from support import random_table, repartition, seeded, small_mapping
 
 N_RECORDS = 40
@@ -107,7 +108,7 @@ def traced(agreement: Agreement, table: pd.DataFrame, replay: Trace | None = Non
     """Run a release and note everything; with `replay` the gate answers as it did then."""
     trace = Trace()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("copublish.release.datetime", FixedClock)
+        patch.setattr("copublish.release.main_path.datetime", FixedClock)
         _note_engine_calls(patch, trace)
         _note_candidates(patch, trace)
         for name in ("reveal_selection", "reveal_measurement", "reveal_gaussian_measurement"):

@@ -16,17 +16,18 @@ import spu.utils.frontend as frontend
 from scipy import stats
 from spu import libspu
 
+from copublish.engine.counts import SecretCounts
+from copublish.engine.programs.noise import handicaps, noisy_argmax
+from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
-from copublish.engine.spu_products import product
-from copublish.engine.spu_requests import Call, LinkSettings, Run, Xored
-from copublish.engine.spu_worker import Worker, _as_jax
-from copublish.engine.vetting import refuse_unvetted
+from copublish.engine.spu.products import product
+from copublish.engine.spu.requests import Call, LinkSettings, Run, Xored
+from copublish.engine.spu.vetting import refuse_unvetted
+from copublish.engine.spu.worker import Worker, _as_jax
 from copublish.privacy.accounting import Cost
 from copublish.privacy.disclosures import Measure, Select
 from copublish.privacy.geometric import geometric_noise
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.secure.noise import handicaps, noisy_argmax
-from copublish.secure.packing import Packing, SecretCounts
 from support.spu import PARTIES, Pair, run_parties
 
 SELECTIONS = 150

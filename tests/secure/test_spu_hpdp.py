@@ -15,13 +15,14 @@ from scipy.stats import chi2, norm
 import copublish as cp
 from copublish.engine.interface import Engine
 from copublish.engine.reveal import RevealGate
-from copublish.engine.spu import SpuEngine
+from copublish.engine.spu.engine import SpuEngine
 from copublish.fragments.reading import read_fragment
+from copublish.local.simulation import throwaway_ledger
 from copublish.privacy.accounting import Cost
 from copublish.privacy.disclosures import GaussianMeasure
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.release import publish_release
-from copublish.simulation import no_progress, throwaway_ledger
+from copublish.progress import no_progress
+from copublish.release.main_path import publish_release
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.spu import run_parties
 

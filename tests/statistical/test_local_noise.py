@@ -19,7 +19,7 @@ import pytest
 from scipy import stats
 
 import copublish as cp
-from copublish.mechanisms.perturbation import perturb_categories, perturb_numbers
+from copublish.mechanisms.vhdp.run_perturbation import perturb_categories, perturb_numbers
 from copublish.privacy.disclosures import PerturbCategory, PerturbNumber
 from support import SeededCoins, seeded, simulate_with
 

@@ -20,14 +20,15 @@ import opendp.prelude as dp
 import pytest
 from scipy import stats
 
-from copublish.engine import IdealEngine, Room
+from copublish.engine.counts import SecretCounts
+from copublish.engine.ideal import IdealEngine, Room
+from copublish.engine.programs.noise import geometric
+from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
 from copublish.privacy.accounting import Cost
 from copublish.privacy.disclosures import Measure, Neighbours
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.secure.noise import geometric
-from copublish.secure.packing import Packing, SecretCounts
 from support import seeded
 
 SAMPLES, FEW_SAMPLES = 10**6, 10**5

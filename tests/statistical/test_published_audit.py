@@ -14,6 +14,9 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from copublish.secure.alignment import align_records
+from copublish.secure.packing import Packing, SecretCounts
+from copublish.simulation import no_progress, read_fragments
 
 import copublish as cp
 from copublish.engine import IdealEngine, Room
@@ -26,9 +29,6 @@ from copublish.reproduction.audit import audit, epsilon_bound
 from copublish.reproduction.findings_selections import TABLE_1_AGES, TABLE_1_CLASSES, ages_table
 from copublish.reproduction.findings_views import half_noise
 from copublish.reproduction.selection import literal_law, log_weights, segment_law
-from copublish.secure.alignment import align_records
-from copublish.secure.packing import Packing, SecretCounts
-from copublish.simulation import no_progress, read_fragments
 from support import seeded
 
 RUNS, SOUND_RUNS, ALPHA = 100_000, 800, 1e-3

@@ -17,10 +17,10 @@ import pytest
 from scipy import stats
 
 from copublish import agreement_from_mapping
-from copublish.engine import IdealEngine, Room
+from copublish.engine.ideal import IdealEngine, Room
 from copublish.engine.reveal import RevealGate
-from copublish.mechanisms.score import MAX_SCORE_RANGE
-from copublish.mechanisms.specialization import Plan
+from copublish.mechanisms.specialization.plan import Plan
+from copublish.mechanisms.specialization.score import MAX_SCORE_RANGE
 from copublish.privacy.disclosures import NEIGHBOURS, Neighbours, Select
 from copublish.privacy.ledger import Charge
 from support import seeded, small_mapping

@@ -16,15 +16,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from copublish.engine.masked_sum import MaskedSumEngine
+from copublish.engine.counts import SecretCounts
+from copublish.engine.masked.engine import MaskedSumEngine
+from copublish.engine.masked.exact_coins import bernoulli, bernoulli_exp, bernoulli_of_parts, poisson
+from copublish.engine.masked.noise_shares import draw_share, negative_binomial
+from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
 from copublish.privacy.accounting import Cost
 from copublish.privacy.disclosures import Measure
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.privacy.noise_shares import NoiseShares, SharedLaplace
-from copublish.secure.exact_coins import bernoulli, bernoulli_exp, bernoulli_of_parts, poisson
-from copublish.secure.noise_shares import draw_share, negative_binomial
-from copublish.secure.packing import Packing, SecretCounts
 from support import SeededCoins
 from support.messages import Post, all_of
 

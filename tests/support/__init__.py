@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.engine import Room
-from copublish.simulation import read_fragments, run_room, throwaway_ledger
+from copublish.engine.ideal import Room
+from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
 
 
 class SeededCoins:

@@ -18,7 +18,7 @@ import psutil
 
 from copublish.errors import CopublishError
 from copublish.privacy.ledger import Ledger
-from copublish.publication import load_release
+from copublish.release.folder import load_release
 from support.hosts import TwoHosts
 from support.node import DATASET, NAMES, TwoParties, on_loopback, source_path
 from support.waiting import alive, wait_until

@@ -12,14 +12,15 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.engine.masked_sum import MaskedSumEngine
+from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.engine.messages import Messenger
 from copublish.errors import PartyLostError, ProgramMismatchError
 from copublish.fragments.reading import empty_fragment, read_fragment
+from copublish.local.simulation import throwaway_ledger
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
-from copublish.release import publish_release
-from copublish.simulation import no_progress, throwaway_ledger
+from copublish.progress import no_progress
+from copublish.release.main_path import publish_release
 from support import repartition, small_mapping
 
 PATIENCE_SECONDS = 20.0

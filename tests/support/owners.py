@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.engine.guests import GuestEngine
-from copublish.engine.local_messenger import PipeMessenger, pipes_between
-from copublish.engine.spu import SpuEngine
-from copublish.release import publish_release
-from copublish.simulation import no_progress, read_fragments, throwaway_ledger
+from copublish.engine.spu.engine import SpuEngine
+from copublish.engine.spu.guests import GuestEngine
+from copublish.local.messenger import PipeMessenger, pipes_between
+from copublish.local.simulation import read_fragments, throwaway_ledger
+from copublish.progress import no_progress
+from copublish.release.main_path import publish_release
 from support import ConstantCoins, SeededCoins, fragment_frames, random_table, simulate_with
 
 Engine = SpuEngine | GuestEngine

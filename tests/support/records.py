@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from copublish import Agreement, agreement_from_mapping
-from copublish.engine import Room
+from copublish.engine.ideal import Room
 from copublish.fragments.fragment import Fragment
-from copublish.mechanisms.cut import Candidates, Cut
-from copublish.mechanisms.score import MAX, Score
-from copublish.mechanisms.scoring import CandidateScores, max_candidates
-from copublish.secure.joint_counts import JointTable
+from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.mechanisms.specialization.cut import Candidates, Cut
+from copublish.mechanisms.specialization.run_scores import CandidateScores, max_candidates
+from copublish.mechanisms.specialization.score import MAX, Score
 from support import repartition, small_mapping
 
 NAMES = ("tree", "flat", "number")

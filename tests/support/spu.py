@@ -9,10 +9,11 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import copublish as cp
-from copublish.engine.spu import SpuEngine
+from copublish.engine.spu.engine import SpuEngine
 from copublish.fragments.reading import read_fragment
-from copublish.release import publish_release
-from copublish.simulation import no_progress, throwaway_ledger
+from copublish.local.simulation import throwaway_ledger
+from copublish.progress import no_progress
+from copublish.release.main_path import publish_release
 from support.processes import context
 
 PARTIES = ("p0", "p1")

@@ -21,8 +21,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from copublish import CopublishError, FragmentError, SourceError, agreement_from_mapping, generalize
-from copublish.mechanisms.cut import Cut
-from copublish.release import describe_cut
+from copublish.mechanisms.specialization.cut import Cut
+from copublish.release.main_path import describe_cut
 from support import fragment_frames, no_noise, random_table, repartition, simulate_with, small_mapping
 
 AGREEMENT = agreement_from_mapping(

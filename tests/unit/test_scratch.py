@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from copublish.scratch import Scratch
+from copublish.files.scratch import Scratch
 
 LIMIT_SECONDS = 60
 """Without a janitor a folder would stay for ever; with one it goes in about a second, on a busy machine later."""
@@ -23,7 +23,7 @@ LIMIT_SECONDS = 60
 HOLDER = """
 import multiprocessing, os, signal, subprocess, sys, time
 from pathlib import Path
-from copublish.scratch import Scratch
+from copublish.files.scratch import Scratch
 
 def sleep(seconds):
     time.sleep(seconds)

@@ -19,7 +19,7 @@ from copublish.cli.terminal import (
 )
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
-from copublish.mechanisms.plans import refuse_unfit_records
+from copublish.mechanisms.registry import refuse_unfit_records
 from copublish.privacy.no_promise import warning_of
 
 

@@ -17,14 +17,14 @@ from copublish.cli.describe_command import print_description
 from copublish.cli.show_command import print_release
 from copublish.cli.simulate_command import EngineChoice
 from copublish.cli.terminal import note, progress_bars, results_console
-from copublish.demo import add_network, write_demo
-from copublish.description import describe
 from copublish.errors import CopublishError, EngineError
-from copublish.home import HOME_VARIABLE
+from copublish.files.home import HOME_VARIABLE
+from copublish.local.demo import add_network, write_demo
+from copublish.local.simulation import simulate
 from copublish.node.identity import new_identity
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.publication import load_release
-from copublish.simulation import simulate
+from copublish.release.describe import describe
+from copublish.release.folder import load_release
 
 MARKER = ".copublish-demo"
 """What a folder that the demo made has in it: no other folder is ever replaced."""

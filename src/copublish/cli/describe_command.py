@@ -13,8 +13,8 @@ from rich.table import Table
 
 from copublish.agreement import load_agreement
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console, warn_first
-from copublish.description import describe as describe_agreement
 from copublish.evaluation.words import epsilon_words, noise_words
+from copublish.release.describe import describe as describe_agreement
 
 
 def register(app: typer.Typer) -> None:

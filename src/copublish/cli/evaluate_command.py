@@ -23,7 +23,7 @@ from copublish.cli.terminal import (
     results_console,
     warn_first,
 )
-from copublish.publication import load_release
+from copublish.release.folder import load_release
 
 HEADINGS = {
     "BA": "BA raw",

@@ -21,8 +21,8 @@ from copublish.cli.terminal import (
 )
 from copublish.errors import ReleaseError
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
-from copublish.generalization import generalize as generalize_data
-from copublish.publication import as_generalized, load_release
+from copublish.release.folder import as_generalized, load_release
+from copublish.release.generalize import generalize as generalize_data
 
 
 def register(app: typer.Typer) -> None:

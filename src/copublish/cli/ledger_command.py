@@ -13,7 +13,7 @@ from rich.table import Table
 
 from copublish.cli.terminal import Format, FormatOption, note, parse_pairs, print_json, results_console
 from copublish.errors import LedgerError
-from copublish.home import default_ledger, make_private_folder
+from copublish.files.home import default_ledger, make_private_folder
 from copublish.privacy.accounting import Cost
 from copublish.privacy.described import show_at_least, show_bound, show_exact
 from copublish.privacy.disclosures import NEIGHBOURS, Neighbours

@@ -18,7 +18,7 @@ from copublish.cli.terminal import (
     warn_first,
 )
 from copublish.errors import CopublishError, EvaluationError
-from copublish.publication import load_release
+from copublish.release.folder import load_release
 
 
 def register(app: typer.Typer) -> None:

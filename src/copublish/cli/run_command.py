@@ -27,13 +27,12 @@ from copublish.cli.terminal import (
     results_console,
     warn_first,
 )
-from copublish.description import describe
-from copublish.engines import refuse_unfit_engine
 from copublish.errors import CopublishError, FragmentError, LedgerError, SourceError
+from copublish.files.home import default_ledger, home_folder
 from copublish.fragments.reading import check_columns
 from copublish.fragments.sources import KINDS_OF_DATA, Source, source_from
-from copublish.home import default_ledger, home_folder
-from copublish.mechanisms.plans import plan_of
+from copublish.local.processes import throwaway_ledger
+from copublish.mechanisms.registry import plan_of
 from copublish.node.dialling import refuse_unfit_hosts
 from copublish.node.identity import identity_folder, load_identity
 from copublish.node.log import RunLog, log_file
@@ -42,8 +41,9 @@ from copublish.privacy.accounting import Cost
 from copublish.privacy.described import show_bound, show_exact
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.privacy.no_promise import warning_of
-from copublish.processes import throwaway_ledger
-from copublish.publication import refuse_unwritable
+from copublish.release.describe import describe
+from copublish.release.engines import refuse_unfit_engine
+from copublish.release.folder import refuse_unwritable
 
 IdentityOption = Annotated[
     Path | None, typer.Option(help="Folder with your key.pem and certificate.pem. Default: made by 'identity new'.")

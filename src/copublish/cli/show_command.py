@@ -12,7 +12,7 @@ from rich.table import Table
 from copublish.cli.describe_command import print_disclosures, print_epsilon
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console, warn_first
 from copublish.evaluation.words import label_information
-from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release, load_release
+from copublish.release.folder import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release, load_release
 
 KINDS_OF_RECORDS = {"copula": "synthetic ", "hpdp": "synthetic ", "vhdp": "perturbed ", "idp-ir": "perturbed "}
 

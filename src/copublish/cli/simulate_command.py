@@ -23,9 +23,9 @@ from copublish.cli.terminal import (
     warn_first,
 )
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
+from copublish.local.simulation import simulate as run_simulation
 from copublish.privacy.no_promise import warning_of
-from copublish.publication import refuse_existing
-from copublish.simulation import simulate as run_simulation
+from copublish.release.folder import refuse_existing
 
 
 class EngineChoice(StrEnum):

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from copublish.errors import CopublishError, ReleaseError
-from copublish.mechanisms.specialization import Progress as ProgressCallback
+from copublish.progress import Progress as ProgressCallback
 
 errors_console = Console(stderr=True)
 

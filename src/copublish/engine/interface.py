@@ -7,45 +7,23 @@ party sees; the reveal gate (`engine/reveal.py`) is the only code that opens one
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from copublish.errors import SecretCannotBeReadError
-from copublish.privacy.coins import BoolArray, Coins, IntArray
+from copublish.engine.secret import Secret
+from copublish.privacy.coins import Coins
+from copublish.types import BoolArray, IntArray
 
 if TYPE_CHECKING:
+    from copublish.engine.counts import SecretCounts
+    from copublish.engine.programs.packing import Packing
     from copublish.privacy.geometric import Geometric
     from copublish.privacy.noise_shares import SharedLaplace
-    from copublish.secure.packing import Packing, SecretCounts
 
 T = TypeVar("T")
 
 Program = Callable[..., IntArray]
 """A function `program(xp, *arrays, **public)` on integer arrays; `xp` is the engine's array module. Written with the
 few vetted integer operations that are exact on every engine."""
-
-
-class Secret:
-    """A handle on integers that no party sees. Its shape is public, its values cannot be read."""
-
-    __slots__ = ("_handle", "shape")
-
-    def __init__(self, handle: object, shape: tuple[int, ...]) -> None:
-        self._handle = handle
-        self.shape = shape
-
-    def __repr__(self) -> str:
-        return f"Secret(shape={self.shape})"
-
-    def _refuse(self, *_: object, **__: object) -> NoReturn:
-        raise SecretCannotBeReadError("A secret cannot be read, compared or pickled; use the reveal gate.")
-
-    __array__ = __bool__ = __int__ = __float__ = __index__ = __iter__ = __len__ = __getitem__ = _refuse
-    __reduce_ex__ = _refuse
-
-    def __eq__(self, other: object) -> bool:
-        self._refuse()
-
-    __hash__ = None  # type: ignore[assignment]  # a secret is no key
 
 
 class Engine(Protocol):

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from copublish.engine.interface import Engine, Secret
+from copublish.engine.counts import SecretCounts
+from copublish.engine.interface import Engine
+from copublish.engine.masked.noise_shares import draw_share
+from copublish.engine.programs.packing import add_packed_noise
+from copublish.engine.programs.sums import add
+from copublish.engine.secret import Secret
 from copublish.errors import EngineError
-from copublish.privacy.coins import Coins, IntArray
+from copublish.privacy.coins import Coins
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.noise_shares import SharedLaplace
-from copublish.secure.noise_shares import draw_share
-from copublish.secure.packing import SecretCounts, add_packed_noise
-from copublish.secure.scores import add
+from copublish.types import IntArray
 
 
 def add_noise_inside(engine: Engine, counts: SecretCounts, noise: Geometric | SharedLaplace, offset: int) -> Secret:

@@ -13,16 +13,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from copublish.engine.interface import Engine, Secret
-from copublish.errors import EngineError
-from copublish.privacy.accounting import cost_of
-from copublish.privacy.coins import IntArray
-from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Select
-from copublish.privacy.discrete_gaussian import BATCHES, DiscreteGaussian
-from copublish.privacy.geometric import COIN_BITS
-from copublish.privacy.ledger import Charge
-from copublish.secure.gaussian_noise import add_chosen_noise, gaussian_candidates
-from copublish.secure.noise import (
+from copublish.engine.counts import SecretCounts
+from copublish.engine.interface import Engine
+from copublish.engine.own_columns import OwnColumns, join_columns
+from copublish.engine.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
+from copublish.engine.programs.noise import (
     WORD_BITS,
     handicaps,
     measurement_fits,
@@ -30,8 +25,14 @@ from copublish.secure.noise import (
     opened_index,
     selection_fits,
 )
-from copublish.secure.own_columns import OwnColumns, join_columns
-from copublish.secure.packing import SecretCounts
+from copublish.engine.secret import Secret
+from copublish.errors import EngineError
+from copublish.privacy.accounting import cost_of
+from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Select
+from copublish.privacy.discrete_gaussian import BATCHES, DiscreteGaussian
+from copublish.privacy.geometric import COIN_BITS
+from copublish.privacy.ledger import Charge
+from copublish.types import IntArray
 
 MAX_RECORDS = 2**40
 """Counts are at most the number of records, scores and sums that many times their points for a person; more than this

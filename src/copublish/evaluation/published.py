@@ -11,8 +11,8 @@ import pandas as pd
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.errors import EvaluationError
 from copublish.evaluation import values
-from copublish.generalization import PublicColumns, domain_of
-from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release
+from copublish.release.folder import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release
+from copublish.release.generalize import PublicColumns, domain_of
 
 DEFAULT_SPELLINGS = ("", "?", "NA")
 """What releases of records mean that do not say how missing values are spelled: the agreement's default."""

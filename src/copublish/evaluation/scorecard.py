@@ -12,8 +12,8 @@ from copublish.errors import EvaluationError, FragmentError
 from copublish.evaluation.classification import CLASSIFIERS, ClassifierName
 from copublish.evaluation.published import Published, check_target, columns_of
 from copublish.evaluation.scores import TrainOn, score
-from copublish.generalization import PublicColumns, Source, read_values
-from copublish.publication import GeneralizedRelease, Release
+from copublish.release.folder import GeneralizedRelease, Release
+from copublish.release.generalize import PublicColumns, Source, read_values
 
 DISCLOSURE = (
     "These scores were computed from real records without noise. They are a disclosure of their own that no ledger "

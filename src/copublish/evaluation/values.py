@@ -10,9 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copublish.agreement.domain import Domain, NumericalDomain
-from copublish.publication import GeneralizedRelease
-
-IntArray = NDArray[np.int64]
+from copublish.release.folder import GeneralizedRelease
+from copublish.types import IntArray
 
 
 def plain_records(release: GeneralizedRelease, seed: int = 0) -> pd.DataFrame:

@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain, format_number
-from copublish.fragments.fragment import Codes
-from copublish.privacy.coins import BoolArray
+from copublish.types import BoolArray, Codes
 
 MISSING_REFUSED = 'missing values, which the agreement refuses (missing = "category" would allow them)'
 NOT_NUMBERS = (

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from copublish.fragments.identifiers import Identifiers
-from copublish.privacy.coins import BoolArray, IntArray
-
-Codes = NDArray[np.unsignedinteger[Any]]
+from copublish.types import BoolArray, Codes, IntArray
 
 ROWS_PER_CHUNK = 65_536
 """Records are counted in chunks, so that memory does not grow with their number."""

@@ -9,7 +9,7 @@ from typing import overload
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from copublish.privacy.coins import IntArray
+from copublish.types import IntArray
 
 SPACE = "".join(filter(str.isspace, map(chr, range(128))))
 PUNCTUATION = "".join(c for c in map(chr, range(128)) if unicodedata.category(c).startswith("P"))

@@ -24,10 +24,10 @@ from copublish.fragments.encoding import (
     quantize_batch,
     texts_of,
 )
-from copublish.fragments.fragment import Codes, Fragment
+from copublish.fragments.fragment import Fragment
 from copublish.fragments.identifiers import Identifiers, normalize_batch
 from copublish.fragments.sources import OpenSource, Source, open_source
-from copublish.privacy.coins import IntArray
+from copublish.types import Codes, IntArray
 
 MISSING_CLASS = "missing values; every record needs a class"
 NO_ORDER = (

@@ -12,13 +12,7 @@ import pyarrow as pa
 
 from copublish.errors import CopublishError, SourceError
 from copublish.fragments.csv_files import csv_options, csv_problem
-from copublish.fragments.database import (
-    DUCKDB_SUFFIXES,
-    POSTGRES_SCHEMES,
-    DatabaseTable,
-    reading_problem,
-    scheme_of,
-)
+from copublish.fragments.database import DUCKDB_SUFFIXES, POSTGRES_SCHEMES, DatabaseTable, reading_problem, scheme_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from copublish.errors import MeetingError
-from copublish.home import home_folder, make_private_folder
+from copublish.files.home import home_folder, make_private_folder
 
 KEY_FILE, CERTIFICATE_FILE = "key.pem", "certificate.pem"
 

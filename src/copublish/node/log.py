@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from copublish.errors import CopublishError
-from copublish.home import make_private_folder
+from copublish.files.home import make_private_folder
 
 
 class RunLog:

@@ -19,14 +19,7 @@ from typing import Any, NoReturn
 
 from copublish.agreement.model import Agreement
 from copublish.errors import MeetingError
-from copublish.node.channel import (
-    HANDSHAKE_SECONDS,
-    Channel,
-    RefusedError,
-    peer_problem,
-    plain_channel,
-    secure_channel,
-)
+from copublish.node.channel import HANDSHAKE_SECONDS, Channel, RefusedError, peer_problem, plain_channel, secure_channel
 from copublish.node.dialling import PROTOCOL, dial, refuse_unfit_hosts, tune
 from copublish.node.identity import Identity, common_name
 from copublish.node.listening import connect_patiently, listen_at

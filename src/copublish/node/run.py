@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from copublish.agreement.model import Agreement
-from copublish.engine.spu_process import LOADING_SECONDS
-from copublish.engines import engine_for
+from copublish.engine.spu.process import LOADING_SECONDS
 from copublish.errors import (
     CopublishError,
     EngineError,
@@ -19,10 +18,10 @@ from copublish.errors import (
     ReleaseError,
     SourceError,
 )
+from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
-from copublish.mechanisms.plans import plan_of
-from copublish.mechanisms.specialization import Progress
+from copublish.mechanisms.registry import plan_of
 from copublish.node.identity import Identity
 from copublish.node.meeting import Meeting
 from copublish.node.messenger import PortMessenger
@@ -30,9 +29,10 @@ from copublish.node.port import Log, Port
 from copublish.node.rendezvous import Waiting
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
-from copublish.publication import Release, refuse_unwritable
-from copublish.release import publish_release, software_versions
-from copublish.scratch import folder_for_sockets
+from copublish.progress import Progress
+from copublish.release.engines import engine_for
+from copublish.release.folder import Release, refuse_unwritable
+from copublish.release.main_path import publish_release, software_versions
 
 
 @dataclass(frozen=True)

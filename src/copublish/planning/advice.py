@@ -11,16 +11,8 @@ from typing import Any
 import numpy as np
 
 from copublish.agreement.model import Agreement
-from copublish.generalization import Source
-from copublish.mechanisms.specialization import Progress
 from copublish.planning.costs import predict, unknown_cost
-from copublish.planning.mechanisms import (
-    mechanism_of,
-    refuse_unplannable,
-    splits_values,
-    with_epsilon,
-    with_mechanism,
-)
+from copublish.planning.mechanisms import mechanism_of, refuse_unplannable, splits_values, with_epsilon, with_mechanism
 from copublish.planning.record_trials import RecordTrial, try_records
 from copublish.planning.references import references_for
 from copublish.planning.settings import (
@@ -35,7 +27,8 @@ from copublish.planning.settings import (
 )
 from copublish.planning.tables import made_up_table, read_like
 from copublish.planning.trials import CLASSIFIER, TrialGround, spell
-from copublish.simulation import no_progress
+from copublish.progress import Progress, no_progress
+from copublish.release.generalize import Source
 
 EPSILONS = ("0.1", "0.25", "0.5", "1", "2")
 SPECIALIZATIONS = (2, 4, 7, 10, 13)

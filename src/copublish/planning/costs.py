@@ -12,11 +12,11 @@ from math import prod
 from typing import Any
 
 from copublish.agreement.model import Agreement
-from copublish.engine.spu_products import MAX_PRODUCT_CELLS, MAX_PRODUCT_WORK, PRODUCT_ROWS
-from copublish.mechanisms.scoring import max_candidates
-from copublish.mechanisms.specialization import Plan
-from copublish.secure.noise import WORD_BITS
-from copublish.secure.packing import Packing
+from copublish.engine.programs.noise import WORD_BITS
+from copublish.engine.programs.packing import Packing
+from copublish.engine.spu.products import MAX_PRODUCT_CELLS, MAX_PRODUCT_WORK, PRODUCT_ROWS
+from copublish.mechanisms.specialization.plan import Plan
+from copublish.mechanisms.specialization.run_scores import max_candidates
 
 MIB = 2**20
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from copublish.agreement.model import Agreement
-from copublish.mechanisms.copula import CopulaPlan
-from copublish.mechanisms.hpdp import HpdpPlan
-from copublish.mechanisms.plans import plan_of
-from copublish.mechanisms.vhdp import VhdpPlan
+from copublish.mechanisms.copula.plan import CopulaPlan
+from copublish.mechanisms.hpdp.plan import HpdpPlan
+from copublish.mechanisms.registry import plan_of
+from copublish.mechanisms.vhdp.plan import VhdpPlan
 from copublish.planning.trials import Scores, TrialGround, spell
 from copublish.privacy.disclosures import PerturbCategory
 

@@ -12,11 +12,11 @@ import numpy as np
 
 from copublish.agreement.mechanism import Mechanism
 from copublish.agreement.model import Agreement
-from copublish.mechanisms.specialization import Plan
+from copublish.mechanisms.specialization.plan import Plan
 from copublish.planning.trials import Scores, TrialGround, spell
 from copublish.privacy.disclosures import Measure
 from copublish.privacy.geometric import laplace_quantile
-from copublish.publication import as_generalized
+from copublish.release.folder import as_generalized
 
 SELECTION_SHARES = ("0.25", "0.4", "0.5")
 

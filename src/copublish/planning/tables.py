@@ -14,10 +14,10 @@ from copublish.agreement.model import Agreement
 from copublish.errors import EvaluationError
 from copublish.evaluation.values import codes_of
 from copublish.fragments.encoding import quantize
-from copublish.fragments.fragment import Codes, Fragment
+from copublish.fragments.fragment import Fragment
 from copublish.fragments.identifiers import Identifiers
-from copublish.generalization import PublicColumns, Source, read_values
-from copublish.privacy.coins import IntArray
+from copublish.release.generalize import PublicColumns, Source, read_values
+from copublish.types import Codes, IntArray
 
 MISSING_SHARE = 0.03
 CLASS_SPREAD = 0.6

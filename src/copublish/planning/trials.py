@@ -16,10 +16,10 @@ from copublish.evaluation.marginals import marginal_errors
 from copublish.evaluation.published import Published, as_features
 from copublish.evaluation.values import codes_of, published_codes, published_labels
 from copublish.fragments.fragment import Fragment
+from copublish.local.processes import throwaway_ledger
+from copublish.local.simulation import run_room
 from copublish.planning.tables import as_fragments
-from copublish.processes import throwaway_ledger
-from copublish.publication import COUNT, NOISY_COUNT, GeneralizedRelease, Release
-from copublish.simulation import run_room
+from copublish.release.folder import COUNT, NOISY_COUNT, GeneralizedRelease, Release
 
 CLASSIFIER: ClassifierName = "decision-tree"
 

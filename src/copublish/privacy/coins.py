@@ -12,10 +12,8 @@ import os
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
+from copublish.types import IntArray
 
 
 class Coins(Protocol):

@@ -31,6 +31,9 @@ NEIGHBOURS: tuple[Neighbours, Neighbours] = ("add-remove", "replace")
 Influence = dict[Neighbours, int]
 """How far one person can move what is disclosed, under each relation."""
 
+HISTOGRAM_L1: Influence = {"add-remove": 1, "replace": 2}
+"""A person is in one cell, so a record adds 1 to one count; replacing one changes two counts."""
+
 
 class Disclosure(Protocol):
     """What `reveal` takes: something opened to all parties, and its price."""

@@ -20,8 +20,8 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property
 
-from copublish.privacy.coins import IntArray
 from copublish.privacy.geometric import COIN_BITS, Geometric, geometric_noise, planes_of
+from copublish.types import IntArray
 
 MAX_SIZE_BITS = 30
 """Of a candidate: its square, and what is left of it, stay within the 62 bits that engines compare."""

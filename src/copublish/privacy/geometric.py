@@ -16,7 +16,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from copublish.privacy.coins import IntArray
+from copublish.types import IntArray
 
 COIN_BITS = 62
 """Fair bits compared with a threshold for one biased bit. Below half of a 64-bit ring, as engines need."""

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 import copublish as cp
-from copublish.description import describe
 from copublish.errors import AgreementError
+from copublish.release.describe import describe
 from support import repartition, small_mapping
 
 WEIGHTS = {"job": 1, "region": 2, "age": "0.5", "income": 1, "default": 3}

@@ -11,7 +11,7 @@ from rich.console import Console
 
 import copublish as cp
 from copublish.cli.describe_command import print_description
-from copublish.mechanisms.plans import plan_of
+from copublish.mechanisms.registry import plan_of
 from support import repartition, small_mapping
 from support.messages import masked_agreement
 

@@ -6,13 +6,13 @@ import pandas as pd
 import pytest
 
 import copublish as cp
-from copublish import engines
-from copublish.engine.guests import GuestEngine
-from copublish.engine.local_messenger import PipeMessenger, pipes_between
-from copublish.engines import engine_for, refuse_unfit_engine
+from copublish.engine.spu.guests import GuestEngine
 from copublish.errors import AgreementError, EngineError, FragmentError, SourceError
 from copublish.fragments.reading import check_columns, read_fragment
-from copublish.simulation import simulate
+from copublish.local.messenger import PipeMessenger, pipes_between
+from copublish.local.simulation import simulate
+from copublish.release import engines
+from copublish.release.engines import engine_for, refuse_unfit_engine
 from support import repartition, small_mapping
 from support.messages import masked_agreement
 from support.owners import TINY, ideal_release, tiny_agreement, tiny_frames

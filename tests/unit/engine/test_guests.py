@@ -16,18 +16,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from copublish.engine.coalitions import assumptions_of, secrecy_of
-from copublish.engine.guests import OPENED, PART, READY, GuestEngine, Guests, split
-from copublish.engine.interface import Secret
-from copublish.engine.local_messenger import PipeMessenger, pipes_between
-from copublish.engine.replicated import parts_of_sum, parts_of_xor, share_of_sum, share_of_xor
+from copublish.engine.counts import SecretCounts
+from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
+from copublish.engine.secret import Secret
+from copublish.engine.spu.coalitions import assumptions_of, secrecy_of
+from copublish.engine.spu.guests import OPENED, PART, READY, GuestEngine, Guests, split
+from copublish.engine.spu.replicated import parts_of_sum, parts_of_xor, share_of_sum, share_of_xor
 from copublish.errors import BudgetExceededError, EngineError, PartyLostError, ProgramMismatchError
+from copublish.local.messenger import PipeMessenger, pipes_between
 from copublish.privacy.accounting import Cost
 from copublish.privacy.coins import SystemCoins
 from copublish.privacy.disclosures import Measure
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.secure.packing import Packing, SecretCounts
 from support import SeededCoins
 
 PARTIES = ("a", "b", "guest", "other")

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.engine import public_values
-from copublish.engine.local_messenger import PipeMessenger, pipes_between
 from copublish.engine.public_values import exchange_public, from_text, to_text
 from copublish.errors import PartyLostError, ProgramMismatchError
+from copublish.local.messenger import PipeMessenger, pipes_between
 
 PARTIES = ("a", "b", "c")
 

@@ -13,13 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from copublish.engine.interface import Secret
-from copublish.engine.masked_sum import MaskedSumEngine
-from copublish.engine.masks import key_stream, mask_of, pair_key
+from copublish.engine.counts import SecretCounts
+from copublish.engine.masked.engine import MaskedSumEngine
+from copublish.engine.masked.masks import key_stream, mask_of, pair_key
+from copublish.engine.programs.packing import Packing
+from copublish.engine.secret import Secret
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from copublish.privacy.geometric import geometric_noise
 from copublish.privacy.noise_shares import NoiseShares, SharedLaplace
-from copublish.secure.packing import Packing, SecretCounts
 from support import ConstantCoins, SeededCoins
 from support.messages import Post, QueueMessenger, all_of
 

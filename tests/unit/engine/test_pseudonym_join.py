@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copublish.engine.masked_sum import MaskedSumEngine
-from copublish.engine.pseudonyms import PSEUDONYM_BYTES
+from copublish.engine.masked.engine import MaskedSumEngine
+from copublish.engine.masked.pseudonyms import PSEUDONYM_BYTES
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from support.messages import Post, QueueMessenger, all_of
 

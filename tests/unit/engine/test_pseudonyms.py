@@ -12,8 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copublish.engine import psi_files
-from copublish.engine.pseudonyms import (
+from copublish.engine.masked.pseudonyms import (
     KEY_BYTES,
     PSEUDONYM_BYTES,
     have_repeated,
@@ -23,6 +22,7 @@ from copublish.engine.pseudonyms import (
     positions_of,
     pseudonyms_of,
 )
+from copublish.engine.spu import psi_files
 
 texts = st.text(st.characters(), max_size=6)
 lists = st.lists(texts, max_size=12)

@@ -12,7 +12,7 @@ from copublish import generalize
 from copublish.errors import CopublishError, EvaluationError
 from copublish.evaluation import values
 from copublish.evaluation.scorecard import evaluate
-from copublish.generalization import PublicColumns, read_values
+from copublish.release.generalize import PublicColumns, read_values
 from support.releases import small_release
 
 MISSING = {"attributes.region.missing": "category", "attributes.income.missing": "category"}

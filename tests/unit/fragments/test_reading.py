@@ -30,7 +30,7 @@ from copublish import (
     agreement_from_mapping,
     read_fragment,
 )
-from copublish.fragments import Fragment
+from copublish.fragments.fragment import Fragment
 from support import postgres, repartition, small_mapping
 
 CODES = ["007", "7", "a, b", 'say "hi"', "x;y", "#9", "naïve", "nan", "true"]

@@ -17,20 +17,23 @@ from scipy.stats import multivariate_normal
 
 import copublish as cp
 from copublish.agreement.mechanism_rules import MAX_COPULA_COLUMNS
-from copublish.engine import Room
+from copublish.engine.ideal import Room
+from copublish.engine.programs.noise import measurement_fits
 from copublish.engine.reveal import MAX_RECORDS
-from copublish.mechanisms.copula import CopulaPlan, estimated_total, products_l1
-from copublish.mechanisms.copula_model import correlation_for, fit_copula, hermite_coefficients, symmetric_eigen
-from copublish.mechanisms.normal import REACH, STEPS, density, normal_steps, quantile
-from copublish.mechanisms.normal_scores import SCORE_LIMIT, normal_scores
-from copublish.mechanisms.plans import plan_of
-from copublish.mechanisms.synthetic_records import draw_columns, key_of
+from copublish.local.simulation import read_fragments
+from copublish.mechanisms.copula.model import correlation_for, fit_copula, hermite_coefficients
+from copublish.mechanisms.copula.normal_scores import SCORE_LIMIT, normal_scores
+from copublish.mechanisms.copula.plan import CopulaPlan, products_l1
+from copublish.mechanisms.copula.publish import grid_in_units
+from copublish.mechanisms.copula.records import draw_columns
+from copublish.mechanisms.copula.run import estimated_total
+from copublish.mechanisms.copula.run_products import joint_product_sums, product_sums
+from copublish.mechanisms.registry import plan_of
+from copublish.mechanisms.shared.drawing import key_of
+from copublish.mechanisms.shared.eigen import pairs_of, symmetric_eigen
+from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.mechanisms.shared.normal import REACH, STEPS, density, normal_steps, quantile
 from copublish.privacy.disclosures import NEIGHBOURS, Divided
-from copublish.secure.joint_counts import JointTable
-from copublish.secure.noise import measurement_fits
-from copublish.secure.products import joint_product_sums, pairs_of, product_sums
-from copublish.simulation import read_fragments
-from copublish.synthetic_release import grid_in_units
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 
 

@@ -15,9 +15,11 @@ import numpy as np
 import pytest
 
 from copublish import AgreementError, agreement_from_mapping
+from copublish.engine.programs.noise import measurement_fits, selection_fits
 from copublish.engine.reveal import MAX_RECORDS
-from copublish.mechanisms.cut import Candidates, Cut
-from copublish.mechanisms.score import (
+from copublish.mechanisms.specialization.cut import Candidates, Cut
+from copublish.mechanisms.specialization.plan import Plan
+from copublish.mechanisms.specialization.score import (
     MAX,
     POINTS_PER_PERSON,
     WIDEST_RANGE,
@@ -26,9 +28,7 @@ from copublish.mechanisms.score import (
     gain_score,
     tv_gain,
 )
-from copublish.mechanisms.specialization import Plan
 from copublish.privacy.disclosures import NEIGHBOURS
-from copublish.secure.noise import measurement_fits, selection_fits
 from support import repartition, small_mapping
 from support.records import (
     NAMES,

@@ -18,16 +18,16 @@ import copublish as cp
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.agreement.mechanism_rules import MAX_COORDINATES, MIN_HPDP_EPSILON
 from copublish.agreement.taxonomy import flat_taxonomy
+from copublish.engine.programs.noise import measurement_fits
 from copublish.engine.reveal import MAX_RECORDS
 from copublish.errors import AgreementError, FragmentError
-from copublish.mechanisms.hpdp import HpdpPlan
-from copublish.mechanisms.plans import plan_of
+from copublish.local.simulation import read_fragments
+from copublish.mechanisms.hpdp import coordinates as moments
+from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates, quantized
+from copublish.mechanisms.hpdp.plan import HpdpPlan
+from copublish.mechanisms.registry import plan_of
 from copublish.privacy.disclosures import NEIGHBOURS
 from copublish.privacy.ledger import Ledger
-from copublish.secure import moments
-from copublish.secure.moments import CLASS_WEIGHT, UNIT, Coordinates, quantized
-from copublish.secure.noise import measurement_fits
-from copublish.simulation import read_fragments
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 
 

@@ -11,13 +11,14 @@ import pytest
 
 import copublish as cp
 from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
-from copublish.engine import Room
+from copublish.engine.ideal import Room
 from copublish.errors import AgreementError, BudgetExceededError, EngineError, FragmentError, PartyLostError
-from copublish.mechanisms.idp_ir import IdpIrPlan
+from copublish.local.simulation import read_fragments
+from copublish.mechanisms.idp_ir.plan import IdpIrPlan
 from copublish.privacy.accounting import UNLIMITED
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.release import publish_release
-from copublish.simulation import no_progress, read_fragments
+from copublish.progress import no_progress
+from copublish.release.main_path import publish_release
 from support import fragment_frames, no_noise, random_table, seeded, simulate_with
 from support.idp_ir import idp_ir_agreement, idp_ir_mapping, naive_values
 

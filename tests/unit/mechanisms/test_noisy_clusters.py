@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copublish.agreement.idp_ir_rules import LARGEST_K, MAX_SCALE, MAX_STEPS
-from copublish.mechanisms import noisy_clusters
-from copublish.mechanisms.noisy_clusters import discrete_laplace, noisy_categories, noisy_column
+from copublish.mechanisms.idp_ir import run_noisy_clusters as noisy_clusters
+from copublish.mechanisms.idp_ir.run_noisy_clusters import discrete_laplace, noisy_categories, noisy_column
 from copublish.privacy.geometric import Geometric
 from support import ConstantCoins, SeededCoins
 from support.idp_ir import clusters, naive_means, naive_values

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copublish.mechanisms.post_processing import consistent_counts, consistent_counts_by_class
+from copublish.mechanisms.shared.post_processing import consistent_counts, consistent_counts_by_class
 
 LAW = settings(max_examples=200, deadline=None, derandomize=True, database=None)
 

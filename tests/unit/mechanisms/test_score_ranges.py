@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from copublish.mechanisms.cut import Candidates, Cut
-from copublish.mechanisms.score import MAX_SCORE_RANGE
-from copublish.mechanisms.scoring import max_candidates
-from copublish.mechanisms.specialization import HISTOGRAM_L1
-from copublish.secure.scores import max_scores, range_counts
+from copublish.mechanisms.specialization.cut import Candidates, Cut
+from copublish.mechanisms.specialization.run_scores import max_candidates
+from copublish.mechanisms.specialization.score import MAX_SCORE_RANGE
+from copublish.mechanisms.specialization.score_programs import max_scores, range_counts
+from copublish.privacy.disclosures import HISTOGRAM_L1
 from support.records import (
     NAMES,
     PARTITIONS,

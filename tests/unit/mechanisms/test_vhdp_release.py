@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 
 import copublish as cp
-from copublish.description import describe
-from copublish.engine import Room
+from copublish.engine.ideal import Room
 from copublish.errors import AgreementError, BudgetExceededError
 from copublish.evaluation.report import report_page
-from copublish.mechanisms.plans import plan_of
-from copublish.mechanisms.record_order import order_without_meaning
-from copublish.mechanisms.vhdp import cells_of
+from copublish.local.simulation import read_fragments, run_room
+from copublish.mechanisms.registry import plan_of
+from copublish.mechanisms.shared.record_order import order_without_meaning
+from copublish.mechanisms.vhdp.run import cells_of
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.simulation import read_fragments, run_room
+from copublish.release.describe import describe
 from support import (
     ConstantCoins,
     fragment_frames,

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from copublish import agreement_from_mapping
-from copublish.engine.spu_products import PRODUCT_ROWS, most_records, padded_records
-from copublish.mechanisms.cut import Cut
+from copublish.engine.programs.packing import Packing
+from copublish.engine.spu.products import PRODUCT_ROWS, most_records, padded_records
+from copublish.mechanisms.specialization.cut import Cut
 from copublish.planning.costs import _padded_records, _table, predict, work_of
-from copublish.release import describe_cut
-from copublish.secure.packing import Packing
+from copublish.release.main_path import describe_cut
 from secure_release import SCALING_AGREEMENT
 from support import repartition, small_mapping
 

@@ -11,7 +11,7 @@ from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
 from copublish.errors import AgreementError, EvaluationError
 from copublish.evaluation.scorecard import evaluate
 from copublish.fragments.reading import read_fragment
-from copublish.mechanisms.plans import plan_of
+from copublish.mechanisms.registry import plan_of
 from copublish.planning import plan_release
 from copublish.planning.curves import curves_of, floor_of, label_of
 from copublish.planning.mechanisms import PLANNED, with_epsilon, with_mechanism

@@ -12,7 +12,7 @@ import pytest
 
 from copublish import agreement_from_mapping
 from copublish.errors import CopublishError, EvaluationError
-from copublish.mechanisms.specialization import Plan
+from copublish.mechanisms.specialization.plan import Plan
 from copublish.planning import plan_release
 from copublish.planning.curves import curves_of
 from copublish.planning.plots import draw_plan, text_plot

@@ -15,11 +15,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from copublish import Agreement, agreement_from_mapping
-from copublish.engine import Room
-from copublish.mechanisms.specialization import Plan
+from copublish.engine.ideal import Room
+from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+from copublish.mechanisms.specialization.plan import Plan
 from copublish.privacy.accounting import NOTHING, Cost, cost_of
 from copublish.privacy.disclosures import NEIGHBOURS, Measure, Select
-from copublish.simulation import read_fragments, run_room, throwaway_ledger
 from support import fragment_frames, random_table, repartition, seeded, small_mapping
 
 BOTH = {"add-remove": 1, "replace": 2}

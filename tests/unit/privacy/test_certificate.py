@@ -19,7 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from copublish import Agreement, agreement_from_mapping
-from copublish.mechanisms.specialization import Plan
+from copublish.mechanisms.specialization.plan import Plan
 from copublish.privacy.certificate import Circumstances, build_certificate
 from copublish.privacy.described import describe_disclosure, show_bound, show_exact
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping

@@ -16,12 +16,12 @@ import pytest
 from dp_accounting import rdp
 from scipy.stats import chi2, norm
 
+from copublish.engine.programs.gaussian_noise import gaussian_candidates
 from copublish.privacy.described import describe_disclosure
 from copublish.privacy.disclosures import NEIGHBOURS, GaussianMeasure
 from copublish.privacy.discrete_gaussian import MAX_SIZE_BITS, DiscreteGaussian, gaussian_noise
 from copublish.privacy.geometric import COIN_BITS
 from copublish.privacy.zcdp import delta_of, epsilon_for, rho_for
-from copublish.secure.gaussian_noise import gaussian_candidates
 
 ERROR_RATE = 1e-6
 """Of each statistical test here."""

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from copublish.engine.programs.noise import geometric
+from copublish.engine.programs.packing import Packing, add_packed_noise
 from copublish.privacy.geometric import COIN_BITS, Geometric, geometric_noise, laplace_quantile
-from copublish.secure.noise import geometric
-from copublish.secure.packing import Packing, add_packed_noise
 
 PRECISION = 400
 RATES = [Fraction(5), Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)]

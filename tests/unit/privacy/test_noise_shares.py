@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import exp1
 
+from copublish.engine.masked.noise_shares import MAX_JUMP_BITS, draw_share, negative_binomial
 from copublish.privacy.disclosures import Measure
 from copublish.privacy.geometric import laplace_quantile
 from copublish.privacy.noise_shares import NoiseShares, SharedLaplace
-from copublish.secure.noise_shares import MAX_JUMP_BITS, draw_share, negative_binomial
 from support import ConstantCoins, SeededCoins
 
 BOTH = {"add-remove": 1, "replace": 2}

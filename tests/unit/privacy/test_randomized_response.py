@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copublish.mechanisms.perturbation import perturb_categories, perturb_numbers
+from copublish.mechanisms.vhdp.run_perturbation import perturb_categories, perturb_numbers
 from copublish.privacy.disclosures import Divided, PerturbCategory, PerturbNumber
 from copublish.privacy.geometric import COIN_BITS
 from copublish.privacy.randomized_response import RandomizedResponse

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from copublish.engine.pseudonyms import positions_of, pseudonyms_of
+
 from copublish.errors import AgreementError, FragmentError
 from copublish.reproduction.aggregator import release_by_pseudonym
 from copublish.reproduction.idp_ir import IdpIr, release_vertical

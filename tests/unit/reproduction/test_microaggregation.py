@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 import pytest
+from copublish.mechanisms.microaggregation import centroids, cluster_sizes, ranks, sensitivities
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copublish.mechanisms.microaggregation import centroids, cluster_sizes, ranks, sensitivities
 from copublish.reproduction.findings_clusters import worst_loss
 from copublish.reproduction.microdata import Attribute
 from support.microaggregation import naive_centroids

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from copublish import Agreement, FragmentError, agreement_from_mapping, read_fragment
 from copublish.engine.ideal import Room
-from copublish.fragments import Fragment
-from copublish.secure.alignment import Alignment, align_records
+from copublish.fragments.fragment import Fragment
+from copublish.release.alignment import Alignment, align_records
 from support import repartition, small_mapping
 
 FEW = settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])

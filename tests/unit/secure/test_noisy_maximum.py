@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from copublish.engine.programs import noise as programs
+from copublish.engine.programs.noise import handicaps, noisy_argmax, opened_index, tournament_maximum
 from copublish.privacy.geometric import Geometric
-from copublish.secure import noise as programs
-from copublish.secure.noise import handicaps, noisy_argmax, opened_index, tournament_maximum
 
 WIDTHS = [1, 7, 40, 8192]
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import copublish as cp
-from copublish.engine import Room
+from copublish.engine.ideal import Room
+from copublish.engine.own_columns import OwnColumns, join_columns
 from copublish.errors import EngineError
-from copublish.secure.own_columns import OwnColumns, join_columns, published_columns
+from copublish.mechanisms.shared.published_columns import published_columns
 from support import repartition, small_mapping
 
 SIZES = {"job": 5, "region": 3, "age": 82, "income": 101, "default": 2}

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copublish.engine.interface import Secret
+from copublish.engine.counts import SecretCounts
+from copublish.engine.programs.packing import ELEMENT_BITS, Packing, add_packed_noise
+from copublish.engine.secret import Secret
 from copublish.privacy.geometric import COIN_BITS, Geometric
-from copublish.secure.packing import ELEMENT_BITS, Packing, SecretCounts, add_packed_noise
 
 UNHURRIED = settings(deadline=None, derandomize=True, database=None)
 

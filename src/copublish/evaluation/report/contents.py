@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain
-from copublish.generalization import domain_of
-from copublish.publication import NOISY_COUNT, GeneralizedRelease
+from copublish.release.folder import NOISY_COUNT, GeneralizedRelease
+from copublish.release.generalize import domain_of
 
 NORMAL_95 = 1.96
 LARGEST_CELLS = 12

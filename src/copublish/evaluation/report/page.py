@@ -15,7 +15,7 @@ from copublish.evaluation.report import contents, figures, snippets
 from copublish.evaluation.report.perturbed import perturbed_facts
 from copublish.evaluation.report.synthetic import moment_facts, synthetic_facts
 from copublish.evaluation.words import epsilon_words, noise_words
-from copublish.publication import GeneralizedRelease, RecordsRelease, Release, as_generalized
+from copublish.release.folder import GeneralizedRelease, RecordsRelease, Release, as_generalized
 
 RELATION_WORDS = {
     "add-remove": "one person being added or removed",

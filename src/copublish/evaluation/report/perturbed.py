@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from copublish.evaluation.words import label_information, noise_words
-from copublish.publication import RecordsRelease
+from copublish.release.folder import RecordsRelease
 
 
 @dataclass(frozen=True)

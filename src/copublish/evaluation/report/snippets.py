@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from copublish.evaluation.report.contents import CountNoise, shown_class, split_attributes
-from copublish.publication import GeneralizedRelease
+from copublish.release.folder import GeneralizedRelease
 
 PYTHON = """\
 import pandas as pd

@@ -7,7 +7,7 @@ from statistics import median
 from typing import Any
 
 from copublish.evaluation.words import label_information
-from copublish.publication import RecordsRelease
+from copublish.release.folder import RecordsRelease
 
 STRONGEST_PAIRS = 20
 

@@ -1,0 +1,1 @@
+"""Programs on secrets. They know numbers alone: no engine, no agreement, no row."""

@@ -1,0 +1,174 @@
+"""Parties that do not compute: they share their inputs with the compute nodes and learn what those open.
+
+A guest splits its integers into one part for each compute node. The parts add up to them in the ring of 64 bits, and
+any of them but one are uniform and independent of everything, so a guest's input is hidden unless all nodes put their
+parts together. A node adds the guests' parts to its own input, so programs do not know how many owners there are.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from copublish.engine.counts import SecretCounts
+from copublish.engine.interface import Program
+from copublish.engine.joint_noise import add_noise_inside
+from copublish.engine.messages import Messenger
+from copublish.engine.programs.packing import Packing
+from copublish.engine.secret import Secret
+from copublish.engine.spu.coalitions import assumptions_of, secrecy_of
+from copublish.engine.without_worker import EngineWithoutWorker
+from copublish.errors import EngineError, ProgramMismatchError
+from copublish.privacy.coins import Coins, SystemCoins
+from copublish.privacy.geometric import Geometric
+from copublish.privacy.noise_shares import SharedLaplace
+from copublish.types import BoolArray, IntArray
+
+NO_JOINS = (
+    "Only two parties can join their columns or compare their people on the secure engine. With more of them, every "
+    "party holds whole rows (a horizontal partition) and no identifier is compared. Nothing was computed."
+)
+
+PART, READY, OPENED = "part of an input", "ready to open", "opened"
+"""What messages between guests and nodes are about."""
+
+
+def split(private: IntArray, n_parts: int, coins: Coins) -> list[IntArray]:
+    """Split integers into parts that add up to them in the ring of 64 bits; all but the last are the coins.
+
+    Privacy:
+        Reveals: nothing, to whoever lacks one part: any of them but one are uniform and independent of the input.
+    """
+    uniform = [coins.words(private.shape) for _ in range(n_parts - 1)]
+    return [*uniform, private - np.sum(uniform, axis=0, dtype=np.int64)]
+
+
+class Guests:
+    """The guests of a run as one compute node sees them."""
+
+    def __init__(self, messenger: Messenger, names: Sequence[str]) -> None:
+        self._messenger, self._names = messenger, tuple(names)
+
+    def add_parts(self, own: IntArray) -> IntArray:
+        """Return this node's input with every guest's part for this node added."""
+        total = own.astype(np.int64)
+        for guest in self._names:
+            part = _integers(self._messenger.receive(guest, PART), own.shape)
+            total = total + part  # in the ring: it wraps
+        return total
+
+    def wait_until_ready(self, shape: tuple[int, ...]) -> None:
+        """Wait until every guest has charged its ledger for what is opened next."""
+        for guest in self._names:
+            if self._messenger.receive(guest, READY) != _shape_as_bytes(shape):
+                raise ProgramMismatchError(
+                    "The parties are about to open different things. Their software or agreements differ. Nothing is "
+                    "published."
+                )
+
+    def tell(self, opened: IntArray) -> None:
+        """Tell every guest what was opened."""
+        for guest in self._names:
+            self._messenger.send(guest, OPENED, _as_bytes(opened))
+
+
+class GuestEngine(EngineWithoutWorker):
+    """The engine at a party that does not compute.
+
+    Args:
+        messenger: Its connections to all other parties.
+        nodes: The compute nodes.
+        protocol: What runs between them, for the certificate.
+        coins: What parts of its inputs are made from; the joint coins of the noise come from the nodes alone.
+    """
+
+    name = "spu"
+
+    def __init__(
+        self, messenger: Messenger, nodes: Sequence[str], protocol: str = "CHEETAH", coins: Coins | None = None
+    ) -> None:
+        super().__init__(messenger)
+        guests = [party for party in self.parties if party not in nodes]
+        self.secrecy = secrecy_of(protocol, nodes, guests)
+        self.assumptions = assumptions_of(protocol, nodes, guests)
+        self._nodes = tuple(nodes)
+        self.own_coins: Coins = coins or SystemCoins()
+
+    def share(self, local: IntArray) -> Secret:
+        """Send every compute node its part of what this party puts in."""
+        own = np.ascontiguousarray(local, dtype=np.int64)
+        for node, part in zip(self._nodes, split(own, len(self._nodes), self.own_coins), strict=True):
+            self._messenger.send(node, PART, _as_bytes(part))
+        return Secret(None, own.shape)
+
+    def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
+        """Return what stands for the counts with noise from the nodes' joint coins."""
+        return add_noise_inside(self, counts, noise, offset)
+
+    def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
+        """Return what stands for the result of a program that the nodes run."""
+        zeros = [np.zeros(secret.shape, dtype=np.int64) for secret in secrets]
+        return Secret(None, np.shape(program(np, *zeros, **public)))
+
+    def rows(self, secret: Secret) -> list[Secret]:
+        """Return what stands for the rows of a secret that the nodes keep."""
+        return [Secret(None, secret.shape[1:]) for _ in range(secret.shape[0])]
+
+    def coins(self, shape: tuple[int, ...]) -> Secret:
+        """Return what stands for the nodes' joint coins."""
+        return Secret(None, shape)
+
+    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
+        """There are no products."""
+        _refuse_joins()
+
+    def joint_histogram(
+        self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
+    ) -> Secret:
+        """There are no joins."""
+        _refuse_joins()
+
+    def joint_matches(self, down: BoolArray, across: BoolArray, packing: Packing) -> Secret:
+        """There are no joins."""
+        _refuse_joins()
+
+    def align(self, identifiers: Sequence[str] | None) -> IntArray:
+        """There are no joins."""
+        _refuse_joins()
+
+    def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
+        """There is no comparison of people."""
+        _refuse_joins()
+
+    def _open(self, secret: Secret) -> IntArray:
+        """Say that this party's ledger is charged, and learn from every node what was opened."""
+        for node in self._nodes:
+            self._messenger.send(node, READY, _shape_as_bytes(secret.shape))
+        heard = [_integers(self._messenger.receive(node, OPENED), secret.shape) for node in self._nodes]
+        if any(not np.array_equal(other, heard[0]) for other in heard[1:]):
+            raise EngineError("The compute nodes say that they opened different values. Nothing is published.")
+        return heard[0]
+
+
+def _refuse_joins() -> NoReturn:
+    raise EngineError(NO_JOINS)
+
+
+def _shape_as_bytes(shape: tuple[int, ...]) -> bytes:
+    return json.dumps(list(shape)).encode()
+
+
+def _as_bytes(integers: IntArray) -> bytes:
+    return integers.astype("<i8").tobytes()
+
+
+def _integers(content: bytes, shape: tuple[int, ...]) -> IntArray:
+    """Read integers of a known shape that another party sent."""
+    if len(content) != 8 * int(np.prod(shape, dtype=object)):
+        raise ProgramMismatchError(
+            "A party sent integers of another shape. The parties' software or agreements differ. Nothing is published."
+        )
+    return np.frombuffer(content, dtype="<i8").astype(np.int64).reshape(shape)

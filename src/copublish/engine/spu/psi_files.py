@@ -1,0 +1,58 @@
+"""The files through which the private set intersection of SPU (libpsi) takes its input and gives its result.
+
+They hold pseudonyms (`pseudonyms.py`) and nothing else, lie in the worker's scratch folder and are removed when read.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from copublish.engine.masked.pseudonyms import PSEUDONYM_BYTES, Pseudonyms, from_bytes
+
+NAME = "name"
+
+ROWS_PER_WRITE = 65_536
+
+TRACE_FOLDER, TRACE_FILES = Path("/tmp"), "psi_*.trace"  # noqa: S108  # libpsi's own choice
+"""Where libpsi leaves a trace of its phases; unlike its other files it heeds neither TMPDIR nor any setting."""
+
+
+def write_pseudonyms(file: Path, pseudonyms: Pseudonyms) -> None:
+    """Write one pseudonym a line, in hexadecimal, which no reader takes for CSV syntax."""
+    with file.open("w") as lines:
+        lines.write(f"{NAME}\n")
+        for start in range(0, len(pseudonyms), ROWS_PER_WRITE):
+            digests = pseudonyms[start : start + ROWS_PER_WRITE].tobytes()
+            lines.write(digests.hex("\n", PSEUDONYM_BYTES) + "\n")
+
+
+def read_pseudonyms(file: Path) -> Pseudonyms:
+    """Return what a file lists, and remove it."""
+    header, _, lines = file.read_text().partition("\n")
+    if header.strip('"') != NAME:
+        raise ValueError("the result of the intersection has another form than expected")
+    file.unlink()
+    return from_bytes(bytes.fromhex(lines.replace('"', "")))  # line ends are skipped
+
+
+def remove_traces() -> None:
+    """Remove the traces that libpsi wrote in this process: its phases and times, and nothing of the input.
+
+    They are told from those of other processes by the process id inside.
+    """
+    mark = _varint(os.getpid())
+    for file in TRACE_FOLDER.glob(TRACE_FILES):
+        with suppress(OSError):  # another user's, or gone already
+            if file.stat().st_uid == os.getuid() and mark in file.read_bytes():
+                file.unlink()
+
+
+def _varint(number: int) -> bytes:
+    """Return a number as it stands in a protocol buffer, seven bits a byte."""
+    groups = []
+    while number > 127:
+        groups.append(number % 128 + 128)
+        number //= 128
+    return bytes((*groups, number))

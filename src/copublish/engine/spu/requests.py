@@ -1,0 +1,109 @@
+"""What a party asks its SPU worker for: steps of a computation and requests, as they go through the pipe."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from copublish.engine.interface import Program
+from copublish.engine.masked.pseudonyms import Pseudonyms
+from copublish.types import IntArray
+
+CHEETAH, ABY3 = "CHEETAH", "ABY3"
+
+NODES_OF_PROTOCOL = {CHEETAH: 2, ABY3: 3}
+"""The protocols on offer, and how many parties compute."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A secret that is the sum of what every party puts in; `local` is this party's part."""
+
+    local: IntArray
+
+
+@dataclass(frozen=True)
+class OwnedMatrix:
+    """A matrix that one party puts in and that is 0 but for some entries; the others know its shape."""
+
+    owner: int
+    shape: tuple[int, int]
+    entries: tuple[IntArray, IntArray, IntArray] | None
+    """Row, column and value of the entries, at the owner alone."""
+
+    def dense(self) -> IntArray:
+        """Return the matrix as SPU takes it; zeros stand for what only the owner knows."""
+        matrix = np.zeros(self.shape, dtype=np.int64)
+        if self.entries is not None:
+            rows, columns, values = self.entries
+            matrix[rows, columns] = values
+        return matrix
+
+
+@dataclass(frozen=True)
+class Xored:
+    """A secret that is the XOR of every node's words: with CHEETAH own words are a share of it, so nothing is sent."""
+
+    words: IntArray
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A secret that an earlier run left in the worker."""
+
+    name: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A program on earlier steps."""
+
+    program: Program
+    arguments: tuple[int, ...]
+    public: dict[str, Any]
+
+
+Step = Shared | OwnedMatrix | Xored | Kept | Call
+
+
+@dataclass(frozen=True)
+class Run:
+    """Compute the last step; open it to all parties, or keep it as a secret: whole, or each row under its own name."""
+
+    steps: tuple[Step, ...]
+    keep_as: tuple[str, ...] = ()
+    by_rows: bool = False
+
+    @property
+    def opens(self) -> bool:
+        """Whether the result becomes known."""
+        return not self.keep_as
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """Tell every party a topic and a public value."""
+
+    public: tuple[str, Any]
+
+
+@dataclass(frozen=True)
+class Intersect:
+    """Find the common pseudonyms by private set intersection."""
+
+    pseudonyms: Pseudonyms
+
+
+@dataclass(frozen=True)
+class LinkSettings:
+    """Where the parties meet, and how long they wait for each other."""
+
+    rank: int
+    addresses: tuple[str, ...]
+    timeout_seconds: int
+    scratch_folder: str
+    """For SPU's temporary files; the party removes it, however the worker ends."""
+    protocol: str = CHEETAH

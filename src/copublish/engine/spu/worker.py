@@ -1,0 +1,364 @@
+"""The process in which SPU lives.
+
+A peer that dies takes the process down that SPU runs in, without a Python exception, so a party never loads SPU
+itself: it talks to this worker over a pipe, and the worker's end becomes one of our errors (`engine/spu_process.py`).
+
+The worker runs nothing but programs whose compiled code consists of vetted integer operations, and only after all
+parties have compared the hash of that code.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import os
+import pickle
+import signal
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from copublish.engine.masked.pseudonyms import Pseudonyms
+from copublish.engine.public_values import from_text, to_text
+from copublish.engine.spu.psi_files import NAME, read_pseudonyms, remove_traces, write_pseudonyms
+from copublish.engine.spu.replicated import SUM_TYPE, XOR_TYPE, share_of_sum, share_of_xor
+from copublish.engine.spu.requests import (
+    ABY3,
+    NODES_OF_PROTOCOL,
+    Call,
+    Exchange,
+    Intersect,
+    Kept,
+    LinkSettings,
+    OwnedMatrix,
+    Run,
+    Shared,
+    Step,
+    Xored,
+)
+from copublish.engine.spu.vetting import refuse_unvetted
+from copublish.types import IntArray
+
+BOOLEAN_TYPE = "cheetah.BShr<FM64,64>"
+"""What SPU calls a share of CHEETAH whose parts are XORed, 64 bits in a word."""
+
+RESULT = "result"
+"""What a program calls what it computes, with a number; kept results get names of their own afterwards."""
+
+
+def serve(connection: Connection, settings: LinkSettings) -> None:
+    """Answer requests until the pipe is closed. Runs as the main function of the worker process."""
+    _die_with_parent()
+    try:
+        _silence_and_confine(settings.scratch_folder)
+    except OSError:  # the party was killed before we could ask to die with it, and its folder is gone
+        os._exit(0)
+    try:
+        import jax  # noqa: F401  # loading takes seconds, which are not the other party's fault
+        import spu  # noqa: F401
+
+        connection.send(("loaded", None))
+        worker = Worker(settings)
+        connection.send(("connected", None))
+        while True:
+            request = connection.recv()
+            connection.send(("done", (worker.answer(request), _bytes_written())))
+    except EOFError:
+        pass
+    except BaseException as exc:
+        # SPU's messages hold a C++ stack trace and no data; the first line says what happened.
+        first = " ".join(str(exc).split("tacktrace")[0].split())
+        connection.send(("failed", f"{type(exc).__name__}: {first[:300]}"))
+    finally:
+        os._exit(0)  # SPU's threads would otherwise be torn down in an order that can crash
+
+
+@dataclass
+class Worker:
+    """SPU's runtime of one party."""
+
+    settings: LinkSettings
+    _compiled: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        protocol, nodes = self.settings.protocol, len(self.settings.addresses)
+        if protocol not in NODES_OF_PROTOCOL:
+            # SEMI2K would run here with triples that one of the parties makes and could use to see everything.
+            raise ValueError(f"protocol {protocol} is not offered; only {' and '.join(NODES_OF_PROTOCOL)} are")
+        if nodes != NODES_OF_PROTOCOL[protocol]:
+            raise ValueError(f"{protocol} runs between {NODES_OF_PROTOCOL[protocol]} nodes, not {nodes}")
+        import jax
+
+        jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # otherwise integers are silently 32 bits
+        import spu
+        import spu.utils.frontend as frontend
+        from spu import libspu
+
+        self._spu, self._library, self._frontend = spu, libspu, frontend
+        logging = libspu.logging.LogOptions()
+        logging.enable_console_logger = False
+        libspu.logging.setup_logging(logging)
+        self._let_products_use_all_cores()
+        self._link = self._connect()
+        config = self._config()
+        self._io = spu.Io(len(self.settings.addresses), config)
+        self._runtime = spu.Runtime(self._link, config)
+        self._options = libspu.CompilerOptions()
+        self._options.disallow_mix_types_opts = True
+
+    def _connect(self) -> Any:
+        description = self._library.link.Desc()
+        milliseconds = 1000 * self.settings.timeout_seconds
+        description.recv_timeout_ms = milliseconds
+        description.http_timeout_ms = min(milliseconds, 120_000)
+        description.connect_retry_interval_ms = 200
+        description.connect_retry_times = max(1, milliseconds // 1000)
+        for rank, address in enumerate(self.settings.addresses):
+            description.add_party(f"party{rank}", address)
+        return self._library.link.create_brpc(description, self.settings.rank)
+
+    def _let_products_use_all_cores(self) -> None:
+        """Fix the size of SPU's pool of threads, which is the first runtime's to choose, before the real one does.
+
+        That one asks for a single source of oblivious transfers and would get a single thread with it.
+        """
+        library = self._library
+        alone = library.link.Desc()
+        alone.add_party("alone", "nowhere")
+        config = library.RuntimeConfig(protocol=library.ProtocolKind.REF2K, field=library.FieldType.FM64)
+        config.max_concurrency = os.cpu_count() or 1
+        self._spu.Runtime(library.link.create_mem(alone, 0), config)
+
+    def _config(self) -> Any:
+        kind = self._library.ProtocolKind.ABY3 if self._is_replicated else self._library.ProtocolKind.CHEETAH
+        config = self._library.RuntimeConfig(protocol=kind, field=self._library.FieldType.FM64)
+        if not self._is_replicated:
+            config.experimental_enable_colocated_optimization = True  # a party's own input stays its own
+        # One source of oblivious transfers, however many cores: setting up another takes some sixty rounds.
+        config.max_concurrency = 1
+        cheetah = config.cheetah_2pc_config
+        if cheetah.enable_mul_lsb_error or cheetah.disable_matmul_pack or config.trunc_allow_msb_error:
+            raise ValueError("SPU's settings allow inexact products; they are refused")
+        return config
+
+    def answer(self, request: object) -> Any:
+        """Do what was asked and return what became known, if anything."""
+        if isinstance(request, Run):
+            return self._run(request)
+        if isinstance(request, Exchange):
+            return [from_text(text) for text in self._link.all_gather(to_text(*request.public))]
+        if isinstance(request, Intersect):
+            return self._intersect(request.pseudonyms)
+        self._link.stop_link()
+        return None
+
+    def _run(self, request: Run) -> IntArray | None:
+        names, shapes = self._put_in(request.steps)
+        executable = self._executable(request, names, shapes)
+        self._runtime.run(executable)
+        for name in names:
+            self._runtime.del_var(name)
+        results = [(self._runtime.get_var(name), self._runtime.get_var_meta(name)) for name in _results(request)]
+        for name in _results(request):
+            self._runtime.del_var(name)
+        if not request.opens:
+            for name, (share, _) in zip(request.keep_as, results, strict=True):
+                self._runtime.set_var(name, share)
+            return None
+        ((share, meta),) = results
+        if meta.visibility != self._library.Visibility.VIS_PUBLIC:
+            raise ValueError("a result is not public after its reveal")
+        return np.asarray(self._io.reconstruct([share] * len(self.settings.addresses)), dtype=np.int64)
+
+    def _put_in(self, steps: Sequence[Step]) -> tuple[list[str], list[tuple[int, ...]]]:
+        """Give SPU this party's inputs; return the names and shapes of all inputs, in order."""
+        names: list[str] = []
+        shapes: list[tuple[int, ...]] = []
+        for step in steps:
+            if isinstance(step, Kept):
+                # Under a name by position, so that what is kept under different names goes through one program.
+                names.append(f"input{len(names)}")
+                shapes.append(step.shape)
+                self._runtime.set_var(names[-1], self._runtime.get_var(step.name))
+                continue
+            for value, owner in self._inputs_of(step):
+                names.append(f"input{len(names)}")
+                shapes.append(value.shape)
+                if owner is None:
+                    self._runtime.set_var(names[-1], self._share(step, value))
+                else:
+                    secret = self._library.Visibility.VIS_SECRET
+                    shares = self._io.make_shares(np.ascontiguousarray(value, np.int64), secret, owner)
+                    self._runtime.set_var(names[-1], shares[self.settings.rank])
+        return names, shapes
+
+    @property
+    def _is_replicated(self) -> bool:
+        return self.settings.protocol == ABY3
+
+    def _inputs_of(self, step: Step) -> list[tuple[IntArray, int | None]]:
+        """Return what goes in for a step, each with its owner; none where all nodes make shares of it together."""
+        ranks = range(len(self.settings.addresses))
+        if isinstance(step, Shared) and self._is_replicated:
+            return [(step.local, None)]
+        if isinstance(step, Shared):
+            own = self.settings.rank
+            return [(step.local if rank == own else np.zeros_like(step.local), rank) for rank in ranks]
+        if isinstance(step, OwnedMatrix):
+            if self._is_replicated:
+                raise ValueError(f"{ABY3} takes no matrix that one party owns")
+            return [(step.dense(), step.owner)]
+        if isinstance(step, Xored):
+            return [(step.words, None)]
+        return []
+
+    def _share(self, step: Step, own: IntArray) -> Any:
+        """Return this node's share of the sum or the XOR of what every node knows alone."""
+        if not self._is_replicated:
+            return self._as_share(own, own.shape, BOOLEAN_TYPE)
+        if isinstance(step, Shared):
+            return self._as_share(share_of_sum(self._link, self.settings.rank, own), own.shape, SUM_TYPE)
+        return self._as_share(share_of_xor(self._link, self.settings.rank, own), own.shape, XOR_TYPE)
+
+    def _as_share(self, words: IntArray, shape: tuple[int, ...], storage_type: str) -> Any:
+        library = self._library
+        meta = library.ValueMeta()
+        meta.data_type, meta.visibility = library.DataType.DT_I64, library.Visibility.VIS_SECRET
+        meta.is_complex, meta.shape, meta.storage_type = False, list(shape), storage_type
+        chunk = library.ValueChunk()
+        chunk.total_bytes, chunk.chunk_offset, chunk.content = words.nbytes, 0, words.tobytes()
+        share = library.Share()
+        share.meta, share.share_chunks = meta.SerializeToString(), [chunk.SerializeToString()]
+        return share
+
+    def _executable(self, request: Run, names: list[str], shapes: list[tuple[int, ...]]) -> Any:
+        """Compile, vet and compare with the other parties; once for each program and shape."""
+        key = hashlib.sha256(
+            pickle.dumps((_signature(request.steps), names, shapes, _results(request), request.opens))
+        ).hexdigest()
+        if key not in self._compiled:
+            secret = self._library.Visibility.VIS_SECRET
+            executable, _ = self._frontend.compile(
+                self._frontend.Kind.JAX,
+                _as_jax(request, 1 if self._is_replicated else len(self.settings.addresses)),
+                [np.zeros(shape, np.int64) for shape in shapes],
+                {},
+                names,
+                [secret] * len(names),
+                lambda _: _results(request),
+                copts=self._options,
+            )
+            refuse_unvetted(executable.code.decode(), opens=request.opens)
+            self._compiled[key] = executable
+        executable = self._compiled[key]
+        digests = self._link.all_gather(hashlib.sha256(executable.code).hexdigest())
+        if len(set(digests)) > 1:
+            raise ValueError("the parties compiled different programs; nothing was run")
+        return executable
+
+    def _intersect(self, pseudonyms: Pseudonyms) -> Pseudonyms:
+        """Return the common pseudonyms."""
+        import spu.psi as psi
+
+        with tempfile.TemporaryDirectory(prefix="psi-") as folder:
+            own, common = Path(folder) / "own.csv", Path(folder) / "common.csv"
+            write_pseudonyms(own, pseudonyms)
+            os.environ["TMPDIR"] = folder  # libpsi leaves more files behind, for as long as the process lives
+            try:
+                _quietly(
+                    psi.psi_execute,
+                    psi.PsiExecuteConfig(
+                        protocol_conf=psi.PsiProtocolConfig(
+                            protocol=psi.PsiProtocol.PROTOCOL_RR22, receiver_rank=0, broadcast_result=True
+                        ),
+                        input_params=psi.InputParams(path=str(own), selected_keys=[NAME], keys_unique=True),
+                        output_params=psi.OutputParams(path=str(common), disable_alignment=True),
+                    ),
+                    self._link,
+                )
+            finally:
+                os.environ["TMPDIR"] = self.settings.scratch_folder
+                remove_traces()
+            own.unlink()
+            return read_pseudonyms(common)
+
+
+def _quietly(work: Any, *arguments: Any) -> None:
+    """Run something whose error messages could quote its input, and pass on that it failed and no more."""
+    try:
+        work(*arguments)
+    except Exception:
+        raise ValueError("private set intersection failed") from None
+
+
+def _results(request: Run) -> list[str]:
+    """Return what a program calls its results."""
+    return [f"{RESULT}{number}" for number in range(max(1, len(request.keep_as)))]
+
+
+def _as_jax(request: Run, n_summands: int) -> Any:
+    """Return the function that JAX traces: the steps of a run on its inputs."""
+
+    def function(*inputs: Any) -> Any:
+        import jax.numpy as jnp
+        from spu.experimental import reveal
+
+        waiting = list(inputs)
+        values: list[Any] = []
+        for step in request.steps:
+            if isinstance(step, Call):
+                arguments = [values[number] for number in step.arguments]
+                values.append(step.program(jnp, *arguments, **step.public))
+            elif isinstance(step, Shared):
+                parts = [waiting.pop(0) for _ in range(n_summands)]
+                values.append(sum(parts[1:], start=parts[0]))
+            else:
+                values.append(waiting.pop(0))
+        if request.opens:
+            return reveal(values[-1])
+        return tuple(values[-1]) if request.by_rows else values[-1]
+
+    return function
+
+
+def _signature(steps: Sequence[Step]) -> list[Any]:
+    """Return what a compiled program depends on, and no local data."""
+    found: list[Any] = []
+    for step in steps:
+        if isinstance(step, Call):
+            public = {
+                key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in step.public.items()
+            }
+            found.append((step.program.__module__, step.program.__qualname__, step.arguments, sorted(public.items())))
+        else:
+            found.append(type(step).__name__)
+    return found
+
+
+def _silence_and_confine(scratch: str) -> None:
+    """Keep SPU's chatter off the terminal and its temporary files in one folder."""
+    os.environ["TMPDIR"] = tempfile.tempdir = scratch
+    os.chdir(scratch)  # SPU writes a log file where it stands
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.dup2(nowhere, 2)
+
+
+def _bytes_written() -> int:
+    """Return the bytes this process has written so far, nearly all of them to the other parties."""
+    for line in Path("/proc/self/io").read_text().splitlines() if Path("/proc/self/io").exists() else []:
+        if line.startswith("wchar:"):
+            return int(line.split()[1])
+    return 0
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this process when its party ends, so that no worker is left behind (Linux)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG

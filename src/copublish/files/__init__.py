@@ -1,0 +1,1 @@
+"""Where things lie on this machine's disk. Paths alone, no data."""

@@ -1,0 +1,172 @@
+"""A release between real processes on this machine: one per party, each with its own end of the secure engine.
+
+For trying out the secure engine without several machines. Each process reads its own party's data; they meet over unix
+sockets in a folder that only this user can enter and over nameless ones, so no port is opened.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from copublish.agreement.model import Agreement
+from copublish.engine.spu.process import LOADING_SECONDS
+from copublish.errors import CopublishError, EngineError, PartyLostError, combined_error
+from copublish.files.scratch import folder_for_sockets
+from copublish.fragments.reading import read_fragment
+from copublish.fragments.sources import Source
+from copublish.local.messenger import Ends, PipeMessenger, pipes_between
+from copublish.mechanisms.registry import plan_of
+from copublish.privacy.coins import Coins
+from copublish.privacy.ledger import Ledger, Limit
+from copublish.progress import Progress
+from copublish.release.engines import engine_for, needs_messenger, refuse_unfit_engine
+from copublish.release.folder import Release
+from copublish.release.main_path import publish_release
+
+FAREWELL_SECONDS = 2.0
+
+LAST_WORDS_SECONDS = 8.0
+"""How long the other parties have, after one failed, to say what is wrong with their own data."""
+
+
+def simulate_in_processes(
+    agreement: Agreement,
+    data: Mapping[str, Source],
+    *,
+    ledger_files: Mapping[str, str | Path] | None = None,
+    progress: Progress,
+    timeout_seconds: int = 600,
+    coins: Mapping[str, Coins] | None = None,
+) -> Release:
+    """Run every party in its own process on the agreed engine and return the release they all hold.
+
+    Raises:
+        CopublishError: What stopped the party that stopped first.
+    """
+    refuse_unfit_engine(agreement)
+    context = multiprocessing.get_context("spawn")
+    pipes = (
+        pipes_between(agreement.party_names)
+        if needs_messenger(agreement)
+        else {party: {} for party in agreement.parties}
+    )
+    with folder_for_sockets() as folder:
+        addresses = tuple(f"unix:{folder}/{number}.sock" for number in range(len(agreement.compute_nodes)))
+        processes, connections = {}, {}
+        for party in agreement.parties:
+            connections[party], other_end = context.Pipe()
+            ledger_file = (ledger_files or {}).get(party)
+            own = (party, data.get(party), pipes[party], ledger_file, (coins or {}).get(party))
+            # Not a daemon: the party has a child of its own, the engine's worker.
+            processes[party] = context.Process(
+                target=_party, args=(other_end, agreement, addresses, timeout_seconds, *own)
+            )
+            processes[party].start()
+            other_end.close()
+            for end in pipes[party].values():
+                end.close()  # so that the end of the process is the end of its pipes
+        try:
+            results = _collect(connections, progress)
+        finally:
+            for process in processes.values():
+                process.join(timeout=FAREWELL_SECONDS)
+                if process.is_alive():
+                    process.kill()
+                    process.join()
+    first, *others = (results[party] for party in agreement.parties)
+    if any(other.files() != first.files() for other in others):
+        raise EngineError("The parties ended with different releases. Nothing is published.")
+    return first
+
+
+def _party(
+    connection: Connection,
+    agreement: Agreement,
+    addresses: tuple[str, ...],
+    timeout_seconds: int,
+    party: str,
+    source: Source | None,
+    pipes: Ends,
+    ledger_file: str | Path | None,
+    coins: Coins | None,
+) -> None:
+    """Run the main path of one party and send what came of it."""
+    # The first message of a compute node comes when its engine is loaded.
+    patience = timeout_seconds + LOADING_SECONDS
+    messenger = PipeMessenger(party, agreement.party_names, pipes, patience) if pipes else None
+
+    def tell(phase: str, done: int, of: int) -> None:
+        connection.send(("progress", (phase, done, of)))
+
+    try:
+        with engine_for(agreement, party, addresses, messenger, coins, timeout_seconds) as engine:
+            fragment = read_fragment(agreement, party, source)
+            release = publish_release(agreement, fragment, engine, open_ledger(agreement, ledger_file), tell)
+        sent = engine.bytes_sent + (0 if messenger is None else messenger.bytes_sent)
+        others = "the other party" if len(agreement.parties) == 2 else "the other parties"
+        tell(f"sent {sent / 2**20:.1f} MiB to {others}", 1, 1)
+        connection.send(("release", release))
+    except CopublishError as exc:
+        connection.send(("error", (type(exc), str(exc))))
+    except Exception as exc:  # its message could hold private values, so only its kind is passed on
+        connection.send(("error", (EngineError, f"Party '{party}' stopped unexpectedly ({type(exc).__name__}).")))
+
+
+def open_ledger(agreement: Agreement, file: str | Path | None) -> Ledger:
+    """Return the ledger in a file, or one that is forgotten."""
+    return throwaway_ledger(agreement) if file is None else Ledger(file)
+
+
+def throwaway_ledger(agreement: Agreement) -> Ledger:
+    """Return a ledger in memory with just the budget of one release."""
+    ledger = Ledger(":memory:")
+    cost, neighbours = plan_of(agreement).cost(), agreement.privacy.neighbours
+    ledger.set_limit(agreement.dataset, Limit(cost.under(neighbours), neighbours, cost.delta))  # none: it is unbounded
+    return ledger
+
+
+def _collect(connections: Mapping[str, Connection], progress: Progress) -> dict[str, Release]:
+    """Wait for every party; if one fails, give the others a moment to say why, and raise the cause."""
+    results: dict[str, Release] = {}
+    errors: list[CopublishError] = []
+    open_ends: dict[Any, str] = {connection: party for party, connection in connections.items()}
+    first_party, deadline = next(iter(connections)), None
+    while open_ends and (deadline is None or time.monotonic() < deadline):
+        for ready in wait(list(open_ends), timeout=0.2):
+            party = open_ends[ready]
+            try:
+                kind, content = connections[party].recv()
+            except EOFError:
+                kind, content = (
+                    "error",
+                    (PartyLostError, f"The process of party '{party}' ended. Nothing is published."),
+                )
+            if kind == "progress":
+                if party == first_party:
+                    progress(*content)
+                continue
+            del open_ends[ready]
+            if kind == "release":
+                results[party] = content
+            else:
+                errors.append(_error(*content))
+                deadline = deadline or time.monotonic() + LAST_WORDS_SECONDS
+    if errors:
+        # A party that was lost is seldom the cause: what the others say about themselves is.
+        causes = [error for error in errors if not isinstance(error, EngineError)]
+        raise combined_error(causes or errors[:1])
+    return results
+
+
+def _error(kind: type[CopublishError], message: str) -> CopublishError:
+    """Rebuild an error of another process with its message and exit code."""
+    error = kind.__new__(kind)
+    with suppress(TypeError):
+        Exception.__init__(error, message)
+    return error

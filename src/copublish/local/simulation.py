@@ -1,0 +1,119 @@
+"""A whole release on one machine: every party runs the same code it would run on its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Literal
+
+from copublish.agreement.loading import load_agreement
+from copublish.agreement.model import Agreement
+from copublish.engine.ideal import IdealEngine, Room
+from copublish.errors import CopublishError, EngineError, FragmentError, combined_error
+from copublish.fragments.fragment import Fragment
+from copublish.fragments.reading import read_fragment
+from copublish.fragments.sources import Source
+from copublish.local.processes import open_ledger, simulate_in_processes, throwaway_ledger
+from copublish.privacy.ledger import Ledger
+from copublish.progress import Progress
+from copublish.release.engines import refuse_unfit_simulation
+from copublish.release.folder import Release
+from copublish.release.main_path import publish_release
+
+__all__ = ["no_progress", "read_fragments", "run_room", "simulate", "throwaway_ledger"]
+
+
+def no_progress(phase: str, done: int, of: int) -> None:
+    """Tell nobody."""
+
+
+EngineName = Literal["ideal", "spu", "masked-sum"]
+
+
+def simulate(
+    agreement: Agreement | str | Path,
+    data: Mapping[str, Source],
+    *,
+    engine: EngineName = "ideal",
+    ledger_files: Mapping[str, str | Path] | None = None,
+    progress: Progress = no_progress,
+    timeout_seconds: int = 600,
+) -> Release:
+    """Simulate a release with all parties on this machine.
+
+    Args:
+        agreement: The agreement, or the path of its file.
+        data: For every party that holds data a CSV or Parquet file, a `DatabaseTable`, or a pandas, Polars or Arrow
+            table.
+        engine: `ideal` computes in the clear in this process; the agreed one, `spu` or `masked-sum`, runs every
+            party in a process of its own.
+        ledger_files: Each party's ledger. Without them nothing is remembered: the caller, who sees all data anyway,
+            keeps count.
+        progress: Told about every step.
+        timeout_seconds: How long a party of the secure engine waits for the others.
+
+    Raises:
+        CopublishError: If the agreement or the data are not right, or a ledger refuses.
+
+    Privacy:
+        Guarantee: what is published is as private as the certificate says.
+        Assumes: whoever runs this may see every party's data. Between the parties there is no secrecy with `ideal`;
+            with the others each party's process sees its own data alone.
+    """
+    agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
+    refuse_wrong_parties(agreement, data)
+    if engine != "ideal":
+        if engine != agreement.engine.name:
+            raise EngineError(f"Engine '{engine}' was asked for, and the agreement says '{agreement.engine.name}'.")
+        return simulate_in_processes(
+            agreement, data, ledger_files=ledger_files, progress=progress, timeout_seconds=timeout_seconds
+        )
+    refuse_unfit_simulation(agreement)
+    fragments = read_fragments(agreement, data)
+    with ExitStack() as stack:
+        ledgers = {party: open_ledger(agreement, (ledger_files or {}).get(party)) for party in agreement.parties}
+        for ledger in ledgers.values():
+            stack.callback(ledger.close)
+        return run_room(agreement, fragments, Room(agreement.party_names), ledgers, progress)
+
+
+def refuse_wrong_parties(agreement: Agreement, data: Mapping[str, Source]) -> None:
+    """Raise unless there are data for exactly the agreement's parties that hold some."""
+    missing = [party for party in agreement.owners if party not in data]
+    unknown = [party for party in data if party not in agreement.owners]
+    if missing or unknown:
+        parties = ", ".join(f"'{party}'" for party in agreement.owners)
+        given = ", ".join(f"'{party}'" for party in data) or "none"
+        problem = f"Give data for exactly these parties: {parties}. Got: {given}."
+        raise FragmentError(", ".join(missing or unknown), [problem])
+
+
+def read_fragments(agreement: Agreement, data: Mapping[str, Source]) -> dict[str, Fragment]:
+    """Read every party's data, and report the problems of all of them at once."""
+    fragments, errors = {}, []
+    for party in agreement.parties:
+        try:
+            fragments[party] = read_fragment(agreement, party, data.get(party))
+        except CopublishError as exc:
+            errors.append(exc)
+    if errors:
+        raise combined_error(errors)
+    return fragments
+
+
+def run_room(
+    agreement: Agreement,
+    fragments: Mapping[str, Fragment],
+    room: Room,
+    ledgers: Mapping[str, Ledger],
+    progress: Progress = no_progress,
+) -> Release:
+    """Run the main path once per party and return the release they all hold."""
+
+    def job(engine: IdealEngine) -> Release:
+        first = engine.party == agreement.party_names[0]
+        tell = progress if first else no_progress
+        return publish_release(agreement, fragments[engine.party], engine, ledgers[engine.party], tell)
+
+    return room.run(job)[agreement.party_names[0]]

@@ -1,0 +1,1 @@
+"""Synthetic records from noisy counts and a Gaussian copula."""

@@ -1,0 +1,124 @@
+"""The Gaussian copula that fits released marginals and released sums of products. Works on released values only.
+
+Floating point is confined to addition, multiplication, division and square roots of single numbers, which every
+machine rounds alike: the parties compare what comes out of it byte by byte.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from copublish.mechanisms.shared.eigen import pairs_of, symmetric_eigen
+from copublish.mechanisms.shared.normal import STEPS, density, quantile
+from copublish.types import FloatArray, IntArray
+
+DEGREE = 40
+"""Hermite terms of an expected product. What is left out shrinks like the correlation to this power."""
+
+LARGEST_CORRELATION = 0.98
+
+HALVINGS = 40
+
+LOADING_SCALE = 2**20
+
+LEAST_SLOPE = 1.0
+"""Of a score of up to 64: less tells nothing, and a column with one value alone has none."""
+
+
+@dataclass(frozen=True)
+class CopulaModel:
+    """What the synthetic records are drawn from.
+
+    Attributes:
+        correlations: Of the normal variables behind the columns, shape (n_columns, n_columns).
+        slopes: How fast each column's score grows with the normal variable behind it.
+        loadings: Each column's variable as a whole-numbered sum of independent ones, shape (n_columns, n_columns).
+    """
+
+    correlations: FloatArray
+    slopes: tuple[float, ...]
+    loadings: IntArray
+
+
+def fit_copula(counts: Sequence[IntArray], scores: Sequence[IntArray], noisy_products: IntArray) -> CopulaModel:
+    """Return the copula under which synthetic records are expected to have the released sums of products.
+
+    Args:
+        counts: Released counts of every column's cells, not negative.
+        scores: The scores of the same cells.
+        noisy_products: Released sums of products for all pairs of columns.
+    """
+    total = int(counts[0].sum())
+    hermite = [hermite_coefficients(*column) for column in zip(counts, scores, strict=True)]
+    wanted = np.eye(len(counts))
+    for (i, j), noisy in zip(pairs_of(len(counts)), noisy_products.tolist(), strict=True):
+        if total > 0:
+            wanted[i, j] = wanted[j, i] = correlation_for(hermite[i], hermite[j], noisy / total)
+    slopes = tuple(coefficients[1] for coefficients in hermite)
+    loadings = _loadings(wanted, slopes)
+    correlations = np.array([[math.fsum(x * y) for y in loadings] for x in loadings])
+    return CopulaModel(correlations, slopes, np.rint(loadings * LOADING_SCALE).astype(np.int64))
+
+
+def hermite_coefficients(counts: IntArray, scores: IntArray) -> list[float]:
+    """Return the coefficients of a column's score as a function of the normal variable behind it.
+
+    The score jumps from one cell's to the next one's at t, the quantile of the share of records below. With normalized
+    Hermite polynomials h_k and density f, the integral of h_k f from t on is h_(k-1)(t) f(t) / sqrt(k).
+    """
+    total = int(counts.sum())
+    if total == 0:
+        return [0.0] * (DEGREE + 1)
+    below = np.cumsum(counts)[:-1].tolist()
+    jumps = [
+        (step, float(jump))
+        for before, jump in zip(below, np.diff(scores).tolist(), strict=True)
+        if jump and 0 < before < total
+        for step in [quantile(before, total)]
+    ]
+    found = [math.fsum((scores * counts).tolist()) / total]
+    polynomials = [(0.0, 1.0)] * len(jumps)  # of degree k - 2 and k - 1 at every jump
+    for k in range(1, DEGREE + 1):
+        terms = [jump * latest * density(step) for (step, jump), (_, latest) in zip(jumps, polynomials, strict=True)]
+        found.append(math.fsum(terms) / math.sqrt(k))
+        polynomials = [
+            (latest, (step / STEPS * latest - math.sqrt(k - 1) * former) / math.sqrt(k))
+            for (step, _), (former, latest) in zip(jumps, polynomials, strict=True)
+        ]
+    return found
+
+
+def correlation_for(one: Sequence[float], other: Sequence[float], expected_product: float) -> float:
+    """Return the correlation at which two scores have an expected product: the sum of one_k other_k r^k (Mehler).
+
+    Scores do not fall from cell to cell, so it grows with r, and halving finds r; what no r reaches gets the nearest.
+    """
+    terms = [a * b for a, b in zip(one, other, strict=True)]
+    if terms[1] == 0:
+        return 0.0  # a column whose records are all in one cell
+    low, high = -LARGEST_CORRELATION, LARGEST_CORRELATION
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        value = 0.0
+        for term in reversed(terms):
+            value = value * middle + term
+        low, high = (middle, high) if value < expected_product else (low, middle)
+    return (low + high) / 2
+
+
+def _loadings(wanted: FloatArray, slopes: Sequence[float]) -> FloatArray:
+    """Return rows of length 1 whose inner products are near the wanted correlations.
+
+    Noise can leave a matrix that no variables have. Its negative eigenvalues are set to 0 and rows scaled back. That is
+    done where noise is one size for all pairs, which it is for sums of products: there a correlation counts times the
+    two columns' slopes. Else the noise of columns that scores tell little of would spoil what is known of the others.
+    """
+    largest = max(LEAST_SLOPE, *slopes)
+    scale = np.array([max(slope, LEAST_SLOPE) / largest for slope in slopes])
+    values, vectors = symmetric_eigen(wanted * scale[:, None] * scale)
+    rows = vectors * np.array([math.sqrt(max(value, 0.0)) for value in values])
+    return np.array([row / math.sqrt(math.fsum((row * row).tolist())) for row in rows])

@@ -1,0 +1,1 @@
+"""Synthetic records of many owners of whole rows, from noisy moments."""

@@ -1,0 +1,199 @@
+"""Synthetic records from `hpdp`'s model. Works on released values only.
+
+As for the copula, chance comes from SHAKE-256 under a key that is a hash of the released noisy values, so the records
+are a function of what was opened; and all arithmetic gives the same bytes on every machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from copublish.mechanisms.hpdp.coordinates import Coordinates
+from copublish.mechanisms.hpdp.model import MomentModel, is_number
+from copublish.mechanisms.shared.drawing import RECORDS_PER_BLOCK
+from copublish.mechanisms.shared.normal import STEPS, normal_steps
+from copublish.mechanisms.shared.post_processing import consistent_counts
+from copublish.types import FloatArray, IntArray
+
+LOADING_SCALE = 2**20
+CHANCE = LOADING_SCALE * STEPS
+"""Chances and expected values are whole numbers of 1/CHANCE."""
+
+CHANCE_BITS_DROPPED = 9
+"""Before chances are multiplied with 32-bit words."""
+
+
+WEIGHT, LARGEST_WEIGHT, WEIGHT_ROUNDS = 2**12, 2**16, 8
+
+WEIGHING_RECORDS = 16_384
+"""Enough to see what cutting chances off does to shares."""
+
+SHARE_BITS, SMALLEST_SHARE = 20, 1e-6
+
+Choice = tuple[Literal["category", "missing"], str]
+"""What is drawn by chances: the value of a category, or whether a number is missing, and of which column."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Synthetic records, column by column.
+
+    Attributes:
+        codes: For every category the code of each record's value.
+        places: For every number where it lies between its bounds, from 0 to 1.
+        is_missing: For every number that may be missing whether it is.
+    """
+
+    codes: dict[str, IntArray] = field(default_factory=dict)
+    places: dict[str, FloatArray] = field(default_factory=dict)
+    is_missing: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+
+
+def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, key: bytes) -> Drawn:
+    """Draw records; classes have exactly the released shares, and every category is one of the agreed ones."""
+    classes = _classes(model, n_records, key)
+    # Row c: expected values in class c; whole numbers from here on.
+    expected = np.rint((model.means + model.class_effects) * CHANCE).astype(np.int64)
+    loadings = np.rint(model.loadings * LOADING_SCALE)
+    numbers = [name for name in coordinates.centred if is_number(coordinates, name)]
+    rests = {name: _rest(coordinates, model, name) for name in numbers}
+    drawn, behind = Drawn(), {name: np.empty(n_records, dtype=np.int64) for name in numbers}
+    categories: list[Choice] = [
+        ("category", name) for name in coordinates.columns if name not in (*numbers, coordinates.class_name)
+    ]
+    chosen: dict[Choice, IntArray] = {
+        choice: np.empty(n_records, dtype=np.int64)
+        for choice in (*categories, *(("missing", name) for name in coordinates.missing))
+    }
+    weights: dict[Choice, IntArray] = {}
+    for start in range(0, n_records, RECORDS_PER_BLOCK):
+        rows = slice(start, min(start + RECORDS_PER_BLOCK, n_records))
+        size = rows.stop - rows.start
+        steps = _normal(key, "factors", start, (size, len(loadings)))
+        # Whole numbers below 2^53, so that floating point is exact in whatever order it adds them up.
+        moved = (steps @ loadings).astype(np.int64)
+        here = expected[classes[rows]] + moved
+        for name in numbers:
+            place = coordinates.centred[name]
+            alone = _normal(key, f"number {name}", start, (size,)).astype(np.int64)
+            behind[name][rows] = moved[:, place] + alone * rests[name]
+        for choice in chosen:
+            chances = _chances(coordinates, choice, here)
+            if start == 0:
+                first = slice(0, min(size, WEIGHING_RECORDS))
+                weights[choice] = _weights(chances[first], classes[first], _chances(coordinates, choice, expected))
+            words = _words(key, " ".join(choice), start, size)
+            chosen[choice][rows] = _choose(chances * weights[choice][classes[rows]] // WEIGHT, words)
+    for (kind, name), codes in chosen.items():
+        if kind == "category":
+            drawn.codes[name] = codes
+        else:
+            drawn.is_missing[name] = codes == 1
+    drawn.codes[coordinates.class_name] = classes
+    for name in numbers:
+        drawn.places[name] = _numbers(model, coordinates.centred[name], classes, behind[name])
+    return drawn
+
+
+def _classes(model: MomentModel, n_records: int, key: bytes) -> IntArray:
+    """Return each record's class: in released shares, in random order."""
+    scaled = model.class_counts * n_records // max(int(model.class_counts.sum()), 1)
+    counts = consistent_counts(scaled, n_records)
+    blocks = [
+        _words(key, "order", start, min(RECORDS_PER_BLOCK, n_records - start))
+        for start in range(0, n_records, RECORDS_PER_BLOCK)
+    ]
+    order = np.argsort(np.concatenate([np.zeros(0, np.int64), *blocks]), kind="stable")
+    found = np.empty(n_records, dtype=np.int64)
+    found[order] = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+    return found
+
+
+def _rest(coordinates: Coordinates, model: MomentModel, name: str) -> int:
+    """Return the deviation of a number that classes and factors leave, in steps of 1/LOADING_SCALE."""
+    place = coordinates.centred[name]
+    explained = math.fsum((model.loadings[:, place] * model.loadings[:, place]).tolist())
+    return round(math.sqrt(max(float(model.within_class[place]) - explained, 0.0)) * LOADING_SCALE)
+
+
+def _chances(coordinates: Coordinates, choice: Choice, here: IntArray) -> IntArray:
+    """Return the chance of each value of a category, not below 0: shape (n_records, n_values)."""
+    kind, name = choice
+    if kind == "category" and name in coordinates.groups:
+        return np.maximum(here[:, coordinates.groups[name]], 0)
+    place = coordinates.centred[name] if kind == "category" else coordinates.missing[name]
+    second = np.clip(here[:, place] + CHANCE // 2, 0, CHANCE)
+    return np.stack([CHANCE - second, second], axis=1)
+
+
+def _weights(chances: IntArray, classes: IntArray, expected: IntArray) -> IntArray:
+    """Return what chances are to be multiplied with so that every class has the expected shares: (n_classes, n_values).
+
+    Where factors take a chance below 0 it is cut off, which would lift the mean of small ones.
+    """
+    found = np.full(expected.shape, WEIGHT, dtype=np.int64)
+    coarse = chances >> CHANCE_BITS_DROPPED
+    for _ in range(WEIGHT_ROUNDS):
+        weighted = coarse * found[classes] // WEIGHT
+        shares = (weighted << SHARE_BITS) // np.maximum(weighted.sum(axis=1), 1)[:, None]
+        for number, wanted in enumerate(expected):
+            here = shares[classes == number].sum(axis=0)  # whole numbers: the same in whatever order
+            if here.sum() > 0 and wanted.sum() > 0:
+                ratios = (wanted / float(wanted.sum())) / np.maximum(here / float(here.sum()), SMALLEST_SHARE)
+                found[number] = np.clip(np.rint(found[number] * ratios), 0, LARGEST_WEIGHT).astype(np.int64)
+    return found
+
+
+def _choose(chances: IntArray, words: IntArray) -> IntArray:
+    """Return for each record the value that its word falls on."""
+    up_to = np.cumsum(chances >> CHANCE_BITS_DROPPED, axis=1)
+    falls_at = (words * np.maximum(up_to[:, -1], 1)) >> 32
+    found: IntArray = (up_to <= falls_at[:, None]).sum(axis=1)
+    return np.minimum(found, chances.shape[1] - 1)
+
+
+def _numbers(model: MomentModel, place: int, classes: IntArray, behind: IntArray) -> FloatArray:
+    """Return where numbers lie between their bounds, from 0 to 1, class by class.
+
+    A number that is spread wider than its mean is away from the nearer bound cannot be normal. It is taken to lie on
+    that bound for most records, and evenly up to some value for the others, with the same mean and variance; the
+    records with the largest (smallest) variable behind them are the others.
+    """
+    found = np.empty(len(classes))
+    variance = float(model.within_class[place])
+    for number, effect in enumerate(model.class_effects[:, place].tolist()):
+        members = np.flatnonzero(classes == number)
+        mean = min(max(float(model.means[place]) + effect + 0.5, model.margin), 1 - model.margin)
+        distance = min(mean, 1 - mean)
+        if variance <= distance * distance:
+            values = np.clip(mean + behind[members] / float(CHANCE), 0.0, 1.0)
+        else:
+            spread = min(variance, distance * (1 - distance))
+            middle = min(0.75 * (spread + distance * distance) / distance, 0.5)
+            away = round(min(distance / middle, 1.0) * len(members))
+            towards = behind[members] if mean <= 0.5 else -behind[members]
+            order = np.argsort(towards, kind="stable")
+            values = np.zeros(len(members))
+            ranks = np.arange(away, dtype=np.float64)
+            values[order[len(members) - away :]] = (ranks + 0.5) / max(away, 1) * (2 * middle)
+            values = values if mean <= 0.5 else 1 - values
+        found[members] = values
+    return found
+
+
+def _normal(key: bytes, purpose: str, block: int, shape: tuple[int, ...]) -> FloatArray:
+    words = _words(key, purpose, block, math.prod(shape))
+    return normal_steps(words.astype(np.uint32)).astype(np.float64).reshape(shape)
+
+
+def _words(key: bytes, purpose: str, block: int, size: int) -> IntArray:
+    """Return uniform 32-bit words, different ones for every purpose and block."""
+    name = purpose.encode()
+    stream = hashlib.shake_256(key + len(name).to_bytes(8, "little") + name + block.to_bytes(8, "little"))
+    return np.frombuffer(stream.digest(4 * size), "<u4").astype(np.int64)

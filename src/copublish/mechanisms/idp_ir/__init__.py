@@ -1,0 +1,1 @@
+"""iDP-IR as published: microaggregated records. Not differential privacy."""

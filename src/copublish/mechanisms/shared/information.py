@@ -1,0 +1,109 @@
+"""What one column tells about another, from released counts alone, to the last digit the same on every machine.
+
+Logarithms are decimal ones, which Python rounds correctly; floating-point logarithms may differ between libraries, and
+parties compare what follows from them byte by byte.
+"""
+
+from __future__ import annotations
+
+import decimal
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from copublish.types import Codes, IntArray
+
+_CONTEXT = decimal.Context(prec=40)
+
+BITS_DIGITS = Decimal("0.000001")
+
+
+def mutual_information(counts: IntArray) -> Decimal:
+    """Return what the rows of a table of counts tell about its columns, in nats: shape (n_rows, n_columns)."""
+    total = int(counts.sum())
+    if total == 0:
+        return Decimal(0)
+    with decimal.localcontext(_CONTEXT):
+        sides = _sum_of_logs(counts.sum(axis=0)) + _sum_of_logs(counts.sum(axis=1))
+        return max(Decimal(0), (_sum_of_logs(counts) - sides + _times_log(total)) / total)
+
+
+def entropy(counts: IntArray) -> Decimal:
+    """Return how much a column with these counts can tell, in nats."""
+    total = int(counts.sum())
+    with decimal.localcontext(_CONTEXT):
+        return (_times_log(total) - _sum_of_logs(counts)) / total if total else Decimal(0)
+
+
+def gain_ratio(counts: IntArray, noise_variance: Fraction) -> Decimal:
+    """Return the information gain ratio of a table of noisy counts, less what noise alone would make of it.
+
+    Args:
+        counts: Non-negative counts of values (rows) by label (columns), made consistent from noisy ones.
+        noise_variance: Of each noisy count.
+    """
+    spread = entropy(counts.sum(axis=1))
+    if spread == 0:
+        return Decimal(0)
+    with decimal.localcontext(_CONTEXT):
+        gain = mutual_information(counts) - information_of_noise(counts, noise_variance)
+        return max(Decimal(0), gain) / spread
+
+
+def information_of_noise(counts: IntArray, noise_variance: Fraction) -> Decimal:
+    """Return how much noise adds to the mutual information of counts, about, in nats.
+
+    By the second-order term of x ln x: noise of variance v adds v / (2 x) to it on average. Counts below the noise's
+    deviation are taken as large as that, where the expansion ends.
+    """
+    rows, columns = counts.shape
+    with decimal.localcontext(_CONTEXT):
+        variance = Decimal(noise_variance.numerator) / Decimal(noise_variance.denominator)
+        cells = _added(counts, variance)
+        sides = _added(counts.sum(axis=1), columns * variance) + _added(counts.sum(axis=0), rows * variance)
+        return max(Decimal(0), (cells - sides) / max(int(counts.sum()), 1))
+
+
+def information_kept(
+    columns: Mapping[str, Codes | IntArray], sizes: Mapping[str, int], label: str
+) -> dict[str, Decimal]:
+    """Return for every other column of some records how many bits it tells about the label.
+
+    What columns that have nothing to do with each other would show by chance, (a - 1) (b - 1) / 2n nats for a and b
+    values (Miller and Madow), is taken off.
+    """
+    found, n = {}, len(columns[label])
+    for name, cells in columns.items():
+        if name == label:
+            continue
+        shape = sizes[name], sizes[label]
+        numbers = cells.astype(np.int64) * shape[1] + columns[label]
+        counts = np.bincount(numbers, minlength=shape[0] * shape[1]).reshape(shape)
+        in_use = [int((counts.sum(axis=axis) > 0).sum()) for axis in (0, 1)]
+        with decimal.localcontext(_CONTEXT):
+            by_chance = Decimal((in_use[0] - 1) * (in_use[1] - 1)) / (2 * max(n, 1))
+            found[name] = bits(max(Decimal(0), mutual_information(counts) - by_chance))
+    return found
+
+
+def bits(nats: Decimal) -> Decimal:
+    """Return an amount of information in bits, rounded."""
+    with decimal.localcontext(_CONTEXT):
+        return (nats / Decimal(2).ln()).quantize(BITS_DIGITS)
+
+
+def _added(counts: IntArray, variance: Decimal) -> Decimal:
+    deviation = variance.sqrt()
+    return sum((variance / (2 * max(Decimal(int(count)), deviation)) for count in counts.ravel()), Decimal(0))
+
+
+def _sum_of_logs(counts: IntArray) -> Decimal:
+    return sum((_times_log(int(count)) for count in counts.ravel()), Decimal(0))
+
+
+@lru_cache(maxsize=2**16)
+def _times_log(count: int) -> Decimal:
+    return _CONTEXT.multiply(Decimal(count), _CONTEXT.ln(Decimal(count))) if count else Decimal(0)

@@ -1,0 +1,155 @@
+"""Counting records by cells whose columns several parties hold.
+
+Leakage: none beyond who holds which cell, which is public between the parties. The result is secret and NOT safe
+to open: exact counts would show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from copublish.agreement.model import Agreement
+from copublish.engine.counts import SecretCounts
+from copublish.engine.interface import Engine
+from copublish.engine.programs.packing import Packing
+from copublish.engine.programs.sums import add
+from copublish.engine.secret import Secret
+from copublish.fragments.fragment import Axis, Fragment, local_histogram, n_cells, partial_cells
+from copublish.types import BoolArray, IntArray
+
+
+@dataclass(frozen=True)
+class JointTable:
+    """One party's view of the joined table: the agreement and its own aligned cells."""
+
+    agreement: Agreement
+    fragment: Fragment
+
+    def is_additive(self, axes: Sequence[Axis]) -> bool:
+        """Whether for every record one party holds all these axes, so that local counts add up to joint ones."""
+        if self.agreement.partition == "horizontal":
+            return True
+        own = [axis for axis in axes if not self._is_shared_class(axis)]
+        holders = {self.agreement.holders(axis.column) for axis in own}
+        one_holder_each = len(holders) == 1 and len(next(iter(holders))) == 1
+        return len(own) <= 1 or one_holder_each
+
+    def count_locally(self, axes: Sequence[Axis]) -> IntArray:
+        """Return this party's part of additive counts, shape (n_cells,), last axis fastest."""
+        is_counted_here = any(not self._is_shared_class(axis) for axis in axes) or self._number() == 0
+        if not is_counted_here:
+            return np.zeros(n_cells(axes), dtype=np.int64)
+        return local_histogram(self.fragment, axes)
+
+    def count_jointly(
+        self,
+        axes: Sequence[Axis],
+        engine: Engine,
+        *,
+        noise_bits: int | None,
+        progress: Callable[[int, int], None] = lambda done, of: None,
+    ) -> SecretCounts:
+        """Return the secret counts of the joined table.
+
+        Args:
+            axes: The columns of the table and the cells their codes fall into.
+            engine: This party's end of the engine.
+            noise_bits: Bits of the noise that will be added; counts share ring elements so that it fits. None if the
+                counts are for computing: packed ones can be measured and nothing else.
+            progress: Told how many records are counted and how many there are.
+        """
+        split = [axis for axis in axes if axis.n_cells > 1]  # an attribute that is not split needs no join
+        if self.is_additive(split):
+            return SecretCounts(engine.share(self.count_locally(split).reshape(-1, 1)), Packing(1))
+        if any(len(self.agreement.holders(axis.column)) > 1 and not self._is_shared_class(axis) for axis in split):
+            down, across = _halves(split)
+            count = self._count_matches
+        else:
+            # The last party's own columns and a class that all know make up the rows; the others number the rows.
+            across = [axis for axis in split if self._is_in_every_row(axis)]
+            # Rows are numbered party by party.
+            down = sorted((axis for axis in split if axis not in across), key=self._holder)
+            count = self._count_pairs
+        row = n_cells(across)
+        packing = Packing(row) if noise_bits is None else Packing.densest(row, self.fragment.n_records, noise_bits)
+        parts: list[Secret] = []
+        step = engine.rows_per_product(n_cells(down), packing)
+        for rows in self._chunks(step):
+            parts.append(count(down, across, rows, packing, engine))
+            progress(rows.stop, self.fragment.n_records)
+        zeros = np.zeros((n_cells(down), packing.elements), dtype=np.int64)
+        secret = engine.compute(add, *parts) if parts else engine.share(zeros)
+        return SecretCounts(secret, packing, _order([*down, *across], split))
+
+    def _count_pairs(
+        self, down: Sequence[Axis], across: Sequence[Axis], rows: slice, packing: Packing, engine: Engine
+    ) -> Secret:
+        """Count columns that one party each holds: every party numbers its own cells."""
+        own = [axis for axis in down if self._holder(axis) == self._number()]
+        sizes = tuple(
+            n_cells([axis for axis in down if self._holder(axis) == number])
+            for number in range(len(self.agreement.parties))
+        )
+        cells = partial_cells(self.fragment, own, rows)
+        places = partial_cells(self.fragment, across, rows) if self._is_last() else None
+        return engine.joint_histogram(cells, places, sizes, packing)
+
+    def _count_matches(
+        self, down: Sequence[Axis], across: Sequence[Axis], rows: slice, packing: Packing, engine: Engine
+    ) -> Secret:
+        """Count columns whose cells are spread: every party says which cells a record may be in."""
+        return engine.joint_matches(self._matches(down, rows), self._matches(across, rows), packing)
+
+    def _matches(self, axes: Sequence[Axis], rows: slice) -> BoolArray:
+        """Return for each cell and record whether what this party holds fits: shape (n_cells, n_records).
+
+        A party that holds nothing of a record fits everywhere, so that the others decide.
+        """
+        found = np.ones((1, rows.stop - rows.start), dtype=np.bool_)
+        for axis in axes:
+            fits = np.ones((axis.n_cells, found.shape[1]), dtype=np.bool_)
+            if axis.column in self.fragment.private_codes:
+                codes = self.fragment.private_codes[axis.column][rows]
+                elsewhere = ~self.fragment.holds(axis.column, rows)
+                cells = np.append(axis.cell_of_code, 0)[codes]
+                fits = (cells == np.arange(axis.n_cells)[:, None]) | elsewhere
+            found = (found[:, None, :] & fits[None, :, :]).reshape(-1, found.shape[1])
+        return found
+
+    def _chunks(self, size: int) -> Iterator[slice]:
+        for start in range(0, self.fragment.n_records, size):
+            yield slice(start, min(start + size, self.fragment.n_records))
+
+    def _is_shared_class(self, axis: Axis) -> bool:
+        return axis.column == self.agreement.class_.name and self.agreement.class_is_shared
+
+    def _is_in_every_row(self, axis: Axis) -> bool:
+        return self._is_shared_class(axis) or self.agreement.holders(axis.column) == self.agreement.party_names[-1:]
+
+    def _holder(self, axis: Axis) -> int:
+        return self.agreement.party_names.index(self.agreement.holders(axis.column)[0])
+
+    def _is_last(self) -> bool:
+        return self._number() == len(self.agreement.parties) - 1
+
+    def _number(self) -> int:
+        return self.agreement.party_names.index(self.fragment.party)
+
+
+def _halves(axes: Sequence[Axis]) -> tuple[list[Axis], list[Axis]]:
+    """Cut a list of axes so that the two tables have about as many cells."""
+    cuts = range(1, len(axes))
+    best = min(cuts, key=lambda cut: n_cells(axes[:cut]) + n_cells(axes[cut:]))
+    return list(axes[:best]), list(axes[best:])
+
+
+def _order(present: Sequence[Axis], wanted: Sequence[Axis]) -> IntArray | None:
+    """Return for each place in the present order of axes its cell in the wanted one; none if they are the same."""
+    if list(wanted) == list(present):
+        return None
+    numbers = np.arange(n_cells(wanted), dtype=np.int64).reshape([axis.n_cells for axis in wanted])
+    axes = [next(i for i, axis in enumerate(wanted) if axis is target) for target in present]
+    return numbers.transpose(axes).ravel()

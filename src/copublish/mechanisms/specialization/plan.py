@@ -1,0 +1,183 @@
+"""What a run of specialization opens and costs, from the agreement alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+from copublish.agreement.mechanism import MAX_CELLS
+from copublish.agreement.model import Agreement
+from copublish.mechanisms.specialization.run_scores import max_candidates
+from copublish.mechanisms.specialization.score import WIDEST_RANGE, ScoreName, points_per_person
+from copublish.privacy.accounting import Cost, cost_of
+from copublish.privacy.certificate import Method
+from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, Influence, Measure, Select
+
+SHARE_FOR_CLASSES = Fraction(1, 20)
+"""Of the selections' budget, what the class counts take if the score weighs classes by them."""
+
+RECORDS_PER_NOISE = 50
+"""`auto` compares gains if the expected records are this many times a selection's noise; else `max`, which has less."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything about a run that is fixed before any data is touched.
+
+    Attributes:
+        score: What makes a split good; `auto` is resolved here.
+        rounds: Number of specializations h.
+        epsilon_for_classes: Budget of the class counts that the score weighs classes by; 0 if it needs none.
+        epsilon_per_selection: Budget of each specialization.
+        epsilon: Budget of the release; what selections do not use goes to the leaf counts.
+        max_leaves: Cap on the number of leaves.
+    """
+
+    agreement: Agreement
+    score: ScoreName
+    rounds: int
+    epsilon_for_classes: Fraction
+    epsilon_per_selection: Fraction
+    epsilon: Fraction
+    max_leaves: int
+
+    @staticmethod
+    def of(agreement: Agreement) -> Plan:
+        """Choose the score, split the budget and size the table, by the agreement alone."""
+        asked = agreement.mechanism.score
+        if asked != "auto":
+            return Plan._with_score(agreement, asked)
+        plan = Plan._with_score(agreement, "balanced-gain")
+        return plan if plan._tells_gains_apart() else Plan._with_score(agreement, "max")
+
+    @staticmethod
+    def _with_score(agreement: Agreement, score: ScoreName) -> Plan:
+        for_selections = agreement.epsilon * Fraction(agreement.mechanism.selection_share)
+        max_leaves = max(1, _max_cells(agreement, score) // len(agreement.class_.values))
+        rounds = min(agreement.mechanism.specializations, max_leaves.bit_length() - 1)
+        # Each round adds at least one value to one attribute, so no more rounds than codes can ever be used.
+        rounds = min(rounds, sum(domain.size - 1 for domain in agreement.domains.values()))
+        for_classes = for_selections * SHARE_FOR_CLASSES if rounds and score != "max" else Fraction(0)
+        per_selection = (for_selections - for_classes) / rounds if rounds else Fraction(0)
+        return Plan(agreement, score, rounds, for_classes, per_selection, agreement.epsilon, max_leaves)
+
+    def _tells_gains_apart(self) -> bool:
+        """Whether a selection's noise is small beside the public estimate of the number of records."""
+        if not self.rounds:
+            return False
+        people = Fraction(self._widest_range[self.agreement.privacy.neighbours], points_per_person(self.score))
+        return RECORDS_PER_NOISE * people / self.epsilon_per_selection <= self.agreement.records.expected
+
+    @property
+    def _widest_range(self) -> Influence:
+        return WIDEST_RANGE[self.score]
+
+    @property
+    def largest_selection_noise(self) -> int:
+        """The largest noise that a selection can draw."""
+        return int(2 ** self.selection(0, 1).noise.bits) if self.rounds else 0
+
+    def class_counts(self) -> Measure:
+        """Return the disclosure of the class counts that a score weighs classes by."""
+        return Measure(
+            "number of records of every class, to weigh the classes when splits are compared",
+            self.epsilon_for_classes,
+            self.agreement.privacy.neighbours,
+            HISTOGRAM_L1,
+            HISTOGRAM_L1,
+            len(self.agreement.class_.values),
+        )
+
+    def selection(self, number: int, candidates: int, score_range: Influence | None = None) -> Select:
+        """Return the disclosure of one round; without a range with the widest that the score can have."""
+        return Select(
+            f"specialization {number + 1} of at most {self.rounds}: which value is split, and where",
+            self.epsilon_per_selection,
+            self.agreement.privacy.neighbours,
+            score_range or self._widest_range,
+            candidates,
+            points_per_person(self.score),
+        )
+
+    def leaf_counts(self, rounds_done: int, n_cells: int) -> Measure:
+        """Return the disclosure of the leaf counts, with all budget that is left."""
+        return Measure(
+            "number of records in every leaf, by class",
+            self.epsilon - self.epsilon_for_classes - rounds_done * self.epsilon_per_selection,
+            self.agreement.privacy.neighbours,
+            HISTOGRAM_L1,
+            HISTOGRAM_L1,
+            n_cells,
+        )
+
+    def disclosures(self) -> list[Disclosure]:
+        """Return what a run opens if it uses all rounds; noise, candidate and cell numbers are upper bounds."""
+        classes = [self.class_counts()] if self.epsilon_for_classes else []
+        candidates = max_candidates(self.agreement)
+        selections = [self.selection(number, candidates) for number in range(self.rounds)]
+        n_cells = self.max_leaves * len(self.agreement.class_.values)
+        return [*classes, *selections, self.leaf_counts(self.rounds, n_cells)]
+
+    def cost(self) -> Cost:
+        """Return what the ledger reserves: epsilon exactly, delta for however many rounds are used."""
+        public = self.agreement.records.public
+        planned = self.disclosures()
+        # Stopping early moves budget to the leaves, which changes their delta in both directions.
+        leaves = [self.leaf_counts(rounds_done, 1) for rounds_done in range(self.rounds + 1)]
+        worst_leaves = max(leaves, key=lambda leaf: max(leaf.delta("add-remove"), leaf.delta("replace")))
+        worst = cost_of([*planned[:-1], worst_leaves], number_of_records_is_public=public)
+        return replace(cost_of(planned, number_of_records_is_public=public), delta=worst.delta)
+
+    def method(self) -> Method:
+        """Return what the mechanism does, in words for the certificate."""
+        weighs_classes = bool(self.epsilon_for_classes)
+        return Method(
+            "Generalized microdata and a table of counts",
+            f"Noisy maximum of the score {self.score} with one-sided geometric noise for every specialization; "
+            f"discrete Laplace noise on {'the class counts and ' if weighs_classes else ''}every leaf count by class. "
+            "All noise is drawn jointly; all arithmetic is on integers.",
+            f"Projection on non-negative counts with the same total{' of every class' if weighs_classes else ''}, "
+            "rounding by largest remainder; the noisy counts are published as well.",
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Return the size of the published table and how splits are compared."""
+        return {
+            "score": {"asked": self.agreement.mechanism.score, "used": self.score},
+            "specializations": self.rounds,
+            "most_leaves": self.max_leaves,
+            "most_cells": self.max_leaves * len(self.agreement.class_.values),
+            "unused_selections": (
+                "If nothing is left to split, the rest of the selections' budget goes to the leaf counts."
+            ),
+        }
+
+    def warnings(self) -> list[str]:
+        """Return what people should think about before they spend anything."""
+        agreement, found = self.agreement, []
+        asked = agreement.mechanism.specializations
+        if self.rounds < asked:
+            found.append(
+                f"{self.rounds} of {asked} specializations will be made: with about {agreement.records.expected:,} "
+                "records and this epsilon, more cells would hold mostly noise. Raise epsilon or records.expected (if "
+                "it is too low), or set mechanism.max_cells to insist."
+            )
+        if self.rounds == 0:
+            found.append("Nothing will be split: the release will only tell how many records each class has.")
+        return found
+
+
+def _max_cells(agreement: Agreement, score: ScoreName) -> int:
+    """Return the cap on leaves times classes: as agreed, or by the expected number of records and the leaves' noise."""
+    if agreement.mechanism.max_cells is not None:
+        return agreement.mechanism.max_cells
+    share_for_leaves = 1 - Fraction(agreement.mechanism.selection_share)
+    leaf_rate = agreement.epsilon * share_for_leaves / HISTOGRAM_L1[agreement.privacy.neighbours]
+    half = Fraction(1, 2)
+    # A mean cell then holds about two standard deviations of its noise; looser where noise is small.
+    if score == "max":
+        per_record = leaf_rate / 3 if agreement.epsilon <= half else leaf_rate
+    else:
+        per_record = leaf_rate / 2 if agreement.epsilon < half else leaf_rate
+    return min(int(agreement.records.expected * per_record), MAX_CELLS)

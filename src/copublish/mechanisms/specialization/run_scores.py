@@ -1,0 +1,137 @@
+"""Scores of all candidates of a round, as one secret vector of a fixed length.
+
+What a party can compute alone it does: sums over ranges of its own counts, and whole scores where it holds both the
+attribute and the class. Every round has the same shapes, so that an engine compiles one program for all of them:
+places that no candidate takes get a score that never wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from copublish.agreement.model import Agreement
+from copublish.engine.interface import Engine
+from copublish.engine.programs.sums import add, in_agreed_order
+from copublish.engine.secret import Secret
+from copublish.fragments.fragment import Axis
+from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.mechanisms.specialization.cut import Candidates
+from copublish.mechanisms.specialization.score import MAX, Score
+from copublish.mechanisms.specialization.score_programs import range_counts
+from copublish.types import IntArray
+
+Spread = Literal["own", "added", "joint"]
+"""How an attribute's counts by class are spread: with one party, as summands at several, or as a secret table."""
+
+
+def class_axis(agreement: Agreement) -> Axis:
+    """Return the axis of the class attribute."""
+    size = agreement.class_domain.size
+    return Axis(agreement.class_.name, np.arange(size, dtype=np.int64), size)
+
+
+def max_candidates(agreement: Agreement) -> int:
+    """Return a public bound on the number of splits on offer in any round."""
+    return sum(domain.max_splits for domain in agreement.domains.values())
+
+
+@dataclass
+class CandidateScores:
+    """Counts each attribute by class once, then scores any candidates from those tables.
+
+    Attributes:
+        never_wins: A score so low that no noise lifts it to 0, for places without a candidate. No candidate scores
+            below 0: gains are sums of convex functions that vanish at 0.
+        score: What makes a split good.
+    """
+
+    table: JointTable
+    engine: Engine
+    never_wins: int
+    score: Score = MAX
+    _own_tables: dict[str, IntArray] = field(default_factory=dict, repr=False)
+    _secret_tables: dict[str, Secret] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        agreement = self.table.agreement
+        for name, domain in agreement.domains.items():
+            axes = [Axis(name, np.arange(domain.size, dtype=np.int64), domain.size), class_axis(agreement)]
+            shape = (domain.size, agreement.class_domain.size)
+            if self.table.is_additive(axes):
+                self._own_tables[name] = self.table.count_locally(axes).reshape(shape)
+            else:
+                counts = self.table.count_jointly(axes, self.engine, noise_bits=None)
+                self._secret_tables[name] = self.engine.compute(
+                    in_agreed_order, counts.secret, place_of_cell=counts.place_of_cell(), shape=shape
+                )
+
+    def of(self, candidates: Sequence[Candidates]) -> Secret:
+        """Return the secret score of each split of each candidate, shape (max_candidates,)."""
+        own = np.zeros(self._length, dtype=np.int64)
+        added = np.zeros((self._length, self._most_children, self.table.agreement.class_domain.size), dtype=np.int64)
+        joint: list[Secret] = []
+        place = 0
+        for group in candidates:
+            places = slice(place, place + len(group.splits))
+            place = places.stop
+            spread = self._spread(group.attribute)
+            if spread == "own" and self.engine.party in self.table.agreement.holders(group.attribute):
+                own[places] = self.score.of(self._child_counts(group))
+            elif spread == "added":
+                added[places] = self._child_counts(group)
+            elif spread == "joint":
+                joint.append(self._joint_child_counts(group, places))
+        if self.engine.party == self.engine.parties[0]:
+            own[place:] = self.never_wins
+        parts = [self.engine.share(own)]
+        if any(self._spread(name) == "added" for name in self.table.agreement.attributes):
+            parts.append(self._secret_scores(self.engine.share(added)))
+        if joint:
+            parts.append(self._secret_scores(self.engine.compute(add, *joint)))
+        return self.engine.compute(add, *parts) if len(parts) > 1 else parts[0]
+
+    def _secret_scores(self, secret_child_counts: Secret) -> Secret:
+        return self.engine.compute(self.score.program, secret_child_counts, **self.score.public)
+
+    @cached_property
+    def _length(self) -> int:
+        return max_candidates(self.table.agreement)
+
+    @cached_property
+    def _most_children(self) -> int:
+        """Upper bound on the number of parts of any split: of a taxonomy's node, or three for numbers and missing."""
+        return max(domain.most_children for domain in self.table.agreement.domains.values())
+
+    def _spread(self, attribute: str) -> Spread:
+        if attribute in self._secret_tables:
+            return "joint"
+        agreement = self.table.agreement
+        return "own" if agreement.partition != "horizontal" and len(agreement.holders(attribute)) == 1 else "added"
+
+    def _child_counts(self, group: Candidates) -> IntArray:
+        return range_counts(np, self._own_tables[group.attribute], *self._child_ranges(group))
+
+    def _joint_child_counts(self, group: Candidates, places: slice) -> Secret:
+        """Return the children's counts at their places in a tensor for all candidates."""
+        starts = np.zeros((self._length, self._most_children), dtype=np.int64)
+        stops = np.zeros_like(starts)
+        starts[places], stops[places] = self._child_ranges(group)
+        table = self._secret_tables[group.attribute]
+        return self.engine.compute(range_counts, table, starts=starts, stops=stops)
+
+    def _child_ranges(self, group: Candidates) -> tuple[IntArray, IntArray]:
+        """Return where the children of all splits start and stop, shape (n_splits, most_children), padded empty."""
+        none = (0, 0)
+        padded = [[*split, *[none] * (self._most_children - len(split))] for split in group.splits]
+        ranges = np.array(padded, dtype=np.int64)
+        return ranges[..., 0], ranges[..., 1]
+
+
+def count(candidates: Sequence[Candidates]) -> int:
+    """Return the number of splits on offer."""
+    return sum(len(group.splits) for group in candidates)

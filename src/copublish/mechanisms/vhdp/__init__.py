@@ -1,0 +1,1 @@
+"""Every record, each value with noise of its owner's."""

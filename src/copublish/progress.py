@@ -1,0 +1,12 @@
+"""How long work tells what it is doing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Progress = Callable[[str, int, int], None]
+"""Called with a phase, how many of its steps are done, and how many there are."""
+
+
+def no_progress(phase: str, done: int, of: int) -> None:
+    """Tell nobody."""
