@@ -97,10 +97,10 @@ def test_a_run_publishes_categories_and_numbers_by_their_laws():
 @pytest.mark.parametrize("off", [Fraction(7, 10), Fraction(13, 10)])
 def test_samplers_that_are_30_percent_off_are_rejected(off: Fraction):
     coins = SeededCoins(8)
-    category = PerturbCategory("site", Fraction(3, 5) * off, 5)
+    category = PerturbCategory(label="site", budget=Fraction(3, 5) * off, n_values=5)
     counts = np.bincount(perturb_categories(np.full(RECORDS, 3), category, coins), minlength=5)
     assert not fits(counts, response_law(0.6, 5, 3))
-    number = PerturbNumber("age", Fraction(9, 10) * off, 73, 1.0)
+    number = PerturbNumber(label="age", budget=Fraction(9, 10) * off, steps=73, step=1.0)
     counts = np.bincount(perturb_numbers(np.full(RECORDS, 23), number, coins), minlength=74)
     assert not fits(counts, clipped_laplace_law(73 / 0.9, 73, 23))
 
@@ -137,7 +137,7 @@ def test_fourteen_copies_of_a_bit_tell_an_attacker_no_more_than_epsilon_allows(i
 
 def test_with_a_whole_epsilon_for_every_copy_the_attacker_would_succeed_in_96_of_100_cases():
     """As if budgets did not add up: then the bound of a release with epsilon 1, 0.731, is far exceeded."""
-    law, coins = PerturbCategory("copy", Fraction(1), 2), SeededCoins(9)
+    law, coins = PerturbCategory(label="copy", budget=Fraction(1), n_values=2), SeededCoins(9)
     bits = np.stack([perturb_categories(np.ones(ATTACKED, dtype=np.int64), law, coins) for _ in range(14)], axis=1)
     success = success_of_attack(bits, np.full(14, allowed(1)), 1)
     expected = 1 - stats.binom.cdf(7, 14, allowed(1)) + stats.binom.pmf(7, 14, allowed(1)) / 2

@@ -12,7 +12,8 @@ from copublish.engine.ideal import Room
 from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.mechanisms.specialization.cut import Candidates, Cut
-from copublish.mechanisms.specialization.run_scores import CandidateScores, max_candidates
+from copublish.mechanisms.specialization.run_scores import CandidateScores
+from copublish.mechanisms.specialization.cut import max_candidates
 from copublish.mechanisms.specialization.score import MAX, Score
 from support import repartition, small_mapping
 

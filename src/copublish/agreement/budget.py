@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 from copublish.agreement.numbers import BudgetShare, Weight
 from copublish.agreement.section import Section
+from copublish.agreement.settings import known_settings
 
 if TYPE_CHECKING:
     from copublish.agreement.model import Agreement
-
-SPENDERS_PER_COLUMN = ("copula", "vhdp")
-"""Mechanisms that give every column a budget of its own."""
 
 SHARE_FOR_TABLES = Decimal("0.2")
 """Of the columns' budget, what the tables of values by label take unless agreed otherwise."""
@@ -47,9 +45,9 @@ class Budget(Section):
 def broken_budget_rules(agreement: Agreement) -> Iterator[str]:
     """Yield one sentence for every rule of the section [budget] that the agreement breaks."""
     budget, mechanism = agreement.budget, agreement.mechanism.name
-    if mechanism not in SPENDERS_PER_COLUMN:
+    if not agreement.mechanism.spends_by_column:
         if budget != Budget():
-            spenders = " and ".join(f"'{name}'" for name in SPENDERS_PER_COLUMN)
+            spenders = " and ".join(f"'{name}'" for name, known in known_settings().items() if known.spends_by_column)
             yield (
                 f"budget: the mechanism '{mechanism}' does not spend column by column, so there is nothing to divide. "
                 f"Remove the section; it is for {spenders}"

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from copublish.agreement.budget import Budget
 from copublish.agreement.computation import Computation
+from copublish.agreement.settings import hashed_for_all
 
 if TYPE_CHECKING:
     from copublish.agreement.model import Agreement
 
-FIRST_KEYS = ("max_cells", "values", "taxonomy", "held_by")
+FIRST_KEYS = ("values", "taxonomy", "held_by")
 """Keys that have been hashed from the beginning, also where nothing is said."""
 
 ORDERED_TABLES = ("parties", "attributes", "taxonomy")
@@ -24,7 +25,8 @@ def canonical_spelling(agreement: Agreement) -> str:
     """Return an agreement in the spelling that is hashed."""
     content = agreement.model_dump(mode="python", by_alias=True)
     # Agreements from before a key was there keep their hash.
-    for table in (content["mechanism"], content["privacy"], *content["attributes"].values()):
+    content["mechanism"] = {**hashed_for_all(), **agreement.mechanism.hashed()}
+    for table in (content["privacy"], *content["attributes"].values()):
         for key in [key for key, value in table.items() if value is None and key not in FIRST_KEYS]:
             del table[key]
     for key, default in (("engine", Computation()), ("budget", Budget())):

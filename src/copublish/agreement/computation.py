@@ -16,13 +16,6 @@ if TYPE_CHECKING:
 NODES_OF_PROTOCOL = {"cheetah": 2, "aby3": 3}
 """How many parties compute."""
 
-SUMMING_MECHANISMS = ("copula", "hpdp")
-"""They open nothing but sums, which owners of whole rows compute alone. Others need a secure engine: selections compare
-secrets, and tables across owners multiply them."""
-
-LOCAL_MECHANISMS = ("vhdp", "idp-ir")
-"""They open nothing at all that several owners hold together, whatever the partition."""
-
 SPU_KEYS, MASKED_SUM_KEYS = ("protocol", "nodes"), ("aggregator", "colluders")
 """Keys of the section [engine] that mean something to one engine alone."""
 
@@ -82,9 +75,10 @@ def _colluders(agreement: Agreement) -> Iterator[str]:
 
 def _sums(agreement: Agreement) -> Iterator[str]:
     mechanism, engine = agreement.mechanism.name, "the engine 'masked-sum' adds up what every owner counts alone"
-    if mechanism not in (*SUMMING_MECHANISMS, *LOCAL_MECHANISMS):
+    # Owners of whole rows compute sums alone. Selections compare secrets, and tables across owners multiply them.
+    if agreement.mechanism.needs("horizontal") not in ("own values", "sums"):
         yield f"engine.name: {engine}, and the mechanism '{mechanism}' needs more. Write name = \"spu\""
-    elif mechanism in SUMMING_MECHANISMS and agreement.partition != "horizontal":
+    elif agreement.mechanism.needs(agreement.partition) not in ("own values", "sums"):
         yield (
             f"engine.name: {engine}, and the mechanism '{mechanism}' needs more where the partition is "
             f"'{agreement.partition}'. Write name = \"spu\"; horizontal data need sums alone"

@@ -9,9 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from copublish.agreement.taxonomy import TaxonomyNode
+from pydantic import Field
+from pydantic.dataclasses import dataclass as typed
+
+from copublish.agreement.taxonomy import TaxonomyNode, parse_taxonomy
+from copublish.types import TypedJson
 
 MISSING_LABEL = "(missing)"
 
@@ -196,14 +200,45 @@ def format_number(number: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def describe_domain(domain: Domain) -> dict[str, Any]:
-    """Return a public domain as plain JSON values."""
+@typed(frozen=True, kw_only=True)
+class CategoricalDescription(TypedJson):
+    """A categorical domain as released files state it."""
+
+    kind: Literal["categorical"] = "categorical"
+    taxonomy: dict[str, Any]
+    missing: bool
+
+    def domain(self, name: str) -> CategoricalDomain:
+        """The domain under a column's name."""
+        return CategoricalDomain(name, parse_taxonomy(self.taxonomy), missing=self.missing)
+
+
+@typed(frozen=True, kw_only=True)
+class NumericalDescription(TypedJson):
+    """A numerical domain as released files state it."""
+
+    kind: Literal["numerical"] = "numerical"
+    bounds: tuple[str, str]
+    thresholds: tuple[str, ...]
+    missing: bool
+
+    def domain(self, name: str) -> NumericalDomain:
+        """The domain under a column's name."""
+        lower, upper = (Decimal(bound) for bound in self.bounds)
+        thresholds = tuple(Decimal(threshold) for threshold in self.thresholds)
+        return NumericalDomain(name, lower, upper, thresholds, missing=self.missing)
+
+
+DomainDescription = Annotated[CategoricalDescription | NumericalDescription, Field(discriminator="kind")]
+
+
+def describe_domain(domain: Domain) -> CategoricalDescription | NumericalDescription:
+    """A public domain as released files state it."""
     if isinstance(domain, CategoricalDomain):
         tree = {domain.tree.label: domain.tree.as_mapping()}
-        return {"kind": "categorical", "taxonomy": tree, "missing": domain.missing}
-    return {
-        "kind": "numerical",
-        "bounds": [format_number(domain.lower), format_number(domain.upper)],
-        "thresholds": [format_number(threshold) for threshold in domain.thresholds],
-        "missing": domain.missing,
-    }
+        return CategoricalDescription(taxonomy=tree, missing=domain.missing)
+    return NumericalDescription(
+        bounds=(format_number(domain.lower), format_number(domain.upper)),
+        thresholds=tuple(format_number(threshold) for threshold in domain.thresholds),
+        missing=domain.missing,
+    )

@@ -17,9 +17,9 @@ from pydantic_core import ErrorDetails
 from copublish.agreement.attributes import CategoricalAttribute, ClassAttribute, Grid, NumericalAttribute
 from copublish.agreement.budget import Budget
 from copublish.agreement.computation import Computation
-from copublish.agreement.mechanism import Mechanism
 from copublish.agreement.model import Agreement, Privacy, Records
 from copublish.agreement.parties import Party
+from copublish.agreement.settings import MechanismSettings, known_settings, names_of_mechanisms
 from copublish.errors import AgreementError
 
 
@@ -67,15 +67,54 @@ def agreement_from_mapping(
         AgreementError: With one sentence for every problem found.
     """
     content, problems = _with_taxonomies(content, Path(folder))
+    settings, of_mechanism = _settings(content.get("mechanism"))
     try:
-        agreement = Agreement.model_validate(content)
+        agreement = Agreement.model_validate(content if settings is None else {**content, "mechanism": settings})
     except RecursionError:
         problems.append("the agreement is nested too deeply")
     except ValidationError as exc:
-        problems += [line for error in exc.errors() for line in _sentences(error)]
+        found = exc.errors()
+        if of_mechanism:  # what is wrong there is known better; rules across sections need a mechanism
+            found = [error for error in found if error["loc"] and error["loc"][0] != "mechanism"]
+        problems += [line for error in found for line in _sentences(error)]
+    problems += of_mechanism
     if problems:
         raise AgreementError(source, list(dict.fromkeys(problems)))
     return agreement
+
+
+def _settings(section: object) -> tuple[MechanismSettings | None, list[str]]:
+    """Read the section [mechanism] by the keys of the mechanism that it names; return what is wrong with it, too."""
+    if not isinstance(section, Mapping):
+        return None, []
+    if "name" not in section:
+        return None, ["mechanism: 'name' is missing"]
+    name = section["name"]
+    if not isinstance(name, str):
+        return None, [
+            f"mechanism.name: expected text in quotes, got {_shown(name)}. Write one of {names_of_mechanisms()}"
+        ]
+    kind = known_settings().get(name)
+    if kind is None:
+        return None, [f"mechanism.name: {name!r} is not one of {names_of_mechanisms()}"]
+    try:
+        return kind.model_validate(section), []
+    except ValidationError as exc:
+        errors = [{**error, "loc": ("mechanism", *error["loc"])} for error in exc.errors()]
+        return None, [line for error in errors for line in _sentences_of_mechanism(kind, name, error)]
+
+
+def _sentences_of_mechanism(kind: type[MechanismSettings], name: str, error: Any) -> list[str]:
+    """As `_sentences`, with the keys that this mechanism has."""
+    key = str(error["loc"][-1])
+    if error["type"] != "extra_forbidden":
+        return _sentences(error)
+    if any(key in other.model_fields for other in known_settings().values()):
+        return [
+            f"mechanism.{key}: it means nothing to the mechanism '{name}'. Remove it; keys allowed here: "
+            f"{', '.join(kind.model_fields)}"
+        ]
+    return [f"mechanism.{key}: there is no such key{_closest(key, list(kind.model_fields))}"]
 
 
 def _with_taxonomies(content: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], list[str]]:
@@ -114,7 +153,6 @@ MODELS: dict[str, type[BaseModel]] = {
     "records": Records,
     "class": ClassAttribute,
     "privacy": Privacy,
-    "mechanism": Mechanism,
     "budget": Budget,
     "engine": Computation,
     "parties": Party,
@@ -225,7 +263,7 @@ EXAMPLES = {
     "records": ": write a section [records] with expected = 20000",
     "class": ": write a section [class] with a name and values",
     "attributes": ": write a section for each, like [attributes.age]",
-    "mechanism": ': write a section [mechanism] with name = "specialization"',
+    "mechanism": ": write a section [mechanism] with a name",
     "dataset": ": the name under which the ledgers count what was spent on these data",
 }
 
@@ -234,6 +272,9 @@ def _suggestion(error: ErrorDetails) -> str:
     steps = [str(step) for step in error["loc"]]
     parents = [step for step in reversed(steps[:-1]) if step in MODELS] + [""]
     model = MODELS[parents[0]]
-    known = [field.alias or name for name, field in model.model_fields.items()]
-    close = difflib.get_close_matches(steps[-1], known, n=1)
+    return _closest(steps[-1], [field.alias or name for name, field in model.model_fields.items()])
+
+
+def _closest(key: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(key, known, n=1)
     return f"; did you mean '{close[0]}'?" if close else f". Keys allowed here: {', '.join(known)}"

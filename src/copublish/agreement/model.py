@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal, TypeVar, get_args
 
-from pydantic import BeforeValidator, Field, StrictBool, field_validator, model_validator
+from pydantic import BeforeValidator, Field, SerializeAsAny, StrictBool, field_validator, model_validator
 
 from copublish.agreement.attributes import Attribute, ClassAttribute, distinct
 from copublish.agreement.budget import Budget
 from copublish.agreement.canonical import canonical_spelling, hashes_of_parts
 from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
 from copublish.agreement.domain import CategoricalDomain, Domain
-from copublish.agreement.mechanism import RECORD_PUBLISHERS, Mechanism
 from copublish.agreement.numbers import Number, Whole, refuse_bool
 from copublish.agreement.parties import Party
 from copublish.agreement.rules import broken_rules
 from copublish.agreement.section import Section
+from copublish.agreement.settings import MechanismSettings, Partition, known_settings, names_of_mechanisms
 from copublish.agreement.taxonomy import flat_taxonomy
 
 MAX_EXPECTED = 10**12
@@ -91,6 +92,19 @@ class Privacy(Section):
         return epsilon
 
 
+def _settings_of_mechanism(value: object) -> object:
+    """Find the mechanism's own settings by the name in its section."""
+    if not isinstance(value, Mapping):
+        return value
+    name = value.get("name")
+    if not isinstance(name, str) or name not in known_settings():
+        raise ValueError(f"{name!r} is not one of {names_of_mechanisms()}")
+    return known_settings()[name].model_validate(value)
+
+
+S = TypeVar("S", bound=MechanismSettings)
+
+
 class Agreement(Section):
     """What all parties agree on. Build it with `load_agreement` or `agreement_from_mapping`.
 
@@ -102,13 +116,13 @@ class Agreement(Section):
     name: Name
     dataset: Name
     description: str = ""
-    partition: Literal["horizontal", "vertical", "arbitrary"]
+    partition: Partition
     parties: dict[Name, Party] = Field(min_length=2)
     records: Records
     class_: ClassAttribute = Field(alias="class")
     attributes: dict[str, Attribute] = Field(min_length=1)
     privacy: Privacy
-    mechanism: Mechanism
+    mechanism: Annotated[SerializeAsAny[MechanismSettings], BeforeValidator(_settings_of_mechanism)]
     budget: Budget = Budget()
     engine: Computation = Computation()
 
@@ -128,6 +142,16 @@ class Agreement(Section):
     def class_domain(self) -> CategoricalDomain:
         """Public domain of the class attribute."""
         return CategoricalDomain(self.class_.name, flat_taxonomy(self.class_.values))
+
+    def settings(self, kind: type[S]) -> S:
+        """The mechanism's settings as those of one mechanism.
+
+        Raises:
+            TypeError: If the agreement is about another one.
+        """
+        if not isinstance(self.mechanism, kind):
+            raise TypeError(f"the agreement is about '{self.mechanism.name}', and {kind.__name__} were asked for")
+        return self.mechanism
 
     @property
     def party_names(self) -> tuple[str, ...]:
@@ -175,7 +199,7 @@ class Agreement(Section):
     @property
     def publishes_each_record(self) -> bool:
         """Whether every record is published, with noise that its owners add, rather than counts of records."""
-        return self.mechanism.name in RECORD_PUBLISHERS
+        return self.mechanism.publishes_each_record
 
     @property
     def class_is_shared(self) -> bool:

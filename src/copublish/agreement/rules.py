@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from copublish.agreement.budget import broken_budget_rules
 from copublish.agreement.computation import broken_engine_rules
-from copublish.agreement.mechanism_rules import broken_mechanism_rules
+from copublish.agreement.domain import NumericalDomain
+from copublish.agreement.settings import known_settings
 
 if TYPE_CHECKING:
     from copublish.agreement.model import Agreement
 
 RESERVED_COLUMNS = ("count", "noisy_count")
 """Columns that a release adds."""
+
+MAX_STEPS = 2**53
+"""Between a number's bounds, in its last agreed decimal, where numbers are read as such."""
 
 
 def broken_rules(agreement: Agreement) -> list[str]:
@@ -25,7 +30,10 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *_holders(agreement),
         *_records(agreement),
         *_missing_values(agreement),
-        *broken_mechanism_rules(agreement),
+        *_numbers(agreement),
+        *broken_budget_rules(agreement),
+        *_delta(agreement),
+        *agreement.mechanism.broken_rules(agreement),
     ]
 
 
@@ -144,3 +152,36 @@ def _missing_values(agreement: Agreement) -> Iterator[str]:
             yield (
                 f"{place}: '{value}' is listed as a value and in records.missing_spellings; it can be only one of them"
             )
+
+
+def _numbers(agreement: Agreement) -> Iterator[str]:
+    """Rules about numbers, by what the mechanism does with them."""
+    for name, domain in agreement.domains.items():
+        if agreement.mechanism.reads_numbers and isinstance(domain, NumericalDomain):
+            farthest = max(abs(domain.lower), abs(domain.upper)).scaleb(domain.decimals_of_numbers)
+            if farthest > MAX_STEPS:
+                yield (
+                    f"attributes.{name}.bounds: with their decimals they have more digits than numbers are read with "
+                    f"(up to {MAX_STEPS:,} of the last decimal). Take fewer decimals and a coarser grid"
+                )
+    for name, attribute in agreement.attributes.items():
+        says_decimals = attribute.kind == "numerical" and attribute.decimals is not None
+        if says_decimals and not agreement.mechanism.publishes_numbers:
+            yield (
+                f"attributes.{name}.decimals: it says how published numbers are written, and the mechanism "
+                f"'{agreement.mechanism.name}' makes none. Remove it"
+            )
+
+
+def _delta(agreement: Agreement) -> Iterator[str]:
+    if agreement.privacy.delta is not None and not agreement.mechanism.uses_gaussian_noise:
+        ways = dict.fromkeys(known.how_to_get_gaussian_noise for known in known_settings().values())
+        take = "; or ".join(way for way in ways if way is not None)
+        yield f"privacy.delta: only Gaussian noise needs it. Remove it, or take {take}"
+
+
+def constant_columns(agreement: Agreement) -> Iterator[str]:
+    """Yield one sentence for every attribute with one value alone, for mechanisms that measure every column."""
+    for name, domain in agreement.domains.items():
+        if domain.size < 2:
+            yield f"attributes.{name}: it has one value alone, so there is nothing to measure. Remove it"

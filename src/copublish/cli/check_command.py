@@ -17,10 +17,9 @@ from copublish.cli.terminal import (
     results_console,
     warn_first,
 )
-from copublish.fragments.reading import read_fragment
+from copublish.errors import FragmentError
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
-from copublish.mechanisms.registry import refuse_unfit_records
-from copublish.privacy.no_promise import warning_of
+from copublish.release.check import check as check_data
 
 
 def register(app: typer.Typer) -> None:
@@ -51,28 +50,20 @@ def check(
     agreed = load_agreement(agreement)
     if party is not None:
         refuse_unknown_party(party, agreed.parties)
-    warning = warning_of(agreed)
-    result = {
-        **({} if warning is None else {"warning": warning}),
-        "agreement": agreed.name,
-        "agreement_hash": agreed.hash,
-        "ok": True,
-    }
-    if party is not None and data is not None:
-        fragment = read_fragment(agreed, party, source_from(data, table))
-        refuse_unfit_records(agreed, fragment)
-        result |= {"party": party, "records": fragment.n_records, "columns": list(fragment.private_codes)}
+    checked = check_data(agreed, party, None if data is None else source_from(data, table))
+    if not checked.ok:
+        raise FragmentError(checked.party, checked.problems)
     if output is Format.JSON:
-        print_json(result)
+        print_json(checked.to_dict())
         return
     console = results_console()
-    warn_first(warning, console)
-    console.print(f"The agreement '{agreed.name}' is complete. Hash {agreed.hash}")
-    if "party" in result:
-        columns = ", ".join(fragment.private_codes)
-        console.print(f"The data of '{party}' fit it: {fragment.n_records:,} records, columns {columns}.", markup=False)
+    warn_first(checked.warning, console)
+    console.print(f"The agreement '{checked.agreement}' is complete. Hash {checked.agreement_hash}", markup=False)
+    if checked.party is not None:
+        columns = ", ".join(checked.columns)
+        console.print(f"The data of '{party}' fit it: {checked.records:,} records, columns {columns}.", markup=False)
         console.print("The number of records is shown to you alone.")
-        if warning is not None and agreed.partition != "horizontal":
+        if checked.checked_before_join:
             console.print(
                 "What the mechanism asks of records was checked for all of yours: in a run those that all parties have "
                 "are checked again, after the join."

@@ -13,7 +13,6 @@ from typing import Annotated
 import typer
 
 from copublish.agreement import load_agreement
-from copublish.cli.describe_command import print_description
 from copublish.cli.show_command import print_release
 from copublish.cli.simulate_command import EngineChoice
 from copublish.cli.terminal import note, progress_bars, results_console
@@ -125,4 +124,4 @@ def _run(folder: Path, files: dict[str, Path]) -> Path:
 
 def _describe(agreement: Path) -> None:
     note(f"$ copublish describe {agreement}")
-    print_description(describe(load_agreement(agreement)), results_console())
+    results_console().print(describe(agreement))

@@ -96,7 +96,7 @@ def evaluate(
         refuse_inside_release(out, folder)
         refuse_own_input(out, test, raw)
     release = load_release(folder)
-    warn_first(release.warning.get("warning"), errors_console if output is Format.JSON else results_console())
+    warn_first(release.certificate.warning, errors_console if output is Format.JSON else results_console())
     note(
         "WARNING: this reads real records and scores them WITHOUT NOISE. The scores are a disclosure of their own that "
         "no ledger is charged for; they never go into the release. Keep them inside unless the data are public."
@@ -108,7 +108,7 @@ def evaluate(
         target=target,
         train_on=train_on.value,
         classifiers=[chosen.value for chosen in classifier] if classifier else CLASSIFIERS,
-    )
+    ).to_dict()
     if out is not None:
         out.write_text(json.dumps(scores, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         note(f"Wrote the scores to {out}. They are not private: keep the file where the data are kept.")

@@ -21,7 +21,9 @@ from copublish.cli.terminal import (
 )
 from copublish.errors import ReleaseError
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
-from copublish.release.folder import as_generalized, load_release
+from copublish.mechanisms.shared.generalization import Generalization
+from copublish.release.folder import generalization_of, load_release
+from copublish.release.generalize import CANNOT
 from copublish.release.generalize import generalize as generalize_data
 
 
@@ -44,13 +46,7 @@ def generalize(
 
     Example: copublish generalize release/ --data holdout.csv --out holdout-generalized.csv
     """
-    if (release / "certificate.json").exists() and not (release / "cut.json").exists():
-        as_generalized(load_release(release), "other data cannot be generalized like it")
-    path = release / "cut.json" if release.is_dir() else release
-    try:
-        cut = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as exc:
-        raise ReleaseError(f"'{path}' cannot be read as the cut of a release.") from exc
+    cut, path = _generalization(release)
     if out.suffix.lower() not in (".csv", ".parquet"):
         raise typer.BadParameter("end the name in .csv or .parquet", param_hint="--out")
     refuse_inside_release(out, path.parent)
@@ -60,3 +56,14 @@ def generalize(
     note(f"Wrote {rows.num_rows:,} generalized rows to {out}. They are not private: do not publish them.")
     if output is Format.JSON:
         print_json({"file": str(out), "rows": rows.num_rows})
+
+
+def _generalization(release: Path) -> tuple[Generalization, Path]:
+    """How a release folder, or the file in it that says so, generalizes values; and that file."""
+    if release.is_dir():
+        loaded = load_release(release)
+        return generalization_of(loaded, CANNOT), release / loaded.mechanism.details_file
+    try:
+        return Generalization.from_json(json.loads(release.read_text(encoding="utf-8"))), release
+    except (OSError, ValueError, RecursionError) as exc:
+        raise ReleaseError(f"'{release}' cannot be read as the cut of a release.") from exc

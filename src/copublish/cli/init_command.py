@@ -8,10 +8,10 @@ from typing import Annotated, Literal, cast
 
 import typer
 
-from copublish.agreement.template import EXAMPLE, Draft, Kind, draft_agreement
 from copublish.cli.terminal import TableOption, note
 from copublish.errors import CopublishError
 from copublish.fragments.sources import Source, open_source, source_from
+from copublish.release.draft import Draft, Kind, draft_agreement, example_agreement
 
 PARTITIONS = ("horizontal", "vertical", "arbitrary")
 
@@ -47,7 +47,7 @@ def init(
         raise typer.BadParameter("name the database of the table with --from", param_hint="--table")
     kinds = None if data is None else _kinds(data, source_from(data, table))
     asking = sys.stdin.isatty() if ask is None else ask
-    text = EXAMPLE if kinds is None and not asking else draft_agreement(_draft(kinds, asking))
+    text = example_agreement() if kinds is None and not asking else draft_agreement(_draft(kinds, asking))
     path.write_text(text, encoding="utf-8")
     fill_in = text.count("FILL IN")
     if kinds is not None:

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from decimal import Decimal, InvalidOperation
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from copublish.agreement import load_agreement
+from copublish.agreement.loading import load_agreement
+from copublish.agreement.model import Agreement
 from copublish.cli.plan_text import print_plan
 from copublish.cli.terminal import Format, FormatOption, note, print_json, progress_bars, results_console
+from copublish.mechanisms.registry import mechanism_of
 
-
-class MechanismChoice(StrEnum):
-    """A mechanism that can be tried."""
-
-    SPECIALIZATION = "specialization"
-    COPULA = "copula"
-    HPDP = "hpdp"
-    VHDP = "vhdp"
+MOST_TRIED = 100
 
 
 def register(app: typer.Typer) -> None:
@@ -35,15 +29,13 @@ def plan(
         typer.Option(help="A PUBLIC file like the data, all columns in one: .csv or .parquet. Default: made-up data."),
     ] = None,
     mechanism: Annotated[
-        list[MechanismChoice] | None,
+        list[str] | None,
         typer.Option(help="Try this mechanism, too, beside the agreed one; may be repeated."),
     ] = None,
     epsilon: Annotated[list[str] | None, typer.Option(help="A budget to try; may be repeated.")] = None,
-    specializations: Annotated[
-        list[int] | None,
-        typer.Option(
-            min=0, max=100, help="A number h of specializations to try, for that mechanism alone; may be repeated."
-        ),
+    try_: Annotated[
+        list[str] | None,
+        typer.Option("--try", help="KEY=NUMBER: a value of one of the mechanism's settings to try; may be repeated."),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, help="Releases of each setting.")] = 3,
     plot: Annotated[Path | None, typer.Option(help="Also draw accuracy over epsilon: .png or .svg.")] = None,
@@ -57,19 +49,20 @@ def plan(
 
     The agreed mechanism is tried over epsilon between BA, what raw data give, and LA, what the largest class gives.
     With --mechanism others stand beside it, on the same records and with the same epsilon, if the agreement permits
-    them: hpdp needs owners of whole rows, vhdp a public number of records. What papers print for Adult and Nursery is
-    drawn if the agreement is about those tables, and otherwise only told.
+    them. What papers print for Adult and Nursery is drawn if the agreement is about those tables, and otherwise only
+    told.
 
-    Example: copublish plan agreement.toml --like adult_like.csv --mechanism copula --plot trade-off.svg
+    Example: copublish plan agreement.toml --like adult_like.csv --plot trade-off.svg
     """
     from copublish.planning import advice
-    from copublish.planning.plots import FORMATS, draw_plan
+    from copublish.planning.plots import FORMATS
 
     if plot is not None and plot.suffix.lower() not in FORMATS:
         raise typer.BadParameter("end the name in .png or .svg", param_hint="--plot")
     if plot is not None and not plot.resolve().parent.is_dir():
         raise typer.BadParameter(f"there is no folder '{plot.parent}'", param_hint="--plot")
     agreed = load_agreement(agreement)
+    others, tried = _known(mechanism or []), _tried(try_ or [], agreed)
     budgets = [_budget(text) for text in epsilon] if epsilon else advice.EPSILONS
     if like is not None:
         note(f"WARNING: {advice.WARNING}")
@@ -77,19 +70,19 @@ def plan(
         result = advice.plan_release(
             agreed,
             like,
-            mechanisms=[chosen.value for chosen in mechanism or ()],
+            mechanisms=others,
             epsilons=budgets,
-            specializations=specializations or advice.SPECIALIZATIONS,
+            tried=tried,
             runs=runs,
             progress=progress,
         )
     if plot is not None:
-        draw_plan(result, plot)
+        result.plot(plot)
         note(f"Drew {plot}.")
     if output is Format.JSON:
-        print_json(result)
+        print_json(result.to_dict())
         return
-    print_plan(result, results_console())
+    print_plan(result.to_dict(), results_console())
 
 
 def _budget(text: str) -> str:
@@ -100,3 +93,34 @@ def _budget(text: str) -> str:
     if not Decimal("0.000001") <= value <= 10:
         raise typer.BadParameter(f"write a number from 0.000001 to 10, got '{text}'", param_hint="--epsilon")
     return text
+
+
+def _known(names: list[str]) -> list[str]:
+    from copublish.planning.mechanisms import planned_names
+
+    for name in names:
+        if name not in planned_names():
+            raise typer.BadParameter(
+                f"there is no mechanism '{name}' to try. There are: {', '.join(planned_names())}",
+                param_hint="--mechanism",
+            )
+    return names
+
+
+def _tried(pairs: list[str], agreement: Agreement) -> dict[str, list[int]]:
+    """Values to try of the agreed mechanism's settings, by key."""
+    tuning = mechanism_of(agreement).tuning
+    keys = [] if tuning is None else list(tuning.tried)
+    found: dict[str, list[int]] = {}
+    for pair in pairs:
+        key, _, value = pair.partition("=")
+        if key not in keys:
+            offered = f"It has: {', '.join(keys)}" if keys else "It has none"
+            raise typer.BadParameter(
+                f"the mechanism '{agreement.mechanism.name}' has no setting '{key}' to try. {offered}",
+                param_hint="--try",
+            )
+        if not value.isdecimal() or int(value) > MOST_TRIED:
+            raise typer.BadParameter(f"write --try {key}=NUMBER, from 0 to {MOST_TRIED}", param_hint="--try")
+        found.setdefault(key, []).append(int(value))
+    return found

@@ -9,6 +9,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from copublish.mechanisms.registry import mechanism_named
+from copublish.mechanisms.shared.text_tables import add_row, text_table
+from copublish.mechanisms.shared.tuning import Tuning
+
 PAIRS = "Pairs: mean total variation of the tables of two columns from those of the data, 0 to 1."
 
 
@@ -32,11 +36,13 @@ def print_plan(result: dict[str, Any], console: Console) -> None:
     console.print(f"       BA {result['BA']:.3f} raw data, LA {result['LA']:.3f} largest class\n")
     for line in printed_lines(result):
         console.print(line, markup=False)
-    splits = [trial for trial in result["trials"] if "score" in trial]
-    if splits:
-        _print_settings(splits, console)
-    if len(splits) < len(result["trials"]):
-        _print_mechanisms([trial for trial in result["trials"] if "score" not in trial], console)
+    for name in result["mechanisms"]:
+        trials = [trial for trial in result["trials"] if trial["mechanism"] == name]
+        if (tuning := mechanism_named(name).tuning) is not None:
+            _print_settings(trials, tuning, console)
+    others = [trial for trial in result["trials"] if mechanism_named(trial["mechanism"]).tuning is None]
+    if others:
+        _print_mechanisms(others, console)
     _print_advice(result, console)
 
 
@@ -73,29 +79,16 @@ def _by_epsilon(rows: Sequence[Mapping[str, Any]], key: str, form: str) -> str:
     return ", ".join(found)
 
 
-def _print_settings(trials: Sequence[Mapping[str, Any]], console: Console) -> None:
-    table = Table(title="What was tried of specialization", title_justify="left")
-    table.add_column("score", no_wrap=True, min_width=len("balanced-gain"))
-    headings = ("epsilon", "h", "accuracy", "pairs are off", "counts", "a count is within", "noise")
-    for heading in headings:
-        table.add_column(heading, justify="right", overflow="fold")
+def _print_settings(trials: Sequence[Mapping[str, Any]], tuning: Tuning, console: Console) -> None:
+    first, *rest = tuning.columns
+    headings = (first.heading, "epsilon", "accuracy", "pairs are off", *(column.heading for column in rest))
+    table = text_table(f"What was tried of {trials[0]['mechanism']}", headings, right=range(1, len(headings)))
+    table.columns[0].no_wrap = True
     for trial in trials:
-        table.add_row(
-            trial["score"],
-            trial["epsilon"],
-            str(trial["rounds"]),
-            _accuracy(trial),
-            f"{trial['marginal_error']:.3f}",
-            f"{trial['cells']:,.0f}",
-            f"± {trial['count_within']:,}",
-            f"{trial['selection_scale']:,.0f}"
-            if trial["selection_scale"] >= 100
-            else f"{trial['selection_scale']:.3g}",
-        )
+        scores = (trial["epsilon"], _accuracy(trial), f"{trial['marginal_error']:.3f}")
+        add_row(table, first.cell(trial), *scores, *(column.cell(trial) for column in rest))
     console.print(table)
-    console.print(
-        f"h: specializations made. {PAIRS} Within: in 95 of 100 cases, in people. Noise: its scale in a selection.\n"
-    )
+    console.print(f"{tuning.legend} {PAIRS}\n")
 
 
 def _print_mechanisms(trials: Sequence[Mapping[str, Any]], console: Console) -> None:
@@ -105,7 +98,7 @@ def _print_mechanisms(trials: Sequence[Mapping[str, Any]], console: Console) -> 
         table.add_column(heading, justify="right")
     table.add_column("noise")
     for trial in trials:
-        noise = f"{trial['noise']['what']} {trial['noise']['value']:.3g}"
+        noise = f"{trial['noise']['what']} {trial['noise']['value']:.3g}" if "noise" in trial else ""
         table.add_row(trial["mechanism"], trial["epsilon"], _accuracy(trial), f"{trial['marginal_error']:.3f}", noise)
     console.print(table)
     console.print(f"{PAIRS}\n")
@@ -117,27 +110,19 @@ def _accuracy(trial: Mapping[str, Any]) -> str:
 
 
 def _print_advice(result: dict[str, Any], console: Console) -> None:
-    best, rule, run = result["recommendation"], result["size_rule"], result["secure_run"]
+    best, limits, run = result["recommendation"], result["limits"], result["secure_run"]
     if len(result["mechanisms"]) > 1:
         _print_comparison(result, console)
     console.print(f"[bold]To take at epsilon {best['epsilon']}[/bold]")
-    if rule is None:
+    if limits is None:
         console.print(
             f"  {best['mechanism']} as agreed: accuracy about {best['accuracy']:.3f}; it has no settings that a plan "
             "tries",
             markup=False,
         )
     else:
-        console.print(
-            f'  specializations = {best["specializations"]}, score = "{best["score"]}", '
-            f"selection_share = {best['selection_share']}",
-            markup=False,
-        )
-        console.print(
-            f"  accuracy about {best['accuracy']:.3f}; the size rule allows at most {rule['most_specializations']} "
-            f"specializations and {rule['most_cells']:,} counts, {rule['why']}",
-            markup=False,
-        )
+        console.print(f"  {result['advice']}", markup=False)
+        console.print(f"  accuracy about {best['accuracy']:.3f}; {limits['words']}", markup=False)
     console.print("\n[bold]The secure run[/bold]")
     if run["seconds"] is None:
         console.print(f"  {run['why']}", markup=False)
@@ -158,8 +143,8 @@ def _print_comparison(result: Mapping[str, Any], console: Console) -> None:
         said = []
         if row["mechanism"] == agreed["mechanism"]:
             said.append("agreed" + (f", with delta {agreed['delta']}" if "delta" in agreed else ""))
-        if "score" in row:
-            said.append(f'best of its settings: h = {row["rounds"]}, score = "{row["score"]}"')
+        if "curve" in row:
+            said.append(f"best of its settings: {row['note']}, {row['curve']}")
         words = f"  ({'; '.join(said)})" if said else ""
         console.print(
             f"  {row['mechanism']:15}accuracy {_accuracy(row)}, pairs off by {row['marginal_error']:.3f}{words}",

@@ -56,7 +56,7 @@ def report(
     if output is Format.JSON:
         print_json({**release.warning, "file": str(out), "bytes": len(page.encode())})
         return
-    warn_first(release.warning.get("warning"), errors_console)
+    warn_first(release.certificate.warning, errors_console)
     note(f"Wrote {out}. Open it in a browser, or print it.")
 
 

@@ -7,14 +7,12 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from copublish.agreement import Agreement, load_agreement
-from copublish.cli.describe_command import print_description
 from copublish.cli.ledger_command import open_existing_ledger, show_left
-from copublish.cli.show_command import size_words
 from copublish.cli.terminal import (
     Format,
     FormatOption,
@@ -29,21 +27,18 @@ from copublish.cli.terminal import (
 )
 from copublish.errors import CopublishError, FragmentError, LedgerError, SourceError
 from copublish.files.home import default_ledger, home_folder
-from copublish.fragments.reading import check_columns
 from copublish.fragments.sources import KINDS_OF_DATA, Source, source_from
 from copublish.local.processes import throwaway_ledger
+from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import plan_of
-from copublish.node.dialling import refuse_unfit_hosts
 from copublish.node.identity import identity_folder, load_identity
 from copublish.node.log import RunLog, log_file
-from copublish.node.run import RunResult, RunSettings, run_party
+from copublish.node.run import RunResult, RunSettings, ready_party, run_party
 from copublish.privacy.accounting import Cost
+from copublish.privacy.certify import warning_of
 from copublish.privacy.described import show_bound, show_exact
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.privacy.no_promise import warning_of
-from copublish.release.describe import describe
-from copublish.release.engines import refuse_unfit_engine
-from copublish.release.folder import refuse_unwritable
+from copublish.release.describe import describe_plan
 
 IdentityOption = Annotated[
     Path | None, typer.Option(help="Folder with your key.pem and certificate.pem. Default: made by 'identity new'.")
@@ -94,17 +89,17 @@ def run(
     """
     agreed = load_agreement(agreement)
     refuse_unknown_party(party, agreed.parties)
-    refuse_unfit_engine(agreed)
-    refuse_unwritable(out, overwrite=force)
     source = _own_source(agreed, party, data, table)
     who = None if insecure else load_identity(identity or identity_folder(party))
-    refuse_unfit_hosts(agreed, party, who)
     holds_data = agreed.parties[party].data
     # What is opened costs the people in somebody's data: a party without needs no budget of its own.
     pays = holds_data or ledger is not None
-    book = open_existing_ledger(ledger or default_ledger(), agreed.dataset) if pays else throwaway_ledger(agreed)
-    _ask_consent(agreed, book, yes=yes, pays=pays)
+    book = (
+        open_existing_ledger(ledger or default_ledger(), agreed.dataset) if pays else throwaway_ledger(plan_of(agreed))
+    )
     settings = RunSettings(out, force, _address(listen), wait, timeout)
+    ready = ready_party(agreed, party, source, who, book, settings)
+    _ask_consent(ready.plan, book, yes=yes, pays=pays)
     run_log = RunLog(log or log_file(home_folder() / "logs", agreed.name, party), tell=note if verbose else None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other parties are told and folders go
     run_log("start", release=agreed.name, party=party, agreement=agreed.hash, secure=not insecure)
@@ -123,9 +118,7 @@ def run(
             def waiting(what: str) -> None:
                 note(f"Waiting for {what}")
 
-            result = run_party(
-                agreed, party, source, who, book, settings, progress=progress, waiting=waiting, log=run_log
-            )
+            result = run_party(ready, progress=progress, waiting=waiting, log=run_log)
     except CopublishError as exc:
         # Which column breaks which rule is for this party's own person, and a log gets passed around.
         about_data = isinstance(exc, FragmentError | SourceError)
@@ -140,7 +133,7 @@ def run(
 
 
 def _own_source(agreement: Agreement, party: str, data: str | None, table: str | None) -> Source | None:
-    """Return a party's data after a look at their columns, before anybody is asked or waited for; no row is read."""
+    """Where a party's data are; no row is read."""
     if not agreement.parties[party].data:
         if data is not None or table is not None:
             raise typer.BadParameter(
@@ -150,21 +143,18 @@ def _own_source(agreement: Agreement, party: str, data: str | None, table: str |
         return None
     if data is None:
         raise typer.BadParameter(f"by the agreement '{party}' holds data. Say where they are", param_hint="--data")
-    source = source_from(data, table)
-    check_columns(agreement, party, source)
-    return source
+    return source_from(data, table)
 
 
-def _ask_consent(agreement: Agreement, ledger: Ledger, *, yes: bool, pays: bool = True) -> None:
+def _ask_consent(plan: Plan[Any], ledger: Ledger, *, yes: bool, pays: bool = True) -> None:
     """Show what would be opened and what it costs, and ask; nothing has been spent or sent so far."""
-    cost = plan_of(agreement).cost()
-    ledger.refuse_if_over(agreement.dataset, cost)
+    agreement, cost = plan.agreement, plan.cost()
     limit = ledger.limit(agreement.dataset)
     if limit is None:
         raise LedgerError(f"The ledger has no usable limit for data set '{agreement.dataset}'. Nothing was measured.")
     warn_first(warning_of(agreement), errors_console)
     if not yes:
-        print_description(describe(agreement), errors_console)
+        errors_console.print(describe_plan(plan))
         note("")
         for name, party in agreement.parties.items():
             note(f"{name} is at {party.host}, known by {party.certificate or party.authority or 'nothing'}.")
@@ -193,7 +183,7 @@ def _price_of_others(cost: Cost, limit: Limit) -> str:
 def _price(agreement: Agreement, limit: Limit, cost: Cost, spent: Cost) -> str:
     """Return what a release would take, of what is left."""
     wanted, delta = cost.under(limit.neighbours), show_bound(cost.delta)
-    if wanted is None and agreement.mechanism.is_differentially_private:
+    if wanted is None and agreement.mechanism.no_promise(agreement) is None:
         said = "unknown" if cost.replace is None else show_exact(cost.replace)
         return (
             f"epsilon {said} (replace) and delta {delta} for data set '{agreement.dataset}'; who is in it is not "
@@ -239,7 +229,7 @@ def _print_result(
                 **release.warning,
                 "folder": str(out),
                 **release.sizes,
-                "epsilon": release.certificate["epsilon"],
+                "epsilon": release.certificate.epsilon.to_json(),
                 "budget_left": left,
                 "delta_left": delta_left,
                 "seconds": round(seconds, 1),
@@ -249,12 +239,12 @@ def _print_result(
             }
         )
         return
-    warn_first(release.warning.get("warning"), results_console())
+    warn_first(release.certificate.warning, results_console())
     budget = f"Epsilon {left or 'unknown'} and delta {delta_left or 'unknown'} are left"
     budget = "It is unbounded in the ledger" if release.warning else budget
     budget = budget if holds_data else "The owners of the data paid for it"
     results_console().print(
-        f"Released {size_words(release)} to {out}, "
+        f"Released {release.size_words} to {out}, "
         f"in {seconds:.0f} s with {result.bytes_sent / 2**20:.1f} MiB sent. {budget}. "
         f"See: copublish show {out}",
         markup=False,

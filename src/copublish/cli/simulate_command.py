@@ -10,7 +10,6 @@ import typer
 
 from copublish.agreement import load_agreement
 from copublish.cli.ledger_command import open_existing_ledger
-from copublish.cli.show_command import size_words
 from copublish.cli.terminal import (
     Format,
     FormatOption,
@@ -24,7 +23,7 @@ from copublish.cli.terminal import (
 )
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.local.simulation import simulate as run_simulation
-from copublish.privacy.no_promise import warning_of
+from copublish.privacy.certify import warning_of
 from copublish.release.folder import refuse_existing
 
 
@@ -97,12 +96,12 @@ def simulate(
                 **release.warning,
                 "folder": str(out),
                 **release.sizes,
-                "epsilon": release.certificate["epsilon"],
+                "epsilon": release.certificate.epsilon.to_json(),
             }
         )
         return
-    warn_first(release.warning.get("warning"), results_console())
+    warn_first(release.certificate.warning, results_console())
     results_console().print(
-        f"Released {size_words(release)} to {out}. See: copublish show {out}",
+        f"Released {release.size_words} to {out}. See: copublish show {out}",
         markup=False,
     )

@@ -7,9 +7,10 @@ party sees; the reveal gate (`engine/reveal.py`) is the only code that opens one
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from copublish.engine.secret import Secret
+from copublish.errors import EngineError
 from copublish.privacy.coins import Coins
 from copublish.types import BoolArray, IntArray
 
@@ -26,8 +27,9 @@ Program = Callable[..., IntArray]
 few vetted integer operations that are exact on every engine."""
 
 
-class Engine(Protocol):
-    """One party's end of the joint computation."""
+@runtime_checkable
+class SumEngine(Protocol):
+    """One party's end of the joint computation: all that mechanisms need which open sums of what each owner counts."""
 
     name: str
     party: str
@@ -55,6 +57,64 @@ class Engine(Protocol):
     def share(self, local: IntArray) -> Secret:
         """Return the sum of what every party puts in. Each party's own part stays its own."""
         ...
+
+    def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
+        """Return the counts, packed as they are, each with a draw of noise of its own and a public offset.
+
+        How the noise comes about is the engine's: nobody, or no more parties than the agreement says, may know it.
+        """
+        ...
+
+    def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
+        """Tell every party a public value; return all of them in party order. All name the same topic."""
+        ...
+
+    def _open(self, secret: Secret) -> IntArray:
+        """Open a secret to all parties. For the reveal gate alone; a test keeps it so."""
+        ...
+
+
+@runtime_checkable
+class ProgramEngine(SumEngine, Protocol):
+    """An engine that also computes on secrets."""
+
+    def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
+        """Run a program on secrets; the result is a secret."""
+        ...
+
+    def rows(self, secret: Secret) -> list[Secret]:
+        """Compute a secret now and return its rows, to be used in different computations later."""
+        ...
+
+    def coins(self, shape: tuple[int, ...]) -> Secret:
+        """Return fresh joint coins: words uniform and unknown to all as long as one party is honest."""
+        ...
+
+
+@runtime_checkable
+class AligningEngine(SumEngine, Protocol):
+    """An engine that also compares people."""
+
+    def align(self, identifiers: Sequence[str] | None) -> IntArray:
+        """Return the positions of the common records among one's own, in an order that all parties share.
+
+        A party without data gives none and gets none.
+
+        Every party learns which of its records are common, and how many they are.
+        """
+        ...
+
+    def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
+        """Return whether any two parties list the same identifier; they may learn which ones, if there are any.
+
+        Lists are padded to a public length, so that their own lengths stay secret.
+        """
+        ...
+
+
+@runtime_checkable
+class JoinEngine(ProgramEngine, AligningEngine, Protocol):
+    """An engine that also joins columns that several parties hold."""
 
     def joint_histogram(
         self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
@@ -91,45 +151,18 @@ class Engine(Protocol):
         """Return how many records one call should have for a table with so many rows, from public shapes alone."""
         ...
 
-    def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
-        """Run a program on secrets; the result is a secret."""
-        ...
 
-    def rows(self, secret: Secret) -> list[Secret]:
-        """Compute a secret now and return its rows, to be used in different computations later."""
-        ...
+E = TypeVar("E", bound=SumEngine)
 
-    def coins(self, shape: tuple[int, ...]) -> Secret:
-        """Return fresh joint coins: words uniform and unknown to all as long as one party is honest."""
-        ...
 
-    def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
-        """Return the counts, packed as they are, each with a draw of noise of its own and a public offset.
+def engine_as(kind: type[E], engine: SumEngine) -> E:
+    """An engine as one that can do more.
 
-        How the noise comes about is the engine's: nobody, or no more parties than the agreement says, may know it.
-        """
-        ...
+    Which agreements an engine can compute is checked before a run; this is where types are told.
 
-    def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
-        """Tell every party a public value; return all of them in party order. All name the same topic."""
-        ...
-
-    def align(self, identifiers: Sequence[str] | None) -> IntArray:
-        """Return the positions of the common records among one's own, in an order that all parties share.
-
-        A party without data gives none and gets none.
-
-        Every party learns which of its records are common, and how many they are.
-        """
-        ...
-
-    def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
-        """Return whether any two parties list the same identifier; they may learn which ones, if there are any.
-
-        Lists are padded to a public length, so that their own lengths stay secret.
-        """
-        ...
-
-    def _open(self, secret: Secret) -> IntArray:
-        """Open a secret to all parties. For the reveal gate alone; a test keeps it so."""
-        ...
+    Raises:
+        EngineError: If it cannot.
+    """
+    if not isinstance(engine, kind):
+        raise EngineError(f"The engine '{engine.name}' cannot do what a {kind.__name__} does. Nothing was computed.")
+    return engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import Engine
+from copublish.engine.interface import ProgramEngine
 from copublish.engine.masked.noise_shares import draw_share
 from copublish.engine.programs.packing import add_packed_noise
 from copublish.engine.programs.sums import add
@@ -17,7 +17,9 @@ from copublish.privacy.noise_shares import SharedLaplace
 from copublish.types import IntArray
 
 
-def add_noise_inside(engine: Engine, counts: SecretCounts, noise: Geometric | SharedLaplace, offset: int) -> Secret:
+def add_noise_inside(
+    engine: ProgramEngine, counts: SecretCounts, noise: Geometric | SharedLaplace, offset: int
+) -> Secret:
     """Add discrete Laplace noise plus a public offset to every count.
 
     Privacy:

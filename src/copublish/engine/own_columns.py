@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from copublish.engine.interface import Engine
+from copublish.engine.interface import SumEngine
 from copublish.errors import EngineError
 from copublish.types import IntArray
 
@@ -35,7 +35,7 @@ class OwnColumns:
     rows_are_shared: bool
 
 
-def join_columns(own: OwnColumns, engine: Engine) -> dict[str, IntArray]:
+def join_columns(own: OwnColumns, engine: SumEngine) -> dict[str, IntArray]:
     """Tell all parties one's own perturbed columns, and return the whole table.
 
     Raises:

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import Engine
+from copublish.engine.interface import ProgramEngine, SumEngine, engine_as
 from copublish.engine.own_columns import OwnColumns, join_columns
 from copublish.engine.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
 from copublish.engine.programs.noise import (
@@ -48,7 +48,7 @@ class RevealGate:
             candidates for Gaussian noise were kept is the one thing more, and depends on no data.
     """
 
-    engine: Engine
+    engine: SumEngine
     charge: Charge
     number_of_records_is_public: bool
     opened: list[tuple[Disclosure, IntArray]] = field(default_factory=list)
@@ -72,7 +72,7 @@ class RevealGate:
         if not self._drawn.get((noise.rate, places)):
             self.draw_selection_noise(disclosure, places, times=1)
         handicap = self._drawn[noise.rate, places].pop(0)  # noise is used once
-        secret_index = self.engine.compute(noisy_argmax, secret_scores, handicap)
+        secret_index = engine_as(ProgramEngine, self.engine).compute(noisy_argmax, secret_scores, handicap)
         index = opened_index(self._charge_then_open(secret_index, disclosure), places)
         self.opened.append((disclosure, np.array([index])))
         return index
@@ -83,10 +83,10 @@ class RevealGate:
         Privacy:
             Reveals: nothing. The noise stays secret, and each selection takes a part of it that no other one gets.
         """
-        noise = disclosure.noise
-        words = [self.engine.coins(noise.coin_shape(places)) for _ in range(times)]
-        drawn = self.engine.compute(handicaps, *words, planes=noise.threshold_planes, places=places)
-        self._drawn.setdefault((noise.rate, places), []).extend(self.engine.rows(drawn))
+        noise, engine = disclosure.noise, engine_as(ProgramEngine, self.engine)
+        words = [engine.coins(noise.coin_shape(places)) for _ in range(times)]
+        drawn = engine.compute(handicaps, *words, planes=noise.threshold_planes, places=places)
+        self._drawn.setdefault((noise.rate, places), []).extend(engine.rows(drawn))
 
     def reveal_measurement(self, counts: SecretCounts, disclosure: Measure) -> IntArray:
         """Open counts or sums plus discrete Laplace noise, one for each cell in agreed order.
@@ -123,7 +123,7 @@ class RevealGate:
         if sums.shape != (disclosure.entries, 1) or not fits:
             raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")
         values, chosen = self._draw_gaussian(disclosure.noise, disclosure.entries)
-        secret_noisy = self.engine.compute(add_chosen_noise, sums, *values, chosen=chosen)
+        secret_noisy = engine_as(ProgramEngine, self.engine).compute(add_chosen_noise, sums, *values, chosen=chosen)
         noisy = self._charge_then_open(secret_noisy, disclosure).reshape(-1)
         self.opened.append((disclosure, noisy))
         return noisy
@@ -135,16 +135,17 @@ class RevealGate:
             Reveals: which candidates are kept, to all parties. That depends on coins alone, and a kept candidate has
             the same law whatever becomes of the others, so nothing is learned of any data or of the noise in use.
         """
+        engine = engine_as(ProgramEngine, self.engine)
         values: list[Secret] = []
         kept: list[IntArray] = []
         for _ in range(BATCHES):
             n_words = noise.candidates(entries) // WORD_BITS
-            secret_kept, secret_values = self.engine.rows(
-                self.engine.compute(
+            secret_kept, secret_values = engine.rows(
+                engine.compute(
                     gaussian_candidates,
-                    self.engine.coins((COIN_BITS, noise.bits, n_words)),
-                    self.engine.coins((COIN_BITS, noise.square_bits, n_words)),
-                    self.engine.coins((n_words,)),
+                    engine.coins((COIN_BITS, noise.bits, n_words)),
+                    engine.coins((COIN_BITS, noise.square_bits, n_words)),
+                    engine.coins((n_words,)),
                     size_planes=noise.sizes.threshold_planes,
                     pass_planes=noise.threshold_planes,
                     centre=noise.centre,

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
+from copublish.agreement.columns import COUNT, NOISY_COUNT
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.errors import EvaluationError
 from copublish.evaluation import values
-from copublish.release.folder import COUNT, NOISY_COUNT, GeneralizedRelease, RecordsRelease, Release
-from copublish.release.generalize import PublicColumns, domain_of
-
-DEFAULT_SPELLINGS = ("", "?", "NA")
-"""What releases of records mean that do not say how missing values are spelled: the agreement's default."""
-
-DRAWN_BY_CLASS = frozenset({"hpdp"})
-"""Mechanisms whose records were drawn for each class, so that no other column is there to be predicted."""
+from copublish.mechanisms.base import Publication
+from copublish.mechanisms.shared.generalization import Generalization
 
 
 @dataclass(frozen=True)
@@ -39,7 +33,7 @@ class Published:
     cells: pd.DataFrame
     weights: str | None
     records: pd.DataFrame
-    cut: Mapping[str, Any] | None = None
+    cut: Generalization | None = None
 
     @classmethod
     def of_records(cls, records: pd.DataFrame, domains: Mapping[str, Domain], target: str) -> Published:
@@ -47,18 +41,13 @@ class Published:
         return cls(domains, target, as_features(domains, target, records), None, records)
 
     @classmethod
-    def of_generalized(cls, release: GeneralizedRelease) -> Published:
-        """Return a release of generalized values as what is scored; its class is the target."""
-        columns, cells = PublicColumns.of_cut(release.cut), release.to_pandas("counts").drop(columns=NOISY_COUNT)
-        drawn = values.plain_records(release)
-        return cls(columns.domains, columns.class_name, cells, COUNT, drawn, release.cut)
-
-    @classmethod
-    def of_release(cls, release: Release, target: str) -> Published:
-        """Return what any release published."""
-        if isinstance(release, GeneralizedRelease):
-            return cls.of_generalized(release)
-        return cls.of_records(release.records.to_pandas(), columns_of(release).domains, target)
+    def of_release(cls, release: Publication, target: str) -> Published:
+        """What any release published. Of generalized values its class is the target."""
+        columns, cut = release.details.public_columns, release.generalization
+        if cut is None:
+            return cls.of_records(release.records.to_pandas(), columns.domains, target)
+        counts = release.contents.tables["counts"].to_pandas().drop(columns=NOISY_COUNT)
+        return cls(columns.domains, columns.class_name, counts, COUNT, values.plain_records(release, cut), cut)
 
     def in_its_terms(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return other records, values of the domains, in the terms of `cells`."""
@@ -92,44 +81,28 @@ def _labels(domain: Domain) -> list[str]:
     return [domain.label((code, code + 1)) for code in range(domain.size)]
 
 
-def columns_of(release: Release) -> PublicColumns:
-    """Return the public columns of a release.
-
-    Raises:
-        EvaluationError: If it is of a kind that does not say.
-    """
-    if isinstance(release, GeneralizedRelease):
-        return PublicColumns.of_cut(release.cut)
-    if not isinstance(release, RecordsRelease):
-        raise EvaluationError("This kind of release cannot be scored.")
-    described = release.details["columns"]
-    # Where nothing else is told about a column, its description is its domain.
-    domains = {name: domain_of(name, column.get("domain", column)) for name, column in described.items()}
-    return PublicColumns(domains, tuple(release.details.get("missing_spellings", DEFAULT_SPELLINGS)))
-
-
-def check_target(release: Release, target: str | None) -> str:
-    """Return what is predicted: the class, unless another column is asked for and can be predicted.
+def check_target(release: Publication, target: str | None) -> str:
+    """What is predicted: the class, unless another column is asked for and can be predicted.
 
     Raises:
         EvaluationError: If it cannot.
     """
-    columns = columns_of(release)
+    columns = release.details.public_columns
     class_name = columns.class_name
-    if target in (None, class_name):
+    if target is None or target == class_name:
         return class_name
     if target not in columns.domains:
         raise EvaluationError(
             f"The release has no column '{target}'. Its class is '{class_name}': use that as --target."
         )
-    if isinstance(release, GeneralizedRelease):
+    if release.generalization is not None:
         raise EvaluationError(
             f"'{target}' is an attribute of this release, not its class: the release was made to predict "
             f"'{class_name}', and its splits were chosen for that. Use --target {class_name}."
         )
-    if isinstance(release, RecordsRelease) and release.mechanism in DRAWN_BY_CLASS:
+    if not release.mechanism.predicts_any_column:
         raise EvaluationError(
             f"'{target}' is an attribute of this release, not its class: its records were drawn for each "
             f"'{class_name}'. Use --target {class_name}."
         )
-    return str(target)
+    return target

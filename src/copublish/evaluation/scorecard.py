@@ -3,22 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import NumericalDomain
 from copublish.errors import EvaluationError, FragmentError
 from copublish.evaluation.classification import CLASSIFIERS, ClassifierName
-from copublish.evaluation.published import Published, check_target, columns_of
+from copublish.evaluation.published import Published, check_target
 from copublish.evaluation.scores import TrainOn, score
-from copublish.release.folder import GeneralizedRelease, Release
-from copublish.release.generalize import PublicColumns, Source, read_values
+from copublish.fragments.sources import Source
+from copublish.release.folder import Release
+from copublish.release.generalize import read_values
+from copublish.release.html import definition_list, html_table
 
 DISCLOSURE = (
     "These scores were computed from real records without noise. They are a disclosure of their own that no ledger "
     "was charged for. Keep them inside, or publish them only if the data are public."
 )
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """Scores of a release. They come from real records without noise: a disclosure of their own.
+
+    Attributes:
+        scores: The scores as plain JSON values.
+    """
+
+    scores: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scores as plain JSON values."""
+        return self.scores
+
+    def __repr__(self) -> str:
+        best = max(self.scores["classification"], key=lambda row: row["CA"])
+        return f"Evaluation({self.scores['release']!r}, best accuracy {best['CA']:.3f} by {best['classifier']})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (row["classifier"], *("unknown" if row[key] is None else f"{row[key]:.4f}" for key in ("BA", "CA", "LA")))
+            for row in self.scores["classification"]
+        ]
+        facts = {
+            "Release": self.scores["release"],
+            "Predicts": self.scores["target"],
+            "Note": self.scores["disclosure"],
+        }
+        headings = ("classifier", "raw records", "release", "largest class")
+        return definition_list(facts) + html_table(headings, rows)
 
 
 def evaluate(
@@ -29,8 +65,8 @@ def evaluate(
     target: str | None = None,
     train_on: TrainOn = "release",
     classifiers: Sequence[ClassifierName] = CLASSIFIERS,
-) -> dict[str, Any]:
-    """Score a release and return the scores as plain JSON values; the same call gives the same numbers.
+) -> Evaluation:
+    """Score a release on data that the user brings; the same call gives the same numbers.
 
     Args:
         release: The release.
@@ -48,8 +84,8 @@ def evaluate(
     Privacy:
         The scores depend on the records of `test` and `raw` exactly: they are a disclosure that nothing accounts for.
     """
-    columns, predicted = columns_of(release), check_target(release, target)
-    is_generalized = isinstance(release, GeneralizedRelease)
+    columns, predicted = release.details.public_columns, check_target(release, target)
+    is_generalized = release.generalization is not None
     if train_on == "generalized" and not is_generalized:
         raise EvaluationError("This release has records and no generalized values. Use --train-on release.")
     if train_on == "generalized" and raw is None:
@@ -57,11 +93,11 @@ def evaluate(
     tested = _read(columns, test, "test")
     trained = None if raw is None else _read(columns, raw, "raw training")
     published = Published.of_release(release, predicted)
-    return {
+    scores = {
         **release.warning,
         "evaluation_format": 1,
         "disclosure": DISCLOSURE,
-        "release": release.certificate["release"],
+        "release": release.certificate.release,
         "release_digest": release.digest(),
         "published": "generalized values" if is_generalized else "records",
         "target": predicted,
@@ -70,6 +106,7 @@ def evaluate(
         "test_records": len(tested),
         **score(published, tested, trained, train_on=train_on, classifiers=classifiers),
     }
+    return Evaluation(scores)
 
 
 def _read(columns: PublicColumns, source: Source, what: str) -> pd.DataFrame:

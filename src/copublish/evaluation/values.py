@@ -10,11 +10,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copublish.agreement.domain import Domain, NumericalDomain
-from copublish.release.folder import GeneralizedRelease
+from copublish.mechanisms.base import Publication
+from copublish.mechanisms.shared.generalization import Generalization, GeneralizedValue
 from copublish.types import IntArray
 
 
-def plain_records(release: GeneralizedRelease, seed: int = 0) -> pd.DataFrame:
+def plain_records(release: Publication, cut: Generalization, seed: int = 0) -> pd.DataFrame:
     """Return the release's records with values of the domains in place of generalized ones.
 
     What a generalized value stands for is spread evenly: intervals over equally spaced points, groups of categories
@@ -24,24 +25,24 @@ def plain_records(release: GeneralizedRelease, seed: int = 0) -> pd.DataFrame:
     generator = np.random.default_rng(seed)
     records = release.records.to_pandas()
     columns: dict[str, Any] = {}
-    for name, described in release.cut["attributes"].items():
-        is_number = described["domain"]["kind"] == "numerical"
+    for name, attribute in cut.attributes.items():
+        is_number = attribute.domain.kind == "numerical"
         column = np.full(len(records), np.nan) if is_number else np.empty(len(records), dtype=object)
         labels = records[name].astype(str).to_numpy()
-        for value in described["values"]:
-            here = np.flatnonzero(labels == value["label"])
+        for value in attribute.values:
+            here = np.flatnonzero(labels == value.label)
             column[here] = generator.permutation(_spread(value, len(here)))
         columns[name] = column
-    class_name = release.cut["class"]["name"]
+    class_name = cut.class_.name
     return pd.DataFrame({**columns, class_name: records[class_name].astype(str).to_numpy(dtype=object)})
 
 
-def _spread(value: Mapping[str, Any], n: int) -> NDArray[Any]:
-    if "members" in value:
-        return np.resize(np.array(value["members"], dtype=object), n)
-    if "lower" not in value:  # the missing category of a numerical attribute
+def _spread(value: GeneralizedValue, n: int) -> NDArray[Any]:
+    if value.members is not None:
+        return np.resize(np.array(value.members, dtype=object), n)
+    if value.lower is None or value.upper is None:  # the missing category of a numerical attribute
         return np.full(n, np.nan)
-    lower, upper = float(value["lower"]), float(value["upper"])
+    lower, upper = float(value.lower), float(value.upper)
     return np.asarray(lower + (upper - lower) * (np.arange(n) + 0.5) / max(n, 1))
 
 
@@ -64,34 +65,24 @@ def _positions(column: pd.Series, values: tuple[str, ...]) -> IntArray:
     return np.asarray(column.map(place), dtype=np.int64)
 
 
-def published_codes(cut: Mapping[str, Any], codes: pd.DataFrame) -> pd.DataFrame:
+def published_codes(cut: Generalization, codes: pd.DataFrame) -> pd.DataFrame:
     """Return for each code of a domain the number of the published value it falls into."""
-    part_of_code = {name: _part_of_code(described["values"]) for name, described in cut["attributes"].items()}
+    part_of_code = {name: attribute.part_of_code() for name, attribute in cut.attributes.items()}
     return pd.DataFrame(
         {name: part_of_code[name][codes[name]] if name in part_of_code else codes[name] for name in codes}
     )
 
 
-def published_labels(cut: Mapping[str, Any], published: pd.DataFrame) -> pd.DataFrame:
+def published_labels(cut: Generalization, published: pd.DataFrame) -> pd.DataFrame:
     """Return published codes as categorical columns, in the order in which the release lists its values."""
     return pd.DataFrame(
         {
-            name: pd.Categorical.from_codes(published[name].to_numpy(), categories=labels)
-            for name, labels in _labels(cut).items()
+            name: pd.Categorical.from_codes(published[name].to_numpy(), categories=list(labels))
+            for name, labels in cut.labels().items()
         }
     )
 
 
-def _labels(cut: Mapping[str, Any]) -> dict[str, list[str]]:
-    labels = {name: [value["label"] for value in entry["values"]] for name, entry in cut["attributes"].items()}
-    return {**labels, cut["class"]["name"]: list(cut["class"]["values"])}
-
-
-def published_sizes(cut: Mapping[str, Any]) -> dict[str, int]:
+def published_sizes(cut: Generalization) -> dict[str, int]:
     """Return the number of published values of every attribute and of the class."""
-    return {name: len(labels) for name, labels in _labels(cut).items()}
-
-
-def _part_of_code(values: list[dict[str, Any]]) -> IntArray:
-    lengths = [value["codes"][1] - value["codes"][0] for value in values]
-    return np.repeat(np.arange(len(values), dtype=np.int64), lengths)
+    return {name: len(labels) for name, labels in cut.labels().items()}

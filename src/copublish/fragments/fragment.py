@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from copublish.agreement.axis import Axis, n_cells
 from copublish.fragments.identifiers import Identifiers
 from copublish.types import BoolArray, Codes, IntArray
 
@@ -59,26 +60,6 @@ class Fragment:
         """Yield row ranges that cover all records."""
         for start in range(0, self.n_records, ROWS_PER_CHUNK):
             yield slice(start, min(start + ROWS_PER_CHUNK, self.n_records))
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One column of a table of counts: which cell each code of the column falls into.
-
-    Attributes:
-        column: An attribute or the class.
-        cell_of_code: For each code of the public domain its cell, shape (n_codes,).
-        n_cells: Number of cells.
-    """
-
-    column: str
-    cell_of_code: IntArray
-    n_cells: int
-
-
-def n_cells(axes: Sequence[Axis]) -> int:
-    """Return the number of cells of the whole table."""
-    return int(np.prod([axis.n_cells for axis in axes], dtype=object))
 
 
 def partial_cells(fragment: Fragment, axes: Sequence[Axis], rows: slice) -> IntArray:

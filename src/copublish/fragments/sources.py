@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import pyarrow as pa
 
@@ -15,13 +15,16 @@ from copublish.fragments.csv_files import csv_options, csv_problem
 from copublish.fragments.database import DUCKDB_SUFFIXES, POSTGRES_SCHEMES, DatabaseTable, reading_problem, scheme_of
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
     import polars as pl
 
 # Libraries that take long to load are loaded where they are used: most commands and the engine's worker need none.
-Source: TypeAlias = "str | Path | DatabaseTable | pd.DataFrame | pl.DataFrame | pa.Table"
+Source: TypeAlias = "str | Path | DatabaseTable | pd.DataFrame | pl.DataFrame | pa.Table | duckdb.DuckDBPyRelation"
 
 FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
+
+RELATION = "DuckDBPyRelation"
 
 ROWS_PER_BATCH = 65_536
 
@@ -44,6 +47,16 @@ def source_from(data: str | Path, table: str | None = None) -> Source:
     if table is not None:
         raise SourceError(f"'{data}' is a file without tables. Leave out --table, which is for databases.")
     return Path(data)
+
+
+def without_connection(source: Source) -> Source:
+    """A source that any process can read: a DuckDB relation, which lives in one connection, becomes an Arrow table."""
+    if type(source).__name__ != RELATION:
+        return source
+    try:
+        return cast("duckdb.DuckDBPyRelation", source).to_arrow_table()
+    except Exception as exc:  # its message can quote cells
+        raise SourceError(f"The DuckDB relation cannot be read ({type(exc).__name__}).") from None
 
 
 @dataclass(frozen=True)
@@ -90,6 +103,7 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
 def _table(source: Source, connection: Any) -> Any:
     if isinstance(source, DatabaseTable):
         return source.open(connection)
+    source = without_connection(source)
     if type(source).__module__.partition(".")[0] in FRAME_LIBRARIES:
         import ibis
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from copublish.agreement.template import EXAMPLE
 from copublish.node.identity import Identity
+from copublish.release.draft import example_agreement
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ def write_demo(folder: Path, n_records: int) -> dict[str, Path]:
     files = {"bank": folder / "bank.parquet", "loans": folder / "loans.csv"}
     bank.to_parquet(files["bank"], index=False)
     loans.to_csv(files["loans"], index=False)
-    (folder / "agreement.toml").write_text(EXAMPLE, encoding="utf-8")
+    (folder / "agreement.toml").write_text(example_agreement(), encoding="utf-8")
     return files
 
 

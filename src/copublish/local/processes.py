@@ -19,15 +19,16 @@ from copublish.engine.spu.process import LOADING_SECONDS
 from copublish.errors import CopublishError, EngineError, PartyLostError, combined_error
 from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.reading import read_fragment
-from copublish.fragments.sources import Source
+from copublish.fragments.sources import Source, without_connection
 from copublish.local.messenger import Ends, PipeMessenger, pipes_between
-from copublish.mechanisms.registry import plan_of
+from copublish.mechanisms.base import Plan
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.progress import Progress
-from copublish.release.engines import engine_for, needs_messenger, refuse_unfit_engine
+from copublish.release.engines import engine_for, needs_messenger
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
+from copublish.release.preflight import prepare
 
 FAREWELL_SECONDS = 2.0
 
@@ -49,7 +50,7 @@ def simulate_in_processes(
     Raises:
         CopublishError: What stopped the party that stopped first.
     """
-    refuse_unfit_engine(agreement)
+    prepare(agreement)
     context = multiprocessing.get_context("spawn")
     pipes = (
         pipes_between(agreement.party_names)
@@ -62,7 +63,13 @@ def simulate_in_processes(
         for party in agreement.parties:
             connections[party], other_end = context.Pipe()
             ledger_file = (ledger_files or {}).get(party)
-            own = (party, data.get(party), pipes[party], ledger_file, (coins or {}).get(party))
+            own = (
+                party,
+                without_connection(data[party]) if party in data else None,
+                pipes[party],
+                ledger_file,
+                (coins or {}).get(party),
+            )
             # Not a daemon: the party has a child of its own, the engine's worker.
             processes[party] = context.Process(
                 target=_party, args=(other_end, agreement, addresses, timeout_seconds, *own)
@@ -106,8 +113,8 @@ def _party(
 
     try:
         with engine_for(agreement, party, addresses, messenger, coins, timeout_seconds) as engine:
-            fragment = read_fragment(agreement, party, source)
-            release = publish_release(agreement, fragment, engine, open_ledger(agreement, ledger_file), tell)
+            plan, fragment = prepare(agreement), read_fragment(agreement, party, source)
+            release = publish_release(plan, fragment, engine, open_ledger(plan, ledger_file), tell)
         sent = engine.bytes_sent + (0 if messenger is None else messenger.bytes_sent)
         others = "the other party" if len(agreement.parties) == 2 else "the other parties"
         tell(f"sent {sent / 2**20:.1f} MiB to {others}", 1, 1)
@@ -118,16 +125,18 @@ def _party(
         connection.send(("error", (EngineError, f"Party '{party}' stopped unexpectedly ({type(exc).__name__}).")))
 
 
-def open_ledger(agreement: Agreement, file: str | Path | None) -> Ledger:
-    """Return the ledger in a file, or one that is forgotten."""
-    return throwaway_ledger(agreement) if file is None else Ledger(file)
+def open_ledger(plan: Plan[Any], file: str | Path | None) -> Ledger:
+    """The ledger in a file, or one that is forgotten."""
+    return throwaway_ledger(plan) if file is None else Ledger(file)
 
 
-def throwaway_ledger(agreement: Agreement) -> Ledger:
-    """Return a ledger in memory with just the budget of one release."""
+def throwaway_ledger(plan: Plan[Any]) -> Ledger:
+    """A ledger in memory with just the budget of one release."""
     ledger = Ledger(":memory:")
-    cost, neighbours = plan_of(agreement).cost(), agreement.privacy.neighbours
-    ledger.set_limit(agreement.dataset, Limit(cost.under(neighbours), neighbours, cost.delta))  # none: it is unbounded
+    cost, neighbours = plan.cost(), plan.agreement.privacy.neighbours
+    ledger.set_limit(
+        plan.agreement.dataset, Limit(cost.under(neighbours), neighbours, cost.delta)
+    )  # none: it is unbounded
     return ledger
 
 

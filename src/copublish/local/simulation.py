@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
@@ -14,19 +14,13 @@ from copublish.errors import CopublishError, EngineError, FragmentError, combine
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
-from copublish.local.processes import open_ledger, simulate_in_processes, throwaway_ledger
+from copublish.local.processes import open_ledger, simulate_in_processes
+from copublish.mechanisms.base import Plan
 from copublish.privacy.ledger import Ledger
-from copublish.progress import Progress
-from copublish.release.engines import refuse_unfit_simulation
+from copublish.progress import Progress, no_progress
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
-
-__all__ = ["no_progress", "read_fragments", "run_room", "simulate", "throwaway_ledger"]
-
-
-def no_progress(phase: str, done: int, of: int) -> None:
-    """Tell nobody."""
-
+from copublish.release.preflight import prepare_simulation
 
 EngineName = Literal["ideal", "spu", "masked-sum"]
 
@@ -44,8 +38,8 @@ def simulate(
 
     Args:
         agreement: The agreement, or the path of its file.
-        data: For every party that holds data a CSV or Parquet file, a `DatabaseTable`, or a pandas, Polars or Arrow
-            table.
+        data: For every party that holds data a CSV or Parquet file, a `DatabaseTable`, a pandas, Polars or Arrow
+            table, or a DuckDB relation.
         engine: `ideal` computes in the clear in this process; the agreed one, `spu` or `masked-sum`, runs every
             party in a process of its own.
         ledger_files: Each party's ledger. Without them nothing is remembered: the caller, who sees all data anyway,
@@ -69,13 +63,13 @@ def simulate(
         return simulate_in_processes(
             agreement, data, ledger_files=ledger_files, progress=progress, timeout_seconds=timeout_seconds
         )
-    refuse_unfit_simulation(agreement)
+    plan = prepare_simulation(agreement)
     fragments = read_fragments(agreement, data)
     with ExitStack() as stack:
-        ledgers = {party: open_ledger(agreement, (ledger_files or {}).get(party)) for party in agreement.parties}
+        ledgers = {party: open_ledger(plan, (ledger_files or {}).get(party)) for party in agreement.parties}
         for ledger in ledgers.values():
             stack.callback(ledger.close)
-        return run_room(agreement, fragments, Room(agreement.party_names), ledgers, progress)
+        return run_room(plan, fragments, Room(agreement.party_names), ledgers, progress)
 
 
 def refuse_wrong_parties(agreement: Agreement, data: Mapping[str, Source]) -> None:
@@ -103,17 +97,17 @@ def read_fragments(agreement: Agreement, data: Mapping[str, Source]) -> dict[str
 
 
 def run_room(
-    agreement: Agreement,
+    plan: Plan[Any],
     fragments: Mapping[str, Fragment],
     room: Room,
     ledgers: Mapping[str, Ledger],
     progress: Progress = no_progress,
 ) -> Release:
     """Run the main path once per party and return the release they all hold."""
+    first = plan.agreement.party_names[0]
 
     def job(engine: IdealEngine) -> Release:
-        first = engine.party == agreement.party_names[0]
-        tell = progress if first else no_progress
-        return publish_release(agreement, fragments[engine.party], engine, ledgers[engine.party], tell)
+        tell = progress if engine.party == first else no_progress
+        return publish_release(plan, fragments[engine.party], engine, ledgers[engine.party], tell)
 
-    return room.run(job)[agreement.party_names[0]]
+    return room.run(job)[first]

@@ -19,12 +19,13 @@ from copublish.errors import MeetingError, plain_text
 from copublish.node.channel import HANDSHAKE_SECONDS, Channel
 from copublish.node.dialling import UnreachableError
 from copublish.node.port import Log, Port
+from copublish.release.preflight import differences
 
 RETRY_SECONDS = 0.5
 MAX_WORDS = 10
 """How many words of one party are heard before the others have their turn."""
 
-MAX_DIFFERENCES = 12
+
 MAX_NAMED = 4
 """How many missing parties are named; the others are counted."""
 
@@ -243,20 +244,14 @@ def refuse_differences(here: dict[str, str], there: object, peer: str) -> None:
     Raises:
         MeetingError: Naming what differs.
     """
-    if not isinstance(there, dict):
-        raise MeetingError(f"Party '{peer}' did not say what it has agreed to. Nothing was measured.")
-    different = []
-    for key in sorted(here.keys() | there.keys()):
-        ours, theirs = here.get(key, "missing"), str(there.get(key, "missing"))
-        if ours != theirs:
-            is_hash = len(ours) == 64 or len(theirs) == 64
-            name = plain_text(key, 80)
-            different.append(name if is_hash else f"{name} ({ours} here, {plain_text(theirs, 40)} there)")
-    if different:
-        more = f" and {len(different) - MAX_DIFFERENCES} more" if len(different) > MAX_DIFFERENCES else ""
+    try:
+        different = differences(here, there)
+    except ValueError:
+        raise MeetingError(f"Party '{peer}' did not say what it has agreed to. Nothing was measured.") from None
+    if different is not None:
         raise MeetingError(
-            f"You and party '{peer}' differ in: {', '.join(different[:MAX_DIFFERENCES])}{more}. No data were touched. "
-            "All parties need the same agreement and the same versions."
+            f"You and party '{peer}' differ in: {different}. No data were touched. All parties need the same agreement "
+            "and the same versions."
         )
 
 

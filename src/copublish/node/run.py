@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.engine.spu.process import LOADING_SECONDS
@@ -21,7 +22,8 @@ from copublish.errors import (
 from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
-from copublish.mechanisms.registry import plan_of
+from copublish.mechanisms.base import Plan
+from copublish.node.dialling import refuse_unfit_hosts
 from copublish.node.identity import Identity
 from copublish.node.meeting import Meeting
 from copublish.node.messenger import PortMessenger
@@ -31,8 +33,9 @@ from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
 from copublish.progress import Progress
 from copublish.release.engines import engine_for
-from copublish.release.folder import Release, refuse_unwritable
-from copublish.release.main_path import publish_release, software_versions
+from copublish.release.folder import Release
+from copublish.release.main_path import publish_release
+from copublish.release.preflight import facts_of, preflight
 
 
 @dataclass(frozen=True)
@@ -63,28 +66,52 @@ class RunResult:
     bytes_received: int
 
 
-def run_party(
+@dataclass(frozen=True, kw_only=True)
+class ReadyParty:
+    """One party's part in a run, after everything was checked that can be checked alone. Nobody was called so far.
+
+    Attributes:
+        plan: What will be opened, at which price.
+        party: Which party this is.
+        source: Its data; none for a party that holds none by the agreement.
+        identity: Its key and certificate; none for plain connections on loopback.
+        ledger: Its ledger.
+        settings: How it runs.
+    """
+
+    plan: Plan[Any]
+    party: str
+    source: Source | None
+    identity: Identity | None
+    ledger: Ledger
+    settings: RunSettings
+
+
+def ready_party(
     agreement: Agreement,
     party: str,
     source: Source | None,
     identity: Identity | None,
     ledger: Ledger,
     settings: RunSettings,
-    *,
-    progress: Progress,
-    waiting: Waiting,
-    log: Log,
-    coins: Coins | None = None,
+) -> ReadyParty:
+    """Check one party's part in a run: agreement, network, columns, ledger and folder. No row is read.
+
+    Raises:
+        CopublishError: If the run cannot begin; nothing was spent and nobody was called.
+    """
+    plan = preflight(agreement, party, source, ledger, out=settings.out, overwrite=settings.overwrite)
+    refuse_unfit_hosts(agreement, party, identity)
+    return ReadyParty(plan=plan, party=party, source=source, identity=identity, ledger=ledger, settings=settings)
+
+
+def run_party(
+    ready: ReadyParty, *, progress: Progress, waiting: Waiting, log: Log, coins: Coins | None = None
 ) -> RunResult:
     """Meet the other parties, compute the release with them and write it.
 
     Args:
-        agreement: What all parties agreed on.
-        party: Which of them this is.
-        source: Its data; none for a party that holds none by the agreement.
-        identity: Its key and certificate; none for plain connections on loopback.
-        ledger: Its ledger.
-        settings: How it runs.
+        ready: This party's part, checked.
         progress: Told about every step.
         waiting: Told what is being waited for.
         log: Told about events, never about data.
@@ -97,17 +124,19 @@ def run_party(
     Privacy:
         Reveals: to the other parties what the certificate lists, and if this party stops, the kind of reason.
     """
-    if (source is not None) != agreement.parties[party].data:
-        raise CopublishError(f"Party '{party}' needs data exactly if it holds data by the agreement.")
-    refuse_unwritable(settings.out, overwrite=settings.overwrite)
-    ledger.refuse_if_over(agreement.dataset, plan_of(agreement).cost())
-    facts = {f"agreement: {part}": hash_ for part, hash_ in agreement.parts().items()} | software_versions()
+    agreement, settings = ready.plan.agreement, ready.settings
     with Port(
-        agreement, party, identity, listen=settings.listen, timeout_seconds=settings.timeout_seconds, log=log
+        agreement,
+        ready.party,
+        ready.identity,
+        listen=settings.listen,
+        timeout_seconds=settings.timeout_seconds,
+        log=log,
     ) as port:
+        facts = facts_of(agreement)
         meeting = Meeting(port, facts, wait_seconds=settings.wait_seconds, waiting=waiting, log=log)
         try:
-            release = _compute(agreement, party, source, ledger, settings, port, meeting, progress, coins)
+            release = _compute(ready, port, meeting, progress, coins)
         except BaseException as exc:
             loss = meeting.loss() if isinstance(exc, EngineError) else None
             if loss:
@@ -123,17 +152,8 @@ def run_party(
         return RunResult(release, port.bytes_sent, port.bytes_received)
 
 
-def _compute(
-    agreement: Agreement,
-    party: str,
-    source: Source | None,
-    ledger: Ledger,
-    settings: RunSettings,
-    port: Port,
-    meeting: Meeting,
-    progress: Progress,
-    coins: Coins | None,
-) -> Release:
+def _compute(ready: ReadyParty, port: Port, meeting: Meeting, progress: Progress, coins: Coins | None) -> Release:
+    agreement, party, settings = ready.plan.agreement, ready.party, ready.settings
     # The first message of a compute node comes when its engine is loaded.
     patience = settings.timeout_seconds + (LOADING_SECONDS if agreement.guests else 0)
     with folder_for_sockets() as folder, PortMessenger(port, meeting.run, patience) as messenger:
@@ -141,9 +161,9 @@ def _compute(
         addresses = _link_nodes(agreement, party, port, meeting.run, folder)
         with engine_for(agreement, party, addresses, messenger, coins, settings.timeout_seconds) as engine:
             meeting.on_loss(engine.abort)
-            fragment = read_fragment(agreement, party, source)  # while the engine loads
+            fragment = read_fragment(agreement, party, ready.source)  # while the engine loads
             staged = partial(Release.staged, folder=settings.out, overwrite=settings.overwrite)
-            return publish_release(agreement, fragment, engine, ledger, progress, staged)
+            return publish_release(ready.plan, fragment, engine, ready.ledger, progress, staged)
 
 
 def _link_nodes(agreement: Agreement, party: str, port: Port, run: str, folder: Path) -> tuple[str, ...]:

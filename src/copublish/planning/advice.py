@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
+from copublish.fragments.sources import Source
+from copublish.mechanisms.registry import mechanism_of
+from copublish.mechanisms.shared.tuning import Setting, spell
 from copublish.planning.costs import predict, unknown_cost
-from copublish.planning.mechanisms import mechanism_of, refuse_unplannable, splits_values, with_epsilon, with_mechanism
-from copublish.planning.record_trials import RecordTrial, try_records
+from copublish.planning.mechanisms import refuse_unplannable, with_mechanism
 from copublish.planning.references import references_for
-from copublish.planning.settings import (
-    SELECTION_SHARES,
-    Setting,
-    Trial,
-    best_share,
-    best_trial,
-    grid_of,
-    size_rule,
-    try_setting,
-)
 from copublish.planning.tables import made_up_table, read_like
-from copublish.planning.trials import CLASSIFIER, TrialGround, spell
+from copublish.planning.trials import CLASSIFIER, Trial, TrialGround, try_setting
 from copublish.progress import Progress, no_progress
-from copublish.release.generalize import Source
+from copublish.release.html import definition_list, html_table
 
 EPSILONS = ("0.1", "0.25", "0.5", "1", "2")
-SPECIALIZATIONS = (2, 4, 7, 10, 13)
 TEST_SHARE = 1 / 3
 MOST_RECORDS = 200_000
 """More are not simulated: noise hardly matters then, and time does."""
 
-PLAN_FORMAT = 2
+PLAN_FORMAT = 3
 
 WARNING = (
     "Nothing is charged for a plan, so it must not touch private data: plan with a public file, or with made-up data, "
@@ -44,25 +37,78 @@ WARNING = (
 )
 
 
+@dataclass(frozen=True, repr=False)
+class ReleasePlan:
+    """What trials of a release gave, and what to take.
+
+    Attributes:
+        content: Everything as plain JSON values.
+    """
+
+    content: dict[str, Any]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values."""
+        return self.content
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """The trade-off between accuracy and epsilon: written to a .png or .svg file, or returned as a figure."""
+        from copublish.planning.plots import draw_plan, plan_figure
+
+        if path is None:
+            return plan_figure(self.content)
+        draw_plan(self.content, Path(path))
+        return Path(path)
+
+    def __repr__(self) -> str:
+        best = self.content["recommendation"]
+        return (
+            f"ReleasePlan({self.content['release']!r}, {len(self.content['trials'])} trials, take {best['mechanism']})"
+        )
+
+    def _repr_html_(self) -> str:
+        headings = ("mechanism", "setting", "epsilon", "accuracy", "standard error", "pairs are off by")
+        rows = [
+            (
+                trial["mechanism"],
+                trial.get("curve", ""),
+                trial["epsilon"],
+                f"{trial['accuracy']:.3f}",
+                "" if trial["standard_error"] is None else f"{trial['standard_error']:.3f}",
+                f"{trial['marginal_error']:.3f}",
+            )
+            for trial in self.content["trials"]
+        ]
+        facts = {
+            "Release": self.content["release"],
+            "Data": self.content["data"],
+            "Raw data give": f"{self.content['BA']:.3f}",
+            "The largest class gives": f"{self.content['LA']:.3f}",
+            "Note": self.content["warning"],
+        }
+        return definition_list(facts) + html_table(headings, rows)
+
+
 def plan_release(
-    agreement: Agreement,
+    agreement: Agreement | str | Path,
     like: Source | None = None,
     *,
     mechanisms: Sequence[str] = (),
     epsilons: Sequence[str] = EPSILONS,
-    specializations: Sequence[int] = SPECIALIZATIONS,
+    tried: Mapping[str, Sequence[int]] | None = None,
     runs: int = 3,
     progress: Progress = no_progress,
-) -> dict[str, Any]:
-    """Try releases out on public or made-up data and return the results and what to take, as JSON values.
+) -> ReleasePlan:
+    """Try releases out on public or made-up data and say what to take.
 
     Args:
-        agreement: What is planned. Its own mechanism, epsilon, specializations and score are among what is tried.
+        agreement: What is planned, or the path of its file. Its own mechanism, epsilon and settings are among what is
+            tried.
         like: A public table that resembles the data. Without it, values are made up from the agreed domains, and
             accuracies show the shape of the trade-off but not its level.
         mechanisms: Others to try beside the agreed one, each in its usual settings, on the same records.
         epsilons: Budgets to try.
-        specializations: Numbers of specializations to try.
+        tried: Values to try of the mechanism's settings, by key; without it the usual ones.
         runs: Releases of each setting.
         progress: Told about every trial.
 
@@ -72,88 +118,107 @@ def plan_release(
     Privacy:
         Assumes: `like` is not private. The releases of a plan are charged to nobody.
     """
+    agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
     refuse_unplannable(agreement)
-    names = dict.fromkeys([mechanism_of(agreement), *mechanisms])  # the agreed one first, each of them once
-    tried = [with_mechanism(agreement, name) for name in names]
+    agreed = mechanism_of(agreement)
+    names = dict.fromkeys([agreed.name, *mechanisms])  # the agreed one first, each of them once
+    variants = [with_mechanism(agreement, name) for name in names]
     budgets = sorted({spell(Decimal(text)) for text in (*epsilons, str(agreement.privacy.epsilon))}, key=Decimal)
-    candidates = [found for one in tried for found in _candidates(one, budgets, specializations)]
-    total = len(candidates) + (len(SELECTION_SHARES) - 1 if splits_values(agreement) else 0)
+    candidates = [(one, setting) for one in variants for setting in _settings(one, budgets, tried or {})]
     generator = np.random.default_rng(0)  # of the data to plan with; noise is drawn as for any release
-    with_numbers = any(one.mechanism.reads_numbers for one in tried)
+    with_numbers = any(one.mechanism.reads_numbers for one in variants)
     ground, n_like = _ground(agreement, like, generator, with_numbers=with_numbers)
-    trials: list[Trial | RecordTrial] = []
+    refined = 0 if agreed.tuning is None else len(agreed.tuning.refinements(candidates[0][1]))
+    total = len(candidates) + refined
+    trials = []
     for number, (one, setting) in enumerate(candidates):
         progress("trials", number, total)
-        trials.append(try_records(ground, one, runs) if setting is None else try_setting(ground, one, setting, runs))
+        trials.append(try_setting(ground, one, setting, runs))
     chosen = _advise(agreement, ground, trials, runs, lambda done: progress("trials", len(candidates) + done, total))
     progress("trials", total, total)
     ba, la = ground.baselines()
-    return {
-        "plan_format": PLAN_FORMAT,
-        "warning": WARNING,
-        "release": agreement.name,
-        "data": "made up" if like is None else "like",
-        "training_records": len(ground.train),
-        "test_records": len(ground.test),
-        "resampled": like is not None and len(ground.train) != n_like,
-        "runs": runs,
-        "classifier": CLASSIFIER,
-        "BA": ba,
-        "LA": la,
-        "agreed": _agreed(agreement),
-        "mechanisms": list(names),
-        "trials": [trial.described() for trial in trials],
-        **chosen,
-        "printed": references_for(agreement, is_made_up=like is None),
-    }
+    return ReleasePlan(
+        {
+            "plan_format": PLAN_FORMAT,
+            "warning": WARNING,
+            "release": agreement.name,
+            "data": "made up" if like is None else "like",
+            "training_records": len(ground.train),
+            "test_records": len(ground.test),
+            "resampled": like is not None and len(ground.train) != n_like,
+            "runs": runs,
+            "classifier": CLASSIFIER,
+            "BA": ba,
+            "LA": la,
+            "agreed": _agreed(agreement),
+            "mechanisms": list(names),
+            "trials": [trial.described() for trial in trials],
+            **chosen,
+            "printed": references_for(agreement, is_made_up=like is None),
+        }
+    )
 
 
-def _candidates(
-    agreement: Agreement, budgets: Sequence[str], specializations: Sequence[int]
-) -> list[tuple[Agreement, Setting | None]]:
-    """Return what is tried of one mechanism: settings that differ, or one agreement for each budget."""
-    if splits_values(agreement):
-        return [(agreement, setting) for setting in grid_of(agreement, budgets, specializations)]
-    return [(with_epsilon(agreement, epsilon), None) for epsilon in budgets]
+def _settings(agreement: Agreement, budgets: Sequence[str], tried: Mapping[str, Sequence[int]]) -> list[Setting]:
+    """What is tried of one mechanism: settings that differ, or one for each budget."""
+    tuning = mechanism_of(agreement).tuning
+    if tuning is None:
+        return [Setting(epsilon) for epsilon in budgets]
+    return list(tuning.settings(agreement, budgets, {**tuning.tried, **tried}))
 
 
 def _agreed(agreement: Agreement) -> dict[str, Any]:
     delta = {} if agreement.privacy.delta is None else {"delta": str(agreement.privacy.delta)}
-    h = {"specializations": agreement.mechanism.specializations} if splits_values(agreement) else {}
-    return {"mechanism": mechanism_of(agreement), "epsilon": spell(agreement.privacy.epsilon), **delta, **h}
+    mechanism = mechanism_of(agreement)
+    keys = () if mechanism.tuning is None else mechanism.tuning.tried
+    tuned = {key: getattr(agreement.mechanism, key) for key in keys}
+    return {"mechanism": mechanism.name, "epsilon": spell(agreement.privacy.epsilon), **delta, **tuned}
 
 
 def _advise(
     agreement: Agreement,
     ground: TrialGround,
-    trials: Sequence[Trial | RecordTrial],
+    trials: Sequence[Trial],
     runs: int,
     tell: Callable[[int], None],
 ) -> dict[str, Any]:
-    """Return what to take of the agreed mechanism at the agreed epsilon; other splits of its budget are tried, too."""
-    budget = spell(agreement.privacy.epsilon)
-    here = [trial for trial in trials if trial.epsilon == budget]
-    if not splits_values(agreement):
-        own = next(trial for trial in here if trial.mechanism == agreement.mechanism.name)
-        return {
-            "selection_shares": [],
-            "size_rule": None,
-            "recommendation": own.described(),
-            "secure_run": unknown_cost(agreement),
+    """What to take of the agreed mechanism at the agreed epsilon; settings beside the best one are tried, too."""
+    budget, mechanism = spell(agreement.privacy.epsilon), mechanism_of(agreement)
+    here = [trial for trial in trials if trial.epsilon == budget and trial.mechanism == mechanism.name]
+    if (tuning := mechanism.tuning) is None:
+        own = here[0].described()
+        return {"refinements": [], "limits": None, "recommendation": own, "advice": None} | {
+            "secure_run": unknown_cost(agreement)
         }
-    best = best_trial([trial for trial in here if isinstance(trial, Trial)])
-    shares = [best]
-    for share in SELECTION_SHARES:
-        if Decimal(share) != Decimal(best.setting.selection_share):
-            tell(len(shares) - 1)
-            shares.append(try_setting(ground, agreement, replace(best.setting, selection_share=share), runs))
-    best = best_share(shares)
+    best = best_trial(here, lambda trial: tuning.complexity(trial.described()))
+    refined = [best]
+    for setting in tuning.refinements(best.setting):
+        tell(len(refined) - 1)
+        refined.append(try_setting(ground, agreement, setting, runs))
+    best = best_refinement(refined)
+    work = tuning.work(best.setting.apply(agreement), best.release, len(ground.train))
     return {
-        "selection_shares": [trial.described() for trial in sorted(shares, key=lambda t: t.setting.selection_share)],
-        "size_rule": size_rule(agreement),
+        "refinements": [trial.described() for trial in refined],
+        "limits": tuning.limits(agreement),
         "recommendation": best.described(),
-        "secure_run": predict(best.setting.apply(agreement), best.cut, len(ground.train)),
+        "advice": tuning.advice(best.described()),
+        "secure_run": predict(agreement, work),
     }
+
+
+def best_trial(trials: Sequence[Trial], complexity: Callable[[Trial], float]) -> Trial:
+    """The simplest trial among those that are not clearly worse than the best."""
+    top = max(trials, key=lambda trial: trial.scores.accuracy)
+    margin = max(0.002, 0.0 if np.isnan(top.scores.standard_error) else top.scores.standard_error)
+    close = [trial for trial in trials if trial.scores.accuracy >= top.scores.accuracy - margin]
+    return min(close, key=lambda trial: (complexity(trial), -trial.scores.accuracy))
+
+
+def best_refinement(trials: Sequence[Trial]) -> Trial:
+    """The first trial, unless another one is better by more than chance."""
+    first, top = trials[0], max(trials, key=lambda trial: trial.scores.accuracy)
+    error = float(np.hypot(np.nan_to_num(first.scores.standard_error), np.nan_to_num(top.scores.standard_error)))
+    return top if top.scores.accuracy - first.scores.accuracy > max(2 * error, 0.002) else first
 
 
 def _ground(

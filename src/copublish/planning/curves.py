@@ -11,12 +11,12 @@ Rows = list[Mapping[str, Any]]
 def curves_of(plan: Mapping[str, Any]) -> dict[str, Rows]:
     """Return what is drawn: a name, and the best trial of each epsilon in ascending order.
 
-    One mechanism with scores has a curve for each of them; of several mechanisms each has one.
+    One mechanism with settings has a curve for each kind of them; of several mechanisms each has one.
     """
     found: dict[str, dict[str, Mapping[str, Any]]] = {}
     for trial in plan["trials"]:
-        is_alone = len(plan["mechanisms"]) == 1 and "score" in trial
-        by_epsilon = found.setdefault(f"score {trial['score']}" if is_alone else trial["mechanism"], {})
+        is_alone = len(plan["mechanisms"]) == 1 and "curve" in trial
+        by_epsilon = found.setdefault(trial["curve"] if is_alone else trial["mechanism"], {})
         before = by_epsilon.get(trial["epsilon"])
         if before is None or trial["accuracy"] > before["accuracy"]:
             by_epsilon[trial["epsilon"]] = trial
@@ -54,7 +54,7 @@ def label_of(plan: Mapping[str, Any], name: str, below: str) -> str:
     said = []
     if is_one_of_several and name == plan["agreed"]["mechanism"]:
         said.append("agreed")
-    if is_one_of_several and "score" in rows[0]:
+    if is_one_of_several and "curve" in rows[0]:
         said.append("best setting of each epsilon")
     if any(low):
         said.append(below if all(low) else f"partly {below}")

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from copublish.planning.curves import curves_of, floor_of, label_of, printed_points, ticks_of
 
 FORMATS = (".png", ".svg")
+STYLE: dict[Any, Any] = {"svg.hashsalt": "copublish", "svg.fonttype": "none", "font.size": 10}
 COLOURS = ("#0b5f73", "#b86b1d", "#6a4c93", "#3d7a3d")
 SHAPES = ("o", "s", "D", "^")
 BESIDE = ((6, -12), (6, 6), (-36, 6), (-36, -12))
@@ -28,7 +29,14 @@ PRINTED_SHAPES, PRINTED_CHARACTERS = ("x", "+"), "x+"
 
 def draw_plan(plan: Mapping[str, Any], path: Path) -> None:
     """Write the trade-off as PNG or SVG; the same plan gives the same file."""
-    with mpl.rc_context({"svg.hashsalt": "copublish", "svg.fonttype": "none", "font.size": 10}):
+    with mpl.rc_context(STYLE):
+        metadata = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": None}
+        plan_figure(plan).savefig(path, metadata=metadata)
+
+
+def plan_figure(plan: Mapping[str, Any]) -> Figure:
+    """The trade-off as a figure of Matplotlib."""
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9, 4.6), dpi=150, layout="constrained")
         axes = figure.add_subplot()
         handles = _draw_curves(axes, plan)
@@ -56,8 +64,7 @@ def draw_plan(plan: Mapping[str, Any], path: Path) -> None:
         axes.spines[["top", "right"]].set_visible(False)
         # Beside the axes: inside, it would hide points of one plan or another.
         figure.legend(handles=handles, fontsize=8, frameon=False, loc="outside right upper")
-        metadata = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": None}
-        figure.savefig(path, metadata=metadata)
+        return figure
 
 
 def _draw_curves(axes: Axes, plan: Mapping[str, Any]) -> list[Any]:
@@ -70,9 +77,9 @@ def _draw_curves(axes: Axes, plan: Mapping[str, Any]) -> list[Any]:
         label = label_of(plan, name, "below the axis")
         handles.append(axes.errorbar(x, y, yerr=errors, color=colour, marker=shape, capsize=3, label=label))
         for row in rows:
-            if len(plan["mechanisms"]) == 1 and "rounds" in row:  # beside other mechanisms it would be too much
+            if len(plan["mechanisms"]) == 1 and "note" in row:  # beside other mechanisms it would be too much
                 axes.annotate(
-                    f"h = {row['rounds']}",
+                    row["note"],
                     (float(row["epsilon"]), row["accuracy"]),
                     xytext=beside,
                     textcoords="offset points",

@@ -7,41 +7,8 @@ from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.evaluation.benchmark_tables import benchmark_of
-from copublish.evaluation.printed import BA, LA, PRINTED
-
-
-@dataclass(frozen=True)
-class Paper:
-    """A paper that prints accuracies over epsilon.
-
-    Attributes:
-        algorithm: What it proposes, which is how it is called here.
-        citation: Where it is found.
-        baselines: The figure beside which it prints BA and LA.
-        figures: All its figures that have accuracies over epsilon.
-    """
-
-    algorithm: str
-    citation: str
-    baselines: str
-    figures: tuple[str, ...]
-
-
-PAPERS = (
-    Paper(
-        "DistDiffGen",
-        "Mohammed, Alhadidi, Fung, Debbabi: Secure Two-Party Differentially Private Data Release for Vertically "
-        "Partitioned Data, IEEE TDSC 11(1), 2014",
-        "distdiffgen-fig3",
-        ("distdiffgen-fig3",),
-    ),
-    Paper(
-        "ArbDistDP",
-        "Wang, Fung, Zhu, Peng: Differentially Private Data Publishing for Arbitrarily Partitioned Data",
-        "arbdistdp-fig7",
-        ("arbdistdp-fig7", "arbdistdp-fig8"),
-    ),
-)
+from copublish.mechanisms.registry import mechanisms
+from copublish.mechanisms.shared.papers import BA, LA, Paper
 
 
 @dataclass(frozen=True)
@@ -77,15 +44,20 @@ class Reference:
 def references_for(agreement: Agreement, *, is_made_up: bool) -> list[dict[str, Any]]:
     """Return everything that is printed, as JSON values; made-up data are nobody's, whatever the columns are called."""
     planned = None if is_made_up else benchmark_of(agreement)
-    return [asdict(reference) for paper in PAPERS for reference in _printed_in(paper, planned)]
+    return [
+        asdict(reference)
+        for known in mechanisms()
+        for paper in known.papers
+        for reference in _printed_in(paper, planned)
+    ]
 
 
 def _printed_in(paper: Paper, planned: str | None) -> list[Reference]:
     found = []
-    for (figure, table, series, epsilon), printed in PRINTED.items():
+    for (figure, table, series, epsilon), printed in paper.printed.items():
         if figure not in paper.figures or not series.startswith(f"{paper.algorithm} "):
             continue  # what a paper prints for others' algorithms is not its claim
-        ba, la = (PRINTED[paper.baselines, table, name, ""].percent for name in (BA, LA))
+        ba, la = (paper.printed[paper.baselines, table, name, ""].percent for name in (BA, LA))
         data_set = table.capitalize()
         found.append(
             Reference(

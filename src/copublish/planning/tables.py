@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.errors import EvaluationError
@@ -16,7 +17,8 @@ from copublish.evaluation.values import codes_of
 from copublish.fragments.encoding import quantize
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.identifiers import Identifiers
-from copublish.release.generalize import PublicColumns, Source, read_values
+from copublish.fragments.sources import Source
+from copublish.release.generalize import read_values
 from copublish.types import Codes, IntArray
 
 MISSING_SHARE = 0.03

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from copublish.agreement.columns import COUNT, NOISY_COUNT
 from copublish.agreement.model import Agreement
 from copublish.engine.ideal import Room
 from copublish.evaluation.classification import ClassifierName, accuracy, majority_accuracy
@@ -18,8 +19,11 @@ from copublish.evaluation.values import codes_of, published_codes, published_lab
 from copublish.fragments.fragment import Fragment
 from copublish.local.processes import throwaway_ledger
 from copublish.local.simulation import run_room
+from copublish.mechanisms.registry import mechanism_of
+from copublish.mechanisms.shared.tuning import Setting
 from copublish.planning.tables import as_fragments
-from copublish.release.folder import COUNT, NOISY_COUNT, GeneralizedRelease, Release
+from copublish.release.folder import Release
+from copublish.release.preflight import prepare_simulation
 
 CLASSIFIER: ClassifierName = "decision-tree"
 
@@ -96,17 +100,18 @@ class TrialGround:
         )
 
     def _release(self, agreement: Agreement) -> Release:
-        ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
+        plan = prepare_simulation(agreement)
+        ledgers = {party: throwaway_ledger(plan) for party in agreement.parties}
         try:
-            return run_room(agreement, self._fragments, Room(agreement.party_names), ledgers)
+            return run_room(plan, self._fragments, Room(agreement.party_names), ledgers)
         finally:
             for ledger in ledgers.values():
                 ledger.close()
 
     def _accuracy(self, release: Release) -> float:
         target = self.agreement.class_.name
-        if isinstance(release, GeneralizedRelease):
-            test = published_labels(release.cut, published_codes(release.cut, self._test_codes))
+        if (cut := release.generalization) is not None:
+            test = published_labels(cut, published_codes(cut, self._test_codes))
             counts = release.to_pandas("counts").drop(columns=NOISY_COUNT)
             if not counts[COUNT].sum():  # noise left no record: all that is left to say is a class
                 return majority_accuracy(counts.assign(**{COUNT: 1}), test, target, COUNT)
@@ -128,6 +133,42 @@ class TrialGround:
         return 0.0 if errors is None else errors.mean  # an agreement has an attribute and a class, so there is a pair
 
 
-def spell(number: Decimal) -> str:
-    """Return a budget as it is written: without zeros at its end."""
-    return format(number.normalize(), "f")
+@dataclass(frozen=True)
+class Trial:
+    """A mechanism and a setting of it, and what some runs gave.
+
+    Attributes:
+        mechanism: What was tried.
+        setting: How.
+        scores: Means over the runs.
+        measured: What else the mechanism tells of these runs, as JSON values.
+        noise: What its noise does, in words and as a number, if it says so.
+        release: The last one, for the cost of a secure run.
+    """
+
+    mechanism: str
+    setting: Setting
+    scores: Scores
+    measured: Mapping[str, Any]
+    noise: tuple[str, float] | None
+    release: Release
+
+    @property
+    def epsilon(self) -> str:
+        """The budget that was tried."""
+        return self.setting.epsilon
+
+    def described(self) -> dict[str, Any]:
+        """The trial as JSON values."""
+        own = {"mechanism": self.mechanism, **self.setting.described(), **self.measured, **self.scores.described()}
+        return own if self.noise is None else {**own, "noise": {"what": self.noise[0], "value": self.noise[1]}}
+
+
+def try_setting(ground: TrialGround, agreement: Agreement, setting: Setting, runs: int) -> Trial:
+    """Release records `runs` times with fresh noise and score each release."""
+    agreement = setting.apply(agreement)
+    mechanism = mechanism_of(agreement)
+    releases = ground.releases(agreement, runs)
+    measured = {} if mechanism.tuning is None else mechanism.tuning.measured(agreement, releases)
+    noise = mechanism.plan(agreement).typical_noise()
+    return Trial(mechanism.name, setting, ground.scores(releases), measured, noise, releases[-1])

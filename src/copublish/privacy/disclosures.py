@@ -17,11 +17,14 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal, Protocol
 
+from pydantic.dataclasses import dataclass as typed
+
 from copublish.privacy.discrete_gaussian import BATCHES, DiscreteGaussian, gaussian_noise
 from copublish.privacy.geometric import Geometric, geometric_noise, laplace_quantile
 from copublish.privacy.noise_shares import NoiseShares, SharedLaplace, shared_laplace
 from copublish.privacy.randomized_response import RandomizedResponse, randomized_response
 from copublish.privacy.zcdp import epsilon_for, rho_for
+from copublish.types import TypedJson
 
 Neighbours = Literal["add-remove", "replace"]
 """add-remove: one person's record is there or not. replace: one person's record has other values."""
@@ -35,8 +38,37 @@ HISTOGRAM_L1: Influence = {"add-remove": 1, "replace": 2}
 """A person is in one cell, so a record adds 1 to one count; replacing one changes two counts."""
 
 
+Kind = Literal["select", "measure", "perturb", "divided", "unprotected"]
+"""How something becomes known."""
+
+
+@typed(frozen=True)
+class Place(TypedJson):
+    """Which step of a mechanism a disclosure is: what pages and commands find it by.
+
+    Attributes:
+        step: The step, by a name that the mechanism gives it.
+        column: Of which column, where there is a disclosure for each.
+        number: Which of several alike, from 1 on.
+        common: What those have in common, in words, to tell them in one row.
+    """
+
+    step: str
+    column: str | None = None
+    number: int | None = None
+    common: str | None = None
+
+
+UNPLACED = Place("unnamed")
+
+
 class Disclosure(Protocol):
     """What `reveal` takes: something opened to all parties, and its price."""
+
+    @property
+    def place(self) -> Place:
+        """Which step of the mechanism it is."""
+        ...
 
     @property
     def label(self) -> str:
@@ -44,7 +76,7 @@ class Disclosure(Protocol):
         ...
 
     @property
-    def kind(self) -> str:
+    def kind(self) -> Kind:
         """How it becomes known: select, measure, perturb, divided, or unprotected."""
         ...
 
@@ -57,7 +89,7 @@ class Disclosure(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Select:
     """Open the index of the largest score plus one-sided geometric noise, ties to the lowest index.
 
@@ -83,6 +115,7 @@ class Select:
     score_range: Influence
     candidates: int
     points_per_person: int = 1
+    place: Place = UNPLACED
     kind: Literal["select"] = "select"
 
     @cached_property
@@ -104,7 +137,7 @@ class Select:
         return _exchange(self.epsilon(neighbours)) * self.candidates * self.noise.distance
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Measure:
     """Open integers plus discrete Laplace noise, one independent draw per entry.
 
@@ -136,6 +169,7 @@ class Measure:
     points_per_person: int = 1
     shares: NoiseShares | None = None
     largest_weight: int = 1
+    place: Place = UNPLACED
     kind: Literal["measure"] = "measure"
 
     @cached_property
@@ -164,7 +198,7 @@ class Measure:
         return _exchange(self.epsilon(neighbours)) * 2 * self.changed_entries[neighbours] * self.noise.distance
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GaussianMeasure:
     """Open integers plus discrete Gaussian noise, one independent draw per entry.
 
@@ -195,6 +229,7 @@ class GaussianMeasure:
     entries: int
     points_per_person: int = 1
     largest_weight: int = 1
+    place: Place = UNPLACED
     kind: Literal["measure"] = "measure"
 
     @cached_property
@@ -238,7 +273,7 @@ class GaussianMeasure:
         return max(self.agreed_delta, self._delta_without_sampler + sampler)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PerturbCategory:
     """Publish a column of categories record by record, each value by randomized response of its owner's.
 
@@ -255,6 +290,7 @@ class PerturbCategory:
     label: str
     budget: Fraction
     n_values: int
+    place: Place = UNPLACED
     kind: Literal["perturb"] = "perturb"
 
     @property
@@ -271,7 +307,7 @@ class PerturbCategory:
         return Fraction(0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PerturbNumber:
     """Publish a column of numbers record by record, each with discrete Laplace noise of its owner's, within the bounds.
 
@@ -295,6 +331,7 @@ class PerturbNumber:
     steps: int
     step: float
     missing: bool = False
+    place: Place = UNPLACED
     kind: Literal["perturb"] = "perturb"
 
     @property
@@ -319,7 +356,7 @@ class PerturbNumber:
 Perturb = PerturbCategory | PerturbNumber
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Divided:
     """Several disclosures with one budget, whose parts follow from what was opened before. For plans, not for the gate.
 
@@ -339,6 +376,7 @@ class Divided:
     parts: tuple[tuple[Disclosure, Disclosure], ...]
     budget: Mapping[Neighbours, Fraction | None]
     usual: Disclosure | None = None
+    place: Place = UNPLACED
     kind: Literal["divided"] = "divided"
 
     def epsilon(self, neighbours: Neighbours) -> Fraction | None:
@@ -355,7 +393,7 @@ class Divided:
         return total
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Unprotected:
     """Open something that no epsilon is claimed for.
 
@@ -369,6 +407,7 @@ class Unprotected:
 
     label: str
     kind_of_noise: str
+    place: Place = UNPLACED
     kind: Literal["unprotected"] = "unprotected"
 
     def epsilon(self, neighbours: Neighbours) -> None:

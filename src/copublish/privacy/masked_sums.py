@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from copublish.agreement.model import Agreement
 from copublish.privacy.noise_shares import NoiseShares
 
@@ -13,21 +11,6 @@ def how_noise_is_drawn(agreement: Agreement) -> str:
     if NoiseShares.of(agreement) is None:
         return "All noise is drawn jointly"
     return "All noise is the sum of shares that the owners of data draw"
-
-
-def describe_shares(agreement: Agreement) -> dict[str, Any]:
-    """Return who adds up, how many may collude, and what that costs; nothing if a secure engine draws the noise."""
-    shares = NoiseShares.of(agreement)
-    if shares is None:
-        return {}
-    return {
-        "noise_shares": {
-            "owners": len(shares.owners),
-            "colluders": shares.colluders,
-            "aggregator": agreement.aggregator,
-            "variance_factor": str(shares.variance_factor),
-        }
-    }
 
 
 def assumptions_about_noise(agreement: Agreement) -> list[str]:

@@ -14,7 +14,6 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from copublish.agreement.computation import SUMMING_MECHANISMS
 from copublish.agreement.model import Agreement
 
 TAIL_EXPONENT = 50
@@ -38,7 +37,7 @@ class NoiseShares:
     @staticmethod
     def of(agreement: Agreement) -> NoiseShares | None:
         """Return the shares of an agreement; none if a secure engine draws the noise, or there are no joint sums."""
-        if agreement.engine.name != "masked-sum" or agreement.mechanism.name not in SUMMING_MECHANISMS:
+        if agreement.engine.name != "masked-sum" or agreement.mechanism.needs(agreement.partition) != "sums":
             return None
         return NoiseShares(agreement.owners, agreement.colluders)
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from copublish.agreement.model import Agreement
-from copublish.engine.interface import Engine
+from copublish.engine.interface import AligningEngine, SumEngine, engine_as
 from copublish.errors import FragmentError, ProgramMismatchError
 from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.shared.joint_table import JointTable
@@ -22,15 +21,7 @@ MAX_RECORDS = 2**40
 """More than anybody has."""
 
 
-@dataclass(frozen=True)
-class Alignment:
-    """The aligned table and, if the agreement makes it public, the number of records."""
-
-    table: JointTable
-    public_total: int | None
-
-
-def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> Alignment:
+def align_records(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> JointTable:
     """Fix the common records and their order.
 
     Raises:
@@ -45,7 +36,7 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> A
         return _horizontal(agreement, fragment, engine)
     if agreement.records.alignment == "identifier":
         own: Sequence[str] | None = (fragment.identifiers or []) if fragment.party in agreement.owners else None
-        fragment = fragment.take(engine.align(own))
+        fragment = fragment.take(engine_as(AligningEngine, engine).align(own))
     elif len(_rows_of_owners(agreement, fragment, engine)) > 1:
         raise FragmentError(
             fragment.party,
@@ -59,16 +50,16 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: Engine) -> A
         # A party without data has no rows to count; which number is public, owners tell it.
         helped = len(agreement.owners) < len(agreement.parties)
         (total,) = _rows_of_owners(agreement, fragment, engine) if helped else {fragment.n_records}
-    return Alignment(JointTable(agreement, fragment), total)
+    return JointTable(agreement, fragment, total)
 
 
-def _rows_of_owners(agreement: Agreement, fragment: Fragment, engine: Engine) -> set[int]:
+def _rows_of_owners(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> set[int]:
     """Return the different numbers of rows that the owners of data have."""
     told = zip(agreement.parties, _exchange_rows(fragment, engine), strict=True)
     return {rows for party, rows in told if party in agreement.owners}
 
 
-def _exchange_rows(fragment: Fragment, engine: Engine) -> tuple[int, ...]:
+def _exchange_rows(fragment: Fragment, engine: SumEngine) -> tuple[int, ...]:
     """Tell every party this one's number of rows; return all of them."""
     told = engine.exchange(fragment.n_records, topic="rows")
     if any(type(rows) is not int or not 0 <= rows <= MAX_RECORDS for rows in told):
@@ -76,14 +67,16 @@ def _exchange_rows(fragment: Fragment, engine: Engine) -> tuple[int, ...]:
     return told
 
 
-def _horizontal(agreement: Agreement, fragment: Fragment, engine: Engine) -> Alignment:
+def _horizontal(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> JointTable:
     public_length = 2 * agreement.records.expected
     if fragment.identifiers is not None and fragment.n_records > public_length:
         rule = (
             "more rows than twice records.expected, the public estimate that hides their number. Agree on a larger one"
         )
         raise FragmentError(fragment.party, [f"The data have {rule}."])
-    if fragment.identifiers is not None and engine.have_common(fragment.identifiers, padded_to=public_length):
+    if fragment.identifiers is not None and engine_as(AligningEngine, engine).have_common(
+        fragment.identifiers, padded_to=public_length
+    ):
         raise FragmentError(
             fragment.party,
             [
@@ -92,10 +85,10 @@ def _horizontal(agreement: Agreement, fragment: Fragment, engine: Engine) -> Ali
             ],
         )
     total = sum(_exchange_rows(fragment, engine)) if agreement.records.public else None
-    return Alignment(JointTable(agreement, fragment), total)
+    return JointTable(agreement, fragment, total)
 
 
-def _check_holders(agreement: Agreement, fragment: Fragment, engine: Engine) -> None:
+def _check_holders(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> None:
     """Check that every spread cell has one holder. Who holds what is public between the parties by agreement."""
     problems = []
     for column in agreement.attributes:
@@ -117,7 +110,7 @@ def _check_holders(agreement: Agreement, fragment: Fragment, engine: Engine) -> 
         raise FragmentError(fragment.party, problems)
 
 
-def _check_classes(agreement: Agreement, fragment: Fragment, engine: Engine) -> None:
+def _check_classes(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> None:
     codes = fragment.private_codes[agreement.class_.name]
     digests = engine.exchange(hashlib.sha256(codes.tobytes()).hexdigest(), topic="class")
     if len(set(digests)) > 1:

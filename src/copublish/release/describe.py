@@ -2,46 +2,202 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.engine.spu.coalitions import assumptions_of
+from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.certificate import assumptions, delta_words, describe_epsilon, not_protected, protected, view_of
-from copublish.privacy.described import describe_disclosure, show_bound, show_exact
-from copublish.privacy.masked_sums import describe_shares
-from copublish.privacy.no_promise import with_warning
+from copublish.mechanisms.shared.text_tables import add_row, text_table
+from copublish.privacy.certificate import NoiseSharesStatement
+from copublish.privacy.certify import bound_on_delta, delta_words, state_epsilon, state_shares, warning_of
+from copublish.privacy.described import show_exact, state_disclosure
+from copublish.privacy.disclosures import Neighbours
+from copublish.privacy.promise import assumptions, not_protected, protected, view_of
+from copublish.privacy.statements import DisclosureStatement, EpsilonStatement, Noise
+from copublish.privacy.words import epsilon_rows, noise_words
+from copublish.release.html import definition_list, html_table
 
 WEAK_EPSILON = 3
 
+EPSILON_HEADINGS = ("who looks", "one person added or removed", "one person's values replaced")
 
-def describe(agreement: Agreement) -> dict[str, Any]:
-    """Return everything that a run of this agreement would open, as plain JSON values."""
-    plan = plan_of(agreement)
-    disclosures, cost = plan.disclosures(), plan.cost()
-    said = {
-        "release": agreement.name,
-        "agreement_hash": agreement.hash,
-        "parties": list(agreement.parties),
-        "partition": agreement.partition,
-        "mechanism": agreement.mechanism.name,
-        "epsilon": describe_epsilon(agreement, cost),
-        "delta_bound": show_bound(cost.delta),
-        "delta_is": delta_words(agreement),
-        **plan.describe(),
-        **describe_shares(agreement),
-        "disclosures": [describe_disclosure(disclosure) for disclosure in disclosures],
-        "protected": protected(agreement),
-        "not_protected": not_protected(agreement),
-        "views": {party: view_of(agreement, party) for party in agreement.parties},
-        "assumptions": assumptions(agreement, _of_engine(agreement)),
-        "warnings": [*_weak_epsilon(agreement), *plan.warnings()],
-    }
-    return with_warning(agreement, said)
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Description:
+    """Everything that a run of an agreement would open. Prints as text, shows itself in a notebook.
+
+    Attributes:
+        warning: What is said first of a mechanism that is not differentially private.
+        release, agreement_hash, parties, partition, mechanism: What is described.
+        epsilon: By who looks and what changes.
+        delta_bound, delta_is: A bound on delta, and what it stands for.
+        headline: What the mechanism publishes, in a few words.
+        of_mechanism: What only this mechanism has to say, as plain JSON values.
+        noise_shares: Where owners add the noise in shares, how.
+        disclosures: What is opened, or bounds on it.
+        protected, not_protected: In plain words.
+        views: What each party sees.
+        assumptions: What it rests on.
+        warnings: What to think about before anything is spent.
+    """
+
+    warning: str | None
+    release: str
+    agreement_hash: str
+    parties: tuple[str, ...]
+    partition: str
+    mechanism: str
+    epsilon: EpsilonStatement
+    delta_bound: str
+    delta_is: str
+    headline: Mapping[str, str]
+    of_mechanism: Mapping[str, Any]
+    noise_shares: NoiseSharesStatement | None
+    disclosures: tuple[DisclosureStatement, ...]
+    protected: tuple[str, ...]
+    not_protected: tuple[str, ...]
+    views: Mapping[str, tuple[str, ...]]
+    assumptions: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The description as plain JSON values."""
+        return {
+            **({} if self.warning is None else {"warning": self.warning}),
+            "release": self.release,
+            "agreement_hash": self.agreement_hash,
+            "parties": list(self.parties),
+            "partition": self.partition,
+            "mechanism": self.mechanism,
+            "epsilon": self.epsilon.to_json(),
+            "delta_bound": self.delta_bound,
+            "delta_is": self.delta_is,
+            **self.of_mechanism,
+            **({} if self.noise_shares is None else {"noise_shares": self.noise_shares.to_json()}),
+            "disclosures": [disclosure.to_json() for disclosure in self.disclosures],
+            "protected": list(self.protected),
+            "not_protected": list(self.not_protected),
+            "views": {party: list(seen) for party, seen in self.views.items()},
+            "assumptions": list(self.assumptions),
+            "warnings": list(self.warnings),
+        }
+
+    def __rich__(self) -> RenderableType:
+        return Group(*self._parts())
+
+    def __str__(self) -> str:
+        console = Console(width=120, highlight=False, record=True, file=open_nothing())
+        console.print(self)
+        return console.export_text().rstrip()
+
+    def __repr__(self) -> str:
+        epsilon = f"epsilon {self.epsilon.agreed}"
+        return f"Description({self.release!r}, {self.mechanism}, {epsilon}, {len(self.disclosures)} disclosures)"
+
+    def _repr_html_(self) -> str:
+        relation = self.epsilon.calibrated_to
+        rows = [
+            (group.what, group.times, group.epsilon, noise_words(group.noise), group.known_to)
+            for group in grouped(self.disclosures, relation)
+        ]
+        facts = {**({"Warning": self.warning} if self.warning else {}), **dict(self._facts())}
+        for number, said in enumerate(self.warnings):
+            facts[f"To think about {number + 1}"] = said
+        return (
+            definition_list(facts)
+            + html_table(DISCLOSURE_HEADINGS, rows)
+            + html_table(EPSILON_HEADINGS, epsilon_rows(self.epsilon))
+        )
+
+    def _facts(self) -> Iterator[tuple[str, str]]:
+        yield "Release", self.release
+        yield "Parties", ", ".join(self.parties)
+        yield "Mechanism", f"{self.mechanism}, {self.partition}"
+        yield "Agreement", self.agreement_hash[:16]
+        yield "Cost", f"epsilon {self.epsilon.agreed} ({self.epsilon.calibrated_to})"
+        yield "Delta", f"at most {self.delta_bound} ({self.delta_is})"
+        yield from self.headline.items()
+        if (shares := self.noise_shares) is not None:
+            yield "Noise", f"in shares of {shares.owners} owners, of whom {shares.colluders} may collude"
+            yield "Adds up", f"{shares.aggregator}; variance times {shares.variance_factor}"
+
+    def _parts(self) -> Iterator[RenderableType]:
+        if self.warning is not None:
+            yield Text(f"WARNING: {self.warning}\n", style="bold red")
+        facts, grid = list(self._facts()), Table.grid(padding=(0, 2))
+        for first, second in zip(facts[::2], [*facts[1::2], ("", "")], strict=False):
+            add_row(grid, *first, *second)
+        yield grid
+        yield ""
+        yield disclosure_table(self.disclosures, self.epsilon.calibrated_to)
+        if "allocation" in self.of_mechanism:
+            yield ""
+            yield _allocation_table(self.of_mechanism["allocation"])
+        if "unused_selections" in self.of_mechanism:
+            yield Text(self.of_mechanism["unused_selections"])
+        yield ""
+        yield epsilon_table(self.epsilon)
+        for title, sentences in (("Protected", self.protected), ("Not protected", self.not_protected)):
+            yield Text(f"\n{title}", style="bold")
+            yield from (Text(f"  - {sentence}") for sentence in sentences)
+        yield Text("\nWhat each party sees", style="bold")
+        for parties, seen in by_view(self.views):
+            yield Text(f"  {' and '.join(parties)}")
+            yield from (Text(f"    - {item}") for item in seen)
+        yield from (Text(f"\nWarning: {warning}", style="yellow") for warning in self.warnings)
+
+
+def describe(agreement: Agreement | str | Path) -> Description:
+    """Everything that a run of this agreement would open, its price, its noise and who learns what.
+
+    Args:
+        agreement: The agreement, or the path of its file. No data is touched.
+
+    Raises:
+        AgreementError: If it is no agreement, or its mechanism has no plan for it.
+    """
+    agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
+    return describe_plan(plan_of(agreement))
+
+
+def describe_plan(plan: Plan[Any]) -> Description:
+    """Everything that a plan opens."""
+    agreement, cost = plan.agreement, plan.cost()
+    return Description(
+        warning=warning_of(agreement),
+        release=agreement.name,
+        agreement_hash=agreement.hash,
+        parties=agreement.party_names,
+        partition=agreement.partition,
+        mechanism=agreement.mechanism.name,
+        epsilon=state_epsilon(agreement, cost),
+        delta_bound=bound_on_delta(agreement, cost),
+        delta_is=delta_words(agreement),
+        headline=plan.headline(),
+        of_mechanism=plan.describe(),
+        noise_shares=state_shares(agreement),
+        disclosures=tuple(state_disclosure(disclosure) for disclosure in plan.disclosures()),
+        protected=tuple(protected(agreement)),
+        not_protected=tuple(not_protected(agreement)),
+        views={party: tuple(view_of(agreement, party)) for party in agreement.parties},
+        assumptions=tuple(assumptions(agreement, _of_engine(agreement))),
+        warnings=(*_weak_epsilon(agreement), *plan.warnings()),
+    )
 
 
 def _of_engine(agreement: Agreement) -> tuple[str, ...]:
-    """Return what secrecy would rest on where not all parties compute: who is to see nothing should know it before."""
+    """What secrecy would rest on where not all parties compute: who is to see nothing should know it before."""
     if not agreement.guests:
         return ()
     return assumptions_of(agreement.engine.agreed_protocol.upper(), agreement.compute_nodes, agreement.guests)
@@ -51,3 +207,86 @@ def _weak_epsilon(agreement: Agreement) -> list[str]:
     if agreement.epsilon <= WEAK_EPSILON:
         return []
     return [f"epsilon {show_exact(agreement.epsilon)} is weak protection; 0.1 to 2 is usual."]
+
+
+DISCLOSURE_HEADINGS = ("what", "times", "epsilon each", "noise", "known to")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisclosureGroup:
+    """Disclosures of one step of a mechanism with one price and one noise."""
+
+    what: str
+    times: int
+    epsilon: str
+    noise: Noise
+    known_to: str
+
+
+def grouped(disclosures: Sequence[DisclosureStatement], relation: Neighbours) -> list[DisclosureGroup]:
+    """Disclosures that follow each other and are alike, together: numbered ones by what they have in common."""
+    found = []
+    for _, group in groupby(disclosures, key=lambda d: (_what(d), d.epsilon[relation], d.noise)):
+        same = list(group)
+        first = same[0]
+        found.append(
+            DisclosureGroup(
+                what=_what(first),
+                times=len(same),
+                epsilon=first.epsilon[relation],
+                noise=first.noise,
+                known_to=first.known_to,
+            )
+        )
+    return found
+
+
+def _what(disclosure: DisclosureStatement) -> str:
+    """What became known; of several alike what they have in common."""
+    return disclosure.place.common or disclosure.what
+
+
+def disclosure_table(disclosures: Sequence[DisclosureStatement], relation: Neighbours) -> Table:
+    """Everything that is opened, those that are alike in one row."""
+    table = text_table("Everything that is opened", DISCLOSURE_HEADINGS)
+    for group in grouped(disclosures, relation):
+        add_row(table, group.what, group.times, group.epsilon, noise_words(group.noise), group.known_to)
+    return table
+
+
+def epsilon_table(epsilon: EpsilonStatement) -> Table:
+    """Epsilon for both relations, for the public and for the parties."""
+    table = text_table("Epsilon, by who looks and what changes", EPSILON_HEADINGS)
+    for row in epsilon_rows(epsilon):
+        add_row(table, *row)
+    return table
+
+
+def _allocation_table(allocation: Mapping[str, Any]) -> Table:
+    """Every column's share of epsilon and its noise, in people or in the column's own unit."""
+    rule = allocation["rule"]
+    if "label" in allocation:
+        rule += f" about '{allocation['label']}'; its tables take {allocation['tables']}"
+    table = text_table(f"How epsilon is divided between columns: {rule}", ("column", "share", "epsilon", "noise"))
+    for name, column in allocation["columns"].items():
+        ends = [column[end] for end in ("least", "most") if end in column] or [column]
+        share = " to ".join(f"{end['share']:.1%}" for end in ends)
+        epsilon = " to ".join(f"{float(Fraction(end['epsilon'])):.3g}" for end in ends)
+        noise = "\nto ".join(noise_words(Noise.from_json(end["noise"])) for end in ends)
+        add_row(table, name, share, epsilon, noise)
+    return table
+
+
+def by_view(views: Mapping[str, Sequence[str]]) -> list[tuple[list[str], list[str]]]:
+    """Parties that see the same, together with what they see."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for party, seen in views.items():
+        found.setdefault(tuple(seen), []).append(party)
+    return [(parties, list(seen)) for seen, parties in found.items()]
+
+
+def open_nothing() -> Any:
+    """Where a console prints whose text is taken otherwise."""
+    from io import StringIO
+
+    return StringIO()

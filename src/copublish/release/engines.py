@@ -9,6 +9,7 @@ from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.engine.messages import Messenger
 from copublish.engine.spu.engine import SpuEngine
 from copublish.engine.spu.guests import GuestEngine
+from copublish.engine.spu.node import SpuNode
 from copublish.errors import AgreementError
 from copublish.privacy.coins import Coins
 
@@ -66,7 +67,7 @@ def engine_for(
     messenger: Messenger | None,
     coins: Coins | None = None,
     timeout_seconds: int = 600,
-) -> SpuEngine | GuestEngine | MaskedSumEngine:
+) -> SpuNode | GuestEngine | MaskedSumEngine:
     """Return a party's end of the agreed engine, to be used in a `with` statement.
 
     Args:
@@ -87,7 +88,10 @@ def engine_for(
         return MaskedSumEngine(messenger, agreement.owners, agreement.aggregator, coins, opens_sums=opens_sums)
     nodes, protocol = agreement.compute_nodes, agreement.engine.agreed_protocol.upper()
     if agreement.engine.name == "spu" and party in nodes:
-        return SpuEngine(party, nodes, addresses, coins, timeout_seconds, protocol=protocol, messenger=messenger)
+        # Products of private matrices and intersections are between two parties that both compute.
+        joins = len(agreement.parties) == 2
+        kind = SpuEngine if joins else SpuNode
+        return kind(party, nodes, addresses, coins, timeout_seconds, protocol=protocol, messenger=messenger)
     if messenger is None:
         raise ValueError("a party that does not compute on secrets needs a messenger")
     return GuestEngine(messenger, nodes, protocol, coins)

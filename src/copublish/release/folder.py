@@ -7,72 +7,67 @@ import json
 import os
 import shutil
 import warnings
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from copublish.errors import ReleaseError
+from copublish.errors import AgreementError, ReleaseError
 from copublish.files.scratch import Scratch
-from copublish.release.readme import ABOUT_RECORDS, About, about_generalized, folder_readme
+from copublish.mechanisms.base import Contents, Publication
+from copublish.mechanisms.registry import AnyMechanism, mechanism_named, mechanisms
+from copublish.mechanisms.shared.generalization import Generalization
+from copublish.privacy.certificate import CERTIFICATE_FORMAT, Certificate
+from copublish.privacy.words import epsilon_rows
+from copublish.release.certificate_format_1 import upgraded
+from copublish.release.html import definition_list, html_table
+from copublish.release.readme import folder_readme
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-COUNT, NOISY_COUNT = "count", "noisy_count"
 
-Table = Literal["counts", "records"]
+@dataclass(frozen=True, repr=False)
+class Release(Publication):
+    """One published data set: tables, what a mechanism tells besides, and the certificate.
 
-
-@dataclass(frozen=True)
-class Release(ABC):
-    """One published data set: records, what a mechanism tells besides, and the certificate.
+    Made by `simulate`, `run` and `load_release`.
 
     Attributes:
         certificate: What is guaranteed, to whom, under which assumptions.
+        contents: Tables and details.
+        mechanism: What made it.
     """
-
-    certificate: dict[str, Any]
 
     @property
     def warning(self) -> dict[str, str]:
         """What everything about this release says first, as the first entry of a JSON object; mostly nothing."""
-        return {"warning": self.certificate["warning"]} if "warning" in self.certificate else {}
+        return {} if self.certificate.warning is None else {"warning": self.certificate.warning}
 
-    @property
-    @abstractmethod
-    def records(self) -> pa.Table:
-        """The data set as records."""
-
-    @abstractmethod
     def data_files(self) -> dict[str, bytes]:
-        """Return the content of every file that holds released values."""
+        """The content of every file that holds released values."""
+        found = {}
+        for name, kinds in self.mechanism.tables.items():
+            for kind in kinds:
+                found[f"{name}.{kind}"] = (_parquet if kind == "parquet" else _csv)(self.table(name))
+        return {**found, self.mechanism.details_file: _json(self.details.to_json())}
 
-    @abstractmethod
     def digest(self) -> str:
-        """Return one hash over the released values and the certificate, for the parties to compare."""
+        """One hash over the released values and the certificate, for the parties to compare."""
+        digest = hashlib.sha256(json.dumps([self.certificate.to_json(), self.details.to_json()]).encode())
+        for table in self.contents.tables.values():
+            digest.update(_csv(table))
+        return digest.hexdigest()
 
-    @abstractmethod
-    def about(self) -> About:
-        """Return what the README of the release folder says about its files and their errors."""
-
-    @property
-    @abstractmethod
-    def sizes(self) -> dict[str, int]:
-        """How much was published, of what."""
-
-    def to_pandas(self, what: Table = "records") -> pd.DataFrame:
-        """Return the records, or the counts where a release has them, as a pandas data frame.
+    def to_pandas(self, what: str = "records") -> pd.DataFrame:
+        """The records, or another of the release's tables, as a pandas data frame.
 
         If the release has a warning, Python shows it, and the frame's `attrs` keep it.
         """
@@ -81,8 +76,8 @@ class Release(ABC):
         frame.attrs.update(self.warning)
         return frame
 
-    def to_polars(self, what: Table = "records") -> pl.DataFrame:
-        """Return the records, or the counts where a release has them, as a Polars data frame.
+    def to_polars(self, what: str = "records") -> pl.DataFrame:
+        """The records, or another of the release's tables, as a Polars data frame.
 
         If the release has a warning, Python shows it; a Polars frame has no place to keep it.
         """
@@ -95,23 +90,55 @@ class Release(ABC):
         for said in self.warning.values():
             warnings.warn(said, stacklevel=3)
 
-    def table(self, what: Table) -> pa.Table:
-        """Return one of the release's tables.
+    def table(self, what: str) -> pa.Table:
+        """One of the release's tables, as Arrow.
 
         Raises:
             ReleaseError: If this kind of release does not have it.
         """
-        if what == "counts":
-            raise ReleaseError("This kind of release has no table of counts. Its table is 'records'.")
-        return self.records
+        if what == "records":
+            return self.records
+        if what not in self.contents.tables:
+            names = " and ".join(f"'{name}'" for name in self.mechanism.tables)
+            raise ReleaseError(f"This kind of release has no table '{what}'. It has {names}.")
+        return self.contents.tables[what]
+
+    @property
+    def size_words(self) -> str:
+        """How much was published, in words."""
+        what, number = list(self.sizes.items())[-1]
+        kind = self.mechanism.kind_of_records
+        return f"{self.sizes['records']:,} {kind + ' ' if kind else ''}records in {number:,} {what}"
+
+    def __repr__(self) -> str:
+        epsilon = self.certificate.epsilon.agreed
+        return (
+            f"Release({self.certificate.release!r}, {self.certificate.mechanism}, {self.size_words}, epsilon {epsilon})"
+        )
+
+    def _repr_html_(self) -> str:
+        certificate = self.certificate
+        facts = {
+            **({"Warning": certificate.warning} if certificate.warning else {}),
+            "Release": certificate.release,
+            "Mechanism": certificate.mechanism,
+            "Published": self.size_words,
+            "Made by": ", ".join(certificate.parties),
+            "Engine": f"{certificate.engine.name} (simulated)"
+            if certificate.engine.is_simulated
+            else certificate.engine.name,
+            "Delta": f"at most {certificate.delta_bound} ({certificate.delta_is})",
+        }
+        headings = ("epsilon for", "one person added or removed", "one person's values replaced")
+        return definition_list(facts) + html_table(headings, epsilon_rows(certificate.epsilon))
 
     def files(self) -> dict[str, bytes]:
-        """Return the content of every file of the release folder."""
+        """The content of every file of the release folder."""
         data = self.data_files()
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
-        certificate = {**self.certificate, "files": digests}
-        readme = folder_readme(certificate, self.about()).encode()
-        return {**data, "certificate.json": _json(certificate), "README.md": readme}
+        certificate = replace(self.certificate, files=digests)
+        readme = folder_readme(certificate, self.mechanism.about(self)).encode()
+        return {**data, "certificate.json": _json(certificate.to_json()), "README.md": readme}
 
     def write(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the release folder: all of it or nothing.
@@ -156,118 +183,6 @@ class Release(ABC):
                 yield publish
         except OSError as exc:
             raise ReleaseError(f"The release cannot be written to '{target}': {exc.strerror}.") from exc
-
-
-@dataclass(frozen=True)
-class GeneralizedRelease(Release):
-    """A release of generalized records: how often every combination of generalized values occurs.
-
-    Attributes:
-        counts: One row per leaf and class: generalized values, the class, `count` (non-negative, adds up) and
-            `noisy_count` (unbiased: use it for sums, with the certificate's error).
-        cut: The generalized values of every attribute, so that other data can be generalized the same way.
-    """
-
-    counts: pa.Table
-    cut: dict[str, Any]
-
-    @cached_property
-    def records(self) -> pa.Table:
-        """The data set as records: every leaf and class as often as its `count` says."""
-        times = self.counts.column(COUNT).to_numpy()
-        rows = np.repeat(np.arange(self.counts.num_rows, dtype=np.int64), times)
-        return self.counts.drop_columns([COUNT, NOISY_COUNT]).take(rows).combine_chunks()
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """How much was published, of what."""
-        return {"records": self.records.num_rows, "cells": self.counts.num_rows}
-
-    def table(self, what: Table) -> pa.Table:
-        """Return one of the release's tables."""
-        return self.counts if what == "counts" else self.records
-
-    def data_files(self) -> dict[str, bytes]:
-        """Return the content of every file that holds released values."""
-        return {
-            "counts.parquet": _parquet(self.counts),
-            "counts.csv": _csv(self.counts),
-            "records.parquet": _parquet(self.records),
-            "cut.json": _json(self.cut),
-        }
-
-    def digest(self) -> str:
-        """Return one hash over the released values and the certificate, for the parties to compare."""
-        digest = hashlib.sha256(json.dumps([self.certificate, self.cut]).encode())
-        for column in self.counts.column_names:
-            digest.update(column.encode())
-        for column in (COUNT, NOISY_COUNT):
-            digest.update(self.counts.column(column).to_numpy().tobytes())
-        return digest.hexdigest()
-
-    def about(self) -> About:
-        """Return what the README of the release folder says about its files and their errors."""
-        return about_generalized(self.certificate, self.records.num_rows)
-
-
-@dataclass(frozen=True)
-class RecordsRelease(Release):
-    """A release of records, synthetic or perturbed, and of what the mechanism tells besides.
-
-    Attributes:
-        mechanism: What made it.
-        table_of_records: One row per record.
-        details: Everything else that was opened, and what was made of it; a file with the mechanism's name.
-    """
-
-    mechanism: str
-    table_of_records: pa.Table
-    details: dict[str, Any]
-
-    @property
-    def records(self) -> pa.Table:
-        """The data set as records."""
-        return self.table_of_records
-
-    @property
-    def sizes(self) -> dict[str, int]:
-        """How much was published, of what."""
-        return {"records": self.records.num_rows, "columns": self.records.num_columns}
-
-    def data_files(self) -> dict[str, bytes]:
-        """Return the content of every file that holds released values.
-
-        A table in CSV cannot say what it is, so there is none where everything has to begin with a warning.
-        """
-        return {
-            "records.parquet": _parquet(self.records),
-            **({} if self.warning else {"records.csv": _csv(self.records)}),
-            f"{self.mechanism}.json": _json(self.details),
-        }
-
-    def digest(self) -> str:
-        """Return one hash over the released values and the certificate, for the parties to compare."""
-        digest = hashlib.sha256(json.dumps([self.certificate, self.details]).encode())
-        digest.update(_csv(self.records))
-        return digest.hexdigest()
-
-    def about(self) -> About:
-        """Return what the README of the release folder says about its files and their errors."""
-        return ABOUT_RECORDS[self.mechanism](self.certificate, self.records.num_rows)
-
-
-def as_generalized(release: Release, what: str) -> GeneralizedRelease:
-    """Return a release of generalized records as such.
-
-    Raises:
-        ReleaseError: If it is of another kind, saying what it cannot be used for.
-    """
-    if not isinstance(release, GeneralizedRelease):
-        raise ReleaseError(
-            f"This release has records and no generalized values, so {what}. "
-            "Use its records.parquet like any table of records."
-        )
-    return release
 
 
 def _write_durably(path: Path, content: bytes) -> None:
@@ -331,23 +246,67 @@ def load_release(folder: str | Path) -> Release:
     """
     folder = Path(folder)
     try:
-        certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
-        digests: Mapping[str, str] = certificate.pop("files")
+        said = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+        digests: Mapping[str, str] = said["files"]
         contents = {name: (folder / name).read_bytes() for name in digests}
     except FileNotFoundError as exc:
         raise ReleaseError(f"'{folder}' is no complete release folder: {Path(exc.filename).name} is missing.") from exc
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as exc:
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as exc:
         raise ReleaseError(f"'{folder}/certificate.json' cannot be read as a certificate.") from exc
-    mechanism = next((name for name in ABOUT_RECORDS if {"records.parquet", f"{name}.json"} <= contents.keys()), None)
-    if mechanism is None and not {"counts.parquet", "cut.json"} <= contents.keys():
-        raise ReleaseError(f"'{folder}/certificate.json' does not cover the files of a release.")
+    mechanism = _mechanism(folder, said, contents)
     for name, content in contents.items():
         if hashlib.sha256(content).hexdigest() != digests[name]:
             raise ReleaseError(f"'{folder}/{name}' is not the file that was published: its digest differs.")
-    if mechanism is not None:
-        details = json.loads(contents[f"{mechanism}.json"])
-        return RecordsRelease(certificate, mechanism, _table(contents["records.parquet"]), details)
-    return GeneralizedRelease(certificate, _table(contents["counts.parquet"]), json.loads(contents["cut.json"]))
+    certificate = _certificate(folder, said, mechanism)
+    stored = [name for name in mechanism.tables if f"{name}.parquet" in contents]
+    try:
+        details = mechanism.details.from_json(json.loads(contents[mechanism.details_file]))
+        tables = {name: _table(contents[f"{name}.parquet"]) for name in stored if not mechanism.derives(name)}
+    except (ValueError, RecursionError, pa.ArrowException) as exc:
+        raise ReleaseError(f"'{folder}' holds something else than the release its certificate is about: {exc}") from exc
+    return Release(certificate, Contents(tables, details), mechanism)
+
+
+def _mechanism(folder: Path, said: Mapping[str, Any], contents: Mapping[str, bytes]) -> AnyMechanism:
+    """What made a release: as its certificate says or, in format 1, by the files it has."""
+    if said.get("certificate_format") == 1:
+        found = [known for known in mechanisms() if known.details_file in contents]
+    else:
+        try:
+            found = [mechanism_named(str(said.get("mechanism")))]
+        except AgreementError as exc:
+            raise ReleaseError(f"'{folder}' was made by a mechanism that this version does not know. {exc}") from exc
+    files = {f"{name}.parquet" for known in found for name in known.tables}
+    if not found or not {found[0].details_file, *files} <= contents.keys():
+        raise ReleaseError(f"'{folder}/certificate.json' does not cover the files of a release.")
+    return found[0]
+
+
+def _certificate(folder: Path, said: dict[str, Any], mechanism: AnyMechanism) -> Certificate:
+    if said.get("certificate_format") not in (1, CERTIFICATE_FORMAT):
+        raise ReleaseError(
+            f"'{folder}/certificate.json' has the format {said.get('certificate_format')!r}; this version reads 1 and "
+            f"{CERTIFICATE_FORMAT}."
+        )
+    try:
+        content = upgraded(said, mechanism) if said["certificate_format"] == 1 else said
+        return replace(Certificate.from_json(content), files=None)
+    except (ValueError, KeyError, TypeError, AttributeError) as exc:
+        raise ReleaseError(f"'{folder}/certificate.json' cannot be read as a certificate: {exc}.") from exc
+
+
+def generalization_of(release: Publication, what: str) -> Generalization:
+    """How a release generalized values.
+
+    Raises:
+        ReleaseError: If it did not, saying what it cannot be used for.
+    """
+    if release.generalization is None:
+        raise ReleaseError(
+            f"This release has records and no generalized values, so {what}. "
+            "Use its records.parquet like any table of records."
+        )
+    return release.generalization
 
 
 def _table(content: bytes) -> pa.Table:

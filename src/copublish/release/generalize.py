@@ -2,77 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
 
+from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
-from copublish.agreement.model import Agreement
-from copublish.agreement.taxonomy import flat_taxonomy, parse_taxonomy
 from copublish.errors import FragmentError
 from copublish.fragments.encoding import column_expression, encode_batch, numbers_of
 from copublish.fragments.reading import ambiguous_columns
 from copublish.fragments.sources import OpenSource, Source, open_source
+from copublish.mechanisms.base import Publication
+from copublish.mechanisms.shared.generalization import Generalization
+from copublish.release.folder import generalization_of
 from copublish.types import Codes
 
-__all__ = ["PublicColumns", "Source", "domain_of", "generalize", "read_values"]
 
-
-@dataclass(frozen=True)
-class PublicColumns:
-    """What has to be known to read data that shall fit a release.
-
-    Attributes:
-        domains: Public domain of every column in agreed order, the class last.
-        missing_spellings: Texts that stand for a missing value.
-    """
-
-    domains: Mapping[str, Domain]
-    missing_spellings: tuple[str, ...]
-
-    @classmethod
-    def of_agreement(cls, agreement: Agreement) -> PublicColumns:
-        """Return the columns that are agreed."""
-        return cls(agreement.columns, agreement.records.missing_spellings)
-
-    @classmethod
-    def of_cut(cls, cut: Mapping[str, Any]) -> PublicColumns:
-        """Return the columns of a release of generalized values, from its `cut`."""
-        domains = {name: domain_of(name, entry["domain"]) for name, entry in cut["attributes"].items()}
-        name, classes = cut["class"]["name"], tuple(cut["class"]["values"])
-        return cls({**domains, name: CategoricalDomain(name, flat_taxonomy(classes))}, tuple(cut["missing_spellings"]))
-
-    @property
-    def class_name(self) -> str:
-        """The class of the records."""
-        return list(self.domains)[-1]
-
-
-def generalize(cut: Mapping[str, Any], source: Source) -> pa.Table:
-    """Return data with every value replaced by the generalized value that the release uses for it.
+def generalize(release: Publication | Generalization, data: Source) -> pa.Table:
+    """Data with every value replaced by the generalized value that the release uses for it.
 
     Args:
-        cut: The `cut` of a release, or the content of its `cut.json`.
-        source: A file, a table in a database or a data frame with the attributes, and the class if it is known.
+        release: A release of generalized values, or the content of its `cut.json`.
+        data: A file, a table in a database or a data frame with the attributes, and the class if it is known.
 
     Raises:
+        ReleaseError: If the release has no generalized values.
         FragmentError: If a column is missing or has values outside the release's public domain.
+
+    Privacy:
+        The result has one row for every row that went in: it is NOT private.
     """
-    labels = {name: _label_of_code(entry["values"]) for name, entry in cut["attributes"].items()}
-    labels[cut["class"]["name"]] = np.array(cut["class"]["values"], dtype=object)
+    cut = release if isinstance(release, Generalization) else generalization_of(release, CANNOT)
+    labels = {
+        name: np.array([value.label for value in attribute.values], dtype=object)[attribute.part_of_code()]
+        for name, attribute in cut.attributes.items()
+    }
+    labels[cut.class_.name] = np.array(cut.class_.values, dtype=object)
 
     def convert(domain: Domain, codes: Codes, batch: pa.RecordBatch) -> pa.Array:
         return pa.array(labels[domain.name][codes], pa.string())
 
-    return _read(PublicColumns.of_cut(cut), source, convert, number_type=pa.string())
+    return _read(cut.public_columns, data, convert, number_type=pa.string())
+
+
+CANNOT = "other data cannot be generalized like it"
 
 
 def read_values(columns: PublicColumns, source: Source) -> pa.Table:
-    """Return the columns of a release from other data, checked as `generalize` checks them, with their own values.
+    """The columns of a release from other data, checked as `generalize` checks them, with their own values.
 
     Categories are text without surrounding space, or the label of the missing category; numbers are float64, null
     where they are missing. The class may not be there.
@@ -121,17 +99,3 @@ def _convert_table(wanted: PublicColumns, opened: OpenSource, convert: Convert, 
         raise FragmentError(None, sorted(problems))
     types = {name: number_type if isinstance(domains[name], NumericalDomain) else pa.string() for name in domains}
     return pa.table({name: pa.chunked_array(parts, types[name]) for name, parts in columns.items()})
-
-
-def domain_of(name: str, described: Mapping[str, Any]) -> Domain:
-    """Rebuild a public domain from its description in `cut.json`."""
-    if described["kind"] == "categorical":
-        return CategoricalDomain(name, parse_taxonomy(described["taxonomy"]), missing=described["missing"])
-    lower, upper = (Decimal(bound) for bound in described["bounds"])
-    thresholds = tuple(Decimal(threshold) for threshold in described["thresholds"])
-    return NumericalDomain(name, lower, upper, thresholds, missing=described["missing"])
-
-
-def _label_of_code(values: list[dict[str, Any]]) -> np.ndarray[Any, Any]:
-    labels = np.array([value["label"] for value in values], dtype=object)
-    return np.repeat(labels, [value["codes"][1] - value["codes"][0] for value in values])

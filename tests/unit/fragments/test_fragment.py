@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from copublish.fragments import fragment as fragment_module
-from copublish.fragments.fragment import Axis, Fragment, local_histogram, n_cells, partial_cells
+from copublish.agreement.axis import Axis, n_cells
+from copublish.fragments.fragment import Fragment, local_histogram, partial_cells
 from copublish.fragments.identifiers import Identifiers
 
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])

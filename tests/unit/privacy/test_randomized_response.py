@@ -44,7 +44,7 @@ class Words:
 
 
 def test_each_other_value_has_its_own_run_of_words_and_the_true_one_the_rest() -> None:
-    law = PerturbCategory("x", Fraction(1), 4)
+    law = PerturbCategory(label="x", budget=Fraction(1), n_values=4)
     t, unused = law.response.words_per_other, 64 - COIN_BITS
     starts = [0, t - 1, t, 2 * t - 1, 2 * t, 3 * t - 1, 3 * t, 2**COIN_BITS - 1]
     words = np.array([start << unused for start in starts], dtype=np.uint64).view(np.int64)
@@ -55,18 +55,18 @@ def test_each_other_value_has_its_own_run_of_words_and_the_true_one_the_rest() -
 
 
 def test_whether_a_number_is_missing_is_randomized_too_and_a_missing_one_hides_its_number() -> None:
-    law = PerturbNumber("x", Fraction(1), 100, 1.0, missing=True)
+    law = PerturbNumber(label="x", budget=Fraction(1), steps=100, step=1.0, missing=True)
     assert law.noise.rate == Fraction(1, 200) and law.response == RandomizedResponse(Fraction(1, 2), 2)
     cells = np.array([-1, 0, 100, 30])
     kept, flipped = Words(np.array([-1])), Words(np.array([0]))  # no word is below a threshold; every one is
     assert perturb_numbers(cells, law, kept).tolist() == [101, 0, 100, 30]
     assert perturb_numbers(cells, law, flipped).tolist() == [50, 101, 101, 101]
     with pytest.raises(ValueError, match="missing numbers"):
-        perturb_numbers(cells, PerturbNumber("x", Fraction(1), 100, 1.0), kept)
+        perturb_numbers(cells, PerturbNumber(label="x", budget=Fraction(1), steps=100, step=1.0), kept)
 
 
 def test_perturbed_columns_cost_their_budget_for_replaced_values_and_have_no_price_for_added_people() -> None:
-    number, category = PerturbNumber("x", Fraction(1, 3), 73, 1.0), PerturbCategory("y", Fraction(1, 3), 7)
+    number, category = PerturbNumber(label="x", budget=Fraction(1, 3), steps=73, step=1.0), PerturbCategory(label="y", budget=Fraction(1, 3), n_values=7)
     for disclosure in (number, category):
         assert disclosure.epsilon("replace") == Fraction(1, 3) and disclosure.epsilon("add-remove") is None
     assert number.noise.rate * 73 == Fraction(1, 3)
@@ -77,7 +77,7 @@ def test_perturbed_columns_cost_their_budget_for_replaced_values_and_have_no_pri
 @LAWS
 def test_a_divided_budget_bounds_the_sampler_whatever_the_parts_are(a: Fraction, b: Fraction, where: Fraction) -> None:
     least, most = sorted((a, b))
-    ends = tuple(PerturbNumber("x", budget, 1000, 1.0) for budget in (least, most))
-    bound = Divided("all", (ends,), {"add-remove": None, "replace": most}).delta("replace")
-    part = PerturbNumber("x", least + where * (most - least), 1000, 1.0)
+    ends = tuple(PerturbNumber(label="x", budget=budget, steps=1000, step=1.0) for budget in (least, most))
+    bound = Divided(label="all", parts=(ends,), budget={"add-remove": None, "replace": most}).delta("replace")
+    part = PerturbNumber(label="x", budget=least + where * (most - least), steps=1000, step=1.0)
     assert part.delta("replace") <= bound

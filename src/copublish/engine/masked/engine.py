@@ -10,24 +10,22 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, cast
+from typing import cast
 
 import numpy as np
 
 from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import Program
 from copublish.engine.joint_noise import own_share
 from copublish.engine.masked.masks import WORD, Words, agree_on_keys, mask_of
 from copublish.engine.masked.pseudonym_join import PseudonymJoin
 from copublish.engine.messages import Messenger
-from copublish.engine.programs.packing import Packing
 from copublish.engine.secret import Secret
 from copublish.engine.without_worker import EngineWithoutWorker
 from copublish.errors import EngineError, ProgramMismatchError
 from copublish.privacy.coins import Coins, SystemCoins
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.noise_shares import SharedLaplace
-from copublish.types import BoolArray, IntArray
+from copublish.types import IntArray
 
 WHAT_WORKS = (
     "Without a secure engine only sums of what every owner counts alone can be measured (horizontal data, mechanisms "
@@ -162,36 +160,6 @@ class MaskedSumEngine(EngineWithoutWorker):
             if party != self.party:
                 self._messenger.send(party, topic, total.astype(WORD).tobytes())
         return total
-
-    def joint_histogram(
-        self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
-    ) -> Secret:
-        """Refuse: records across owners are counted on secrets."""
-        _refuse()
-
-    def joint_matches(self, down: BoolArray, across: BoolArray, packing: Packing) -> Secret:
-        """Refuse: records across owners are counted on secrets."""
-        _refuse()
-
-    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
-        """Refuse: there are no products of secrets."""
-        _refuse()
-
-    def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
-        """Refuse: nothing is computed on secrets."""
-        _refuse()
-
-    def rows(self, secret: Secret) -> list[Secret]:
-        """Refuse: nothing is computed on secrets."""
-        _refuse()
-
-    def coins(self, shape: tuple[int, ...]) -> Secret:
-        """Refuse: there are no coins that nobody knows."""
-        _refuse()
-
-
-def _refuse() -> NoReturn:
-    raise EngineError(WHAT_WORKS)
 
 
 def _part_of(secret: Secret) -> OwnPart:

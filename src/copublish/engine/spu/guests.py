@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from copublish.engine.counts import SecretCounts
 from copublish.engine.interface import Program
 from copublish.engine.joint_noise import add_noise_inside
 from copublish.engine.messages import Messenger
-from copublish.engine.programs.packing import Packing
 from copublish.engine.secret import Secret
 from copublish.engine.spu.coalitions import assumptions_of, secrecy_of
 from copublish.engine.without_worker import EngineWithoutWorker
@@ -25,12 +24,7 @@ from copublish.errors import EngineError, ProgramMismatchError
 from copublish.privacy.coins import Coins, SystemCoins
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.noise_shares import SharedLaplace
-from copublish.types import BoolArray, IntArray
-
-NO_JOINS = (
-    "Only two parties can join their columns or compare their people on the secure engine. With more of them, every "
-    "party holds whole rows (a horizontal partition) and no identifier is compared. Nothing was computed."
-)
+from copublish.types import IntArray
 
 PART, READY, OPENED = "part of an input", "ready to open", "opened"
 """What messages between guests and nodes are about."""
@@ -121,28 +115,6 @@ class GuestEngine(EngineWithoutWorker):
         """Return what stands for the nodes' joint coins."""
         return Secret(None, shape)
 
-    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
-        """There are no products."""
-        _refuse_joins()
-
-    def joint_histogram(
-        self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
-    ) -> Secret:
-        """There are no joins."""
-        _refuse_joins()
-
-    def joint_matches(self, down: BoolArray, across: BoolArray, packing: Packing) -> Secret:
-        """There are no joins."""
-        _refuse_joins()
-
-    def align(self, identifiers: Sequence[str] | None) -> IntArray:
-        """There are no joins."""
-        _refuse_joins()
-
-    def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
-        """There is no comparison of people."""
-        _refuse_joins()
-
     def _open(self, secret: Secret) -> IntArray:
         """Say that this party's ledger is charged, and learn from every node what was opened."""
         for node in self._nodes:
@@ -151,10 +123,6 @@ class GuestEngine(EngineWithoutWorker):
         if any(not np.array_equal(other, heard[0]) for other in heard[1:]):
             raise EngineError("The compute nodes say that they opened different values. Nothing is published.")
         return heard[0]
-
-
-def _refuse_joins() -> NoReturn:
-    raise EngineError(NO_JOINS)
 
 
 def _shape_as_bytes(shape: tuple[int, ...]) -> bytes:

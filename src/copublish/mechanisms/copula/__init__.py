@@ -1,1 +1,52 @@
 """Synthetic records from noisy counts and a Gaussian copula."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from rich.console import RenderableType
+
+from copublish.agreement.model import Agreement
+from copublish.agreement.settings import MechanismSettings
+from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
+from copublish.mechanisms.copula import publish, report, words
+from copublish.mechanisms.copula.plan import CopulaPlan
+from copublish.mechanisms.copula.publish import CopulaDetails
+from copublish.mechanisms.copula.result import CopulaResult
+from copublish.mechanisms.copula.settings import CopulaSettings
+from copublish.privacy.disclosures import Place
+
+
+class Copula(Mechanism[CopulaPlan, CopulaResult, CopulaDetails]):
+    """Counts every column, measures how every two depend, and draws records that are alike."""
+
+    version: ClassVar[int] = 1
+    settings: ClassVar[type[MechanismSettings]] = CopulaSettings
+    details: ClassVar[type[Details]] = CopulaDetails
+    details_file: ClassVar[str] = "copula.json"
+    kind_of_records: ClassVar[str] = "synthetic"
+
+    def plan(self, agreement: Agreement) -> CopulaPlan:
+        """The plan of an agreement."""
+        return CopulaPlan.of(agreement)
+
+    def publish(self, result: CopulaResult) -> Contents:
+        """The synthetic records, and what they were drawn from."""
+        return publish.contents_of(result)
+
+    def about(self, publication: Publication) -> About:
+        """What the README of a release folder says."""
+        return words.about(publication)
+
+    def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
+        """What a terminal shows of a release."""
+        return words.show(publication, rows)
+
+    def report_facts(self, publication: Publication) -> dict[str, Any]:
+        """What the report says."""
+        return report.facts(publication)
+
+    def places_of_format_1(self, disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
+        """Tables by label first, if there are any; then every column's counts; sums of products last."""
+        return words.places_of_format_1(disclosures)

@@ -45,7 +45,7 @@ class CopulaModel:
 
 
 def fit_copula(counts: Sequence[IntArray], scores: Sequence[IntArray], noisy_products: IntArray) -> CopulaModel:
-    """Return the copula under which synthetic records are expected to have the released sums of products.
+    """The copula under which synthetic records are expected to have the released sums of products.
 
     Args:
         counts: Released counts of every column's cells, not negative.
@@ -65,7 +65,7 @@ def fit_copula(counts: Sequence[IntArray], scores: Sequence[IntArray], noisy_pro
 
 
 def hermite_coefficients(counts: IntArray, scores: IntArray) -> list[float]:
-    """Return the coefficients of a column's score as a function of the normal variable behind it.
+    """The coefficients of a column's score as a function of the normal variable behind it.
 
     The score jumps from one cell's to the next one's at t, the quantile of the share of records below. With normalized
     Hermite polynomials h_k and density f, the integral of h_k f from t on is h_(k-1)(t) f(t) / sqrt(k).
@@ -93,7 +93,7 @@ def hermite_coefficients(counts: IntArray, scores: IntArray) -> list[float]:
 
 
 def correlation_for(one: Sequence[float], other: Sequence[float], expected_product: float) -> float:
-    """Return the correlation at which two scores have an expected product: the sum of one_k other_k r^k (Mehler).
+    """The correlation at which two scores have an expected product: the sum of one_k other_k r^k (Mehler).
 
     Scores do not fall from cell to cell, so it grows with r, and halving finds r; what no r reaches gets the nearest.
     """
@@ -111,7 +111,7 @@ def correlation_for(one: Sequence[float], other: Sequence[float], expected_produ
 
 
 def _loadings(wanted: FloatArray, slopes: Sequence[float]) -> FloatArray:
-    """Return rows of length 1 whose inner products are near the wanted correlations.
+    """Rows of length 1 whose inner products are near the wanted correlations.
 
     Noise can leave a matrix that no variables have. Its negative eigenvalues are set to 0 and rows scaled back. That is
     done where noise is one size for all pairs, which it is for sums of products: there a correlation counts times the

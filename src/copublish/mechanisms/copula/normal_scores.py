@@ -23,7 +23,7 @@ clipped at two, noise would move correlations half as far again."""
 
 
 def score_limits(weights: Mapping[str, Fraction]) -> dict[str, int]:
-    """Return how large each column's scores may be: in proportion to the root of its weight.
+    """How large each column's scores may be: in proportion to the root of its weight.
 
     Noise on sums of products is one size for all pairs of columns, so a pair with larger scores is more exact; roots
     make what two columns have in common go with the product of their weights' roots. Equal weights mean equal limits.
@@ -34,7 +34,7 @@ def score_limits(weights: Mapping[str, Fraction]) -> dict[str, int]:
 
 
 def normal_scores(counts: IntArray, limit: int = SCORE_LIMIT) -> IntArray:
-    """Return the score of each cell: the normal quantile of its middle rank, clipped and scaled to the limit.
+    """The score of each cell: the normal quantile of its middle rank, clipped and scaled to the limit.
 
     Scores do not fall from one cell to the next, and the largest of a cell that has records is the limit in size, so
     that an attribute with few values uses the whole range, too. Cells that have no released record get a score as well:

@@ -5,18 +5,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from copublish.agreement.budget import agreed_weights
 from copublish.agreement.model import Agreement
+from copublish.mechanisms.base import Plan
 from copublish.mechanisms.copula.normal_scores import SCORE_LIMIT, score_limits
+from copublish.mechanisms.copula.settings import CopulaSettings
 from copublish.mechanisms.shared.allocation import Allocation
-from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.certificate import Method
+from copublish.privacy.certify import Method
 from copublish.privacy.described import show_exact
-from copublish.privacy.disclosures import HISTOGRAM_L1, NEIGHBOURS, Disclosure, Divided, Influence, Measure
+from copublish.privacy.disclosures import HISTOGRAM_L1, NEIGHBOURS, Disclosure, Divided, Influence, Measure, Place
 from copublish.privacy.masked_sums import how_noise_is_drawn
 from copublish.privacy.noise_shares import NoiseShares
+
+if TYPE_CHECKING:
+    from copublish.engine.interface import SumEngine
+    from copublish.engine.reveal import RevealGate
+    from copublish.mechanisms.copula.result import CopulaResult
+    from copublish.mechanisms.shared.joint_table import JointTable
+    from copublish.progress import Progress
+
+MARGINALS, PRODUCTS = "marginal", "products"
+"""The steps of a run that open something: one for every column, and one for all pairs of columns."""
 
 SQUARED_SLOPE = 1 / 3
 """How fast a record's product of scores grows with the correlation, in squares of the limit, for columns with many
@@ -27,7 +38,7 @@ LARGE_CORRELATION_ERROR = 0.15
 
 
 def products_l1(limits: Sequence[int]) -> Influence:
-    """Return how far one person moves the sums of products of all pairs of columns together.
+    """How far one person moves the sums of products of all pairs of columns together.
 
     Args:
         limits: How large each column's scores can be.
@@ -52,7 +63,7 @@ def products_l1(limits: Sequence[int]) -> Influence:
 
 
 @dataclass(frozen=True)
-class CopulaPlan:
+class CopulaPlan(Plan["CopulaResult"]):
     """Everything about a run that is fixed before any data is touched.
 
     Attributes:
@@ -67,8 +78,9 @@ class CopulaPlan:
     @staticmethod
     def of(agreement: Agreement) -> CopulaPlan:
         """Split the budget: first for dependence, then between columns as agreed."""
-        for_products = agreement.epsilon * Fraction(agreement.mechanism.share_for_dependence)
-        return CopulaPlan(agreement, Allocation(agreement, agreement.epsilon - for_products), for_products)
+        for_products = agreement.epsilon * Fraction(agreement.settings(CopulaSettings).share_for_dependence)
+        for_columns = Allocation(agreement, agreement.epsilon - for_products)
+        return CopulaPlan(agreement=agreement, allocation=for_columns, epsilon_for_products=for_products)
 
     @property
     def n_columns(self) -> int:
@@ -81,31 +93,33 @@ class CopulaPlan:
         return self.n_columns * (self.n_columns - 1) // 2
 
     def marginal(self, column: str, budget: Fraction) -> Measure:
-        """Return the disclosure of one column's counts."""
+        """The disclosure of one column's counts."""
         return Measure(
-            f"number of records in every cell of '{column}'",
-            budget,
-            self.agreement.privacy.neighbours,
-            HISTOGRAM_L1,
-            HISTOGRAM_L1,
-            self.agreement.columns[column].size,
+            place=Place(MARGINALS, column=column),
+            label=f"number of records in every cell of '{column}'",
+            budget=budget,
+            calibrated_to=self.agreement.privacy.neighbours,
+            l1_sensitivity=HISTOGRAM_L1,
+            changed_entries=HISTOGRAM_L1,
+            entries=self.agreement.columns[column].size,
             shares=NoiseShares.of(self.agreement),
         )
 
     def products(self, limits: Sequence[int]) -> Measure:
-        """Return the disclosure of the sums of products, given how large each column's scores can be."""
+        """The disclosure of the sums of products, given how large each column's scores can be."""
         return self._products(products_l1(limits))
 
     def _products(self, influence: Influence) -> Measure:
         return Measure(
-            "sum over records of the product of the normal scores of every two columns",
-            self.epsilon_for_products,
-            self.agreement.privacy.neighbours,
-            influence,
-            {"add-remove": self.n_pairs, "replace": self.n_pairs},
-            self.n_pairs,
-            SCORE_LIMIT**2,
-            NoiseShares.of(self.agreement),
+            place=Place(PRODUCTS),
+            label="sum over records of the product of the normal scores of every two columns",
+            budget=self.epsilon_for_products,
+            calibrated_to=self.agreement.privacy.neighbours,
+            l1_sensitivity=influence,
+            changed_entries={"add-remove": self.n_pairs, "replace": self.n_pairs},
+            entries=self.n_pairs,
+            points_per_person=SCORE_LIMIT**2,
+            shares=NoiseShares.of(self.agreement),
         )
 
     @property
@@ -115,7 +129,7 @@ class CopulaPlan:
         return [SCORE_LIMIT] * self.n_columns if weights is None else list(score_limits(weights).values())
 
     def _planned_products(self) -> Disclosure:
-        """Return the disclosure of the sums of products, or a bound on it where limits follow from opened values.
+        """The disclosure of the sums of products, or a bound on it where limits follow from opened values.
 
         Whatever the limits, replacing moves the sums by as much as adding or more, and by twice as much at most. Equal
         limits have the largest noise, and so the sampler's largest distance.
@@ -126,17 +140,18 @@ class CopulaPlan:
         is_replace = self.agreement.privacy.neighbours == "replace"
         worst = self._products({"add-remove": 1, "replace": 1 if is_replace else 2})
         return Divided(
-            exact.label, ((exact, worst),), {relation: worst.epsilon(relation) for relation in NEIGHBOURS}, exact
+            place=exact.place,
+            label=exact.label,
+            parts=((exact, worst),),
+            budget={relation: worst.epsilon(relation) for relation in NEIGHBOURS},
+            usual=exact,
         )
 
     def disclosures(self) -> list[Disclosure]:
-        """Return what a run opens."""
+        """What a run opens."""
         what = "number of records in every cell of every column; budgets follow from the tables above"
-        return [*self.allocation.disclosures(what, self.marginal), self._planned_products()]
-
-    def cost(self) -> Cost:
-        """Return what the ledger reserves."""
-        return cost_of(self.disclosures(), number_of_records_is_public=self.agreement.records.public)
+        columns = self.allocation.disclosures(self.marginal, step=MARGINALS, what=what)
+        return [*columns, self._planned_products()]
 
     @property
     def correlation_error(self) -> float:
@@ -147,19 +162,20 @@ class CopulaPlan:
         return 2**0.5 * scale / (SQUARED_SLOPE * self.agreement.records.expected)
 
     def method(self) -> Method:
-        """Return what the mechanism does, in words for the certificate."""
+        """What the mechanism does, in words for the certificate."""
         tables = "of every column by the label, " if self.allocation.for_tables else ""
         return Method(
-            "Synthetic microdata",
-            f"Discrete Laplace noise on the counts {tables}of every column's cells and on the sums of products of "
-            f"normal scores of every two columns. {how_noise_is_drawn(self.agreement)}; all arithmetic on what is "
-            "opened is on integers.",
-            "Projection of the counts on non-negative ones with one total; a Gaussian copula with the correlations "
-            "that the sums imply, made positive; records drawn from it under a key that is a hash of the noisy values.",
+            product="Synthetic microdata",
+            mechanisms=f"Discrete Laplace noise on the counts {tables}of every column's cells and on the sums of "
+            f"products of normal scores of every two columns. {how_noise_is_drawn(self.agreement)}; all arithmetic on "
+            "what is opened is on integers.",
+            post_processing="Projection of the counts on non-negative ones with one total; a Gaussian copula with the "
+            "correlations that the sums imply, made positive; records drawn from it under a key that is a hash of the "
+            "noisy values.",
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return what is counted, and how the budget is split."""
+        """What is counted, and how the budget is split."""
         return {
             "columns": self.n_columns,
             "pairs": self.n_pairs,
@@ -168,8 +184,26 @@ class CopulaPlan:
             "correlation_error": round(self.correlation_error, 3),
         }
 
+    def headline(self) -> dict[str, str]:
+        """The same in a few words, by heading."""
+        dependence = show_exact(self.epsilon_for_products)
+        return {
+            "Publishes": f"synthetic records with {self.n_columns} columns",
+            "Epsilon": f"{dependence} of it for how {self.n_pairs:,} pairs of columns depend",
+        }
+
+    def typical_noise(self) -> tuple[str, float]:
+        """How far noise moves a correlation, in words and as a number."""
+        return "a correlation is off by about", round(self.correlation_error, 4)
+
+    def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> CopulaResult:
+        """Run it at one party; `run.py` says what that reveals."""
+        from copublish.mechanisms.copula.run import run_copula
+
+        return run_copula(self, table, engine, gate, progress)
+
     def warnings(self) -> list[str]:
-        """Return what people should think about before they spend anything."""
+        """What people should think about before they spend anything."""
         agreement, found = self.agreement, self.allocation.warnings()
         if self.correlation_error > LARGE_CORRELATION_ERROR:
             found.append(

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pydantic.dataclasses import dataclass
 
-from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain, describe_domain
+from copublish.agreement.columns import DEFAULT_SPELLINGS, PublicColumns
+from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, NumericalDomain, describe_domain
+from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.copula.records import draw_columns
-from copublish.mechanisms.copula.run import CopulaResult
-from copublish.mechanisms.shared.allocation import describe_division
+from copublish.mechanisms.copula.result import CopulaResult
+from copublish.mechanisms.shared.allocation import Division, describe_division
+from copublish.mechanisms.shared.arrow import categories, numbers
 from copublish.mechanisms.shared.eigen import pairs_of
-from copublish.mechanisms.shared.label_information import describe_information
-from copublish.types import Codes, IntArray
+from copublish.mechanisms.shared.label_information import LabelInformation, describe_information
+from copublish.types import Codes, IntArray, TypedJson
 
 COPULA_FORMAT = 1
 
@@ -28,59 +31,134 @@ LARGEST_EXACT = 2**53
 """Whole numbers up to this size are floating-point numbers, too."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CopulaColumn(TypedJson):
+    """A column and what was counted of it.
+
+    Attributes:
+        domain: Its public domain.
+        cells: How every cell is named, in agreed order.
+        counts: How many synthetic records each has.
+        noisy_counts: The unbiased measurement.
+        scores: The normal score of each.
+    """
+
+    domain: DomainDescription
+    cells: tuple[str, ...]
+    counts: tuple[int, ...]
+    noisy_counts: tuple[int, ...]
+    scores: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair(TypedJson):
+    """Two columns and how they depend.
+
+    Attributes:
+        columns: Their names.
+        noisy_sum_of_products: The unbiased measurement.
+        correlation: Of the normal variables behind them.
+        correlation_within_95_percent: How far noise moves it at most in 95 of 100 cases; none where it could be
+            anything.
+    """
+
+    columns: tuple[str, str]
+    noisy_sum_of_products: int
+    correlation: float
+    correlation_within_95_percent: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopulaDetails(Details):
+    """Everything that the records were drawn from, and what they tell.
+
+    Attributes:
+        copula_format: Number of the format.
+        columns: Every column in agreed order, the class last.
+        pairs: Every two of them.
+        allocation: How the columns' budget was divided.
+        label_information: What columns tell about the label.
+        missing_spellings: Texts that stand for a missing value; none in releases that do not say.
+    """
+
+    copula_format: int = COPULA_FORMAT
+    columns: dict[str, CopulaColumn]
+    pairs: tuple[Pair, ...]
+    allocation: Division
+    label_information: LabelInformation
+    missing_spellings: tuple[str, ...] | None = None
+
+    @property
+    def public_columns(self) -> PublicColumns:
+        """The columns of the release with their domains."""
+        domains = {name: column.domain.domain(name) for name, column in self.columns.items()}
+        spellings = DEFAULT_SPELLINGS if self.missing_spellings is None else self.missing_spellings
+        return PublicColumns(domains, spellings)
+
+    @property
+    def strongest_pairs(self) -> list[Pair]:
+        """Every two columns, those that depend most first."""
+        return sorted(self.pairs, key=lambda pair: -abs(pair.correlation))
+
+
+def contents_of(result: CopulaResult) -> Contents:
+    """The synthetic records, and what they were drawn from."""
+    records, cells = synthetic_records(result)
+    return Contents({"records": records}, copula_details(result, cells))
+
+
 def synthetic_records(result: CopulaResult) -> tuple[pa.Table, dict[str, Codes]]:
-    """Return the synthetic records: categories as text, numbers as numbers, missing ones as null; and their cells."""
+    """The synthetic records: categories as text, numbers as numbers, missing ones as null; and their cells."""
     counts = list(result.counts.values())
     drawn = draw_columns(result.model.loadings, counts, result.key)
     table, found = {}, {}
     for (name, domain), own, (cells, places) in zip(result.columns.items(), counts, drawn, strict=True):
-        table[name] = _values(domain, cells, places, own)
+        table[name] = _values(domain, cells=cells, places=places, counts=own)
         found[name] = cells.astype(np.min_scalar_type(domain.size))
     return pa.table(table), found
 
 
-def describe_copula(result: CopulaResult, cells: Mapping[str, Codes]) -> dict[str, Any]:
-    """Return everything that the records were drawn from, and what they tell, as plain JSON values."""
+def copula_details(result: CopulaResult, cells: Mapping[str, Codes]) -> CopulaDetails:
+    """Everything that the records were drawn from, and what they tell."""
     names, allocation = list(result.columns), result.allocation
-    correlations = result.model.correlations
+    pairs = zip(pairs_of(len(names)), result.noisy_products.tolist(), strict=True)
     budgets, label = allocation.budgets(result.gains), allocation.agreement.budget_label
-    return {
-        "copula_format": COPULA_FORMAT,
-        "columns": {
-            name: {
-                "domain": describe_domain(domain),
-                "cells": [domain.label((code, code + 1)) for code in range(domain.size)],
-                "counts": result.counts[name].tolist(),
-                "noisy_counts": result.noisy_counts[name].tolist(),
-                "scores": result.scores[name].tolist(),
-            }
+    return CopulaDetails(
+        columns={
+            name: CopulaColumn(
+                domain=describe_domain(domain),
+                cells=tuple(domain.label((code, code + 1)) for code in range(domain.size)),
+                counts=tuple(result.counts[name].tolist()),
+                noisy_counts=tuple(result.noisy_counts[name].tolist()),
+                scores=tuple(result.scores[name].tolist()),
+            )
             for name, domain in result.columns.items()
         },
-        "pairs": [
-            {
-                "columns": [names[i], names[j]],
-                "noisy_sum_of_products": noisy,
-                "correlation": round(float(correlations[i, j]), CORRELATION_DIGITS),
-                "correlation_within_95_percent": _within(result, i, j),
-            }
-            for (i, j), noisy in zip(pairs_of(len(names)), result.noisy_products.tolist(), strict=True)
-        ],
-        "allocation": describe_division(allocation, result.gains),
-        "label_information": describe_information(result.columns, cells, label, budgets),
-    }
+        pairs=tuple(
+            Pair(
+                columns=(names[i], names[j]),
+                noisy_sum_of_products=noisy,
+                correlation=round(float(result.model.correlations[i, j]), CORRELATION_DIGITS),
+                correlation_within_95_percent=_within(result, i, j),
+            )
+            for (i, j), noisy in pairs
+        ),
+        allocation=describe_division(allocation, result.gains),
+        label_information=describe_information(result.columns, cells, label, budgets),
+        missing_spellings=allocation.agreement.records.missing_spellings,
+    )
 
 
 def _within(result: CopulaResult, i: int, j: int) -> float | None:
-    """Return how far noise moves a correlation at most in 95 of 100 cases; nothing where it could be anything."""
+    """How far noise moves a correlation at most in 95 of 100 cases; nothing where it could be anything."""
     slope = result.model.slopes[i] * result.model.slopes[j] * int(next(iter(result.counts.values())).sum())
     within = result.products_within / slope if slope > 0 else 1.0
     return round(within, WITHIN_DIGITS) if within < 1 else None
 
 
-def _values(domain: Domain, cells: IntArray, places: IntArray, counts: IntArray) -> pa.Array:
+def _values(domain: Domain, *, cells: IntArray, places: IntArray, counts: IntArray) -> pa.Array:
     if isinstance(domain, CategoricalDomain):
-        labels = pa.array(domain.values, pa.string())
-        return pa.DictionaryArray.from_arrays(pa.array(cells.astype(np.int32)), labels)
+        return categories(domain, cells)
     is_missing = cells >= domain.number_codes
     edges, decimals = grid_in_units(domain)
     # The records of a cell are spread evenly over it, in the order of the variable behind the column.
@@ -88,12 +166,11 @@ def _values(domain: Domain, cells: IntArray, places: IntArray, counts: IntArray)
     width, odd = np.diff(edges)[cells.clip(max=domain.number_codes - 1)], 2 * places + 1
     whole, rest = np.divmod(width, np.maximum(parts, 1))
     units = start + odd * whole + odd * rest // np.maximum(parts, 1)  # start + width * odd / parts, without overflow
-    values = units if decimals == 0 else units / float(10**decimals)
-    return pa.array(values, mask=is_missing)
+    return numbers(domain, units, is_missing, decimals=decimals)
 
 
 def grid_in_units(domain: NumericalDomain) -> tuple[IntArray, int]:
-    """Return a grid's edges as whole numbers of the unit that synthetic numbers are written in, and its decimals.
+    """A grid's edges as whole numbers of the unit that synthetic numbers are written in, and its decimals.
 
     Without agreed decimals the unit is a thousandth of the grid's own. The last cell includes the upper bound.
     """

@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import Engine
+from copublish.engine.interface import JoinEngine, SumEngine, engine_as
 from copublish.engine.programs.packing import Packing
 from copublish.engine.programs.sums import add
 from copublish.mechanisms.shared.eigen import pairs_of
@@ -21,7 +21,7 @@ from copublish.types import IntArray
 
 
 def product_sums(xp: ModuleType, scores: IntArray) -> IntArray:
-    """Return the sum of products of every pair of columns: shape (n_columns, n_records) to (1, n_pairs)."""
+    """The sum of products of every pair of columns: shape (n_columns, n_records) to (1, n_pairs)."""
     n_columns = scores.shape[0]
     places = np.array([i * n_columns + j for i, j in pairs_of(n_columns)], dtype=np.int64)
     return cast(IntArray, xp.matmul(scores, scores.T).reshape(-1)[places].reshape(1, -1))
@@ -30,11 +30,11 @@ def product_sums(xp: ModuleType, scores: IntArray) -> IntArray:
 def joint_product_sums(
     table: JointTable,
     scores_of_code: Mapping[str, IntArray],
-    engine: Engine,
+    engine: SumEngine,
     *,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> SecretCounts:
-    """Return for every pair of columns the secret sum over joint records of the product of their scores.
+    """For every pair of columns the secret sum over joint records of the product of their scores.
 
     Where every party holds whole rows, the parties' own sums add up. Otherwise every party puts in the scores of the
     cells it holds and 0 for the others, so that a record's scores are sums over parties, and the engine multiplies.
@@ -51,7 +51,8 @@ def joint_product_sums(
         for rows in table.fragment.chunks():
             local += product_sums(np, _own_scores(table, scores_of_code, rows))
         return SecretCounts(engine.share(local.reshape(-1, 1)), Packing(1))
-    step = engine.rows_per_product(n_columns, Packing(n_columns))
+    joining = engine_as(JoinEngine, engine)
+    step = joining.rows_per_product(n_columns, Packing(n_columns))
     parts = [engine.share(np.zeros(len(pairs_of(n_columns)), dtype=np.int64))]
     for start in range(0, n_records, step):
         rows = slice(start, min(start + step, n_records))
@@ -60,9 +61,9 @@ def joint_product_sums(
         padded = min(step, 1 << max(0, rows.stop - rows.start - 1).bit_length())
         own = np.pad(own, ((0, 0), (0, padded - own.shape[1])))
         # Computed chunk by chunk, so that memory does not grow with the number of records.
-        parts += engine.rows(engine.compute(product_sums, engine.share(own)))
+        parts += joining.rows(joining.compute(product_sums, engine.share(own)))
         progress(rows.stop, n_records)
-    return SecretCounts(engine.compute(add_as_column, *parts), Packing(1))
+    return SecretCounts(joining.compute(add_as_column, *parts), Packing(1))
 
 
 def add_as_column(xp: ModuleType, *parts: IntArray) -> IntArray:
@@ -71,7 +72,7 @@ def add_as_column(xp: ModuleType, *parts: IntArray) -> IntArray:
 
 
 def _own_scores(table: JointTable, scores_of_code: Mapping[str, IntArray], rows: slice) -> IntArray:
-    """Return the scores of the cells that this party puts in, 0 elsewhere: shape (n_columns, n_records)."""
+    """The scores of the cells that this party puts in, 0 elsewhere: shape (n_columns, n_records)."""
     found = np.zeros((len(scores_of_code), rows.stop - rows.start), dtype=np.int64)
     agreement, fragment = table.agreement, table.fragment
     for number, (column, scores) in enumerate(scores_of_code.items()):

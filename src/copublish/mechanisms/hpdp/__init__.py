@@ -1,1 +1,53 @@
 """Synthetic records of many owners of whole rows, from noisy moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from rich.console import RenderableType
+
+from copublish.agreement.model import Agreement
+from copublish.agreement.settings import MechanismSettings
+from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
+from copublish.mechanisms.hpdp import publish, report, words
+from copublish.mechanisms.hpdp.plan import HpdpPlan
+from copublish.mechanisms.hpdp.publish import HpdpDetails
+from copublish.mechanisms.hpdp.result import HpdpResult
+from copublish.mechanisms.hpdp.settings import HpdpSettings
+from copublish.privacy.disclosures import Place
+
+
+class Hpdp(Mechanism[HpdpPlan, HpdpResult, HpdpDetails]):
+    """Draws synthetic records from a model that fits noisy sums of products over all owners' records."""
+
+    version: ClassVar[int] = 3
+    settings: ClassVar[type[MechanismSettings]] = HpdpSettings
+    details: ClassVar[type[Details]] = HpdpDetails
+    details_file: ClassVar[str] = "hpdp.json"
+    kind_of_records: ClassVar[str] = "synthetic"
+    predicts_any_column: ClassVar[bool] = False  # records are drawn for each class
+
+    def plan(self, agreement: Agreement) -> HpdpPlan:
+        """The plan of an agreement."""
+        return HpdpPlan.of(agreement)
+
+    def publish(self, result: HpdpResult) -> Contents:
+        """The synthetic records, and what they were drawn from."""
+        return publish.contents_of(result)
+
+    def about(self, publication: Publication) -> About:
+        """What the README of a release folder says."""
+        return words.about(publication)
+
+    def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
+        """What a terminal shows of a release: all columns, however many rows are asked for."""
+        return words.show(publication)
+
+    def report_facts(self, publication: Publication) -> dict[str, Any]:
+        """What the report says."""
+        return report.facts(publication)
+
+    def places_of_format_1(self, disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
+        """All moments were measured at once."""
+        return words.places_of_format_1(disclosures)

@@ -4,7 +4,7 @@ A number lies between -1/2 and 1/2 by its public bounds, rounded to a 256th; of 
 and the other 1/2; any other category, the missing one among its values, is a group of coordinates of which one is 1 and
 the others are 0. A number that may be missing has a second coordinate that says so, and lies in the middle if it is.
 
-Leakage: none, sums are local. They are secret and NOT safe to open: exact moments would show.
+All of this follows from public domains. `run_moments.py` computes the points of records.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import cast
 
 import numpy as np
 
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.agreement.model import Agreement
-from copublish.fragments.fragment import Fragment
 from copublish.privacy.disclosures import Influence
 from copublish.types import IntArray
 
@@ -34,7 +32,7 @@ are what a classifier needs, and few. For Adult's 49 coordinates all other noise
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Where each column lies in a record's point: centred coordinates first, then groups.
+    """Where each column lies in a record's point: centered coordinates first, then groups.
 
     Attributes:
         columns: Public domain of every column in agreed order; the class is the last.
@@ -44,11 +42,11 @@ class Coordinates:
 
     @staticmethod
     def of(agreement: Agreement) -> Coordinates:
-        """Return the coordinates of an agreement's columns."""
-        return Coordinates({**agreement.domains, agreement.class_.name: agreement.class_domain})
+        """The coordinates of an agreement's columns."""
+        return Coordinates(agreement.columns)
 
     @cached_property
-    def centred(self) -> dict[str, int]:
+    def centered(self) -> dict[str, int]:
         """Where numbers, two-valued categories and, behind them, what says that a number is missing lie."""
         return {name: i for i, name in enumerate(n for n, domain in self.columns.items() if not _is_group(domain))}
 
@@ -56,12 +54,12 @@ class Coordinates:
     def missing(self) -> dict[str, int]:
         """Where it says that a number is missing, for the numbers that may be."""
         may_be = [n for n, domain in self.columns.items() if isinstance(domain, NumericalDomain) and domain.missing]
-        return {name: len(self.centred) + i for i, name in enumerate(may_be)}
+        return {name: len(self.centered) + i for i, name in enumerate(may_be)}
 
     @cached_property
     def groups(self) -> dict[str, slice]:
         """Where the values of every other category lie."""
-        found, start = {}, self.n_centred
+        found, start = {}, self.n_centered
         for name, domain in self.columns.items():
             if _is_group(domain):
                 found[name] = slice(start, start + domain.size)
@@ -69,14 +67,14 @@ class Coordinates:
         return found
 
     @property
-    def n_centred(self) -> int:
-        """Number a of centred coordinates."""
-        return len(self.centred) + len(self.missing)
+    def n_centered(self) -> int:
+        """Number a of centered coordinates."""
+        return len(self.centered) + len(self.missing)
 
     @property
     def size(self) -> int:
         """Number p of all coordinates."""
-        return self.n_centred + sum(self.columns[name].size for name in self.groups)
+        return self.n_centered + sum(self.columns[name].size for name in self.groups)
 
     @cached_property
     def pairs(self) -> tuple[IntArray, IntArray]:
@@ -89,8 +87,8 @@ class Coordinates:
         return first[summed].astype(np.int64), second[summed].astype(np.int64)
 
     def n_sums(self, *, total_is_public: bool) -> int:
-        """Return how many sums are measured: products, centred coordinates and, unless it is public, the total."""
-        return len(self.pairs[0]) + self.n_centred + (not total_is_public)
+        """Number of sums that are measured: products, centered coordinates and, unless it is public, the total."""
+        return len(self.pairs[0]) + self.n_centered + (not total_is_public)
 
     @property
     def class_name(self) -> str:
@@ -102,7 +100,7 @@ class Coordinates:
         """Where the class lies: one coordinate if it has two values, else a group."""
         if self.class_name in self.groups:
             return self.groups[self.class_name]
-        return slice(self.centred[self.class_name], self.centred[self.class_name] + 1)
+        return slice(self.centered[self.class_name], self.centered[self.class_name] + 1)
 
     @cached_property
     def weights(self) -> IntArray:
@@ -117,35 +115,35 @@ class Coordinates:
         return found
 
     @cached_property
-    def centred_weights(self) -> IntArray:
-        """What each sum of a centred coordinate is multiplied with: shape (n_centred,)."""
-        found = np.ones(self.n_centred, dtype=np.int64)
-        if self.class_name in self.centred:
-            found[self.centred[self.class_name]] = CLASS_WEIGHT
+    def centered_weights(self) -> IntArray:
+        """What each sum of a centered coordinate is multiplied with: shape (n_centered,)."""
+        found = np.ones(self.n_centered, dtype=np.int64)
+        if self.class_name in self.centered:
+            found[self.centered[self.class_name]] = CLASS_WEIGHT
         return found
 
     def _other_columns(self) -> tuple[int, int]:
-        """Return the numbers a of centred coordinates and g of groups without the class."""
+        """The numbers a of centered coordinates and g of groups without the class."""
         is_group = self.class_name in self.groups
-        return self.n_centred - (not is_group), len(self.groups) - is_group
+        return self.n_centered - (not is_group), len(self.groups) - is_group
 
     def l1_sensitivity(self, *, total_is_public: bool) -> Influence:
-        """Return how far one person moves all sums together, in units of 1/UNIT^2.
+        """How far one person moves all sums together, in units of 1/UNIT^2.
 
         Privacy:
-            Let x be a record without its class, with a centred coordinates, |x_i| <= 1/2, and g groups that hold one 1
+            Let x be a record without its class, with a centered coordinates, |x_i| <= 1/2, and g groups that hold one 1
             each, c its class and w the class's weight. Then |x|_1 <= l1 = g + a/2 and |x|_2^2 <= l2 = g + a/4.
             Adding it moves the products of x by the sum over i <= j of |x_i x_j| = (|x|_1^2 + |x|_2^2) / 2, its sums by
             at most a/2, and the total by 1. The class has |c|_1 = r, 1/2 if it has two values and 1 if it is a group:
             its products with x and its own sum move by w r (|x|_1 + 1), and a square of two values by 1/4. A record
             whose numbers all lie on a bound attains all of it.
             Replacing x by z moves the products' matrix by x x' - z z' = (d s' + s d') / 2 with d = x - z and s = x + z,
-            so the sums over i <= j by at most (|d|_1 |s|_1 + sum |d_i s_i|) / 2. On a centred coordinate |d_i| + |s_i|
+            so the sums over i <= j by at most (|d|_1 |s|_1 + sum |d_i s_i|) / 2. On a centered coordinate |d_i| + |s_i|
             = 2 max(|x_i|, |z_i|) <= 1; in a group |d| and |s| add up to at most 2 each. So |d|_1 |s|_1 <= (2 g + D)(2 g
-            + S) with D + S <= a, at most (2 g + a/2)^2; |d_i s_i| is at most 1/4 on a centred coordinate and adds up to
-            at most 2 in a group; and the sums of centred coordinates move by D <= a. Also, replacing is removing and
-            adding, at twice the price; the total and squares of two values do not move. The smaller bound holds for x,
-            and twice the price for what the class is in.
+            + S) with D + S <= a, at most (2 g + a/2)^2; |d_i s_i| is at most 1/4 on a centered coordinate and adds up
+            to at most 2 in a group; and the sums of centered coordinates move by D <= a. Also, replacing is removing
+            and adding, at twice the price; the total and squares of two values do not move. The smaller bound holds for
+            x, and twice the price for what the class is in.
             If the class has two values, there is a third bound. Its products move by w |s|_1 / 2 if it changes, and its
             sum by w; else by w |d|_1 / 2. So together by at most (2 g + D)(2 g + S) / 2 + (a/4 + 2 g) / 2 + D, plus w
             (2 g + S) / 2 + w in the first case and w (2 g + D) / 2 in the second. That grows in D and in S, so D + S =
@@ -170,7 +168,7 @@ class Coordinates:
         }
 
     def squared_l2_sensitivity(self, *, total_is_public: bool) -> Influence:
-        """Return the square of how far one person moves all sums in Euclidean distance, in units of 1/UNIT^4.
+        """The square of how far one person moves all sums in Euclidean distance, in units of 1/UNIT^4.
 
         Privacy:
             With x, c, w, l2, a and g as above, the squares of x_i x_j over i <= j add up to (|x|_2^4 + sum x_i^4) / 2,
@@ -199,44 +197,9 @@ class Coordinates:
         }
 
     def changed_sums(self, *, total_is_public: bool) -> Influence:
-        """Return how many sums one person changes at most."""
+        """How many sums one person changes at most."""
         n = self.n_sums(total_is_public=total_is_public)
         return {"add-remove": n, "replace": n}
-
-    def points(self, fragment: Fragment, rows: slice) -> IntArray:
-        """Return the records' points, in steps of 1/UNIT: shape (n_records, size)."""
-        found = np.zeros((rows.stop - rows.start, self.size), dtype=np.int64)
-        for name, domain in self.columns.items():
-            codes = fragment.private_codes[name][rows].astype(np.int64)
-            if isinstance(domain, NumericalDomain):
-                steps = fragment.private_numbers[name][rows]
-                found[:, self.centred[name]] = np.where(steps < 0, 0, quantized(steps, domain.steps))
-                if name in self.missing:
-                    found[:, self.missing[name]] = np.where(steps < 0, UNIT // 2, -(UNIT // 2))
-            elif name in self.centred:
-                found[:, self.centred[name]] = (2 * codes - 1) * (UNIT // 2)
-            else:
-                found[np.arange(len(codes)), self.groups[name].start + codes] = UNIT
-        return found
-
-    def local_sums(self, fragment: Fragment, *, total_is_public: bool) -> IntArray:
-        """Return this party's part of all sums, by their weights, chunk by chunk: shape (n_sums, 1)."""
-        products = np.zeros((self.size, self.size), dtype=np.int64)
-        centred = np.zeros(self.n_centred, dtype=np.int64)
-        for rows in fragment.chunks():
-            points = self.points(fragment, rows)
-            # Floating-point products of whole numbers are exact: a chunk's sums stay below 2^16 * 2^16 of 2^53.
-            products += (points.T.astype(np.float64) @ points.astype(np.float64)).astype(np.int64)
-            centred += points[:, : self.n_centred].sum(axis=0) * UNIT
-        total = [] if total_is_public else [fragment.n_records * UNIT**2]
-        weighted = products[self.pairs] * self.weights[self.pairs]
-        parts = [weighted, centred * self.centred_weights, np.array(total, dtype=np.int64)]
-        return cast(IntArray, np.concatenate(parts).reshape(-1, 1))
-
-
-def quantized(steps: IntArray, most: int) -> IntArray:
-    """Return numbers from 0 to `most` as multiples of 1/UNIT from -1/2 to 1/2, rounded to the nearest, halves up."""
-    return cast(IntArray, (2 * UNIT * steps + most) // (2 * most) - UNIT // 2)
 
 
 def _is_group(domain: Domain) -> bool:

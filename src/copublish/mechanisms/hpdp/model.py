@@ -1,4 +1,4 @@
-"""The model behind `hpdp`'s synthetic records, from released moments. Works on released values only.
+"""The model behind `hpdp`'s synthetic records, from released moments. Released values only.
 
 A record has a class, some independent normal factors, and given both its columns are independent: the chance of a
 category, and the expected value of a number, are sums of a part for the class and one for each factor. Such records
@@ -36,7 +36,7 @@ they made up a category's whole variance, the chances of its values would often 
 LARGEST_MARGIN, SMALLEST_MARGIN, SMALLEST_SQUARE = 0.01, 1e-9, 1e-30
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class MomentModel:
     """What the synthetic records are drawn from.
 
@@ -68,9 +68,9 @@ class MomentModel:
 
 
 def fit_moments(
-    coordinates: Coordinates, noisy_sums: IntArray, deviation: float, public_total: int | None
+    coordinates: Coordinates, noisy_sums: IntArray, *, deviation: float, public_total: int | None
 ) -> MomentModel:
-    """Return the model that fits noisy sums.
+    """The model that fits noisy sums.
 
     Args:
         coordinates: Where columns lie.
@@ -82,7 +82,7 @@ def fit_moments(
     products, sums = _unpacked(coordinates, noisy_sums)
     noise = deviation / max(total, 1)
     margin = min(LARGEST_MARGIN, max(SMALLEST_MARGIN, noise))
-    means = _means(coordinates, products, sums, total, margin)
+    means = _means(coordinates, products, sums, total=total, margin=margin)
     second, means = _of_present_numbers(coordinates, products / max(total, 1), means, margin)
     covariances = second - np.multiply.outer(means, means)
     variances = _variances(coordinates, covariances, means, noise)
@@ -95,22 +95,36 @@ def fit_moments(
         between += share * np.multiply.outer(effect, effect)
     loadings = _cholesky(_without_class(coordinates, kept - between))
     within = np.maximum(variances - np.diag(between), 0.0)
-    return MomentModel(total, counts, means, variances, kept, effects, loadings, within, components, floor, margin)
+    return MomentModel(
+        total=total,
+        class_counts=counts,
+        means=means,
+        variances=variances,
+        covariances=kept,
+        class_effects=effects,
+        loadings=loadings,
+        within_class=within,
+        components=components,
+        noise_floor=floor,
+        margin=margin,
+    )
 
 
 def _unpacked(coordinates: Coordinates, noisy_sums: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return the symmetric matrix of sums of products and the sums of centred coordinates, in people."""
+    """The symmetric matrix of sums of products and the sums of centered coordinates, in people."""
     first, second = coordinates.pairs
     products = np.zeros((coordinates.size, coordinates.size))
-    sums = noisy_sums[len(first) : len(first) + coordinates.n_centred] / float(UNIT**2)
+    sums = noisy_sums[len(first) : len(first) + coordinates.n_centered] / float(UNIT**2)
     products[first, second] = products[second, first] = noisy_sums[: len(first)] / float(UNIT**2)
-    return products / coordinates.weights, sums / coordinates.centred_weights
+    return products / coordinates.weights, sums / coordinates.centered_weights
 
 
-def _means(coordinates: Coordinates, products: FloatArray, sums: FloatArray, total: int, margin: float) -> FloatArray:
-    """Return every coordinate's mean: centred ones within their bounds, shares of a group's values adding up to 1."""
+def _means(
+    coordinates: Coordinates, products: FloatArray, sums: FloatArray, *, total: int, margin: float
+) -> FloatArray:
+    """Every coordinate's mean: centered ones within their bounds, shares of a group's values adding up to 1."""
     means = np.zeros(coordinates.size)
-    means[: coordinates.n_centred] = np.clip(sums / max(total, 1), margin - 0.5, 0.5 - margin)
+    means[: coordinates.n_centered] = np.clip(sums / max(total, 1), margin - 0.5, 0.5 - margin)
     for place in coordinates.groups.values():
         noisy = np.rint(np.diag(products)[place]).astype(np.int64)
         means[place] = consistent_counts(noisy, total) / max(total, 1)
@@ -120,10 +134,10 @@ def _means(coordinates: Coordinates, products: FloatArray, sums: FloatArray, tot
 def _of_present_numbers(
     coordinates: Coordinates, second: FloatArray, means: FloatArray, margin: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return second moments and means of numbers where they are not missing: there they count as 0."""
+    """Second moments and means of numbers where they are not missing: there they count as 0."""
     second, means = second.copy(), means.copy()
     for name, says_missing in coordinates.missing.items():
-        number, share = coordinates.centred[name], max(0.5 - float(means[says_missing]), LARGEST_MARGIN)
+        number, share = coordinates.centered[name], max(0.5 - float(means[says_missing]), LARGEST_MARGIN)
         diagonal = second[number, number]
         second[number] /= share
         second[:, number] /= share
@@ -134,11 +148,11 @@ def _of_present_numbers(
 
 
 def _variances(coordinates: Coordinates, covariances: FloatArray, means: FloatArray, noise: float) -> FloatArray:
-    """Return variances: of 0 and 1, or of -1/2 and 1/2, they follow from the mean; of numbers they were measured."""
+    """Variances: of 0 and 1, or of -1/2 and 1/2, they follow from the mean; of numbers they were measured."""
     variances = means * (1 - means)
-    centred = means[: coordinates.n_centred]
-    variances[: coordinates.n_centred] = 0.25 - centred * centred
-    for name, place in coordinates.centred.items():
+    centered = means[: coordinates.n_centered]
+    variances[: coordinates.n_centered] = 0.25 - centered * centered
+    for name, place in coordinates.centered.items():
         if is_number(coordinates, name):
             measured = max(float(covariances[place, place]), CERTAIN_VARIANCE * noise)
             variances[place] = min(measured, float(variances[place]))
@@ -148,7 +162,7 @@ def _variances(coordinates: Coordinates, covariances: FloatArray, means: FloatAr
 def _shrunk(
     coordinates: Coordinates, covariances: FloatArray, variances: FloatArray, noise: FloatArray, means: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Return covariances as far as they are believed, and how much of the noise is left in them.
+    """Covariances as far as they are believed, and how much of the noise is left in them.
 
     What must hold is imposed first: a group's coordinates add up to 1, so covariances with them add up to 0; within a
     group they follow from the shares. Then each is shrunk by what it is expected to be beside its noise. The second
@@ -173,15 +187,15 @@ def _shrunk(
         own = -np.multiply.outer(means[place], means[place])
         np.fill_diagonal(own, variances[place])
         found[place, place] = part * own
-    for i in range(coordinates.n_centred):
-        is_class = i == coordinates.centred.get(coordinates.class_name)
+    for i in range(coordinates.n_centered):
+        is_class = i == coordinates.centered.get(coordinates.class_name)
         found[i, i] = (1.0 if is_class else SHARED_PART) * variances[i]
     left = max((math.fsum((row * row).tolist()) for row in factors * noise), default=0.0)
     return found, math.sqrt(left)
 
 
 def _above(matrix: FloatArray, floor: float) -> tuple[FloatArray, int]:
-    """Return what is left of a matrix without the components that noise could be, and how many there are.
+    """What is left of a matrix without the components that noise could be, and how many there are.
 
     By probabilistic principal components: the mean of the other positive eigenvalues is what every direction has alone,
     and is taken off the ones that stay.
@@ -205,10 +219,10 @@ def is_number(coordinates: Coordinates, name: str) -> bool:
 def _class_effects(
     coordinates: Coordinates, kept: FloatArray, means: FloatArray, total: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return the classes' counts, and how far each class moves the mean of every coordinate."""
+    """The classes' counts, and how far each class moves the mean of every coordinate."""
     name = coordinates.class_name
-    if name in coordinates.centred:
-        place = coordinates.centred[name]
+    if name in coordinates.centered:
+        place = coordinates.centered[name]
         second = round((0.5 + float(means[place])) * total)
         counts, together = np.array([total - second, second], dtype=np.int64), np.stack([-kept[place], kept[place]])
     else:
@@ -232,7 +246,7 @@ def _without_class(coordinates: Coordinates, matrix: FloatArray) -> FloatArray:
 
 
 def _cholesky(matrix: FloatArray) -> FloatArray:
-    """Return factors whose products add up to a matrix, the largest first; what would be negative is left out."""
+    """Factors whose products add up to a matrix, the largest first; what would be negative is left out."""
     left, found = matrix.copy(), []
     limit = 1e-9 * max(float(np.diag(matrix).max(initial=0.0)), 1e-12)
     for _ in range(len(matrix)):

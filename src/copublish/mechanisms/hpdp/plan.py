@@ -5,19 +5,31 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from copublish.agreement.mechanism import MAX_SYNTHETIC_RECORDS
 from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError
+from copublish.mechanisms.base import Plan
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
-from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.certificate import Method
-from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure
+from copublish.mechanisms.hpdp.settings import MAX_SYNTHETIC_RECORDS, HpdpSettings
+from copublish.privacy.certify import Method
+from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Place
 from copublish.privacy.masked_sums import how_noise_is_drawn
 from copublish.privacy.noise_shares import NoiseShares
 
-LABEL = "sum over records of the product of every two coordinates, of every coordinate, and number of records"
+if TYPE_CHECKING:
+    from copublish.engine.interface import SumEngine
+    from copublish.engine.reveal import RevealGate
+    from copublish.mechanisms.hpdp.result import HpdpResult
+    from copublish.mechanisms.shared.joint_table import JointTable
+    from copublish.progress import Progress
+
+MOMENTS = "moments"
+"""The one step of a run that opens something."""
+
+PRODUCTS_AND_SUMS = "sum over records of the product of every two coordinates, of every coordinate"
+
+TOTAL = ", and number of records"
 
 WEIGHTED = f"; what the class is in is weighted by {CLASS_WEIGHT}"
 
@@ -26,14 +38,14 @@ LARGE_SHARE_ERROR = 0.05
 
 
 @dataclass(frozen=True)
-class HpdpPlan:
+class HpdpPlan(Plan["HpdpResult"]):
     """Everything about a run that is fixed before any data is touched."""
 
     agreement: Agreement
 
     @staticmethod
     def of(agreement: Agreement) -> HpdpPlan:
-        """Return the plan of an agreement.
+        """The plan of an agreement.
 
         Raises:
             AgreementError: If no noise gives this epsilon and delta within the engine's integers.
@@ -48,6 +60,11 @@ class HpdpPlan:
             ) from exc
         return plan
 
+    @property
+    def settings(self) -> HpdpSettings:
+        """The agreed settings."""
+        return self.agreement.settings(HpdpSettings)
+
     @cached_property
     def coordinates(self) -> Coordinates:
         """Where columns lie in a record's point."""
@@ -56,34 +73,32 @@ class HpdpPlan:
     @cached_property
     def moments(self) -> Measure | GaussianMeasure:
         """The one disclosure."""
-        public, coordinates, neighbours = (
-            self.agreement.records.public,
-            self.coordinates,
-            self.agreement.privacy.neighbours,
-        )
-        label = (LABEL.replace(", and number of records", "") if public else LABEL) + WEIGHTED
+        public, coordinates = self.agreement.records.public, self.coordinates
+        label = PRODUCTS_AND_SUMS + ("" if public else TOTAL) + WEIGHTED
         entries = coordinates.n_sums(total_is_public=public)
-        if self.agreement.mechanism.noise == "gaussian":
+        if self.settings.uses_gaussian_noise:
             return GaussianMeasure(
-                label,
-                self.agreement.epsilon,
-                self.agreement.delta,
-                neighbours,
-                coordinates.squared_l2_sensitivity(total_is_public=public),
-                entries,
-                UNIT**2,
-                CLASS_WEIGHT,
+                place=Place(MOMENTS),
+                label=label,
+                budget=self.agreement.epsilon,
+                agreed_delta=self.agreement.delta,
+                calibrated_to=self.agreement.privacy.neighbours,
+                squared_l2_sensitivity=coordinates.squared_l2_sensitivity(total_is_public=public),
+                entries=entries,
+                points_per_person=UNIT**2,
+                largest_weight=CLASS_WEIGHT,
             )
         return Measure(
-            label,
-            self.agreement.epsilon,
-            neighbours,
-            coordinates.l1_sensitivity(total_is_public=public),
-            coordinates.changed_sums(total_is_public=public),
-            entries,
-            UNIT**2,
-            NoiseShares.of(self.agreement),
-            CLASS_WEIGHT,
+            place=Place(MOMENTS),
+            label=label,
+            budget=self.agreement.epsilon,
+            calibrated_to=self.agreement.privacy.neighbours,
+            l1_sensitivity=coordinates.l1_sensitivity(total_is_public=public),
+            changed_entries=coordinates.changed_sums(total_is_public=public),
+            entries=entries,
+            points_per_person=UNIT**2,
+            shares=NoiseShares.of(self.agreement),
+            largest_weight=CLASS_WEIGHT,
         )
 
     @property
@@ -92,55 +107,73 @@ class HpdpPlan:
         scale = self.moments.scale_in_people
         return scale if isinstance(self.moments, GaussianMeasure) else math.sqrt(2) * scale
 
+    @property
+    def share_error(self) -> float:
+        """How far noise moves the share of a value, as a standard deviation, among the expected records."""
+        return self.deviation / self.agreement.records.expected
+
     def records_to_draw(self, estimated: int) -> int:
-        """Return how many records are made: as many as agreed, else as many as there are, by what was opened.
+        """How many records are made: as many as agreed, else as many as there are, by what was opened.
 
         Large noise can estimate many more than there are, and what they take would end a run after it was paid for.
         """
-        agreed = self.agreement.mechanism.records
-        return agreed or min(estimated, max(MAX_SYNTHETIC_RECORDS, 2 * self.agreement.records.expected))
+        most = max(MAX_SYNTHETIC_RECORDS, 2 * self.agreement.records.expected)
+        return self.settings.records or min(estimated, most)
 
     def disclosures(self) -> list[Disclosure]:
-        """Return what a run opens."""
+        """What a run opens."""
         return [self.moments]
 
-    def cost(self) -> Cost:
-        """Return what the ledger reserves."""
-        return cost_of(self.disclosures(), number_of_records_is_public=self.agreement.records.public)
-
     def method(self) -> Method:
-        """Return what the mechanism does, in words for the certificate."""
+        """What the mechanism does, in words for the certificate."""
         law = "Gaussian" if isinstance(self.moments, GaussianMeasure) else "Laplace"
         return Method(
-            "Synthetic microdata",
-            f"Discrete {law} noise on the sums over records of products of every two coordinates and of coordinates; "
-            f"sums that the class is in are multiplied by {CLASS_WEIGHT} before it is added. "
+            product="Synthetic microdata",
+            mechanisms=f"Discrete {law} noise on the sums over records of products of every two coordinates and of "
+            f"coordinates; sums that the class is in are multiplied by {CLASS_WEIGHT} before it is added. "
             f"{how_noise_is_drawn(self.agreement)}; all arithmetic on what is opened is on integers.",
-            "Pooled covariances, shrunk by their noise; principal components above a noise floor; records drawn from a "
-            "factor model with them under a key that is a hash of the noisy values.",
+            post_processing="Pooled covariances, shrunk by their noise; principal components above a noise floor; "
+            "records drawn from a factor model with them under a key that is a hash of the noisy values.",
         )
 
+    def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> HpdpResult:
+        """Run it at one party; `run.py` says what that reveals."""
+        from copublish.mechanisms.hpdp.run import run_hpdp
+
+        return run_hpdp(self, table, engine, gate, progress)
+
     def describe(self) -> dict[str, Any]:
-        """Return what is summed."""
+        """What is summed, and what its noise does."""
         coordinates = self.coordinates
         return {
             "columns": len(coordinates.columns),
             "coordinates": coordinates.size,
-            "centred_coordinates": coordinates.n_centred,
+            "centred_coordinates": coordinates.n_centered,
             "groups": len(coordinates.groups),
             "sums": self.moments.entries,
-            "noise": self.agreement.mechanism.noise or "laplace",
-            "share_error": round(self.deviation / self.agreement.records.expected, 4),
+            "noise": self.settings.noise or "laplace",
+            "share_error": round(self.share_error, 4),
             "share_error_with_class": round(self.deviation / CLASS_WEIGHT / self.agreement.records.expected, 4),
         }
 
+    def headline(self) -> dict[str, str]:
+        """The same in a few words, by heading."""
+        return {
+            "Publishes": f"synthetic records with {len(self.coordinates.columns)} columns",
+            "From": f"{self.moments.entries:,} sums of {self.coordinates.size} coordinates",
+        }
+
+    def typical_noise(self) -> tuple[str, float]:
+        """What noise does to the share of a value."""
+        return "a value's share is off by about", round(self.share_error, 4)
+
     def warnings(self) -> list[str]:
-        """Return what people should think about before they spend anything."""
-        expected = self.agreement.records.expected
-        if self.deviation / expected <= LARGE_SHARE_ERROR:
+        """What people should think about before they spend anything."""
+        if self.share_error <= LARGE_SHARE_ERROR:
             return []
         return [
-            f"With about {expected:,} records and this epsilon, noise moves the share of every value, and of every two "
-            f"together, by about {self.deviation / expected:.0%}, and {CLASS_WEIGHT} times less what the class is in. "
-            "Raise epsilon or records.expected (if it is too low), leave columns out, or put values together."
+            f"With about {self.agreement.records.expected:,} records and this epsilon, noise moves the share of every "
+            f"value, and of every two together, by about {self.share_error:.0%}, and {CLASS_WEIGHT} times less what "
+            "the class is in. Raise epsilon or records.expected (if it is too low), leave columns out, or put values "
+            "together."
         ]

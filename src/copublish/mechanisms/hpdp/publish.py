@@ -1,82 +1,193 @@
-"""From what the hpdp mechanism opened to the published table of synthetic records. Released values only."""
+"""From what was opened to the published table of synthetic records. Released values only."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Annotated, Literal
 
 import numpy as np
 import pyarrow as pa
+from pydantic import Field
+from pydantic.dataclasses import dataclass
 
-from copublish.agreement.domain import CategoricalDomain, NumericalDomain, describe_domain
+from copublish.agreement.columns import DEFAULT_SPELLINGS, PublicColumns
+from copublish.agreement.domain import CategoricalDomain, DomainDescription, NumericalDomain, describe_domain
+from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT
 from copublish.mechanisms.hpdp.records import Drawn, draw_records
-from copublish.mechanisms.hpdp.run import HpdpResult
+from copublish.mechanisms.hpdp.result import HpdpResult
+from copublish.mechanisms.shared.arrow import categories, numbers
 from copublish.privacy.described import NORMAL_95
+from copublish.types import TypedJson
 
 HPDP_FORMAT = 2
+
+COLUMNS_OF_PRODUCTS = ("coordinate", "coordinate", "noisy sum", "weight it was multiplied with")
 
 DIGITS = 6
 
 
+@dataclass(frozen=True, kw_only=True)
+class CategoryDetails(TypedJson):
+    """A category and how it is spread.
+
+    Attributes:
+        domain: Its public domain.
+        shares: Of its values.
+        share_within_95_percent: How far a share is off at most in 95 of 100 cases.
+    """
+
+    domain: DomainDescription
+    kind: Literal["category"] = "category"
+    shares: dict[str, float]
+    share_within_95_percent: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberDetails(TypedJson):
+    """A number and how it is spread.
+
+    Attributes:
+        domain: Its public domain.
+        mean: Where it is not missing.
+        deviation: Its standard deviation there.
+        missing_share: How many records miss it; none if no number may be missing.
+    """
+
+    domain: DomainDescription
+    kind: Literal["number"] = "number"
+    mean: float
+    deviation: float
+    missing_share: float | None = None
+
+
+ColumnDetails = Annotated[CategoryDetails | NumberDetails, Field(discriminator="kind")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisySums(TypedJson):
+    """The sums that were opened, each multiplied with its weight.
+
+    Attributes:
+        columns_of_products: What the numbers of a product are.
+        products: Of every two coordinates.
+        coordinates: Of every centered coordinate.
+        weights_of_coordinates: What those were multiplied with.
+        records: The number of records; nothing if it is public.
+    """
+
+    columns_of_products: tuple[str, ...]
+    products: tuple[tuple[int, int, int, int], ...]
+    coordinates: tuple[int, ...]
+    weights_of_coordinates: tuple[int, ...]
+    records: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HpdpDetails(Details):
+    """Everything that the records were drawn from.
+
+    Attributes:
+        hpdp_format: Number of the format.
+        unit: Of the sums.
+        coordinates: What each coordinate stands for.
+        columns: How every column is spread, in agreed order, the class last.
+        noisy_sums: What was opened.
+        noise_deviation_in_people: Standard deviation of its noise, where the weight is 1.
+        class_weight: What sums that the class is in were multiplied with.
+        share_within_95_percent: How far a share is off at most in 95 of 100 cases.
+        estimated_records: The number of records, public or estimated.
+        components: How many principal components stood out of the noise.
+        noise_floor: What they had to exceed.
+        missing_spellings: Texts that stand for a missing value; none in releases that do not say.
+    """
+
+    hpdp_format: int = HPDP_FORMAT
+    unit: str
+    coordinates: tuple[str, ...]
+    columns: dict[str, ColumnDetails]
+    noisy_sums: NoisySums
+    noise_deviation_in_people: float
+    class_weight: int
+    share_within_95_percent: float
+    estimated_records: int
+    components: int
+    noise_floor: float
+    missing_spellings: tuple[str, ...] | None = None
+
+    @property
+    def public_columns(self) -> PublicColumns:
+        """The columns of the records with their domains."""
+        domains = {name: column.domain.domain(name) for name, column in self.columns.items()}
+        spellings = DEFAULT_SPELLINGS if self.missing_spellings is None else self.missing_spellings
+        return PublicColumns(domains, spellings)
+
+
+def contents_of(result: HpdpResult) -> Contents:
+    """The synthetic records, and what they were drawn from."""
+    return Contents({"records": records_table(result)}, hpdp_details(result))
+
+
 def records_table(result: HpdpResult) -> pa.Table:
-    """Return the synthetic records: categories as text, numbers as numbers, missing ones as null."""
+    """The synthetic records: categories as text, numbers as numbers, missing ones as null."""
     drawn = draw_records(result.coordinates, result.model, result.n_records, result.key)
     return pa.table(
         {
-            name: _numbers(domain, name, drawn)
+            name: _numbers(domain, drawn)
             if isinstance(domain, NumericalDomain)
-            else pa.DictionaryArray.from_arrays(
-                pa.array(drawn.codes[name].astype(np.int32)), pa.array(domain.values, pa.string())
-            )
+            else categories(domain, drawn.codes[name])
             for name, domain in result.columns.items()
         }
     )
 
 
-def _numbers(domain: NumericalDomain, name: str, drawn: Drawn) -> pa.Array:
-    decimals = domain.decimals_of_numbers
-    lowest = int(domain.lower.scaleb(decimals))
-    units = np.rint(drawn.places[name] * domain.steps).astype(np.int64) + lowest
-    values = units if decimals == 0 else units / float(10**decimals)
-    return pa.array(values, mask=drawn.is_missing.get(name))
+def _numbers(domain: NumericalDomain, drawn: Drawn) -> pa.Array:
+    lowest = int(domain.lower.scaleb(domain.decimals_of_numbers))
+    units = np.rint(drawn.places[domain.name] * domain.steps).astype(np.int64) + lowest
+    return numbers(domain, units, drawn.is_missing.get(domain.name))
 
 
-def describe_hpdp(result: HpdpResult) -> dict[str, Any]:
-    """Return everything that the records were drawn from, as plain JSON values."""
-    coordinates, model = result.coordinates, result.model
+def hpdp_details(result: HpdpResult) -> HpdpDetails:
+    """Everything that the records were drawn from."""
+    model = result.model
+    return HpdpDetails(
+        unit=f"1/{UNIT**2}",
+        coordinates=tuple(_coordinate_names(result)),
+        columns={name: _column(result, name) for name in result.columns},
+        noisy_sums=_noisy_sums(result),
+        noise_deviation_in_people=round(result.deviation, DIGITS),
+        class_weight=CLASS_WEIGHT,
+        share_within_95_percent=_share_within(result),
+        estimated_records=model.total,
+        components=model.components,
+        noise_floor=round(model.noise_floor, DIGITS),
+        missing_spellings=result.agreement.records.missing_spellings,
+    )
+
+
+def _noisy_sums(result: HpdpResult) -> NoisySums:
+    coordinates = result.coordinates
     first, second = (index.tolist() for index in coordinates.pairs)
     weights, noisy = coordinates.weights[coordinates.pairs].tolist(), result.noisy_sums.tolist()
-    return {
-        "hpdp_format": HPDP_FORMAT,
-        "unit": f"1/{UNIT**2}",
-        "coordinates": _coordinate_names(result),
-        "columns": {name: _describe_column(result, name) for name in result.columns},
-        "noisy_sums": {
-            "columns_of_products": ["coordinate", "coordinate", "noisy sum", "weight it was multiplied with"],
-            "products": [list(row) for row in zip(first, second, noisy[: len(first)], weights, strict=True)],
-            "coordinates": noisy[len(first) : len(first) + coordinates.n_centred],
-            "weights_of_coordinates": coordinates.centred_weights.tolist(),
-            "records": noisy[len(first) + coordinates.n_centred :],
-        },
-        "noise_deviation_in_people": round(result.deviation, DIGITS),
-        "class_weight": CLASS_WEIGHT,
-        "share_within_95_percent": _share_within(result),
-        "estimated_records": model.total,
-        "components": model.components,
-        "noise_floor": round(model.noise_floor, DIGITS),
-    }
+    n_products, n_centered = len(first), coordinates.n_centered
+    return NoisySums(
+        columns_of_products=COLUMNS_OF_PRODUCTS,
+        products=tuple(zip(first, second, noisy[:n_products], weights, strict=True)),
+        coordinates=tuple(noisy[n_products : n_products + n_centered]),
+        weights_of_coordinates=tuple(coordinates.centered_weights.tolist()),
+        records=tuple(noisy[n_products + n_centered :]),
+    )
 
 
 def _share_within(result: HpdpResult, weight: int = 1) -> float:
-    """Return how far a share is off at most in 95 of 100 cases."""
+    """How far a share is off at most in 95 of 100 cases."""
     return round(NORMAL_95 * result.deviation / weight / max(result.model.total, 1), DIGITS)
 
 
 def _coordinate_names(result: HpdpResult) -> list[str]:
     coordinates = result.coordinates
     names = [""] * coordinates.size
-    for name, place in coordinates.centred.items():
+    for name, place in coordinates.centered.items():
         domain = coordinates.columns[name]
         names[place] = name if isinstance(domain, NumericalDomain) else f"{name} = {domain.values[1]}"
     for name, place in coordinates.missing.items():
@@ -88,25 +199,35 @@ def _coordinate_names(result: HpdpResult) -> list[str]:
     return names
 
 
-def _describe_column(result: HpdpResult, name: str) -> dict[str, Any]:
-    coordinates, model, domain = result.coordinates, result.model, result.columns[name]
-    described: dict[str, Any] = {"domain": describe_domain(domain)}
-    if isinstance(domain, CategoricalDomain):
-        if name in coordinates.groups:
-            shares = model.means[coordinates.groups[name]].tolist()
-        else:
-            second = 0.5 + float(model.means[coordinates.centred[name]])
-            shares = [1 - second, second]
-        rounded = [round(share, DIGITS) for share in shares]
-        within = _share_within(result, CLASS_WEIGHT if name == coordinates.class_name else 1)
-        described |= {"kind": "category", "shares": dict(zip(domain.values, rounded, strict=True))}
-        return {**described, "share_within_95_percent": within}
-    place, width = coordinates.centred[name], float(domain.upper - domain.lower)
-    described |= {
-        "kind": "number",
-        "mean": round(float(domain.lower) + width * (0.5 + float(model.means[place])), DIGITS),
-        "deviation": round(width * math.sqrt(float(model.variances[place])), DIGITS),
-    }
+def _column(result: HpdpResult, name: str) -> CategoryDetails | NumberDetails:
+    domain = result.columns[name]
+    return _category(result, domain) if isinstance(domain, CategoricalDomain) else _number(result, domain)
+
+
+def _category(result: HpdpResult, domain: CategoricalDomain) -> CategoryDetails:
+    coordinates, means, name = result.coordinates, result.model.means, domain.name
+    if name in coordinates.groups:
+        shares = means[coordinates.groups[name]].tolist()
+    else:
+        second = 0.5 + float(means[coordinates.centered[name]])
+        shares = [1 - second, second]
+    rounded = [round(share, DIGITS) for share in shares]
+    return CategoryDetails(
+        domain=describe_domain(domain),
+        shares=dict(zip(domain.values, rounded, strict=True)),
+        share_within_95_percent=_share_within(result, CLASS_WEIGHT if name == coordinates.class_name else 1),
+    )
+
+
+def _number(result: HpdpResult, domain: NumericalDomain) -> NumberDetails:
+    coordinates, model, name = result.coordinates, result.model, domain.name
+    place, width = coordinates.centered[name], float(domain.upper - domain.lower)
+    missing_share = None
     if name in coordinates.missing:
-        described["missing_share"] = round(0.5 + float(model.means[coordinates.missing[name]]), DIGITS)
-    return described
+        missing_share = round(0.5 + float(model.means[coordinates.missing[name]]), DIGITS)
+    return NumberDetails(
+        domain=describe_domain(domain),
+        mean=round(float(domain.lower) + width * (0.5 + float(model.means[place])), DIGITS),
+        deviation=round(width * math.sqrt(float(model.variances[place])), DIGITS),
+        missing_share=missing_share,
+    )

@@ -1,7 +1,7 @@
-"""Synthetic records from `hpdp`'s model. Works on released values only.
+"""Synthetic records from `hpdp`'s model. Released values only.
 
-As for the copula, chance comes from SHAKE-256 under a key that is a hash of the released noisy values, so the records
-are a function of what was opened; and all arithmetic gives the same bytes on every machine.
+Chance comes from SHAKE-256 under a key that is a hash of the released noisy values, so the records are a function of
+what was opened. All arithmetic gives the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ CHANCE = LOADING_SCALE * STEPS
 
 CHANCE_BITS_DROPPED = 9
 """Before chances are multiplied with 32-bit words."""
-
 
 WEIGHT, LARGEST_WEIGHT, WEIGHT_ROUNDS = 2**12, 2**16, 8
 
@@ -61,7 +60,7 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
     # Row c: expected values in class c; whole numbers from here on.
     expected = np.rint((model.means + model.class_effects) * CHANCE).astype(np.int64)
     loadings = np.rint(model.loadings * LOADING_SCALE)
-    numbers = [name for name in coordinates.centred if is_number(coordinates, name)]
+    numbers = [name for name in coordinates.centered if is_number(coordinates, name)]
     rests = {name: _rest(coordinates, model, name) for name in numbers}
     drawn, behind = Drawn(), {name: np.empty(n_records, dtype=np.int64) for name in numbers}
     categories: list[Choice] = [
@@ -80,7 +79,7 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
         moved = (steps @ loadings).astype(np.int64)
         here = expected[classes[rows]] + moved
         for name in numbers:
-            place = coordinates.centred[name]
+            place = coordinates.centered[name]
             alone = _normal(key, f"number {name}", start, (size,)).astype(np.int64)
             behind[name][rows] = moved[:, place] + alone * rests[name]
         for choice in chosen:
@@ -97,12 +96,12 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
             drawn.is_missing[name] = codes == 1
     drawn.codes[coordinates.class_name] = classes
     for name in numbers:
-        drawn.places[name] = _numbers(model, coordinates.centred[name], classes, behind[name])
+        drawn.places[name] = _numbers(model, coordinates.centered[name], classes, behind[name])
     return drawn
 
 
 def _classes(model: MomentModel, n_records: int, key: bytes) -> IntArray:
-    """Return each record's class: in released shares, in random order."""
+    """Each record's class: in released shares, in random order."""
     scaled = model.class_counts * n_records // max(int(model.class_counts.sum()), 1)
     counts = consistent_counts(scaled, n_records)
     blocks = [
@@ -116,24 +115,24 @@ def _classes(model: MomentModel, n_records: int, key: bytes) -> IntArray:
 
 
 def _rest(coordinates: Coordinates, model: MomentModel, name: str) -> int:
-    """Return the deviation of a number that classes and factors leave, in steps of 1/LOADING_SCALE."""
-    place = coordinates.centred[name]
+    """The deviation of a number that classes and factors leave, in steps of 1/LOADING_SCALE."""
+    place = coordinates.centered[name]
     explained = math.fsum((model.loadings[:, place] * model.loadings[:, place]).tolist())
     return round(math.sqrt(max(float(model.within_class[place]) - explained, 0.0)) * LOADING_SCALE)
 
 
 def _chances(coordinates: Coordinates, choice: Choice, here: IntArray) -> IntArray:
-    """Return the chance of each value of a category, not below 0: shape (n_records, n_values)."""
+    """The chance of each value of a category, not below 0: shape (n_records, n_values)."""
     kind, name = choice
     if kind == "category" and name in coordinates.groups:
         return np.maximum(here[:, coordinates.groups[name]], 0)
-    place = coordinates.centred[name] if kind == "category" else coordinates.missing[name]
+    place = coordinates.centered[name] if kind == "category" else coordinates.missing[name]
     second = np.clip(here[:, place] + CHANCE // 2, 0, CHANCE)
     return np.stack([CHANCE - second, second], axis=1)
 
 
 def _weights(chances: IntArray, classes: IntArray, expected: IntArray) -> IntArray:
-    """Return what chances are to be multiplied with so that every class has the expected shares: (n_classes, n_values).
+    """What chances are to be multiplied with so that every class has the expected shares: (n_classes, n_values).
 
     Where factors take a chance below 0 it is cut off, which would lift the mean of small ones.
     """
@@ -151,7 +150,7 @@ def _weights(chances: IntArray, classes: IntArray, expected: IntArray) -> IntArr
 
 
 def _choose(chances: IntArray, words: IntArray) -> IntArray:
-    """Return for each record the value that its word falls on."""
+    """The value that each record's word falls on."""
     up_to = np.cumsum(chances >> CHANCE_BITS_DROPPED, axis=1)
     falls_at = (words * np.maximum(up_to[:, -1], 1)) >> 32
     found: IntArray = (up_to <= falls_at[:, None]).sum(axis=1)
@@ -159,7 +158,7 @@ def _choose(chances: IntArray, words: IntArray) -> IntArray:
 
 
 def _numbers(model: MomentModel, place: int, classes: IntArray, behind: IntArray) -> FloatArray:
-    """Return where numbers lie between their bounds, from 0 to 1, class by class.
+    """Where numbers lie between their bounds, from 0 to 1, class by class.
 
     A number that is spread wider than its mean is away from the nearer bound cannot be normal. It is taken to lie on
     that bound for most records, and evenly up to some value for the others, with the same mean and variance; the
@@ -193,7 +192,7 @@ def _normal(key: bytes, purpose: str, block: int, shape: tuple[int, ...]) -> Flo
 
 
 def _words(key: bytes, purpose: str, block: int, size: int) -> IntArray:
-    """Return uniform 32-bit words, different ones for every purpose and block."""
+    """Uniform 32-bit words, different ones for every purpose and block."""
     name = purpose.encode()
     stream = hashlib.shake_256(key + len(name).to_bytes(8, "little") + name + block.to_bytes(8, "little"))
     return np.frombuffer(stream.digest(4 * size), "<u4").astype(np.int64)

@@ -5,19 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from copublish.agreement.model import Agreement
-from copublish.mechanisms.idp_ir.run_microaggregation import Sensitivity
+from copublish.agreement.settings import drawing_mechanisms
+from copublish.mechanisms.base import Plan
+from copublish.mechanisms.idp_ir.settings import IdpIrSettings
 from copublish.mechanisms.shared.published_columns import published_columns
 from copublish.privacy.accounting import UNLIMITED, Cost
-from copublish.privacy.certificate import Method
+from copublish.privacy.certify import Method
 from copublish.privacy.described import show_exact
-from copublish.privacy.disclosures import Disclosure, Unprotected
+from copublish.privacy.disclosures import Disclosure, Place, Unprotected
+
+if TYPE_CHECKING:
+    from copublish.engine.interface import SumEngine
+    from copublish.engine.reveal import RevealGate
+    from copublish.mechanisms.idp_ir.result import IdpIrResult
+    from copublish.mechanisms.shared.joint_table import JointTable
+    from copublish.progress import Progress
+
+CLUSTERS = "clusters"
+"""The step of a run that tells a column. There is one for each."""
+
+Sensitivity = Literal["vector", "fixed", "gap", "global"]
+"""How the noise of a centroid is scaled; iDP-IR does not say, and each of these is a reading.
+
+`vector`: the exact local sensitivity of all sorted centroids together, in L1. The only one of the local readings that
+    keeps iDP's own definition for the centroids.
+`fixed`: the members of a cluster stay, and one value goes to an end of the domain.
+`gap`: the exact local sensitivity of each centroid by itself: its cluster moves by one record. It forgets that one
+    person can move all clusters at once.
+`global`: the largest sensitivity of any table, which makes it DP-IR.
+"""
 
 
 @dataclass(frozen=True)
-class IdpIrPlan:
+class IdpIrPlan(Plan["IdpIrResult"]):
     """Everything about a run that is fixed before any data is touched.
 
     Attributes:
@@ -29,61 +52,91 @@ class IdpIrPlan:
 
     @staticmethod
     def of(agreement: Agreement) -> IdpIrPlan:
-        """Divide epsilon as published: evenly among an owner's columns; owners of columns share it first."""
+        """The plan that divides epsilon as published: evenly among an owner's columns; their owners share it first."""
         owners = {party: columns for party, columns in published_columns(agreement).items() if columns}
         share = agreement.epsilon if agreement.partition == "horizontal" else agreement.epsilon / len(owners)
         epsilons = {column: share / len(columns) for columns in owners.values() for column in columns}
         return IdpIrPlan(agreement, {column: epsilons[column] for column in agreement.columns})
 
     @property
+    def settings(self) -> IdpIrSettings:
+        """The agreed settings."""
+        return self.agreement.settings(IdpIrSettings)
+
+    @property
     def k(self) -> int:
         """Records in a cluster."""
-        if self.agreement.mechanism.k is None:
+        if self.settings.k is None:
             raise ValueError("an agreement about idp-ir has k")
-        return self.agreement.mechanism.k
+        return self.settings.k
 
     @property
     def sensitivity(self) -> Sensitivity:
         """How the noise is scaled."""
-        agreed = self.agreement.mechanism.sensitivity
+        agreed = self.settings.sensitivity
         return "vector" if agreed == "exact" else agreed
 
     def disclosures(self) -> list[Disclosure]:
-        """Return what a run opens."""
+        """What a run tells."""
         return [
             Unprotected(
-                f"'{column}' of every record, as its cluster's noisy mean: NOT PROTECTED, clusters can be read off",
-                f"discrete Laplace on cluster sums, scaled with {show_exact(epsilon)}; no guarantee",
+                place=Place(CLUSTERS, column=column),
+                label=f"'{column}' of every record, as its cluster's noisy mean: NOT PROTECTED, clusters can be read "
+                "off",
+                kind_of_noise=f"discrete Laplace on cluster sums, scaled with {show_exact(epsilon)}",
             )
             for column, epsilon in self.epsilon_of.items()
         ]
 
     def cost(self) -> Cost:
-        """Return what the ledger reserves: no finite epsilon holds."""
+        """What the ledger reserves: no finite epsilon holds."""
         return UNLIMITED
 
     def method(self) -> Method:
-        """Return what the mechanism does, in words for the certificate."""
+        """What the mechanism does, in words for the certificate."""
         return Method(
-            "Microaggregated and perturbed microdata (iDP-IR), not differentially private",
-            f"Every owner sorts each of its columns, cuts it into clusters of {self.k} records and adds discrete "
-            f"Laplace noise to each cluster's sum (local_sensitivity '{self.agreement.mechanism.sensitivity}'). Every "
+            product="Microaggregated and perturbed microdata (iDP-IR), not differentially private",
+            mechanisms=f"Every owner sorts each of its columns, cuts it into clusters of {self.k} records and adds "
+            f"discrete Laplace noise to each cluster's sum (local_sensitivity '{self.settings.sensitivity}'). Every "
             "record gets its cluster's noisy mean. Owners draw and know their own noise.",
-            "Means are rounded to the agreed steps and limited to the agreed domains. Records are put in an order that "
-            "follows from their published values.",
-            "Perturbed by each owner; no guarantee",
+            post_processing="Means are rounded to the agreed steps and limited to the agreed domains. Records are put "
+            "in an order that follows from their published values.",
+            model="Perturbed by each owner; no guarantee",
         )
 
+    def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> IdpIrResult:
+        """Run it at one party; `run.py` says what that reveals."""
+        from copublish.mechanisms.idp_ir.run import run_idp_ir
+
+        return run_idp_ir(self, table, engine, gate, progress)
+
+    @property
+    def publishes(self) -> str:
+        """What is published, in a few words."""
+        return f"one perturbed record per person, in {len(self.epsilon_of)} columns; clusters of {self.k}"
+
+    @property
+    def noise_scaled_with(self) -> dict[str, str]:
+        """What the noise of every column is scaled with, exactly."""
+        return {column: show_exact(epsilon) for column, epsilon in self.epsilon_of.items()}
+
     def describe(self) -> dict[str, Any]:
-        """Return how columns are clustered, and what their noise is scaled with."""
+        """How columns are clustered, and what their noise is scaled with."""
         return {
-            "publishes": f"one perturbed record per person, in {len(self.epsilon_of)} columns; clusters of {self.k}",
+            "publishes": self.publishes,
             "k": self.k,
-            "local_sensitivity": self.agreement.mechanism.sensitivity,
-            "category_order": self.agreement.mechanism.order_of_categories,
-            "noise_scaled_with": {column: show_exact(epsilon) for column, epsilon in self.epsilon_of.items()},
+            "local_sensitivity": self.settings.sensitivity,
+            "category_order": self.settings.order_of_categories,
+            "noise_scaled_with": self.noise_scaled_with,
         }
 
+    def headline(self) -> dict[str, str]:
+        """The same in a few words, by heading."""
+        return {"Publishes": self.publishes, "Guarantee": "none"}
+
     def warnings(self) -> list[str]:
-        """Return what people should think about before they publish anything."""
-        return ['Think of name = "copula": synthetic records of the same columns, with differential privacy.']
+        """What people should think about before they publish anything."""
+        return [
+            f"Think of the mechanism {drawing_mechanisms(self.agreement.partition)}: synthetic records of the same "
+            "columns, with differential privacy."
+        ]

@@ -1,43 +1,85 @@
-"""From what the mechanism idp-ir told to the published table of records. Released values only."""
+"""From what was told to the published table of records. Released values only."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pyarrow as pa
+from pydantic.dataclasses import dataclass
 
-from copublish.agreement.domain import CategoricalDomain, Domain, describe_domain
-from copublish.mechanisms.idp_ir.run import IdpIrResult
-from copublish.privacy.no_promise import WARNING
+from copublish.agreement.columns import DEFAULT_SPELLINGS, PublicColumns
+from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, describe_domain
+from copublish.mechanisms.base import Contents, Details
+from copublish.mechanisms.idp_ir.result import IdpIrResult
+from copublish.mechanisms.idp_ir.settings import WARNING, CategoryOrder, LocalSensitivity
+from copublish.mechanisms.shared.arrow import categories, numbers
 from copublish.types import IntArray
 
 IDP_IR_FORMAT = 1
 
 
+@dataclass(frozen=True, kw_only=True)
+class IdpIrDetails(Details):
+    """How the records were made. Nothing in it comes from data.
+
+    Attributes:
+        warning: What everything says first.
+        acknowledged: What the agreement says of it.
+        idp_ir_format: Number of the format.
+        publishes: What is published, in a few words.
+        k: Records in a cluster.
+        local_sensitivity: How the noise was scaled.
+        category_order: In which order categories were ranked.
+        noise_scaled_with: For every column what its noise was scaled with; it bounds nobody's privacy loss.
+        columns: Public domain of every column in agreed order, the class last.
+        missing_spellings: Texts that stand for a missing value; none in releases that do not say.
+    """
+
+    warning: str = WARNING
+    acknowledged: str
+    idp_ir_format: int = IDP_IR_FORMAT
+    publishes: str
+    k: int
+    local_sensitivity: LocalSensitivity
+    category_order: CategoryOrder
+    noise_scaled_with: dict[str, str]
+    columns: dict[str, DomainDescription]
+    missing_spellings: tuple[str, ...] | None = None
+
+    @property
+    def public_columns(self) -> PublicColumns:
+        """The columns of the records with their domains."""
+        domains = {name: column.domain(name) for name, column in self.columns.items()}
+        spellings = DEFAULT_SPELLINGS if self.missing_spellings is None else self.missing_spellings
+        return PublicColumns(domains, spellings)
+
+
+def contents_of(result: IdpIrResult) -> Contents:
+    """The perturbed records, and how they were made."""
+    return Contents({"records": microaggregated_table(result)}, idp_ir_details(result))
+
+
 def microaggregated_table(result: IdpIrResult) -> pa.Table:
-    """Return the records, categories as text and numbers as numbers; the table itself says that it is not private."""
+    """The records, categories as text and numbers as numbers; the table itself says that it is not private."""
     domains = result.plan.agreement.columns
     table = pa.table({name: _values(domains[name], places) for name, places in result.values.items()})
     return table.replace_schema_metadata({"warning": WARNING})
 
 
-def describe_idp_ir(result: IdpIrResult) -> dict[str, Any]:
-    """Return how the records were made, as plain JSON values; nothing in it comes from data."""
+def idp_ir_details(result: IdpIrResult) -> IdpIrDetails:
+    """How the records were made."""
     plan = result.plan
-    return {
-        "warning": WARNING,
-        "acknowledged": plan.agreement.mechanism.acknowledge,
-        "idp_ir_format": IDP_IR_FORMAT,
-        **plan.describe(),
-        "columns": {name: describe_domain(domain) for name, domain in plan.agreement.columns.items()},
-    }
+    return IdpIrDetails(
+        acknowledged=plan.settings.acknowledge or "",
+        publishes=plan.publishes,
+        k=plan.k,
+        local_sensitivity=plan.settings.sensitivity,
+        category_order=plan.settings.order_of_categories,
+        noise_scaled_with=plan.noise_scaled_with,
+        columns={name: describe_domain(domain) for name, domain in plan.agreement.columns.items()},
+        missing_spellings=plan.agreement.records.missing_spellings,
+    )
 
 
 def _values(domain: Domain, places: IntArray) -> pa.Array:
     if isinstance(domain, CategoricalDomain):
-        labels = pa.array(domain.values, pa.string())
-        return pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), labels)
-    decimals = domain.decimals_of_numbers
-    units = int(domain.lower.scaleb(decimals)) + places
-    return pa.array(units if decimals == 0 else units / float(10**decimals))
+        return categories(domain, places)
+    return numbers(domain, int(domain.lower.scaleb(domain.decimals_of_numbers)) + places)

@@ -7,19 +7,16 @@ says why. The agreement plays the aggregator's part: it fixes k, epsilon and the
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import numpy as np
 
 from copublish.agreement.domain import CategoricalDomain, Domain
-from copublish.agreement.model import Agreement
-from copublish.engine.interface import Engine
+from copublish.engine.interface import SumEngine
 from copublish.engine.own_columns import OwnColumns
 from copublish.engine.reveal import RevealGate
 from copublish.errors import FragmentError
 from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.idp_ir.plan import IdpIrPlan
+from copublish.mechanisms.idp_ir.result import IdpIrResult
 from copublish.mechanisms.idp_ir.run_noisy_clusters import noisy_categories, noisy_column
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.mechanisms.shared.published_columns import published_columns
@@ -28,35 +25,19 @@ from copublish.privacy.coins import Coins
 from copublish.progress import Progress
 from copublish.types import IntArray
 
-IDP_IR_VERSION = 1
-"""Changes whenever the same fragments and coins would give another release."""
 
-
-@dataclass(frozen=True)
-class IdpIrResult:
-    """What the mechanism releases.
-
-    Attributes:
-        plan: How it was made.
-        values: For every column each record's published value: steps above the lower bound, or a place of a category.
-    """
-
-    plan: IdpIrPlan
-    values: Mapping[str, IntArray]
-
-
-def refuse_unfit_clusters(agreement: Agreement, fragment: Fragment) -> None:
+def refuse_unfit_clusters(plan: IdpIrPlan, fragment: Fragment) -> None:
     """Check what an owner alone can see of its records: that they make a cluster, and that no column is constant.
 
     Raises:
         FragmentError: With every rule that they break; for this party's people alone.
     """
-    columns, k = published_columns(agreement)[fragment.party], IdpIrPlan.of(agreement).k
+    columns = published_columns(plan.agreement)[fragment.party]
     if not columns:
         return
     problems = []
-    if fragment.n_records < k:
-        problems.append(f"There are fewer records than mechanism.k = {k}. Agree on a smaller k.")
+    if fragment.n_records < plan.k:
+        problems.append(f"There are fewer records than mechanism.k = {plan.k}. Agree on a smaller k.")
     else:
         problems += [
             f"Column '{column}' is constant, so there is nothing to rank. Agree to leave it out."
@@ -68,16 +49,16 @@ def refuse_unfit_clusters(agreement: Agreement, fragment: Fragment) -> None:
 
 
 def run_idp_ir(
-    table: JointTable, engine: Engine, gate: RevealGate, progress: Progress, public_total: int | None
+    plan: IdpIrPlan, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress
 ) -> IdpIrResult:
     """Run the mechanism at one party.
 
     Args:
+        plan: What is told, and how it is perturbed.
         table: This party's aligned cells.
         engine: Its end of the engine.
         gate: Where perturbed columns are told.
         progress: Told about every step.
-        public_total: The number of records, which is public.
 
     Privacy:
         Protects: nothing that can be relied on.
@@ -85,15 +66,14 @@ def run_idp_ir(
             is published exactly, at any epsilon; somebody who knows the others finds a person's rank and so the value.
         Reveals: all records with the values of their clusters, to all parties and the public.
     """
-    agreement, plan = table.agreement, IdpIrPlan.of(table.agreement)
-    domains, layout = agreement.columns, published_columns(agreement)
+    domains, layout = plan.agreement.columns, published_columns(plan.agreement)
     own = {}
     for number, column in enumerate(layout[engine.party]):
         progress("clusters", number, len(layout[engine.party]))
-        own[column] = _perturbed(plan, column, domains[column], table.fragment, engine.own_coins)
+        own[column] = _perturbed(plan, domains[column], table.fragment, engine.own_coins)
     progress("clusters", 1, 1)
     n_values = {column: highest_of(domain) + 1 for column, domain in domains.items()}
-    columns = OwnColumns(own, n_values, layout, rows_are_shared=agreement.partition != "horizontal")
+    columns = OwnColumns(own, n_values, layout, rows_are_shared=plan.agreement.partition != "horizontal")
     # Tells every record's perturbed cells to all parties; NOT covered by any budget, as the agreement acknowledges.
     told = gate.reveal_columns(columns, plan.disclosures())
     order = order_without_meaning(list(told.values()))  # the owners' own order would name the rows to the public
@@ -101,16 +81,20 @@ def run_idp_ir(
 
 
 def highest_of(domain: Domain) -> int:
-    """Return the highest whole number that stands for a value of a column."""
+    """The highest whole number that stands for a value of a column."""
     return domain.size - 1 if isinstance(domain, CategoricalDomain) else domain.steps
 
 
-def _perturbed(plan: IdpIrPlan, column: str, domain: Domain, fragment: Fragment, coins: Coins) -> IntArray:
-    values, epsilon = _private_values(fragment, column), plan.epsilon_of[column]
-    by_frequency = plan.agreement.mechanism.order_of_categories == "frequency"
+def _perturbed(plan: IdpIrPlan, domain: Domain, fragment: Fragment, coins: Coins) -> IntArray:
+    values, epsilon = _private_values(fragment, domain.name), plan.epsilon_of[domain.name]
+    by_frequency = plan.settings.order_of_categories == "frequency"
     if isinstance(domain, CategoricalDomain) and by_frequency:
-        return noisy_categories(values, domain.size, plan.k, plan.sensitivity, epsilon, coins)
-    return noisy_column(values, highest_of(domain), plan.k, plan.sensitivity, epsilon, coins)
+        return noisy_categories(
+            values, n_categories=domain.size, k=plan.k, kind=plan.sensitivity, epsilon=epsilon, coins=coins
+        )
+    return noisy_column(
+        values, highest=highest_of(domain), k=plan.k, kind=plan.sensitivity, epsilon=epsilon, coins=coins
+    )
 
 
 def _private_values(fragment: Fragment, column: str) -> IntArray:

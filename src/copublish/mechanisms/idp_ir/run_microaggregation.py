@@ -1,7 +1,7 @@
 """Individual-ranking microaggregation of one column, and how far one person can move its centroids.
 
 Sorted values are cut into clusters of k consecutive ones, the last of which takes the rest; every value is replaced
-by the mean of its cluster. A neighbour is the same table with one value replaced: with a record more or less even the
+by the mean of its cluster. A neighbor is the same table with one value replaced: with a record more or less even the
 number of clusters would differ.
 
 Numbers may be floats, or whole numbers of one unit; then `weights` keeps everything exact.
@@ -10,52 +10,42 @@ Numbers may be floats, or whole numbers of one unit; then `weights` keeps everyt
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from copublish.mechanisms.idp_ir.plan import Sensitivity
 from copublish.types import IntArray
 
 Numbers = NDArray[Any]
 """Floats or whole numbers."""
 
-Sensitivity = Literal["vector", "fixed", "gap", "global"]
-"""How the noise of a centroid is scaled; iDP-IR does not say, and each of these is a reading.
 
-`vector`: the exact local sensitivity of all sorted centroids together, in L1. The only one of the local readings that
-    keeps iDP's own definition for the centroids.
-`fixed`: the members of a cluster stay, and one value goes to an end of the domain.
-`gap`: the exact local sensitivity of each centroid by itself: its cluster moves by one record. It forgets that one
-    person can move all clusters at once.
-`global`: the largest sensitivity of any table, which makes it DP-IR.
-"""
-
-
-def cluster_sizes(n: int, k: int) -> IntArray:
-    """Return how many values each cluster has: k, and the rest in the last one."""
+def cluster_sizes(n: int, *, k: int) -> IntArray:
+    """How many of n values each cluster has: k, and the rest in the last one."""
     sizes = np.full(n // k, k, dtype=np.int64)
     sizes[-1] += n % k
     return sizes
 
 
 def ranks(values: Numbers) -> IntArray:
-    """Return the records in ascending order of their values, equal ones as they stand."""
+    """The records in ascending order of their values, equal ones as they stand."""
     return np.argsort(values, kind="stable")
 
 
 def by_frequency(places: IntArray, n_categories: int) -> IntArray:
-    """Return the categories' places in schema order, the most frequent first; the order is data."""
+    """The categories' places in schema order, the most frequent first; the order is data."""
     return np.argsort(-np.bincount(places, minlength=n_categories), kind="stable")
 
 
 def cluster_sums(ranked: Numbers, sizes: IntArray) -> Numbers:
-    """Return the sum of every cluster of sorted values."""
+    """The sum of every cluster of sorted values."""
     return np.add.reduceat(ranked, _starts(sizes))
 
 
 def centroids(ranked: Numbers, sizes: IntArray) -> NDArray[np.float64]:
-    """Return the mean of every cluster of sorted values."""
+    """The mean of every cluster of sorted values."""
     means: NDArray[np.float64] = cluster_sums(ranked, sizes) / sizes
     return means
 
@@ -64,11 +54,12 @@ def sensitivities(
     kind: Sensitivity,
     ranked: Numbers,
     sizes: IntArray,
+    *,
     low: float,
     high: float,
     weights: Numbers | None = None,
 ) -> Numbers:
-    """Return how far a neighbour can move the centroids, one number for each cluster.
+    """How far a neighbor can move the centroids, one number for each cluster.
 
     Args:
         kind: Which reading.
@@ -84,7 +75,7 @@ def sensitivities(
 
 
 def steps_up(ranked: Numbers, sizes: IntArray, high: float) -> Numbers:
-    """Return how far the sum of each cluster moves up if the lowest value becomes `high`.
+    """How far the sum of each cluster moves up if the lowest value becomes `high`.
 
     A cluster then loses its lowest value and takes the lowest of the next cluster.
     """
@@ -94,7 +85,7 @@ def steps_up(ranked: Numbers, sizes: IntArray, high: float) -> Numbers:
 
 
 def steps_down(ranked: Numbers, sizes: IntArray, low: float) -> Numbers:
-    """Return how far the sum of each cluster moves down if the highest value becomes `low`."""
+    """How far the sum of each cluster moves down if the highest value becomes `low`."""
     lasts = ranked[_starts(sizes) + sizes - 1]
     moved: Numbers = lasts - np.append(np.asarray(low, dtype=ranked.dtype), lasts[:-1])
     return moved
@@ -106,7 +97,7 @@ def _starts(sizes: IntArray) -> IntArray:
 
 
 def _vector(ranked: Numbers, sizes: IntArray, low: float, high: float, weights: Numbers) -> Any:
-    # The worst neighbour takes the record at one end to the other end of the domain. Then every sorted value moves to
+    # The worst neighbor takes the record at one end to the other end of the domain. Then every sorted value moves to
     # the next one, all in one direction, so that the changes of the centroids add up without cancelling.
     up, down = steps_up(ranked, sizes, high) * weights, steps_down(ranked, sizes, low) * weights
     return max(up.sum(), down.sum())
@@ -123,7 +114,7 @@ def _gap(ranked: Numbers, sizes: IntArray, low: float, high: float, weights: Num
 
 
 def _global(ranked: Numbers, sizes: IntArray, low: float, high: float, weights: Numbers) -> Any:
-    # All steps of the worst neighbour of the worst table fall into a smallest cluster, which has k values.
+    # All steps of the worst neighbor of the worst table fall into a smallest cluster, which has k values.
     return (high - low) * weights.max()
 
 

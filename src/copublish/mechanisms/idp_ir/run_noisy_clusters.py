@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 
 from copublish.engine.programs.noise import geometric
+from copublish.mechanisms.idp_ir.plan import Sensitivity
 from copublish.mechanisms.idp_ir.run_microaggregation import (
-    Sensitivity,
     by_frequency,
     cluster_sizes,
     cluster_sums,
@@ -32,9 +32,9 @@ SCALE_BITS = 8
 
 
 def noisy_column(
-    private_values: IntArray, highest: int, k: int, kind: Sensitivity, epsilon: Fraction, coins: Coins
+    private_values: IntArray, *, highest: int, k: int, kind: Sensitivity, epsilon: Fraction, coins: Coins
 ) -> IntArray:
-    """Return every record's published value: the noisy mean of its cluster, rounded, within the domain.
+    """Every record's published value: the noisy mean of its cluster, rounded, within the domain.
 
     Args:
         private_values: Whole numbers from 0 to `highest`, at least k of them.
@@ -50,8 +50,8 @@ def noisy_column(
             means by at most the sensitivity in L1, and a sum's noise has the scale size * sensitivity / epsilon.
     """
     order = ranks(private_values)
-    ranked, sizes = private_values[order], cluster_sizes(len(order), k)
-    sums = cluster_sums(ranked, sizes) + _noise(kind, ranked, sizes, highest, epsilon, coins)
+    ranked, sizes = private_values[order], cluster_sizes(len(order), k=k)
+    sums = cluster_sums(ranked, sizes) + _noise(kind, ranked, sizes, highest=highest, epsilon=epsilon, coins=coins)
     means = np.clip((2 * sums + sizes) // (2 * sizes), 0, highest)  # rounded, halves up
     published = np.empty_like(private_values)
     published[order] = np.repeat(means, sizes)
@@ -59,9 +59,9 @@ def noisy_column(
 
 
 def noisy_categories(
-    private_places: IntArray, n_categories: int, k: int, kind: Sensitivity, epsilon: Fraction, coins: Coins
+    private_places: IntArray, *, n_categories: int, k: int, kind: Sensitivity, epsilon: Fraction, coins: Coins
 ) -> IntArray:
-    """Return the same for categories that are ranked by how frequent they are at this owner, most frequent first.
+    """The same for categories that are ranked by how frequent they are at this owner, most frequent first.
 
     Privacy:
         Guarantee: none, and less than for an agreed order: which category comes first is read off the data.
@@ -69,16 +69,18 @@ def noisy_categories(
     schema_place = by_frequency(private_places, n_categories)
     rank_of = np.empty_like(schema_place)
     rank_of[schema_place] = np.arange(n_categories)
-    published = noisy_column(rank_of[private_places], n_categories - 1, k, kind, epsilon, coins)
+    published = noisy_column(
+        rank_of[private_places], highest=n_categories - 1, k=k, kind=kind, epsilon=epsilon, coins=coins
+    )
     return schema_place[published]
 
 
 def _noise(
-    kind: Sensitivity, ranked: IntArray, sizes: IntArray, highest: int, epsilon: Fraction, coins: Coins
+    kind: Sensitivity, ranked: IntArray, sizes: IntArray, *, highest: int, epsilon: Fraction, coins: Coins
 ) -> IntArray:
-    """Return noise for the sum of every cluster; none where the reading asks for none."""
+    """Noise for the sum of every cluster; none where the reading asks for none."""
     unit = math.lcm(int(sizes[0]), int(sizes[-1]))  # in parts of which so many make a step, sensitivities are whole
-    of_means = sensitivities(kind, ranked, sizes, 0, highest, weights=unit // sizes)
+    of_means = sensitivities(kind, ranked, sizes, low=0, high=highest, weights=unit // sizes)
     of_sums = of_means * sizes if kind in ("vector", "global") else _rounded_up(of_means * sizes)
     noise = np.zeros_like(sizes)
     for scale in np.unique(of_sums[of_sums > 0]):

@@ -14,20 +14,16 @@ from fractions import Fraction
 from statistics import median
 from typing import Any
 
-import numpy as np
+from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.budget import LARGEST_GAIN_WEIGHT, LEAST_GAIN_WEIGHT, agreed_weights
 from copublish.agreement.model import Agreement
-from copublish.engine.interface import Engine
-from copublish.engine.reveal import RevealGate
-from copublish.fragments.fragment import Axis
-from copublish.mechanisms.shared.information import gain_ratio
-from copublish.mechanisms.shared.joint_table import JointTable
-from copublish.mechanisms.shared.post_processing import consistent_counts
-from copublish.privacy.described import describe_noise, show_exact
-from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, Divided, Measure, Neighbours
-from copublish.progress import Progress
-from copublish.types import IntArray
+from copublish.privacy.described import show_exact, state_noise
+from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, Divided, Measure, Neighbours, Place
+from copublish.types import IntArray, TypedJson
+
+TABLES = "table by label"
+"""The step of a run that opens a table of every column by the label, where gains divide the budget."""
 
 LARGE_NOISE = Fraction(1, 4)
 """Where a table's noise, of all its cells together, is more than this share of the records, gains tell little."""
@@ -36,7 +32,7 @@ RATIO_DIGITS = Decimal("0.000001")
 
 
 def divide(budget: Fraction, weights: Mapping[str, Fraction]) -> dict[str, Fraction]:
-    """Return each column's part of a budget; together they are the budget, exactly."""
+    """Each column's part of a budget; together they are the budget, exactly."""
     total = sum(weights.values())
     return {column: budget * weight / total for column, weight in weights.items()}
 
@@ -54,6 +50,38 @@ class Gains:
     noisy_tables: Mapping[str, IntArray]
     ratios: Mapping[str, Decimal]
     weights: Mapping[str, Fraction]
+
+
+@typed(frozen=True, kw_only=True)
+class DividedColumn(TypedJson):
+    """One column's part of the budget, and what was opened to find it.
+
+    Attributes:
+        epsilon: The part, exactly.
+        gain_ratio: Its information gain ratio; none of the label, and none where the agreement divides the budget.
+        noisy_counts_by_label: The noisy table that the ratio follows from.
+    """
+
+    epsilon: str
+    gain_ratio: float | None = None
+    noisy_counts_by_label: tuple[tuple[int, ...], ...] | None = None
+
+
+@typed(frozen=True, kw_only=True)
+class Division(TypedJson):
+    """How a run divided the columns' budget.
+
+    Attributes:
+        rule: By which rule.
+        columns: Every column's part.
+        label: Where gains divide it, what they are about.
+        tables: What the tables took, exactly.
+    """
+
+    rule: str
+    columns: dict[str, DividedColumn]
+    label: str | None = None
+    tables: str | None = None
 
 
 @dataclass(frozen=True)
@@ -82,18 +110,18 @@ class Allocation:
         return None if weights is None else divide(self.total, weights)
 
     def budgets(self, gains: Gains | None) -> dict[str, Fraction]:
-        """Return each column's budget, given what was opened to divide it."""
+        """Each column's budget, given what was opened to divide it."""
         return divide(self.total - self.for_tables, self.weights(gains))
 
     def weights(self, gains: Gains | None) -> Mapping[str, Fraction]:
-        """Return each column's weight, given what was opened to find it."""
+        """Each column's weight, given what was opened to find it."""
         weights = agreed_weights(self.agreement) if gains is None else gains.weights
         if weights is None:
             raise ValueError("weights by information gain need the tables that were opened")
         return weights
 
     def limits(self) -> dict[str, tuple[Fraction, Fraction]]:
-        """Return the smallest and the largest budget that each column can get."""
+        """The smallest and the largest budget that each column can get."""
         if self.agreed is not None:
             return {column: (budget, budget) for column, budget in self.agreed.items()}
         columns, rest = self.agreement.columns, self.total - self.for_tables
@@ -102,43 +130,42 @@ class Allocation:
         return dict.fromkeys(columns, (rest * least, rest * most))
 
     def tables(self) -> dict[str, Measure]:
-        """Return the disclosure of every column's table by label; none unless gains are asked for."""
+        """The disclosure of every column's table by label; none unless gains are asked for."""
         if not self.for_tables:
             return {}
         label, columns = self.agreement.budget_label, self.agreement.columns
         others = [column for column in columns if column != label]
         return {
             column: Measure(
-                f"number of records with every value of '{column}' and of the label '{label}'",
-                self.for_tables / len(others),
-                self.agreement.privacy.neighbours,
-                HISTOGRAM_L1,
-                HISTOGRAM_L1,
-                columns[column].size * columns[label].size,
+                place=Place(TABLES, column=column),
+                label=f"number of records with every value of '{column}' and of the label '{label}'",
+                budget=self.for_tables / len(others),
+                calibrated_to=self.agreement.privacy.neighbours,
+                l1_sensitivity=HISTOGRAM_L1,
+                changed_entries=HISTOGRAM_L1,
+                entries=columns[column].size * columns[label].size,
             )
             for column in others
         }
 
-    def disclosures(self, what: str, of: Callable[[str, Fraction], Disclosure]) -> list[Disclosure]:
-        """Return what the columns open, tables included.
+    def disclosures(self, of: Callable[[str, Fraction], Disclosure], *, step: str, what: str) -> list[Disclosure]:
+        """What the columns open, tables included.
 
         Args:
-            what: What becomes known of all columns together, where the run divides the budget.
             of: The disclosure of a column, given its budget.
+            step: The step of a run that opens the columns.
+            what: What becomes known of all columns together, where the run divides the budget.
         """
         limits = self.limits()
         if not self.for_tables:
             return [of(column, budget) for column, (budget, _) in limits.items()]
         parts = tuple((of(column, least), of(column, most)) for column, (least, most) in limits.items())
-        rest = self.total - self.for_tables
-        return [*self.tables().values(), Divided(what, parts, _costs(parts[0][0], rest, self._relation))]
-
-    @property
-    def _relation(self) -> Neighbours:
-        return self.agreement.privacy.neighbours
+        rest, relation = self.total - self.for_tables, self.agreement.privacy.neighbours
+        budget = _costs(parts[0][0], budget=rest, calibrated_to=relation)
+        return [*self.tables().values(), Divided(place=Place(step), label=what, parts=parts, budget=budget)]
 
     def describe(self, of: Callable[[str, Fraction], Disclosure]) -> dict[str, Any]:
-        """Return every column's share and noise, as plain JSON values."""
+        """Every column's share and noise, as plain JSON values."""
         described: dict[str, Any] = {"rule": self.agreement.budget.allocation}
         if self.for_tables:
             described |= {"label": self.agreement.budget_label, "tables": show_exact(self.for_tables)}
@@ -150,10 +177,10 @@ class Allocation:
 
     def _describe_column(self, disclosure: Disclosure, budget: Fraction) -> dict[str, Any]:
         share = round(float(budget / self.agreement.epsilon), 6)
-        return {"epsilon": show_exact(budget), "share": share, "noise": describe_noise(disclosure)}
+        return {"epsilon": show_exact(budget), "share": share, "noise": state_noise(disclosure).to_json()}
 
     def warnings(self) -> list[str]:
-        """Return what people should think about before they let the data divide the budget."""
+        """What people should think about before they let the data divide the budget."""
         expected = self.agreement.records.expected
         noise = [table.noise.scale * table.entries for table in self.tables().values()]
         if not noise or median(noise) <= expected * LARGE_NOISE:
@@ -164,8 +191,8 @@ class Allocation:
         ]
 
 
-def _costs(part: Disclosure, budget: Fraction, calibrated_to: Neighbours) -> dict[Neighbours, Fraction | None]:
-    """Return what a divided budget costs under both relations; all parts cost the same multiple of their budgets."""
+def _costs(part: Disclosure, *, budget: Fraction, calibrated_to: Neighbours) -> dict[Neighbours, Fraction | None]:
+    """What a divided budget costs under both relations; all parts cost the same multiple of their budgets."""
     own = part.epsilon(calibrated_to)
     found: dict[Neighbours, Fraction | None] = {"add-remove": None, "replace": None}
     for relation in found:
@@ -174,44 +201,8 @@ def _costs(part: Disclosure, budget: Fraction, calibrated_to: Neighbours) -> dic
     return found
 
 
-def measure_gains(
-    allocation: Allocation,
-    table: JointTable,
-    engine: Engine,
-    gate: RevealGate,
-    progress: Progress,
-    public_total: int | None,
-) -> Gains | None:
-    """Open the tables that the budget is divided by; nothing if the agreement has divided it.
-
-    Privacy:
-        Protects: one person, with all their cells, at every party.
-        Guarantee: what `Allocation.for_tables` takes, by composition over the tables. What follows from them is
-            post-processing, so later budgets may depend on it.
-        Reveals: noisy counts of every column by the label, to all parties.
-    """
-    disclosures, columns = allocation.tables(), table.agreement.columns
-    if not disclosures:
-        return None
-    label, noisy_tables = table.agreement.budget_label, {}
-    for number, (column, disclosure) in enumerate(disclosures.items()):
-        progress("gains", number, len(disclosures))
-        axes = [Axis(name, np.arange(columns[name].size), columns[name].size) for name in (column, label)]
-        secret_counts = table.count_jointly(axes, engine, noise_bits=disclosure.noise.bits)
-        # Opens the count of every value of a column and of the label plus noise, to all parties; covered by its budget.
-        noisy = gate.reveal_measurement(secret_counts, disclosure)
-        noisy_tables[column] = noisy.reshape(columns[column].size, columns[label].size)
-    progress("gains", len(disclosures), len(disclosures))
-    total = _estimated_total(list(noisy_tables.values())) if public_total is None else public_total
-    ratios = {}
-    for column, noisy in noisy_tables.items():
-        counts = consistent_counts(noisy.ravel(), total).reshape(noisy.shape)
-        ratios[column] = gain_ratio(counts, 2 / disclosures[column].noise.rate ** 2)
-    return Gains(noisy_tables, ratios, weights_by_gain(ratios, list(columns)))
-
-
 def weights_by_gain(ratios: Mapping[str, Decimal], columns: Sequence[str]) -> dict[str, Fraction]:
-    """Return weights in proportion to gain ratios: whole numbers, none below the least; alike if no ratio is above 0.
+    """Weights in proportion to gain ratios: whole numbers, none below the least; alike if no ratio is above 0.
 
     A column without a ratio, the label, gets the largest weight: it tells everything about itself.
     """
@@ -224,22 +215,23 @@ def weights_by_gain(ratios: Mapping[str, Decimal], columns: Sequence[str]) -> di
     return weights
 
 
-def describe_division(allocation: Allocation, gains: Gains | None) -> dict[str, Any]:
-    """Return how a run divided the budget, with everything that was opened for it, as plain JSON values."""
+def describe_division(allocation: Allocation, gains: Gains | None) -> Division:
+    """How a run divided the budget, with everything that was opened for it."""
     budgets = allocation.budgets(gains)
-    described: dict[str, Any] = {"rule": allocation.agreement.budget.allocation, "columns": {}}
-    for column, budget in budgets.items():
-        described["columns"][column] = {"epsilon": show_exact(budget)}
-    if gains is not None:
-        described |= {"label": allocation.agreement.budget_label, "tables": show_exact(allocation.for_tables)}
-        for column, noisy in gains.noisy_tables.items():
-            ratio = float(gains.ratios[column].quantize(RATIO_DIGITS))
-            described["columns"][column] |= {"gain_ratio": ratio, "noisy_counts_by_label": noisy.tolist()}
-    return described
+    by_gain = gains is not None
+    return Division(
+        rule=allocation.agreement.budget.allocation,
+        columns={column: _divided_column(column, budget, gains) for column, budget in budgets.items()},
+        label=allocation.agreement.budget_label if by_gain else None,
+        tables=show_exact(allocation.for_tables) if by_gain else None,
+    )
 
 
-def _estimated_total(noisy_tables: Sequence[IntArray]) -> int:
-    """Return the number of records from all tables, each weighted by how exact its sum is: all noise has one scale."""
-    weights = [Fraction(1, noisy.size) for noisy in noisy_tables]
-    weighted = sum(weight * int(noisy.sum()) for weight, noisy in zip(weights, noisy_tables, strict=True))
-    return max(0, round(weighted / sum(weights)))
+def _divided_column(column: str, budget: Fraction, gains: Gains | None) -> DividedColumn:
+    if gains is None or column not in gains.noisy_tables:
+        return DividedColumn(epsilon=show_exact(budget))
+    return DividedColumn(
+        epsilon=show_exact(budget),
+        gain_ratio=float(gains.ratios[column].quantize(RATIO_DIGITS)),
+        noisy_counts_by_label=tuple(tuple(row) for row in gains.noisy_tables[column].tolist()),
+    )

@@ -11,22 +11,30 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from copublish.agreement.axis import Axis, n_cells
 from copublish.agreement.model import Agreement
 from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import Engine
+from copublish.engine.interface import JoinEngine, SumEngine, engine_as
 from copublish.engine.programs.packing import Packing
 from copublish.engine.programs.sums import add
 from copublish.engine.secret import Secret
-from copublish.fragments.fragment import Axis, Fragment, local_histogram, n_cells, partial_cells
+from copublish.fragments.fragment import Fragment, local_histogram, partial_cells
 from copublish.types import BoolArray, IntArray
 
 
 @dataclass(frozen=True)
 class JointTable:
-    """One party's view of the joined table: the agreement and its own aligned cells."""
+    """One party's view of the joined table.
+
+    Attributes:
+        agreement: What all parties agreed on.
+        fragment: This party's own aligned cells.
+        public_total: The number of records, if the agreement makes it public.
+    """
 
     agreement: Agreement
     fragment: Fragment
+    public_total: int | None = None
 
     def is_additive(self, axes: Sequence[Axis]) -> bool:
         """Whether for every record one party holds all these axes, so that local counts add up to joint ones."""
@@ -47,7 +55,7 @@ class JointTable:
     def count_jointly(
         self,
         axes: Sequence[Axis],
-        engine: Engine,
+        engine: SumEngine,
         *,
         noise_bits: int | None,
         progress: Callable[[int, int], None] = lambda done, of: None,
@@ -64,6 +72,7 @@ class JointTable:
         split = [axis for axis in axes if axis.n_cells > 1]  # an attribute that is not split needs no join
         if self.is_additive(split):
             return SecretCounts(engine.share(self.count_locally(split).reshape(-1, 1)), Packing(1))
+        joining = engine_as(JoinEngine, engine)
         if any(len(self.agreement.holders(axis.column)) > 1 and not self._is_shared_class(axis) for axis in split):
             down, across = _halves(split)
             count = self._count_matches
@@ -76,16 +85,16 @@ class JointTable:
         row = n_cells(across)
         packing = Packing(row) if noise_bits is None else Packing.densest(row, self.fragment.n_records, noise_bits)
         parts: list[Secret] = []
-        step = engine.rows_per_product(n_cells(down), packing)
+        step = joining.rows_per_product(n_cells(down), packing)
         for rows in self._chunks(step):
-            parts.append(count(down, across, rows, packing, engine))
+            parts.append(count(down, across, rows, packing, joining))
             progress(rows.stop, self.fragment.n_records)
         zeros = np.zeros((n_cells(down), packing.elements), dtype=np.int64)
-        secret = engine.compute(add, *parts) if parts else engine.share(zeros)
+        secret = joining.compute(add, *parts) if parts else engine.share(zeros)
         return SecretCounts(secret, packing, _order([*down, *across], split))
 
     def _count_pairs(
-        self, down: Sequence[Axis], across: Sequence[Axis], rows: slice, packing: Packing, engine: Engine
+        self, down: Sequence[Axis], across: Sequence[Axis], rows: slice, packing: Packing, engine: JoinEngine
     ) -> Secret:
         """Count columns that one party each holds: every party numbers its own cells."""
         own = [axis for axis in down if self._holder(axis) == self._number()]
@@ -98,7 +107,7 @@ class JointTable:
         return engine.joint_histogram(cells, places, sizes, packing)
 
     def _count_matches(
-        self, down: Sequence[Axis], across: Sequence[Axis], rows: slice, packing: Packing, engine: Engine
+        self, down: Sequence[Axis], across: Sequence[Axis], rows: slice, packing: Packing, engine: JoinEngine
     ) -> Secret:
         """Count columns whose cells are spread: every party says which cells a record may be in."""
         return engine.joint_matches(self._matches(down, rows), self._matches(across, rows), packing)

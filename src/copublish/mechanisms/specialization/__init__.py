@@ -1,1 +1,74 @@
 """DistDiffGen and ArbDistDP made sound: values split top-down, leaf counts with noise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from rich.console import RenderableType
+
+from copublish.agreement.model import Agreement
+from copublish.agreement.settings import MechanismSettings
+from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
+from copublish.mechanisms.shared.papers import Paper
+from copublish.mechanisms.specialization import publish, report, words
+from copublish.mechanisms.specialization.papers import PAPERS
+from copublish.mechanisms.specialization.plan import SpecializationPlan
+from copublish.mechanisms.specialization.publish import CutDetails
+from copublish.mechanisms.specialization.result import SpecializationResult
+from copublish.mechanisms.specialization.settings import SpecializationSettings
+from copublish.mechanisms.specialization.tuning import SpecializationTuning
+from copublish.privacy.disclosures import Place
+
+
+class Specialization(Mechanism[SpecializationPlan, SpecializationResult, CutDetails]):
+    """Splits attribute values where that tells most about a class, and publishes how many records fall into every leaf."""
+
+    version: ClassVar[int] = 1
+    settings: ClassVar[type[MechanismSettings]] = SpecializationSettings
+    details: ClassVar[type[Details]] = CutDetails
+    details_file: ClassVar[str] = "cut.json"
+    tables: ClassVar[Mapping[str, tuple[str, ...]]] = {"counts": ("parquet", "csv"), "records": ("parquet",)}
+    example: ClassVar[str] = words.EXAMPLE
+    kind_of_records: ClassVar[str] = ""
+    predicts_any_column: ClassVar[bool] = False
+    papers: ClassVar[tuple[Paper, ...]] = PAPERS
+    tuning = SpecializationTuning()
+
+    def plan(self, agreement: Agreement) -> SpecializationPlan:
+        """The plan of an agreement."""
+        return SpecializationPlan.of(agreement)
+
+    def publish(self, result: SpecializationResult) -> Contents:
+        """The counts and the cut."""
+        return publish.contents_of(result)
+
+    def derives(self, table: str) -> bool:
+        """Records follow from the counts."""
+        return table == "records"
+
+    def records(self, contents: Contents) -> pa.Table:
+        """Every leaf and class as often as its `count` says."""
+        return publish.records_of(contents.tables["counts"])
+
+    def sizes(self, publication: Publication) -> dict[str, int]:
+        """Records, and the cells that they are counted in."""
+        cells = publication.contents.tables["counts"].num_rows
+        return {"records": publication.records.num_rows, "cells": cells}
+
+    def about(self, publication: Publication) -> About:
+        """What the README of a release folder says."""
+        return words.about(publication)
+
+    def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
+        """What a terminal shows of a release."""
+        return words.show(publication, rows)
+
+    def report_facts(self, publication: Publication) -> dict[str, Any]:
+        """What the report says."""
+        return report.facts(publication)
+
+    def places_of_format_1(self, disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
+        """Class counts first, if there are any; then selections; leaf counts last."""
+        return words.places_of_format_1(disclosures)

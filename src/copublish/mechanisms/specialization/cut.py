@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from copublish.agreement.axis import Axis
 from copublish.agreement.domain import CodeRange, Domain, Split
-from copublish.fragments.fragment import Axis
+from copublish.agreement.model import Agreement
 from copublish.types import IntArray
 
 
@@ -77,3 +78,8 @@ class Cut:
         """Return for each code of an attribute the number of the generalized value it falls into."""
         lengths = [stop - start for start, stop in self.parts[attribute]]
         return np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
+
+
+def max_candidates(agreement: Agreement) -> int:
+    """A public bound on the number of splits on offer in any round."""
+    return sum(domain.max_splits for domain in agreement.domains.values())

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from copublish.agreement.mechanism import MAX_CELLS
 from copublish.agreement.model import Agreement
-from copublish.mechanisms.specialization.run_scores import max_candidates
+from copublish.mechanisms.base import Plan
+from copublish.mechanisms.specialization.cut import max_candidates
 from copublish.mechanisms.specialization.score import WIDEST_RANGE, ScoreName, points_per_person
+from copublish.mechanisms.specialization.settings import MAX_CELLS, SpecializationSettings
 from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.certificate import Method
-from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, Influence, Measure, Select
+from copublish.privacy.certify import Method
+from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, Influence, Measure, Place, Select
+
+if TYPE_CHECKING:
+    from copublish.engine.interface import SumEngine
+    from copublish.engine.reveal import RevealGate
+    from copublish.mechanisms.shared.joint_table import JointTable
+    from copublish.mechanisms.specialization.result import SpecializationResult
+    from copublish.progress import Progress
+
+CLASSES, SPLITS, LEAVES = "class counts", "split", "leaf counts"
+"""The steps of a run that open something."""
 
 SHARE_FOR_CLASSES = Fraction(1, 20)
 """Of the selections' budget, what the class counts take if the score weighs classes by them."""
@@ -21,8 +32,13 @@ RECORDS_PER_NOISE = 50
 """`auto` compares gains if the expected records are this many times a selection's noise; else `max`, which has less."""
 
 
+def split_number(number: int) -> Place:
+    """The place of one selection."""
+    return Place(SPLITS, number=number, common="which value is split, and where")
+
+
 @dataclass(frozen=True)
-class Plan:
+class SpecializationPlan(Plan["SpecializationResult"]):
     """Everything about a run that is fixed before any data is touched.
 
     Attributes:
@@ -43,24 +59,30 @@ class Plan:
     max_leaves: int
 
     @staticmethod
-    def of(agreement: Agreement) -> Plan:
+    def of(agreement: Agreement) -> SpecializationPlan:
         """Choose the score, split the budget and size the table, by the agreement alone."""
-        asked = agreement.mechanism.score
+        asked = agreement.settings(SpecializationSettings).score
         if asked != "auto":
-            return Plan._with_score(agreement, asked)
-        plan = Plan._with_score(agreement, "balanced-gain")
-        return plan if plan._tells_gains_apart() else Plan._with_score(agreement, "max")
+            return SpecializationPlan._with_score(agreement, asked)
+        plan = SpecializationPlan._with_score(agreement, "balanced-gain")
+        return plan if plan._tells_gains_apart() else SpecializationPlan._with_score(agreement, "max")
 
     @staticmethod
-    def _with_score(agreement: Agreement, score: ScoreName) -> Plan:
-        for_selections = agreement.epsilon * Fraction(agreement.mechanism.selection_share)
+    def _with_score(agreement: Agreement, score: ScoreName) -> SpecializationPlan:
+        settings = agreement.settings(SpecializationSettings)
+        for_selections = agreement.epsilon * Fraction(settings.selection_share)
         max_leaves = max(1, _max_cells(agreement, score) // len(agreement.class_.values))
-        rounds = min(agreement.mechanism.specializations, max_leaves.bit_length() - 1)
+        rounds = min(settings.specializations, max_leaves.bit_length() - 1)
         # Each round adds at least one value to one attribute, so no more rounds than codes can ever be used.
         rounds = min(rounds, sum(domain.size - 1 for domain in agreement.domains.values()))
         for_classes = for_selections * SHARE_FOR_CLASSES if rounds and score != "max" else Fraction(0)
         per_selection = (for_selections - for_classes) / rounds if rounds else Fraction(0)
-        return Plan(agreement, score, rounds, for_classes, per_selection, agreement.epsilon, max_leaves)
+        return SpecializationPlan(agreement, score, rounds, for_classes, per_selection, agreement.epsilon, max_leaves)
+
+    @property
+    def settings(self) -> SpecializationSettings:
+        """The agreed settings."""
+        return self.agreement.settings(SpecializationSettings)
 
     def _tells_gains_apart(self) -> bool:
         """Whether a selection's noise is small beside the public estimate of the number of records."""
@@ -81,34 +103,37 @@ class Plan:
     def class_counts(self) -> Measure:
         """Return the disclosure of the class counts that a score weighs classes by."""
         return Measure(
-            "number of records of every class, to weigh the classes when splits are compared",
-            self.epsilon_for_classes,
-            self.agreement.privacy.neighbours,
-            HISTOGRAM_L1,
-            HISTOGRAM_L1,
-            len(self.agreement.class_.values),
+            place=Place(CLASSES),
+            label="number of records of every class, to weigh the classes when splits are compared",
+            budget=self.epsilon_for_classes,
+            calibrated_to=self.agreement.privacy.neighbours,
+            l1_sensitivity=HISTOGRAM_L1,
+            changed_entries=HISTOGRAM_L1,
+            entries=len(self.agreement.class_.values),
         )
 
     def selection(self, number: int, candidates: int, score_range: Influence | None = None) -> Select:
         """Return the disclosure of one round; without a range with the widest that the score can have."""
         return Select(
-            f"specialization {number + 1} of at most {self.rounds}: which value is split, and where",
-            self.epsilon_per_selection,
-            self.agreement.privacy.neighbours,
-            score_range or self._widest_range,
-            candidates,
-            points_per_person(self.score),
+            place=split_number(number + 1),
+            label=f"specialization {number + 1} of at most {self.rounds}: which value is split, and where",
+            budget=self.epsilon_per_selection,
+            calibrated_to=self.agreement.privacy.neighbours,
+            score_range=score_range or self._widest_range,
+            candidates=candidates,
+            points_per_person=points_per_person(self.score),
         )
 
     def leaf_counts(self, rounds_done: int, n_cells: int) -> Measure:
         """Return the disclosure of the leaf counts, with all budget that is left."""
         return Measure(
-            "number of records in every leaf, by class",
-            self.epsilon - self.epsilon_for_classes - rounds_done * self.epsilon_per_selection,
-            self.agreement.privacy.neighbours,
-            HISTOGRAM_L1,
-            HISTOGRAM_L1,
-            n_cells,
+            place=Place(LEAVES),
+            label="number of records in every leaf, by class",
+            budget=self.epsilon - self.epsilon_for_classes - rounds_done * self.epsilon_per_selection,
+            calibrated_to=self.agreement.privacy.neighbours,
+            l1_sensitivity=HISTOGRAM_L1,
+            changed_entries=HISTOGRAM_L1,
+            entries=n_cells,
         )
 
     def disclosures(self) -> list[Disclosure]:
@@ -133,18 +158,18 @@ class Plan:
         """Return what the mechanism does, in words for the certificate."""
         weighs_classes = bool(self.epsilon_for_classes)
         return Method(
-            "Generalized microdata and a table of counts",
-            f"Noisy maximum of the score {self.score} with one-sided geometric noise for every specialization; "
+            product="Generalized microdata and a table of counts",
+            mechanisms=f"Noisy maximum of the score {self.score} with one-sided geometric noise for every specialization; "
             f"discrete Laplace noise on {'the class counts and ' if weighs_classes else ''}every leaf count by class. "
             "All noise is drawn jointly; all arithmetic is on integers.",
-            f"Projection on non-negative counts with the same total{' of every class' if weighs_classes else ''}, "
+            post_processing=f"Projection on non-negative counts with the same total{' of every class' if weighs_classes else ''}, "
             "rounding by largest remainder; the noisy counts are published as well.",
         )
 
     def describe(self) -> dict[str, Any]:
         """Return the size of the published table and how splits are compared."""
         return {
-            "score": {"asked": self.agreement.mechanism.score, "used": self.score},
+            "score": {"asked": self.settings.score, "used": self.score},
             "specializations": self.rounds,
             "most_leaves": self.max_leaves,
             "most_cells": self.max_leaves * len(self.agreement.class_.values),
@@ -153,10 +178,24 @@ class Plan:
             ),
         }
 
+    def headline(self) -> dict[str, str]:
+        """The same in a few words, by heading."""
+        asked, cells = self.settings.score, self.max_leaves * len(self.agreement.class_.values)
+        return {
+            "Publishes": f"at most {self.max_leaves:,} leaves, {cells:,} counts",
+            "Score": self.score if asked == self.score else f"{self.score}, chosen by {asked}",
+        }
+
+    def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> SpecializationResult:
+        """Run it at one party; `run.py` says what that reveals."""
+        from copublish.mechanisms.specialization.run import run_specialization
+
+        return run_specialization(self, table, engine, gate, progress)
+
     def warnings(self) -> list[str]:
         """Return what people should think about before they spend anything."""
         agreement, found = self.agreement, []
-        asked = agreement.mechanism.specializations
+        asked = self.settings.specializations
         if self.rounds < asked:
             found.append(
                 f"{self.rounds} of {asked} specializations will be made: with about {agreement.records.expected:,} "
@@ -170,9 +209,10 @@ class Plan:
 
 def _max_cells(agreement: Agreement, score: ScoreName) -> int:
     """Return the cap on leaves times classes: as agreed, or by the expected number of records and the leaves' noise."""
-    if agreement.mechanism.max_cells is not None:
-        return agreement.mechanism.max_cells
-    share_for_leaves = 1 - Fraction(agreement.mechanism.selection_share)
+    settings = agreement.settings(SpecializationSettings)
+    if settings.max_cells is not None:
+        return settings.max_cells
+    share_for_leaves = 1 - Fraction(settings.selection_share)
     leaf_rate = agreement.epsilon * share_for_leaves / HISTOGRAM_L1[agreement.privacy.neighbours]
     half = Fraction(1, 2)
     # A mean cell then holds about two standard deviations of its noise; looser where noise is small.

@@ -7,72 +7,48 @@ in one step from public candidates; nothing but the winner's index is opened.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from copublish.engine.interface import Engine
+from copublish.agreement.axis import Axis
+from copublish.engine.interface import ProgramEngine, SumEngine, engine_as
 from copublish.engine.reveal import RevealGate
-from copublish.fragments.fragment import Axis
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.mechanisms.shared.post_processing import consistent_counts, consistent_counts_by_class
-from copublish.mechanisms.specialization.cut import Cut
-from copublish.mechanisms.specialization.plan import Plan
-from copublish.mechanisms.specialization.run_scores import CandidateScores, class_axis, count, max_candidates
-from copublish.mechanisms.specialization.score import MAX, Score, gain_score
+from copublish.mechanisms.specialization.cut import Cut, max_candidates
+from copublish.mechanisms.specialization.plan import SpecializationPlan
+from copublish.mechanisms.specialization.result import SpecializationResult
+from copublish.mechanisms.specialization.run_scores import CandidateScores, count
+from copublish.mechanisms.specialization.score import MAX, gain_score
 from copublish.progress import Progress
-from copublish.types import IntArray
-
-MECHANISM_VERSION = 1
-"""Changes whenever the same fragments and coins would give another release."""
-
-
-@dataclass(frozen=True)
-class SpecializationResult:
-    """What the mechanism releases: all of it is public from here on.
-
-    Attributes:
-        cut: The generalized values of every attribute.
-        score: How splits were compared.
-        noisy_class_counts: Unbiased counts by class that the score weighs classes by; none if it needs none.
-        noisy_counts: Unbiased counts by leaf and class, shape (n_leaves, n_classes).
-        counts: Non-negative integers with the same total, same shape.
-    """
-
-    cut: Cut
-    score: Score
-    noisy_class_counts: IntArray | None
-    noisy_counts: IntArray
-    counts: IntArray
 
 
 def run_specialization(
-    table: JointTable, engine: Engine, gate: RevealGate, progress: Progress, public_total: int | None
+    plan: SpecializationPlan, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress
 ) -> SpecializationResult:
     """Run the mechanism at one party.
 
     Args:
+        plan: What is opened, at which price.
         table: This party's aligned cells.
         engine: Its end of the engine.
         gate: Where the selections and counts are opened.
         progress: Told about every step.
-        public_total: The number of records, if the agreement makes it public.
 
     Privacy:
         Protects: one person, with all their cells, at every party.
-        Guarantee: the budgets of `Plan` by adaptive composition; candidates depend on the agreement and on
+        Guarantee: the budgets of the plan by adaptive composition; candidates depend on the agreement and on
             earlier outputs only.
         Reveals: noisy class counts if the score weighs classes, the winner of every round and the noisy leaf counts, to
             all parties.
     """
-    plan = Plan.of(table.agreement)
+    computing, classes = engine_as(ProgramEngine, engine), Axis.of(table.agreement.class_domain)
     score, noisy_class_counts = MAX, None
     if plan.epsilon_for_classes:
         progress("class counts", 0, 1)
         noise_bits = plan.class_counts().noise.bits
-        class_counts = table.count_jointly([class_axis(table.agreement)], engine, noise_bits=noise_bits)
+        class_counts = table.count_jointly([classes], engine, noise_bits=noise_bits)
         # Opens every class's count plus noise, to all parties; covered by the budget for classes.
         noisy_class_counts = gate.reveal_measurement(class_counts, plan.class_counts())
         score = gain_score(plan.score, noisy_class_counts)
-    scores = CandidateScores(table, engine, -plan.largest_selection_noise - 1, score)
+    scores = CandidateScores(table, computing, -plan.largest_selection_noise - 1, score)
     cut, rounds_done = Cut.top(table.agreement.domains), 0
     if plan.rounds:
         gate.draw_selection_noise(
@@ -87,19 +63,21 @@ def run_specialization(
         cut, rounds_done = cut.specialize(candidates, winner), rounds_done + 1
 
     progress("leaf counts", 0, 1)
-    axes: list[Axis] = [*cut.axes(), class_axis(table.agreement)]
     disclosure = plan.leaf_counts(rounds_done, cut.n_leaves * len(table.agreement.class_.values))
     secret_counts = table.count_jointly(
-        axes, engine, noise_bits=disclosure.noise.bits, progress=lambda done, of: progress("leaf counts", done, of)
+        [*cut.axes(), classes],
+        engine,
+        noise_bits=disclosure.noise.bits,
+        progress=lambda done, of: progress("leaf counts", done, of),
     )
     progress("leaf noise", 0, 1)
     # Opens every cell's count plus noise, empty cells included, to all parties; covered by what is left.
     noisy = gate.reveal_measurement(secret_counts, disclosure)
     progress("leaf noise", 1, 1)
 
-    total = max(0, int(noisy.sum())) if public_total is None else public_total
+    total = max(0, int(noisy.sum())) if table.public_total is None else table.public_total
     shape = (cut.n_leaves, len(table.agreement.class_.values))
     noisy = noisy.reshape(shape)
     by_class = plan.score != "max"  # whose post-processing stays as it was published
     counts = consistent_counts_by_class(noisy, total) if by_class else consistent_counts(noisy.ravel(), total)
-    return SpecializationResult(cut, score, noisy_class_counts, noisy, counts.reshape(shape))
+    return SpecializationResult(table.agreement, cut, score, noisy_class_counts, noisy, counts.reshape(shape))

@@ -14,30 +14,18 @@ from typing import Literal
 
 import numpy as np
 
-from copublish.agreement.model import Agreement
-from copublish.engine.interface import Engine
+from copublish.agreement.axis import Axis
+from copublish.engine.interface import ProgramEngine
 from copublish.engine.programs.sums import add, in_agreed_order
 from copublish.engine.secret import Secret
-from copublish.fragments.fragment import Axis
 from copublish.mechanisms.shared.joint_table import JointTable
-from copublish.mechanisms.specialization.cut import Candidates
+from copublish.mechanisms.specialization.cut import Candidates, max_candidates
 from copublish.mechanisms.specialization.score import MAX, Score
 from copublish.mechanisms.specialization.score_programs import range_counts
 from copublish.types import IntArray
 
 Spread = Literal["own", "added", "joint"]
 """How an attribute's counts by class are spread: with one party, as summands at several, or as a secret table."""
-
-
-def class_axis(agreement: Agreement) -> Axis:
-    """Return the axis of the class attribute."""
-    size = agreement.class_domain.size
-    return Axis(agreement.class_.name, np.arange(size, dtype=np.int64), size)
-
-
-def max_candidates(agreement: Agreement) -> int:
-    """Return a public bound on the number of splits on offer in any round."""
-    return sum(domain.max_splits for domain in agreement.domains.values())
 
 
 @dataclass
@@ -51,7 +39,7 @@ class CandidateScores:
     """
 
     table: JointTable
-    engine: Engine
+    engine: ProgramEngine
     never_wins: int
     score: Score = MAX
     _own_tables: dict[str, IntArray] = field(default_factory=dict, repr=False)
@@ -60,7 +48,7 @@ class CandidateScores:
     def __post_init__(self) -> None:
         agreement = self.table.agreement
         for name, domain in agreement.domains.items():
-            axes = [Axis(name, np.arange(domain.size, dtype=np.int64), domain.size), class_axis(agreement)]
+            axes = [Axis.of(domain), Axis.of(agreement.class_domain)]
             shape = (domain.size, agreement.class_domain.size)
             if self.table.is_additive(axes):
                 self._own_tables[name] = self.table.count_locally(axes).reshape(shape)

@@ -1,1 +1,52 @@
 """Every record, each value with noise of its owner's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from rich.console import RenderableType
+
+from copublish.agreement.model import Agreement
+from copublish.agreement.settings import MechanismSettings
+from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
+from copublish.mechanisms.vhdp import publish, report, words
+from copublish.mechanisms.vhdp.plan import VhdpPlan
+from copublish.mechanisms.vhdp.publish import VhdpDetails
+from copublish.mechanisms.vhdp.result import VhdpResult
+from copublish.mechanisms.vhdp.settings import VhdpSettings
+from copublish.privacy.disclosures import Place
+
+
+class Vhdp(Mechanism[VhdpPlan, VhdpResult, VhdpDetails]):
+    """Has every owner add noise to every value of its columns, and publishes all records."""
+
+    version: ClassVar[int] = 1
+    settings: ClassVar[type[MechanismSettings]] = VhdpSettings
+    details: ClassVar[type[Details]] = VhdpDetails
+    details_file: ClassVar[str] = "vhdp.json"
+    kind_of_records: ClassVar[str] = "perturbed"
+
+    def plan(self, agreement: Agreement) -> VhdpPlan:
+        """The plan of an agreement."""
+        return VhdpPlan.of(agreement)
+
+    def publish(self, result: VhdpResult) -> Contents:
+        """The perturbed records, and how they were perturbed."""
+        return publish.contents_of(result)
+
+    def about(self, publication: Publication) -> About:
+        """What the README of a release folder says."""
+        return words.about(publication)
+
+    def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
+        """What a terminal shows of a release."""
+        return words.show(publication, rows)
+
+    def report_facts(self, publication: Publication) -> dict[str, Any]:
+        """What the report says."""
+        return report.facts(publication)
+
+    def places_of_format_1(self, disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
+        """Tables by label first, if there are any; then every column."""
+        return words.places_of_format_1(disclosures)

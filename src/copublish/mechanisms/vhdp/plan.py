@@ -5,22 +5,37 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from copublish.agreement.domain import CategoricalDomain
 from copublish.agreement.model import Agreement
+from copublish.agreement.settings import drawing_mechanisms
+from copublish.mechanisms.base import Plan
 from copublish.mechanisms.shared.allocation import Allocation
-from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.certificate import Method
-from copublish.privacy.disclosures import Disclosure, Perturb, PerturbCategory, PerturbNumber
+from copublish.privacy.certify import Method
+from copublish.privacy.disclosures import Disclosure, Perturb, PerturbCategory, PerturbNumber, Place
+
+if TYPE_CHECKING:
+    from copublish.engine.interface import SumEngine
+    from copublish.engine.reveal import RevealGate
+    from copublish.mechanisms.shared.joint_table import JointTable
+    from copublish.mechanisms.vhdp.result import VhdpResult
+    from copublish.progress import Progress
+
+PERTURBED = "perturbed"
+"""The step of a run that publishes something: one for every column."""
 
 LITTLE_SIGNAL = 0.1
 """Where fewer records than this share tell their true category, people are warned."""
 
 
 @dataclass(frozen=True)
-class VhdpPlan:
-    """Everything about a run that is fixed before any data is touched."""
+class VhdpPlan(Plan["VhdpResult"]):
+    """Everything about a run that is fixed before any data is touched.
+
+    Attributes:
+        allocation: How the columns share the budget.
+    """
 
     agreement: Agreement
     allocation: Allocation
@@ -28,49 +43,76 @@ class VhdpPlan:
     @staticmethod
     def of(agreement: Agreement) -> VhdpPlan:
         """Give the whole budget to the columns, and divide it as agreed."""
-        return VhdpPlan(agreement, Allocation(agreement, agreement.epsilon))
+        return VhdpPlan(agreement=agreement, allocation=Allocation(agreement, agreement.epsilon))
 
     def perturbation(self, column: str, budget: Fraction) -> Perturb:
-        """Return the disclosure of one column, record by record."""
-        domain, what = self.agreement.columns[column], f"'{column}' of every record, perturbed by its owner"
+        """The disclosure of one column, record by record."""
+        domain, place = self.agreement.columns[column], Place(PERTURBED, column=column)
+        what = f"'{column}' of every record, perturbed by its owner"
         if isinstance(domain, CategoricalDomain):
-            return PerturbCategory(what, budget, domain.size)
-        step = float(Decimal(1).scaleb(-domain.decimals_of_numbers))
-        return PerturbNumber(what, budget, domain.steps, step, domain.missing)
+            return PerturbCategory(place=place, label=what, budget=budget, n_values=domain.size)
+        return PerturbNumber(
+            place=place,
+            label=what,
+            budget=budget,
+            steps=domain.steps,
+            step=float(Decimal(1).scaleb(-domain.decimals_of_numbers)),
+            missing=domain.missing,
+        )
 
     def disclosures(self) -> list[Disclosure]:
-        """Return what a run opens."""
+        """What a run opens. Every party's ledger reserves the whole, because all columns are one person's."""
         what = "every column of every record, perturbed by its owner; budgets follow from the tables above"
-        return self.allocation.disclosures(what, self.perturbation)
-
-    def cost(self) -> Cost:
-        """Return what every party's ledger reserves: the whole, because all columns are one person's."""
-        return cost_of(self.disclosures(), number_of_records_is_public=self.agreement.records.public)
+        return self.allocation.disclosures(self.perturbation, step=PERTURBED, what=what)
 
     def method(self) -> Method:
-        """Return what the mechanism does, in words for the certificate."""
+        """What the mechanism does, in words for the certificate."""
         tables = "Discrete Laplace noise, drawn jointly, on the counts of every column by the label. "
         return Method(
-            "Perturbed microdata",
-            f"{tables if self.allocation.for_tables else ''}Every owner perturbs its own columns: discrete Laplace "
-            "noise on numbers, randomized response on categories, from its own coins; all arithmetic is on integers.",
-            "Numbers are clipped to their bounds. Records are in an order that follows from their published values.",
-            "Noise added by each owner",
+            product="Perturbed microdata",
+            mechanisms=f"{tables if self.allocation.for_tables else ''}Every owner perturbs its own columns: discrete "
+            "Laplace noise on numbers, randomized response on categories, from its own coins; all arithmetic is on "
+            "integers.",
+            post_processing="Numbers are clipped to their bounds. Records are in an order that follows from their "
+            "published values.",
+            model="Noise added by each owner",
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return what is published, and how the budget is divided."""
+        """What is published, and how the budget is divided."""
         return {"columns": len(self.agreement.columns), "allocation": self.allocation.describe(self.perturbation)}
 
+    def headline(self) -> dict[str, str]:
+        """The same in a few words, by heading."""
+        return {
+            "Publishes": f"every record, perturbed, with {len(self.agreement.columns)} columns",
+            "Epsilon": f"divided between columns: {self.agreement.budget.allocation}",
+        }
+
+    def typical_noise(self) -> tuple[str, float]:
+        """How many classes noise leaves as they are, beyond chance, in words and as a number."""
+        label = self.agreement.class_.name
+        least, _ = self.allocation.limits()[label]
+        told = self.perturbation(label, least)
+        signal = told.response.signal if isinstance(told, PerturbCategory) else 0
+        return "the share of classes that tell the truth is", round(float(signal), 4)
+
+    def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> VhdpResult:
+        """Run it at one party; `run.py` says what that reveals."""
+        from copublish.mechanisms.vhdp.run import run_vhdp
+
+        return run_vhdp(self, table, engine, gate, progress)
+
     def warnings(self) -> list[str]:
-        """Return what people should think about before they spend anything."""
+        """What people should think about before they spend anything."""
         found = self.allocation.warnings()
         swamped = [column for column, (_, most) in self.allocation.limits().items() if self._is_swamped(column, most)]
         if swamped:
             found.append(
                 f"Noise swamps the range of these columns: {', '.join(swamped)}. Hardly any of their values tells "
-                "something about its record. Raise epsilon, leave columns out, or take the mechanism 'copula', whose "
-                "noise is on counts of many people and not on every value."
+                "something about its record. Raise epsilon, leave columns out, or take the mechanism "
+                f"{drawing_mechanisms(self.agreement.partition)}, whose noise is on sums over many people and not on "
+                "every value."
             )
         return found
 

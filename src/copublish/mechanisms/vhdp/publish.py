@@ -2,50 +2,99 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
+from pydantic.dataclasses import dataclass
 
-from copublish.agreement.domain import CategoricalDomain, Domain, describe_domain
-from copublish.mechanisms.shared.allocation import describe_division
-from copublish.mechanisms.shared.label_information import describe_information
-from copublish.mechanisms.vhdp.run import VhdpResult
-from copublish.privacy.described import describe_noise
-from copublish.types import IntArray
+from copublish.agreement.columns import DEFAULT_SPELLINGS, PublicColumns
+from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, describe_domain
+from copublish.mechanisms.base import Contents, Details
+from copublish.mechanisms.shared.allocation import Division, describe_division
+from copublish.mechanisms.shared.arrow import categories, numbers
+from copublish.mechanisms.shared.label_information import LabelInformation, describe_information
+from copublish.mechanisms.vhdp.result import VhdpResult
+from copublish.privacy.described import state_noise
+from copublish.privacy.statements import Noise
+from copublish.types import IntArray, TypedJson
 
 VHDP_FORMAT = 1
 
 
+@dataclass(frozen=True, kw_only=True)
+class VhdpColumn(TypedJson):
+    """A column, its noise, and how its published values are spread.
+
+    Attributes:
+        domain: Its public domain.
+        noise: Of every value.
+        cells: How every cell is named, in agreed order.
+        counts: How many published records each has.
+    """
+
+    domain: DomainDescription
+    noise: Noise
+    cells: tuple[str, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class VhdpDetails(Details):
+    """How the records were perturbed, and what they still tell.
+
+    Attributes:
+        vhdp_format: Number of the format.
+        columns: Every column in agreed order, the class last.
+        allocation: How the budget was divided.
+        label_information: What columns tell about the label.
+        missing_spellings: Texts that stand for a missing value; none in releases that do not say.
+    """
+
+    vhdp_format: int = VHDP_FORMAT
+    columns: dict[str, VhdpColumn]
+    allocation: Division
+    label_information: LabelInformation
+    missing_spellings: tuple[str, ...] | None = None
+
+    @property
+    def public_columns(self) -> PublicColumns:
+        """The columns of the release with their domains."""
+        domains = {name: column.domain.domain(name) for name, column in self.columns.items()}
+        spellings = DEFAULT_SPELLINGS if self.missing_spellings is None else self.missing_spellings
+        return PublicColumns(domains, spellings)
+
+
+def contents_of(result: VhdpResult) -> Contents:
+    """The perturbed records, and how they were perturbed."""
+    return Contents({"records": perturbed_table(result)}, vhdp_details(result))
+
+
 def perturbed_table(result: VhdpResult) -> pa.Table:
-    """Return the perturbed records: categories as text, numbers as numbers, missing ones as null."""
+    """The perturbed records: categories as text, numbers as numbers, missing ones as null."""
     return pa.table({name: _values(domain, result.values[name]) for name, domain in result.columns.items()})
 
 
-def describe_vhdp(result: VhdpResult) -> dict[str, Any]:
-    """Return how the records were perturbed and what they still tell, as plain JSON values."""
+def vhdp_details(result: VhdpResult) -> VhdpDetails:
+    """How the records were perturbed, and what they still tell."""
     allocation, cells = result.allocation, result.cells
-    label = allocation.agreement.budget_label
-    return {
-        "vhdp_format": VHDP_FORMAT,
-        "columns": {
-            name: {
-                "domain": describe_domain(domain),
-                "noise": describe_noise(result.disclosures[name]),
-                "cells": [domain.label((code, code + 1)) for code in range(domain.size)],
-                "counts": np.bincount(cells[name], minlength=domain.size).tolist(),
-            }
+    budgets, label = allocation.budgets(result.gains), allocation.agreement.budget_label
+    return VhdpDetails(
+        columns={
+            name: VhdpColumn(
+                domain=describe_domain(domain),
+                noise=state_noise(result.disclosures[name]),
+                cells=tuple(domain.label((code, code + 1)) for code in range(domain.size)),
+                counts=tuple(np.bincount(cells[name], minlength=domain.size).tolist()),
+            )
             for name, domain in result.columns.items()
         },
-        "allocation": describe_division(allocation, result.gains),
-        "label_information": describe_information(result.columns, cells, label, allocation.budgets(result.gains)),
-    }
+        allocation=describe_division(allocation, result.gains),
+        label_information=describe_information(result.columns, cells, label, budgets),
+        missing_spellings=allocation.agreement.records.missing_spellings,
+    )
 
 
 def _values(domain: Domain, values: IntArray) -> pa.Array:
     if isinstance(domain, CategoricalDomain):
-        labels = pa.array(domain.values, pa.string())
-        return pa.DictionaryArray.from_arrays(pa.array(values.astype(np.int32)), labels)
-    decimals = domain.decimals_of_numbers
-    numbers = values + int(domain.lower.scaleb(decimals))
-    return pa.array(numbers if decimals == 0 else numbers / float(10**decimals), mask=values > domain.steps)
+        return categories(domain, values)
+    lowest = int(domain.lower.scaleb(domain.decimals_of_numbers))
+    return numbers(domain, values + lowest, values > domain.steps)

@@ -16,7 +16,7 @@ RECORDS_PER_BLOCK = 65_536
 
 
 def perturb_categories(private_codes: IntArray, law: PerturbCategory, coins: Coins) -> IntArray:
-    """Return a column of categories by randomized response.
+    """A column of categories by randomized response.
 
     Privacy:
         Guarantee: see `PerturbCategory`. The result may leave the owner; what it was made of may not.
@@ -25,7 +25,7 @@ def perturb_categories(private_codes: IntArray, law: PerturbCategory, coins: Coi
 
 
 def perturb_numbers(private_steps: IntArray, law: PerturbNumber, coins: Coins) -> IntArray:
-    """Return a column of numbers, in steps above the lower bound, with noise and within the bounds.
+    """A column of numbers, in steps above the lower bound, with noise and within the bounds.
 
     Args:
         private_steps: The numbers, 0 .. law.steps; -1 where one is missing.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
-from copublish.evaluation.report.contents import CountNoise, shown_class, split_attributes
-from copublish.release.folder import GeneralizedRelease
+from copublish.mechanisms.base import Publication
+from copublish.mechanisms.specialization.report import CountNoise
+from copublish.mechanisms.specialization.words import details_of
 
 PYTHON = """\
 import pandas as pd
@@ -39,23 +40,24 @@ print(data.frame(total[1], share = share, within = 1.96 * sd * sqrt(parts) / tot
 """
 
 
-def example_attribute(release: GeneralizedRelease) -> str:
+def example_attribute(release: Publication) -> str:
     """Return the attribute that the examples group by: one that was split, if any was."""
-    return str(next(iter([*split_attributes(release), *release.cut["attributes"]])))
+    details = details_of(release)
+    return next(iter([*details.split_attributes, *details.attributes]))
 
 
-def python_snippet(release: GeneralizedRelease) -> str:
+def python_snippet(release: Publication) -> str:
     """Return the lines of Python."""
     return _filled(PYTHON, release)
 
 
-def r_snippet(release: GeneralizedRelease) -> str:
+def r_snippet(release: Publication) -> str:
     """Return the lines of R."""
     return _filled(R, release)
 
 
-def _filled(template: str, release: GeneralizedRelease) -> str:
-    attribute, class_name = example_attribute(release), release.cut["class"]["name"]
+def _filled(template: str, release: Publication) -> str:
+    attribute, class_name = example_attribute(release), details_of(release).class_.name
 
     def quoted(text: str) -> str:
         return json.dumps(text, ensure_ascii=False)  # a string of JSON is one of Python and of R as well
@@ -65,5 +67,5 @@ def _filled(template: str, release: GeneralizedRelease) -> str:
         by=f"{quoted(attribute)}, {quoted(class_name)}",
         attribute=quoted(attribute),
         class_name=quoted(class_name),
-        value=quoted(shown_class(release)),
+        value=quoted(details_of(release).shown_class),
     )

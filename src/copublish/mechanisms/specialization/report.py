@@ -1,23 +1,24 @@
-"""What the report says in numbers, from released values alone: estimates with error bars, budget shares, trees."""
+"""What the report on generalized records says: estimates with error bars, the tree of splits. Released values only."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from copublish.agreement.columns import NOISY_COUNT
 from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain
-from copublish.release.folder import NOISY_COUNT, GeneralizedRelease
-from copublish.release.generalize import domain_of
+from copublish.mechanisms.base import Publication
+from copublish.mechanisms.specialization.words import counts_of, details_of, noise_of_counts
+from copublish.privacy.certificate import Certificate
 
 NORMAL_95 = 1.96
 LARGEST_CELLS = 12
-LARGE_BELIEF = 0.99
+MEMBERS_SHOWN = 8
 LARGEST_SHARE_ERROR = 0.3
 """Shares that are less certain than this are not shown."""
 
@@ -35,11 +36,11 @@ class CountNoise:
     within_95_percent: int
 
     @staticmethod
-    def of(certificate: Mapping[str, Any]) -> CountNoise:
-        """Read the noise off the certificate: discrete Laplace with p = exp(-1/scale)."""
-        noise = certificate["disclosures"][-1]["noise"]
-        p = math.exp(-1 / noise["scale_in_people"])
-        return CountNoise(math.sqrt(2 * p) / (1 - p), int(noise["within_95_percent"]))
+    def of(certificate: Certificate) -> CountNoise:
+        """The noise that the certificate states: discrete Laplace with p = exp(-1/scale)."""
+        noise = noise_of_counts(certificate)
+        p = math.exp(-1 / (noise.scale_in_people or 1))
+        return CountNoise(math.sqrt(2 * p) / (1 - p), int(noise.within_95_percent or 0))
 
     def of_sum(self, cells: int) -> float:
         """Return how far a sum over cells is off at most, in 95 of 100 cases; sums are close to normal."""
@@ -83,20 +84,21 @@ class Node:
     count: Estimate | None = None
 
 
-def estimates(release: GeneralizedRelease) -> dict[str, list[ValueRow]]:
+def estimates(release: Publication) -> dict[str, list[ValueRow]]:
     """Return every published value of every attribute that was split, with error bars."""
-    noise, counts = CountNoise.of(release.certificate), release.to_pandas("counts")
-    class_name, shown = release.cut["class"]["name"], shown_class(release)
+    noise, counts = CountNoise.of(release.certificate), counts_of(release)
+    details = details_of(release)
+    class_name, shown = details.class_.name, details.shown_class
     found = {}
-    for name in split_attributes(release):
+    for name in details.split_attributes:
         rows = []
-        for value in release.cut["attributes"][name]["values"]:
-            here = counts[counts[name] == value["label"]]
+        for value in details.attributes[name].values:
+            here = counts[counts[name] == value.label]
             inside = here[class_name] == shown
             total, positive = int(here[NOISY_COUNT].sum()), int(here.loc[inside, NOISY_COUNT].sum())
             share, error = _share(positive, total, int(inside.sum()), len(here), noise)
             count = Estimate(total, noise.of_sum(len(here)))
-            rows.append(ValueRow(value["label"], tuple(value.get("members", ())), count, share, error))
+            rows.append(ValueRow(value.label, value.members or (), count, share, error))
         found[name] = rows
     return found
 
@@ -112,56 +114,43 @@ def _share(positive: int, total: int, positive_cells: int, cells: int, noise: Co
     return (share, error) if error < LARGEST_SHARE_ERROR else (None, None)
 
 
-def total_people(release: GeneralizedRelease) -> Estimate:
+def total_people(release: Publication) -> Estimate:
     """Return how many people the release is about: exactly, if that is public, else the sum of all counts."""
-    public = release.certificate["public_facts"]["number_of_records"]
-    if isinstance(public, int):
+    public = release.certificate.public_facts.number_of_records
+    if public is not None:
         return Estimate(public, 0.0)
-    counts = release.to_pandas("counts")[NOISY_COUNT]
+    counts = counts_of(release)[NOISY_COUNT]
     return Estimate(int(counts.sum()), CountNoise.of(release.certificate).of_sum(len(counts)))
 
 
-def largest_cells(release: GeneralizedRelease) -> list[Cell]:
+def largest_cells(release: Publication) -> list[Cell]:
     """Return the cells with the largest counts, with error bars."""
-    noise, class_name = CountNoise.of(release.certificate), release.cut["class"]["name"]
-    counts = release.to_pandas("counts").sort_values(NOISY_COUNT, ascending=False, kind="stable").head(LARGEST_CELLS)
-    split = split_attributes(release)
+    noise, details = CountNoise.of(release.certificate), details_of(release)
+    counts = counts_of(release).sort_values(NOISY_COUNT, ascending=False, kind="stable").head(LARGEST_CELLS)
     return [
         Cell(
-            tuple((name, str(row[name])) for name in split),
-            str(row[class_name]),
+            tuple((name, str(row[name])) for name in details.split_attributes),
+            str(row[details.class_.name]),
             Estimate(int(row[NOISY_COUNT]), float(noise.within_95_percent)),
         )
         for _, row in counts.iterrows()
     ]
 
 
-def cells_like_empty(release: GeneralizedRelease) -> int:
+def cells_like_empty(release: Publication) -> int:
     """Return how many cells have a count that an empty cell could have as well, in 95 of 100 cases."""
-    counts: pd.Series = release.to_pandas("counts")[NOISY_COUNT]
+    counts: pd.Series = counts_of(release)[NOISY_COUNT]
     return int(np.sum(counts.abs() <= CountNoise.of(release.certificate).within_95_percent))
 
 
-def shown_class(release: GeneralizedRelease) -> str:
-    """Return the class whose share is shown: the last one listed."""
-    return str(release.cut["class"]["values"][-1])
-
-
-def split_attributes(release: GeneralizedRelease) -> list[str]:
-    """Return the attributes with more than one published value."""
-    return [name for name, described in release.cut["attributes"].items() if len(described["values"]) > 1]
-
-
-def partition_trees(release: GeneralizedRelease) -> dict[str, Node]:
+def partition_trees(release: Publication) -> dict[str, Node]:
     """Return for every attribute that was split the tree from all its values down to the published ones."""
-    rows = estimates(release)
+    rows, details = estimates(release), details_of(release)
     trees = {}
-    for name in split_attributes(release):
-        described = release.cut["attributes"][name]
-        published = {
-            tuple(value["codes"]): row.count for value, row in zip(described["values"], rows[name], strict=True)
-        }
-        domain = domain_of(name, described["domain"])
+    for name in details.split_attributes:
+        attribute = details.attributes[name]
+        published = {value.codes: row.count for value, row in zip(attribute.values, rows[name], strict=True)}
+        domain = attribute.domain.domain(name)
         trees[name] = _node(domain, (0, domain.size), published)
     return trees
 
@@ -174,22 +163,30 @@ def _node(domain: Domain, part: CodeRange, published: Mapping[CodeRange, Estimat
     return Node(domain.label(part), tuple(_node(domain, child, published) for child in children))
 
 
-def budget_shares(certificate: Mapping[str, Any]) -> list[float]:
-    """Return the share of each disclosure in the epsilon of the release, under the relation it is calibrated to."""
-    relation = certificate["epsilon"]["calibrated_to"]
-    parts = [Fraction(disclosure["epsilon"][relation]) for disclosure in certificate["disclosures"]]
-    return [float(part / sum(parts)) for part in parts]
+def facts(release: Publication) -> dict[str, Any]:
+    """What the page says."""
+    from copublish.mechanisms.specialization.figures import partition_figure
+    from copublish.mechanisms.specialization.snippets import python_snippet, r_snippet
 
-
-def belief_bound(epsilon: str) -> float | None:
-    """Return how far even odds can move to, e^epsilon / (1 + e^epsilon), or nothing if there is no protection.
-
-    In whole percent, near certainty in tenths of one, rounded up: people are told that it cannot be more.
-    """
-    try:
-        value = float(Fraction(epsilon))
-    except ValueError:
-        return None
-    belief = 1 / (1 + math.exp(-value))
-    steps = 100 if belief <= LARGE_BELIEF else 1000
-    return min(math.ceil(belief * steps) / steps, 1.0)
+    details, trees = details_of(release), partition_trees(release)
+    n_cells, n_classes = release.contents.tables["counts"].num_rows, len(details.class_.values)
+    sizes = {name: len(attribute.values) for name, attribute in details.attributes.items()}
+    return {
+        "total": total_people(release),
+        "noise": CountNoise.of(release.certificate),
+        "n_cells": n_cells,
+        "n_leaves": n_cells // n_classes,
+        "n_classes": n_classes,
+        "n_like_empty": cells_like_empty(release),
+        "n_members_shown": MEMBERS_SHOWN,
+        "class_name": details.class_.name,
+        "shown_class": details.shown_class,
+        "split": details.split_attributes,
+        "unsplit": [name for name, size in sizes.items() if size == 1],
+        "sizes": [size for size in sizes.values() if size > 1],
+        "values": estimates(release),
+        "trees": partition_figure(trees) if trees else None,
+        "cells": largest_cells(release),
+        "python": python_snippet(release),
+        "r": r_snippet(release),
+    }

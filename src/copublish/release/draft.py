@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from copublish.mechanisms.registry import FIRST_CHOICE, mechanism_named
+
 Kind = Literal["categorical", "numerical"]
 
-EXAMPLE = """\
+COLUMNS_AND_PARTIES = """\
 # What all parties agree on before any data is touched. Every party needs the same file; 'copublish describe'
 # shows what it means and costs. Nothing here may come from looking at private data: take values from code books,
 # bounds from definitions, the number of records from a published figure.
@@ -78,12 +80,12 @@ held_by = "loans"
 epsilon = 1.0                    # smaller protects more; 0.1 to 2 is usual
 neighbours = "add-remove"        # protects a person's presence; "replace" protects a person's values
 
-[mechanism]
-name = "specialization"
-specializations = 8              # how often a value is split, at most
-score = "auto"                   # how splits are compared
 """
-"""A complete agreement, the one `copublish demo` runs."""
+
+
+def example_agreement() -> str:
+    """A complete agreement, the one `copublish demo` runs."""
+    return COLUMNS_AND_PARTIES + mechanism_named(FIRST_CHOICE).example
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ def draft_agreement(draft: Draft) -> str:
         private data would be published by it.
     """
     lines = [
-        *EXAMPLE.splitlines()[:4],
+        *COLUMNS_AND_PARTIES.splitlines()[:4],
         "format = 1",
         f"name = {_quoted(draft.name)}",
         f"dataset = {_quoted(draft.name)}           # the ledgers count what is spent under this name",
@@ -137,12 +139,8 @@ def draft_agreement(draft: Draft) -> str:
         "\n[privacy]",
         f"epsilon = {draft.epsilon}                    # smaller protects more; 0.1 to 2 is usual",
         'neighbours = "add-remove"        # protects a person\'s presence; "replace" protects a person\'s values',
-        "\n[mechanism]",
-        'name = "specialization"',
-        "specializations = 10             # how often a value is split, at most",
-        'score = "auto"                   # how splits are compared',
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines) + "\n\n" + mechanism_named(FIRST_CHOICE).example
 
 
 def _quoted(text: str) -> str:

@@ -1,0 +1,38 @@
+"""The public columns of a table: all that has to be known to read data that shall fit an agreement or a release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from copublish.agreement.domain import Domain
+from copublish.agreement.model import Agreement
+
+COUNT, NOISY_COUNT = "count", "noisy_count"
+"""Columns of a published table of counts: how many records a row stands for, and the unbiased measurement."""
+
+DEFAULT_SPELLINGS = ("", "?", "NA")
+"""What releases mean that do not say how missing values are spelled: the agreement's default."""
+
+
+@dataclass(frozen=True)
+class PublicColumns:
+    """Columns with their public domains.
+
+    Attributes:
+        domains: Public domain of every column in agreed order, the class last.
+        missing_spellings: Texts that stand for a missing value.
+    """
+
+    domains: Mapping[str, Domain]
+    missing_spellings: tuple[str, ...] = DEFAULT_SPELLINGS
+
+    @classmethod
+    def of_agreement(cls, agreement: Agreement) -> PublicColumns:
+        """The columns that are agreed."""
+        return cls(agreement.columns, agreement.records.missing_spellings)
+
+    @property
+    def class_name(self) -> str:
+        """The class of the records."""
+        return list(self.domains)[-1]

@@ -1,0 +1,129 @@
+"""What an agreement knows of mechanisms: settings, traits and rules. None of them is known here by name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Literal, get_args
+
+from copublish.agreement.section import Section
+
+if TYPE_CHECKING:
+    from copublish.agreement.model import Agreement
+
+Partition = Literal["horizontal", "vertical", "arbitrary"]
+
+Need = Literal["own values", "sums", "programs", "joins"]
+"""What a mechanism asks of an engine: nothing, sums of what every owner counts alone, programs on secrets, or also joins
+of columns that several parties hold."""
+
+REGISTRY = "copublish.mechanisms.registry"
+"""Where the mechanisms are listed. They import this package, so the list is imported when it is first asked for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoPromise:
+    """What has to be said of a release that is not differentially private.
+
+    Attributes:
+        warning: The first thing that everything says.
+        protected: What holds all the same.
+        not_protected: What does not, beyond what no release protects.
+        use_of_the_engine: What an engine's secrecy is worth here.
+    """
+
+    warning: str
+    protected: tuple[str, ...]
+    not_protected: tuple[str, ...]
+    use_of_the_engine: str
+
+
+class MechanismSettings(Section):
+    """The section [mechanism] of an agreement: a name, and the keys of the mechanism that has it.
+
+    A subclass for each mechanism states its keys, its traits and its rules. Others ask for traits, never for names.
+    """
+
+    name: str
+
+    publishes_numbers: ClassVar[bool] = False
+    """Whether numbers are published, of which the agreement may fix the decimals."""
+
+    reads_numbers: ClassVar[bool] = False
+    """Whether numbers are needed as such, and not only the cells of the grid they lie in."""
+
+    publishes_each_record: ClassVar[bool] = False
+    """Whether every record is published, with noise that the owners of its cells add."""
+
+    spends_by_column: ClassVar[bool] = False
+    """Whether every column has a budget of its own, which the section [budget] divides."""
+
+    how_to_get_gaussian_noise: ClassVar[str | None] = None
+    """What to write for Gaussian noise; nothing if the mechanism has none."""
+
+    draws_records: ClassVar[bool] = False
+    """Whether synthetic records are drawn from what was measured."""
+
+    partitions: ClassVar[tuple[Partition, ...]] = ("horizontal", "vertical", "arbitrary")
+    """What data the mechanism is for."""
+
+    hashed_for_all: ClassVar[Mapping[str, object]] = {}
+    """Keys that every agreement is hashed with, whatever its mechanism: the first mechanism's, which were all there was
+    when the format was fixed. Agreements keep their hash."""
+
+    @property
+    def uses_gaussian_noise(self) -> bool:
+        """Whether the noise is Gaussian, so that the agreement needs a delta."""
+        return False
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """The names under which agreements ask for the mechanism, its own first."""
+        return tuple(get_args(cls.model_fields["name"].annotation))
+
+    def needs(self, partition: Partition) -> Need:
+        """What the mechanism asks of an engine."""
+        return "joins"
+
+    def no_promise(self, agreement: Agreement) -> NoPromise | None:
+        """What is said if no epsilon can be stated; nothing for a mechanism that is differentially private."""
+        return None
+
+    def broken_rules(self, agreement: Agreement) -> Iterator[str]:
+        """Yield one sentence for every rule of this mechanism that the agreement breaks."""
+        yield from ()
+
+    def hashed(self) -> dict[str, object]:
+        """The section as an agreement's hash covers it; keys that are not said are left out."""
+        return {key: value for key, value in self.model_dump().items() if value is not None}
+
+
+_known: dict[str, type[MechanismSettings]] = {}
+
+
+def register_settings(settings: type[MechanismSettings]) -> None:
+    """Let agreements ask for a mechanism. For the registry alone."""
+    _known.update(dict.fromkeys(settings.names(), settings))
+
+
+def known_settings() -> Mapping[str, type[MechanismSettings]]:
+    """The settings of every mechanism, by every name it has."""
+    importlib.import_module(REGISTRY)
+    return _known
+
+
+def names_of_mechanisms() -> str:
+    """The known names, in quotes."""
+    return ", ".join(f"'{name}'" for name in known_settings())
+
+
+def drawing_mechanisms(partition: Partition) -> str:
+    """The mechanisms that draw synthetic records of such data, in quotes, to be named where another one does not fit."""
+    names = [name for name, known in known_settings().items() if known.draws_records and partition in known.partitions]
+    return " or ".join(f"'{name}'" for name in names)
+
+
+def hashed_for_all() -> dict[str, object]:
+    """The keys that every agreement is hashed with."""
+    return {key: value for known in known_settings().values() for key, value in known.hashed_for_all.items()}

@@ -1,0 +1,293 @@
+"""What a mechanism is: settings, a plan that is described, reserved and run, what it publishes, and its words.
+
+`CONTRIBUTING.md` walks through writing one. What others need of a mechanism they ask of these classes, and of the traits
+of its settings; nobody asks for its name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import resources
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+import pyarrow as pa
+from rich.console import RenderableType
+from rich.table import Table
+
+from copublish.agreement.columns import PublicColumns
+from copublish.agreement.model import Agreement
+from copublish.agreement.settings import MechanismSettings
+from copublish.mechanisms.shared.papers import Paper
+from copublish.mechanisms.shared.text_tables import add_row, text_table
+from copublish.privacy.accounting import Cost, cost_of
+from copublish.privacy.certificate import Certificate
+from copublish.privacy.certify import Method
+from copublish.privacy.disclosures import UNPLACED, Disclosure, Place
+from copublish.types import TypedJson
+
+if TYPE_CHECKING:
+    from copublish.engine.interface import SumEngine
+    from copublish.engine.reveal import RevealGate
+    from copublish.fragments.fragment import Fragment
+    from copublish.mechanisms.shared.generalization import Generalization
+    from copublish.mechanisms.shared.joint_table import JointTable
+    from copublish.mechanisms.shared.tuning import Tuning
+    from copublish.progress import Progress
+
+R = TypeVar("R")
+P = TypeVar("P", bound="Plan[Any]")
+D = TypeVar("D", bound="Details")
+
+PLAIN_REPORT = "plain.html.j2"
+"""The page for mechanisms that have none of their own."""
+
+
+class Plan(ABC, Generic[R]):
+    """Everything about a run that is fixed before any data is touched. A subclass is a frozen dataclass.
+
+    The plan that is described is the object whose cost is reserved and that is run.
+    """
+
+    agreement: Agreement
+
+    @abstractmethod
+    def disclosures(self) -> list[Disclosure]:
+        """What a run opens, or bounds on it."""
+
+    @abstractmethod
+    def method(self) -> Method:
+        """What the mechanism does, in words for the certificate."""
+
+    @abstractmethod
+    def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> R:
+        """Run the plan at one party: hands over to `run.py`, which alone may see rows and secrets.
+
+        Args:
+            table: This party's aligned cells.
+            engine: Its end of the engine.
+            gate: The only door for what becomes known.
+            progress: Told about every step.
+        """
+
+    def cost(self) -> Cost:
+        """What the ledger reserves."""
+        return cost_of(self.disclosures(), number_of_records_is_public=self.agreement.records.public)
+
+    def describe(self) -> dict[str, Any]:
+        """What only this mechanism has to say about a run, as plain JSON values."""
+        return {}
+
+    def headline(self) -> dict[str, str]:
+        """The same in a few words, by heading, for people."""
+        return {}
+
+    def warnings(self) -> list[str]:
+        """What people should think about before they spend anything."""
+        return []
+
+    def typical_noise(self) -> tuple[str, float] | None:
+        """What noise does to a release, in words and as a number, to compare budgets by; nothing if it does not say."""
+        return None
+
+
+class Details(TypedJson, ABC):
+    """Everything that a mechanism publishes beside its tables, in a file of its own."""
+
+    @property
+    @abstractmethod
+    def public_columns(self) -> PublicColumns:
+        """The columns of the published records, with what is needed to read other data that shall fit them."""
+
+    @property
+    def generalization(self) -> Generalization | None:
+        """How values were generalized; nothing if records hold values of the agreed domains."""
+        return None
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a mechanism publishes: its tables by name, and the rest."""
+
+    tables: Mapping[str, pa.Table]
+    details: Details
+
+
+@dataclass(frozen=True)
+class Publication:
+    """Everything that was published, and what is guaranteed about it. Released values only.
+
+    Attributes:
+        certificate: What is guaranteed, to whom, under which assumptions.
+        contents: Tables and details.
+        mechanism: What made it.
+    """
+
+    certificate: Certificate
+    contents: Contents
+    mechanism: Mechanism[Any, Any, Any]
+
+    @cached_property
+    def records(self) -> pa.Table:
+        """The data set as records."""
+        return self.mechanism.records(self.contents)
+
+    @property
+    def details(self) -> Details:
+        """Everything that was published beside the tables."""
+        return self.contents.details
+
+    @property
+    def generalization(self) -> Generalization | None:
+        """How values were generalized; nothing if records hold values of the agreed domains."""
+        return self.details.generalization
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """How much was published, of what."""
+        return self.mechanism.sizes(self)
+
+
+@dataclass(frozen=True)
+class About:
+    """What the README of a release folder says of one mechanism's release.
+
+    Attributes:
+        what: What the folder is.
+        files: Its files, as a table, and how to read them.
+        errors: How exact it is.
+    """
+
+    what: str
+    files: str
+    errors: str
+
+
+class Mechanism(ABC, Generic[P, R, D]):
+    """One way to make a release. There is one object of each in the registry."""
+
+    version: ClassVar[int]
+    """Changes whenever the same fragments and coins would give another release; the parties compare it."""
+
+    settings: ClassVar[type[MechanismSettings]]
+    """Its section in agreements, with its traits."""
+
+    details: ClassVar[type[Details]]
+    """What it publishes beside tables."""
+
+    details_file: ClassVar[str]
+    """The file that holds the details."""
+
+    tables: ClassVar[Mapping[str, tuple[str, ...]]] = {"records": ("parquet", "csv")}
+    """The tables that a release folder holds, each with its kinds of files."""
+
+    example: ClassVar[str] = ""
+    """Its section in an agreement to start from, with comments."""
+
+    kind_of_records: ClassVar[str] = ""
+    """What its records are, in a word."""
+
+    predicts_any_column: ClassVar[bool] = True
+    """Whether published records serve to predict other columns than the class."""
+
+    checks_records: ClassVar[bool] = False
+    """Whether it asks something of one party's records beyond that they fit the schema."""
+
+    papers: ClassVar[tuple[Paper, ...]] = ()
+    """What papers print about the algorithm that it makes sound, to read a plan against."""
+
+    tuning: Tuning | None = None
+    """Settings that a plan tries out; nothing if it has none."""
+
+    promises: ClassVar[bool] = True
+    """Whether it is differentially private."""
+
+    @property
+    def name(self) -> str:
+        """Its own name."""
+        return self.settings.names()[0]
+
+    @abstractmethod
+    def plan(self, agreement: Agreement) -> P:
+        """The plan of an agreement.
+
+        Raises:
+            AgreementError: If there is none.
+        """
+
+    @abstractmethod
+    def publish(self, result: R) -> Contents:
+        """What is published of a run's result. Released values only."""
+
+    def refuse_unfit_records(self, plan: P, fragment: Fragment) -> None:
+        """Check what the mechanism asks of one party's records.
+
+        Raises:
+            FragmentError: With every rule that they break, for this party's people alone.
+        """
+
+    def derives(self, table: str) -> bool:
+        """Whether a table of the folder follows from another one, so that contents do not hold it."""
+        return False
+
+    def records(self, contents: Contents) -> pa.Table:
+        """The data set as records."""
+        return contents.tables["records"]
+
+    def sizes(self, publication: Publication) -> dict[str, int]:
+        """How much was published, of what; the records first."""
+        return {"records": publication.records.num_rows, "columns": publication.records.num_columns}
+
+    def about(self, publication: Publication) -> About:
+        """What the README of a release folder says."""
+        names = [f"`{table}.{kind}`" for table, kinds in self.tables.items() for kind in kinds]
+        return About(
+            f"This folder is a differentially private data set of {publication.records.num_rows:,} "
+            f"{self.kind_of_records} records, made together by {in_words(publication.certificate.parties)}.",
+            "\n".join(
+                [
+                    "| file | content |",
+                    "| --- | --- |",
+                    f"| {', '.join(names)} | what was published |",
+                    f"| `{self.details_file}` | everything else that was opened, and what was made of it |",
+                    "| `certificate.json` | the guarantee, everything that was disclosed, and every assumption |",
+                ]
+            ),
+            f"`{self.details_file}` and the certificate state the noise of everything that was measured.",
+        )
+
+    def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
+        """What a terminal shows of a release, below its guarantee."""
+        for name in self.tables:
+            yield first_rows(name, publication.contents.tables.get(name, publication.records), rows)
+
+    def report_template(self) -> str | None:
+        """The page of a report, as a Jinja template that extends `page.html.j2`; nothing for a plain one."""
+        package = type(self).__module__
+        if not package.startswith(__package__):
+            return None
+        return resources.files(package).joinpath("report.html.j2").read_text(encoding="utf-8")
+
+    def report_facts(self, publication: Publication) -> dict[str, Any]:
+        """What that page says."""
+        return {}
+
+    def places_of_format_1(self, disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
+        """Which steps the disclosures of a certificate of format 1 are, which did not say."""
+        return [UNPLACED] * len(disclosures)
+
+
+def first_rows(title: str, table: pa.Table, rows: int) -> Table:
+    """The first rows of a table."""
+    shown = text_table(title, table.column_names)
+    for row in table.slice(0, rows).to_pylist():
+        add_row(shown, *row.values())
+    return shown
+
+
+def in_words(names: Sequence[str]) -> str:
+    """Names, the last one after an 'and'."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

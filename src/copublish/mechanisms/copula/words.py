@@ -1,0 +1,75 @@
+"""What people are told of a release of synthetic records: in its README and in a terminal. Released values only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from rich.console import RenderableType
+from rich.table import Table
+
+from copublish.mechanisms.base import About, Publication, in_words
+from copublish.mechanisms.copula.plan import MARGINALS, PRODUCTS
+from copublish.mechanisms.copula.publish import CopulaDetails
+from copublish.mechanisms.shared.record_words import columns_table, label_table, place_of_table
+from copublish.mechanisms.shared.text_tables import add_row, text_table
+from copublish.privacy.disclosures import Place
+
+
+def details_of(publication: Publication) -> CopulaDetails:
+    """What the records were drawn from."""
+    return cast(CopulaDetails, publication.details)
+
+
+def about(publication: Publication) -> About:
+    """What the README of a release folder says."""
+    certificate, n_records = publication.certificate, publication.records.num_rows
+    scales = [marginal.noise.scale_in_people or 0 for marginal in certificate.at(MARGINALS)]
+    between = f"{min(scales):g}" if min(scales) == max(scales) else f"{min(scales):g} to {max(scales):g}"
+    (products,) = certificate.at(PRODUCTS)
+    return About(
+        f"""This folder is a differentially private data set of {n_records:,} synthetic records, made together by
+{in_words(certificate.parties)}. No record in it is a real person: records were drawn at random so that every column is
+spread like the real one, about, and every two columns are correlated like the real ones, about.""",
+        """| file | content |
+| --- | --- |
+| `records.parquet`, `records.csv` | the synthetic records |
+| `copula.json` | the noisy counts and sums they were drawn from, and the correlations |
+| `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
+        f"""Every count of a column's values carries noise of scale {between} people. Every sum of products, which fixes
+how two columns go together, carries noise of scale {products.noise.scale_in_people:g}: as much as so many people
+with extreme values would make. What three or more columns have in common beyond their pairs is not kept, nor is a
+dependence that neither rises nor falls. `copula.json` has the unbiased noisy counts; use them where one
+column is all you need.""",
+    )
+
+
+def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
+    """What a terminal shows of a release: how columns are spread, how they depend, what they tell of the label."""
+    details = details_of(publication)
+    yield columns_table(details.columns)
+    if rows:
+        yield _correlations(details, rows)
+        yield label_table(details.label_information, rows)
+
+
+def _correlations(details: CopulaDetails, rows: int) -> Table:
+    headings = ("column", "column", "correlation", "noise, 95 of 100")
+    table = text_table("The strongest correlations of two columns", headings, right=(2, 3))
+    for pair in details.strongest_pairs[:rows]:
+        within = pair.correlation_within_95_percent
+        add_row(table, *pair.columns, f"{pair.correlation:+.2f}", "any" if within is None else f"±{within:.2f}")
+    return table
+
+
+def places_of_format_1(disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
+    """Which steps the disclosures of a certificate of format 1 are, by what they say."""
+    return [_place_of_format_1(disclosure["what"]) for disclosure in disclosures]
+
+
+def _place_of_format_1(what: str) -> Place:
+    """Tables by label come first, if there are any; then every column's counts; sums of products last."""
+    marginal = "number of records in every cell of '"
+    if what.startswith(marginal):
+        return Place(MARGINALS, column=what.removeprefix(marginal).removesuffix("'"))
+    return place_of_table(what) or Place(PRODUCTS)

@@ -1,0 +1,52 @@
+"""Records as points, and an owner's part of the sums that are measured.
+
+Leakage: none, sums are local. They are secret and NOT safe to open: exact moments would show.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from copublish.agreement.domain import NumericalDomain
+from copublish.fragments.fragment import Fragment
+from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates
+from copublish.types import IntArray
+
+
+def local_sums(coordinates: Coordinates, fragment: Fragment, *, total_is_public: bool) -> IntArray:
+    """This party's part of all sums, by their weights, chunk by chunk: shape (n_sums, 1)."""
+    products = np.zeros((coordinates.size, coordinates.size), dtype=np.int64)
+    centered = np.zeros(coordinates.n_centered, dtype=np.int64)
+    for rows in fragment.chunks():
+        found = points(coordinates, fragment, rows)
+        # Floating-point products of whole numbers are exact: a chunk's sums stay below 2^16 * 2^16 of 2^53.
+        products += (found.T.astype(np.float64) @ found.astype(np.float64)).astype(np.int64)
+        centered += found[:, : coordinates.n_centered].sum(axis=0) * UNIT
+    total = [] if total_is_public else [fragment.n_records * UNIT**2]
+    weighted = products[coordinates.pairs] * coordinates.weights[coordinates.pairs]
+    parts = [weighted, centered * coordinates.centered_weights, np.array(total, dtype=np.int64)]
+    return cast(IntArray, np.concatenate(parts).reshape(-1, 1))
+
+
+def points(coordinates: Coordinates, fragment: Fragment, rows: slice) -> IntArray:
+    """The records' points, in steps of 1/UNIT: shape (n_records, size)."""
+    found = np.zeros((rows.stop - rows.start, coordinates.size), dtype=np.int64)
+    for name, domain in coordinates.columns.items():
+        codes = fragment.private_codes[name][rows].astype(np.int64)
+        if isinstance(domain, NumericalDomain):
+            steps = fragment.private_numbers[name][rows]
+            found[:, coordinates.centered[name]] = np.where(steps < 0, 0, quantized(steps, domain.steps))
+            if name in coordinates.missing:
+                found[:, coordinates.missing[name]] = np.where(steps < 0, UNIT // 2, -(UNIT // 2))
+        elif name in coordinates.centered:
+            found[:, coordinates.centered[name]] = (2 * codes - 1) * (UNIT // 2)
+        else:
+            found[np.arange(len(codes)), coordinates.groups[name].start + codes] = UNIT
+    return found
+
+
+def quantized(steps: IntArray, most: int) -> IntArray:
+    """Numbers from 0 to `most` as multiples of 1/UNIT from -1/2 to 1/2, rounded to the nearest, halves up."""
+    return cast(IntArray, (2 * UNIT * steps + most) // (2 * most) - UNIT // 2)

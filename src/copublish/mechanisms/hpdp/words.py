@@ -1,0 +1,74 @@
+"""What people are told of a release of records drawn from moments: in its README and in a terminal.
+
+Released values only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from copublish.mechanisms.base import About, Publication, in_words
+from copublish.mechanisms.hpdp.plan import MOMENTS
+from copublish.mechanisms.hpdp.publish import HpdpDetails, NumberDetails
+from copublish.mechanisms.shared.text_tables import add_row, text_table
+from copublish.privacy.disclosures import Place
+from copublish.privacy.statements import Law
+
+
+def details_of(publication: Publication) -> HpdpDetails:
+    """Everything that the records were drawn from."""
+    return cast(HpdpDetails, publication.details)
+
+
+def about(publication: Publication) -> About:
+    """What the README of a release folder says."""
+    (moments,) = publication.certificate.at(MOMENTS)
+    noise, n_records, parties = moments.noise, publication.records.num_rows, publication.certificate.parties
+    return About(
+        f"""This folder is a differentially private data set of {n_records:,} synthetic records, made together by
+{in_words(parties)}. No record in it is a real person: records were drawn at random so that means, shares of
+values, and how every two columns go together are like the real ones, about.""",
+        """| file | content |
+| --- | --- |
+| `records.parquet`, `records.csv` | the synthetic records |
+| `hpdp.json` | the noisy sums they were drawn from, and the model fitted to them |
+| `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
+        f"""Every sum, of which the share of a value and the share of two values together are examples, carries noise of
+{"standard deviation" if noise.law is Law.GAUSSIAN else "scale"} {noise.scale_in_people or 0:g}
+people; sums that the class is in carry {noise.times_less_where_weighted} times less. Dependences that
+noise could have made are left out, weak ones are made weaker, and what three or more columns have in common beyond
+their pairs is not kept. The shape of a number's distribution is not measured, only its mean and its spread. `hpdp.json`
+has the unbiased noisy sums, to be divided by their weights; use them where a mean, a share or a covariance is all you
+need.""",
+    )
+
+
+def show(publication: Publication) -> Iterator[RenderableType]:
+    """What a terminal shows of a release: how every column is spread."""
+    details = details_of(publication)
+    yield _columns(details)
+    yield Text(
+        f"{details.components} principal components stood out of the noise; a share of records is off by about "
+        f"±{details.share_within_95_percent:.3f} at most in 95 of 100 cases."
+    )
+
+
+def _columns(details: HpdpDetails) -> Table:
+    table = text_table("What was published", ("column", "kind", "mean, or largest value", "deviation, or share"))
+    for name, column in details.columns.items():
+        if isinstance(column, NumberDetails):
+            add_row(table, name, "number", f"{column.mean:g}", f"{column.deviation:g}")
+        else:
+            largest, share = max(column.shares.items(), key=lambda item: item[1])
+            add_row(table, name, f"{len(column.shares)} values", largest, f"{share:.0%}")
+    return table
+
+
+def places_of_format_1(disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
+    """Which steps the disclosures of a certificate of format 1 are: there is one."""
+    return [Place(MOMENTS)] * len(disclosures)

@@ -1,0 +1,45 @@
+"""The keys of specialization in an agreement, and its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from copublish.agreement.model import Agreement
+from copublish.agreement.numbers import Number, Whole
+from copublish.agreement.settings import MechanismSettings
+
+MAX_CELLS = 2**22
+"""Cells of a release: more would not fit into memory."""
+
+MAX_GAIN_CANDIDATES = 2**14
+"""Splits on offer in one round: the engine's 62-bit integers hold a gain's noise and this many numbers beside it."""
+
+
+class SpecializationSettings(MechanismSettings):
+    """How values are split top-down."""
+
+    name: Literal["specialization", "distdiffgen", "arbdistdp"]
+    specializations: Whole = Field(default=10, ge=0, le=100)
+    score: Literal["max", "tv-gain", "balanced-gain", "auto"] = "max"
+    selection_share: Number = Field(default=Decimal("0.4"), ge=Decimal("0.01"), le=Decimal("0.99"))
+    max_cells: Whole | None = Field(default=None, ge=2, le=MAX_CELLS)
+
+    hashed_for_all: ClassVar[Mapping[str, object]] = {
+        "specializations": 10,
+        "score": "max",
+        "selection_share": Decimal("0.4"),
+        "max_cells": None,
+    }
+
+    def broken_rules(self, agreement: Agreement) -> Iterator[str]:
+        """Yield a sentence if gains of too many splits would have to be compared."""
+        candidates = sum(domain.max_splits for domain in agreement.domains.values())
+        if self.score != "max" and candidates > MAX_GAIN_CANDIDATES:
+            yield (
+                f"mechanism.score: '{self.score}' compares at most {MAX_GAIN_CANDIDATES:,} splits, and these attributes "
+                f'have {candidates:,}. Take coarser grids or fewer attributes, or write score = "max"'
+            )

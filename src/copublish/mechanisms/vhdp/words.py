@@ -1,0 +1,58 @@
+"""What people are told of a release of perturbed records: in its README and in a terminal. Released values only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from rich.console import RenderableType
+
+from copublish.mechanisms.base import About, Publication, in_words
+from copublish.mechanisms.shared.record_words import columns_table, label_table, place_of_table
+from copublish.mechanisms.vhdp.plan import PERTURBED
+from copublish.mechanisms.vhdp.publish import VhdpDetails
+from copublish.privacy.disclosures import Place
+
+
+def details_of(publication: Publication) -> VhdpDetails:
+    """How the records were perturbed."""
+    return cast(VhdpDetails, publication.details)
+
+
+def about(publication: Publication) -> About:
+    """What the README of a release folder says."""
+    n_records, parties = publication.records.num_rows, in_words(publication.certificate.parties)
+    return About(
+        f"""This folder is a differentially private data set of {n_records:,} perturbed records, made together by
+{parties}. Each row stands for one real person, but every value in it carries noise that the
+owner of the column added before it left.""",
+        """| file | content |
+| --- | --- |
+| `records.parquet`, `records.csv` | the perturbed records, in an order that follows from their values |
+| `vhdp.json` | the noise of every column, its share of the budget, and what it still tells about the label |
+| `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
+        """Numbers carry discrete Laplace noise and are clipped to their bounds; categories are kept with a stated
+probability and otherwise replaced by another value. `vhdp.json` has each column's noise. A single value tells next to
+nothing: use averages over many records, and mind that noise and clipping pull means to the middle and weaken every
+dependence. Of v categories that are kept with probability k, a published share s estimates the true share (s - q) /
+(k - q), where q = (1 - k) / (v - 1).""",
+    )
+
+
+def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
+    """What a terminal shows of a release: how columns are spread, and what they tell of the label."""
+    details = details_of(publication)
+    yield columns_table(details.columns)
+    if rows:
+        yield label_table(details.label_information, rows)
+
+
+def places_of_format_1(disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
+    """Which steps the disclosures of a certificate of format 1 are, by what they say."""
+    return [_place_of_format_1(disclosure["what"]) for disclosure in disclosures]
+
+
+def _place_of_format_1(what: str) -> Place:
+    """Tables by label come first, if there are any; then every column."""
+    column = what.removeprefix("'").removesuffix("' of every record, perturbed by its owner")
+    return place_of_table(what) or Place(PERTURBED, column=column)

@@ -1,0 +1,181 @@
+"""What an agreement's release protects and what not, what each party sees, and what that rests on, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from copublish.agreement.model import Agreement
+from copublish.privacy.described import show_bound, show_exact
+from copublish.privacy.masked_sums import (
+    assumptions_about_noise,
+    assumptions_about_pseudonyms,
+    limits_of_masked_sums,
+    seen_by_aggregator,
+)
+
+IGNORED_BY_RULE = {
+    "ignore-case": "upper and lower case",
+    "ignore-spaces": "spaces",
+    "ignore-punctuation": "punctuation",
+    "ignore-leading-zeros": "leading zeros of numbers",
+}
+"""What the agreement's identifier_rules leave out, in words."""
+
+
+def protected(agreement: Agreement) -> list[str]:
+    """What is protected, in plain words."""
+    no_promise = agreement.mechanism.no_promise(agreement)
+    if no_promise is not None:
+        return list(no_promise.protected)
+    epsilon = show_exact(agreement.epsilon)
+    if agreement.delta:
+        epsilon += f", delta {show_bound(agreement.delta)}"
+    if agreement.privacy.neighbours == "add-remove":
+        return [
+            f"Whether any one person is in the data at all, with all their cells at every party (epsilon {epsilon}).",
+            "Every attribute and the class of every person.",
+        ]
+    return [f"Every value of any one person, the class included, with all their cells (epsilon {epsilon})."]
+
+
+def not_protected(agreement: Agreement) -> list[str]:
+    """What is not, in plain words."""
+    no_promise = agreement.mechanism.no_promise(agreement)
+    found = [
+        *(() if no_promise is None else no_promise.not_protected),
+        "The agreement itself: schema, domains, parties, parameters.",
+        "Facts about groups of people: the release is made to tell them.",
+        "Earlier or later releases of the same people, unless they are in the same ledgers.",
+        "Anything from a party that deviates from the protocol or publishes its own data.",
+    ]
+    found += limits_of_masked_sums(agreement)
+    if agreement.partition != "horizontal":
+        found.append(
+            "From the other parties: who is in the table, how many they are, and how many records each party has."
+        )
+    if agreement.partition == "arbitrary":
+        found.append("From the other parties: which party holds which cell.")
+    if agreement.publishes_each_record:
+        found.append(_whose_rows(agreement))
+    if agreement.partition == "horizontal" and agreement.records.identifier is not None:
+        found.append(
+            "From the other parties: which of their people are at another party too (the run ends if any are)."
+        )
+    if agreement.class_is_shared:
+        found.append("From the other parties: the class, which all of them hold.")
+    if agreement.records.public:
+        found.append("The number of records, which the agreement makes public.")
+        if agreement.partition == "horizontal":
+            found.append("From the other parties: each party's own number of records.")
+    return found
+
+
+def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list[str]:
+    """Return what the guarantee rests on."""
+    found = [
+        f"One person is one record{_told_apart(agreement)}.",
+        "Domains, bounds, grids and the expected number of records in the agreement come from public knowledge.",
+        *_coins(agreement),
+        *assumptions_about_pseudonyms(agreement),
+        *engine_assumptions,
+    ]
+    if agreement.partition == "horizontal" and agreement.records.identifier is None:
+        found.append("No person is listed by two parties (the agreement names no identifier to check it).")
+    if agreement.partition != "horizontal" and agreement.records.alignment == "row-order":
+        found.append("All parties list the same people in the same order (the agreement says row-order).")
+    return found
+
+
+def _coins(agreement: Agreement) -> list[str]:
+    """Return whose coins make the noise unknown."""
+    jointly = assumptions_about_noise(agreement) or [_joint_coins(agreement)]
+    if not agreement.publishes_each_record:
+        return jointly
+    alone = "Every owner's own coins are uniform and secret: it alone draws the noise of its values."
+    return [*jointly, alone] if agreement.budget.allocation == "information-gain" else [alone]
+
+
+def _joint_coins(agreement: Agreement) -> str:
+    # A party knows its own coins, so those of somebody else have to hide the noise from it.
+    if not agreement.guests and agreement.engine.agreed_protocol == "cheetah":
+        return "Every party's coins are uniform and secret: from each party, those of another one hide the noise."
+    nodes = ", ".join(f"'{party}'" for party in agreement.compute_nodes)
+    return (
+        f"The coins of the compute nodes {nodes} are uniform and secret: from each of them, those of another one hide "
+        "the noise."
+    )
+
+
+def view_of(agreement: Agreement, party: str) -> list[str]:
+    """Return everything one party sees during a run."""
+    own = "its own fragment and its own coins" if party in agreement.owners else "its own coins"
+    seen, by = [own, "the agreement"], _compared_by(agreement)
+    if agreement.guests and party in agreement.compute_nodes and computes_jointly(agreement):
+        guests = ", ".join(f"'{guest}'" for guest in agreement.guests)
+        seen.append(
+            f"one share of each input of {guests}, uniform, which tells nothing without those of the other nodes"
+        )
+    if agreement.engine.agreed_protocol == "aby3" and party in agreement.compute_nodes and computes_jointly(agreement):
+        seen.append("two of three parts of every other node's inputs and coins, uniform, which tell nothing")
+    pseudonyms = agreement.engine.name == "masked-sum"  # compared by the aggregator, which tells owners less
+    if agreement.partition != "horizontal" and agreement.records.alignment == "identifier":
+        others = "" if pseudonyms else ", and how many records each party has"
+        if party in agreement.owners:
+            seen.append(f"which of its records are common to all parties {by}{others}")
+    if agreement.partition != "horizontal":
+        by_identifier = agreement.records.alignment == "identifier"
+        seen.append("the number of common records" if by_identifier else "every party's number of rows")
+    elif agreement.records.public:
+        seen.append("the number of records of every party")
+    if agreement.partition == "horizontal" and agreement.records.identifier is not None:
+        any_or_which = "whether any person is" if pseudonyms else "which of its people, if any, are"
+        where = "at two parties" if pseudonyms else "at another party too"
+        seen.append(f"{any_or_which} {where} {by} (the run ends if there are any)")
+        padded = (
+            "" if agreement.records.public else "; lists are padded to that length, so their own lengths stay secret"
+        )
+        seen.append(
+            f"that no party lists more than {2 * agreement.records.expected:,} people, twice records.expected{padded}"
+        )
+    if agreement.partition == "arbitrary":
+        seen.append("which party holds which cell")
+    if agreement.class_is_shared:
+        seen.append("a digest of the other parties' class column; if theirs differs, it may tell for which records")
+    seen += seen_by_aggregator(agreement, party)
+    if agreement.publishes_each_record:
+        if party in agreement.owners:
+            seen.append("the noise of its own values, which it draws alone; nobody else knows it")
+        seen.append("the values of every other party, perturbed, record by record as they are aligned")
+    if agreement.mechanism.uses_gaussian_noise:
+        seen.append(
+            "which candidates for noise were kept: coins decided that, and it tells nothing of data or of noise"
+        )
+    seen.append("the disclosures listed here, and nothing else")
+    return seen
+
+
+def computes_jointly(agreement: Agreement) -> bool:
+    """Whether anything is computed on secrets or sums, beside what owners perturb alone."""
+    return not agreement.publishes_each_record or agreement.budget.allocation == "information-gain"
+
+
+def _whose_rows(agreement: Agreement) -> str:
+    if agreement.partition == "horizontal":
+        return "From the other parties: from which of them each row of the release comes."
+    whose = "From the other parties: whose record each row of the release is"
+    if agreement.mechanism.no_promise(agreement) is not None:
+        return f"{whose}."
+    return f"{whose}; its perturbed values tell them no more about the true ones than epsilon allows."
+
+
+def _told_apart(agreement: Agreement) -> str:
+    by = _compared_by(agreement)
+    return f": two records are the same person's exactly if they agree {by}" if by else ""
+
+
+def _compared_by(agreement: Agreement) -> str:
+    """Return how people are compared, in words; nothing where there is no identifier."""
+    if agreement.records.identifier is None:
+        return ""
+    ignored = ", ".join(IGNORED_BY_RULE[rule] for rule in agreement.records.identifier_rules)
+    return f"by '{agreement.records.identifier}'" + (f" ignoring {ignored}" if ignored else "")

@@ -1,0 +1,100 @@
+"""Is one party's data what was agreed? For its owner's eyes: nothing leaves this machine, nothing is spent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from copublish.agreement.loading import load_agreement
+from copublish.agreement.model import Agreement
+from copublish.errors import FragmentError
+from copublish.fragments.reading import read_fragment
+from copublish.fragments.sources import Source
+from copublish.mechanisms.registry import mechanism_of, plan_of
+from copublish.privacy.certify import warning_of
+from copublish.release.html import definition_list
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """An agreement that is complete and, if data were given, data that fit it.
+
+    Attributes:
+        warning: What is said first of a mechanism that is not differentially private.
+        agreement: Name of the agreement.
+        agreement_hash: Its hash.
+        party: Whose data were checked; none if none were.
+        records: How many records there are: for the owner alone.
+        columns: The columns that were read.
+        checked_before_join: Whether the mechanism asks more of the records that all parties have in common.
+        problems: Every broken rule: column and rule, never a value.
+    """
+
+    warning: str | None
+    agreement: str
+    agreement_hash: str
+    party: str | None = None
+    records: int | None = None
+    columns: tuple[str, ...] = ()
+    checked_before_join: bool = False
+    problems: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything is as agreed."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was checked, as plain JSON values."""
+        found: dict[str, Any] = {} if self.warning is None else {"warning": self.warning}
+        found |= {"agreement": self.agreement, "agreement_hash": self.agreement_hash, "ok": self.ok}
+        if self.party is not None and self.ok:
+            found |= {"party": self.party, "records": self.records, "columns": list(self.columns)}
+        elif self.party is not None:
+            found |= {"party": self.party, "problems": list(self.problems)}
+        return found
+
+    def __str__(self) -> str:
+        if self.party is None:
+            return f"The agreement '{self.agreement}' is complete."
+        if self.ok:
+            return f"The data of '{self.party}' fit the agreement '{self.agreement}': {self.records:,} records."
+        return "\n  - ".join(
+            [f"The data of '{self.party}' do not fit the agreement '{self.agreement}'.", *self.problems]
+        )
+
+    def _repr_html_(self) -> str:
+        return definition_list(self.to_dict())
+
+
+def check(agreement: Agreement | str | Path, party: str | None = None, data: Source | None = None) -> Checked:
+    """Check an agreement and, with a party and its data, whether they fit it. Costs nothing.
+
+    Args:
+        agreement: The agreement, or the path of its file.
+        party: Whose data.
+        data: A CSV or Parquet file, a `DatabaseTable`, or a pandas, Polars or Arrow table or DuckDB relation.
+
+    Raises:
+        AgreementError: If the agreement is not one that can be run, with every problem.
+        SourceError: If the data cannot be read at all.
+    """
+    agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
+    plan, mechanism = plan_of(agreement), mechanism_of(agreement)
+    said = Checked(warning=warning_of(agreement), agreement=agreement.name, agreement_hash=agreement.hash)
+    if party is None and data is None:
+        return said
+    try:
+        fragment = read_fragment(agreement, party or "", data)
+        if mechanism.checks_records:
+            mechanism.refuse_unfit_records(plan, fragment)
+    except FragmentError as exc:
+        return replace(said, party=party, problems=exc.problems)
+    return replace(
+        said,
+        party=party,
+        records=fragment.n_records,
+        columns=tuple(fragment.private_codes),
+        checked_before_join=mechanism.checks_records and agreement.partition != "horizontal",
+    )

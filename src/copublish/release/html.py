@@ -1,0 +1,25 @@
+"""Small pieces of HTML for notebooks. Everything that goes in is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+
+
+def definition_list(facts: Mapping[str, object]) -> str:
+    """Headings and what is said under each."""
+    rows = "".join(
+        f'<tr><th style="text-align:left">{escape(str(name))}</th><td style="text-align:left">{escape(str(said))}</td></tr>'
+        for name, said in facts.items()
+    )
+    return f"<table>{rows}</table>"
+
+
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table with a row of headings."""
+    head = "".join(f'<th style="text-align:left">{escape(heading)}</th>' for heading in headings)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="text-align:left">{escape(str(cell))}</td>' for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,0 +1,94 @@
+"""Everything that is checked before any data is read or anything is spent, in one place."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from copublish.agreement.model import Agreement
+from copublish.errors import plain_text
+from copublish.fragments.reading import check_columns
+from copublish.fragments.sources import Source
+from copublish.mechanisms.base import Plan
+from copublish.mechanisms.registry import mechanisms, plan_of
+from copublish.privacy.ledger import Ledger
+from copublish.release.engines import refuse_unfit_engine, refuse_unfit_simulation
+from copublish.release.folder import refuse_unwritable
+
+MAX_DIFFERENCES = 12
+"""More are not listed."""
+
+
+def prepare(agreement: Agreement) -> Plan[Any]:
+    """The plan of an agreement that the agreed engine can compute: the one that is described, reserved and run.
+
+    Raises:
+        AgreementError: If the mechanism is unknown, has no plan, or the engine cannot run it.
+    """
+    plan = plan_of(agreement)
+    refuse_unfit_engine(agreement)
+    return plan
+
+
+def prepare_simulation(agreement: Agreement) -> Plan[Any]:
+    """The plan of an agreement that the ideal engine can compute.
+
+    Raises:
+        AgreementError: If the mechanism is unknown, has no plan, or a party without data would have to join.
+    """
+    plan = plan_of(agreement)
+    refuse_unfit_simulation(agreement)
+    return plan
+
+
+def preflight(
+    agreement: Agreement, party: str, source: Source | None, ledger: Ledger, *, out: Path, overwrite: bool
+) -> Plan[Any]:
+    """Check one party's part of a run between machines, before anybody is asked or called. No row is read.
+
+    Raises:
+        CopublishError: If the agreement cannot run, columns are not as agreed, the ledger cannot pay, or the release
+            could not be written.
+    """
+    plan = prepare(agreement)
+    refuse_unwritable(out, overwrite=overwrite)
+    check_columns(agreement, party, source)
+    ledger.refuse_if_over(agreement.dataset, plan.cost())
+    return plan
+
+
+@cache
+def software_versions() -> dict[str, str]:
+    """The versions that a release depends on, for the certificate and for parties to compare."""
+    packages = ("copublish", "numpy", "pyarrow", "spu")
+    versions = {package: importlib.metadata.version(package) for package in packages}
+    return {**versions, "mechanism": ", ".join(f"{known.name} {known.version}" for known in mechanisms())}
+
+
+def facts_of(agreement: Agreement) -> dict[str, str]:
+    """What has to be the same at all parties: every part of the agreement, and versions."""
+    return {f"agreement: {part}": hash_ for part, hash_ in agreement.parts().items()} | software_versions()
+
+
+def differences(here: Mapping[str, str], there: object) -> str | None:
+    """What two parties differ in, in words; nothing if they do not.
+
+    Raises:
+        ValueError: If the other one said something else than facts.
+    """
+    if not isinstance(there, Mapping):
+        raise ValueError("no facts")
+    different = []
+    for key in sorted(here.keys() | there.keys()):
+        ours, theirs = here.get(key, "missing"), str(there.get(key, "missing"))
+        if ours != theirs:
+            is_hash = len(ours) == 64 or len(theirs) == 64
+            name = plain_text(key, 80)
+            different.append(name if is_hash else f"{name} ({ours} here, {plain_text(theirs, 40)} there)")
+    if not different:
+        return None
+    more = f" and {len(different) - MAX_DIFFERENCES} more" if len(different) > MAX_DIFFERENCES else ""
+    return f"{', '.join(different[:MAX_DIFFERENCES])}{more}"
