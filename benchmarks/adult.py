@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 import copublish as cp
-from copublish.reproduction import datasets
+from copublish_reproduction import datasets
 
 CLASS = datasets.COLUMNS["adult"][-1]
 NUMERICAL = datasets.NUMERICAL["adult"]

@@ -27,8 +27,8 @@ from copublish.evaluation.classification import accuracy
 from copublish.mechanisms.allocation import weights_by_gain
 from copublish.mechanisms.information import entropy, information_kept, mutual_information
 from copublish.privacy.coins import IntArray
-from copublish.reproduction import datasets
 from copublish.simulation import read_fragments, run_room, throwaway_ledger
+from copublish_reproduction import datasets
 
 LABEL = datasets.COLUMNS["adult"][-1]
 

@@ -25,9 +25,9 @@ import copublish as cp
 from copublish.engine import Room
 from copublish.evaluation.distances import rank_correlation_error, wasserstein_errors
 from copublish.privacy.coins import Coins
-from copublish.reproduction import datasets
-from copublish.reproduction.copula_schemas import ATTRIBUTES
 from copublish.simulation import read_fragments, run_room, throwaway_ledger
+from copublish_reproduction import datasets
+from copublish_reproduction.copula_schemas import ATTRIBUTES
 
 TARGETS = {("adult", "0.5"): (0.06, 0.015), ("wine", "1"): (0.32, 0.10)}
 """Largest mean Wasserstein distance and rank correlation error, mean of 10 runs."""

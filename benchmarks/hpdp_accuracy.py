@@ -21,7 +21,7 @@ import pandas as pd
 
 import copublish as cp
 from copublish.evaluation.classification import accuracy
-from copublish.reproduction import datasets
+from copublish_reproduction import datasets
 
 CLASS = datasets.COLUMNS["adult"][-1]
 DELTA = "1e-6"

@@ -25,10 +25,10 @@ import pandas as pd
 
 import copublish as cp
 from copublish.evaluation.classification import accuracy, majority_accuracy
-from copublish.reproduction import datasets
-from copublish.reproduction.copula_schemas import ATTRIBUTES
-from copublish.reproduction.hpdp_sets import FIRST_POST_SECONDARY
-from copublish.reproduction.labelled_table import STATLOG_COLUMNS
+from copublish_reproduction import datasets
+from copublish_reproduction.copula_schemas import ATTRIBUTES
+from copublish_reproduction.hpdp_sets import FIRST_POST_SECONDARY
+from copublish_reproduction.labelled_table import STATLOG_COLUMNS
 from hpdp_accuracy import CLASS, agreement_for, attributes_of, spread
 from hpdp_accuracy import read as read_adult
 

@@ -27,8 +27,8 @@ import pandas as pd
 
 import copublish as cp
 from copublish import processes
-from copublish.reproduction import datasets
 from copublish.simulation import no_progress
+from copublish_reproduction import datasets
 from hpdp_accuracy import ELSEWHERE, agreement_for, attributes_of, spread
 from hpdp_accuracy import read as read_train_and_test
 

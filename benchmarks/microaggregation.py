@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from copublish.reproduction.grid_figures import EPSILONS, KS
-from copublish.reproduction.idp_ir import IdpIr, release_central
-from copublish.reproduction.loss_grids import Experiment, Setting
-from copublish.reproduction.microdata import Attribute, Microdata
-from copublish.reproduction.microdata_sets import load_microdata
+from copublish_reproduction.grid_figures import EPSILONS, KS
+from copublish_reproduction.idp_ir import IdpIr, release_central
+from copublish_reproduction.loss_grids import Experiment, Setting
+from copublish_reproduction.microdata import Attribute, Microdata
+from copublish_reproduction.microdata_sets import load_microdata
 
 K, EPSILON = 50, 1.0
 

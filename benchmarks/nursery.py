@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 import copublish as cp
-from copublish.reproduction import datasets
+from copublish_reproduction import datasets
 
 
 def read_nursery(folder: Path, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:

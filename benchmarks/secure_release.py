@@ -41,8 +41,8 @@ from copublish.engine.spu import SpuEngine
 from copublish.engine.spu_requests import Call, Exchange, Intersect, Kept, OwnedMatrix, Run
 from copublish.engine.spu_worker import _signature
 from copublish.fragments.fragment import Fragment
-from copublish.reproduction.hpdp_paillier import paillier_library
 from copublish.simulation import no_progress, read_fragments
+from copublish_reproduction.hpdp_paillier import paillier_library
 from paillier_moments import KEY_BITS, MIB, ciphertext_mib
 
 PARTS = ("adult", "arbitrary", "scaling", "paillier")
