@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,13 +16,16 @@ from benchmark_files import write_benchmark_files
 from copublish.errors import CopublishError, SourceError
 from copublish.evaluation.printed import PRINTED
 from copublish_reproduction.datasets import load_dataset
-from copublish_reproduction.figures import figures, run_figure
+from copublish_reproduction.exhibits import exhibits
+from copublish_reproduction.figures import SCORES, figures, run_figure
 from copublish_reproduction.hpdp_figures import hpdp_figures
 from copublish_reproduction.plots import plot
 from copublish_reproduction.results_page import fill_in, page_of
 from copublish_reproduction.table_text import csv_text
 from copublish_reproduction.tables import PRINTED_ROW, as_records, markdown, panel_table
 from reproduce import reproduce
+
+PAGES = Path(__file__).parents[3] / "docs" / "results"
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +124,13 @@ def test_markers_that_are_missing_twice_there_or_on_two_pages_are_named(tmp_path
         (tmp_path / name).write_text("<!-- begin a -->\n<!-- end a -->\n")
     with pytest.raises(CopublishError, match=r"x\.md, y\.md"):
         page_of(tmp_path, "a")
+
+
+def test_every_exhibit_has_its_place_on_one_of_the_results_pages():
+    pages = {page_of(PAGES, name).stem for name in exhibits(SCORES)}
+    assert pages == {"arbdistdp", "distdiffgen", "hpdp", "idp-ir", "vhdp"}
+    markers = re.findall(r"<!-- begin (\S+) -->", "".join(page.read_text() for page in PAGES.glob("*.md")))
+    assert sorted(markers) == sorted(exhibits(SCORES))
 
 
 def command(*arguments, code=0):
