@@ -18,16 +18,17 @@ help:
 	@echo "make allocation-benchmark  what dividing the budget by information gain is worth on Adult"
 	@echo "make benchmark  time and memory of a release beside the bare NumPy work"
 	@echo "make wide-area-benchmark  a secure release between two hosts 40 ms apart (needs root)"
-	@echo "make results    the papers' figures beside what they print, written into docs/results.md"
+	@echo "make results    the papers' figures beside what they print, written into the pages of docs/results"
 	@echo "make secure-benchmark  the secure engine beside its bare calls and the papers' Paillier way"
 	@echo "make alignment-benchmark  private set intersection beside the bare call and plain sets"
 	@echo "make microaggregation-benchmark  one iDP-IR release, a grid of 50 runs, and up to 5 million records"
 	@echo "make faults     break runs on purpose and write what is left of them to docs/faults.md (root, Linux)"
 	@echo "make cost-model        coefficients of the cost model that 'copublish plan' uses"
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml reproduction/pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	  --editable '.[dev]' --editable ./reproduction
 	touch $@
 
 demo: $(READY)
@@ -81,11 +82,11 @@ cost-model: $(READY)
 wide-area-benchmark: $(READY)
 	$(BIN)/python benchmarks/wide_area.py --data $(ADULT)
 
-# All of the page, or the parts that RESULTS names: make results RESULTS="vhdp-fig5 vhdp-findings"
+# All of the pages, or the parts that RESULTS names: make results RESULTS="vhdp-fig5 vhdp-findings"
 RESULTS ?= all
 results: $(READY)
 	for name in $(RESULTS); do \
-	  $(BIN)/copublish reproduce $$name --data $(ADULT) --out docs/results --page docs/results.md || exit 1; done
+	  $(BIN)/copublish reproduce $$name --data $(ADULT) --out docs/results --pages docs/results || exit 1; done
 
 clean:
 	rm -rf $(VENV) demo

@@ -57,9 +57,10 @@ Meet = Callable[[], AbstractContextManager[Meeting]]
 @contextmanager
 def mutual_tls() -> Iterator[Meeting]:
     """Connect the parties as `copublish run` does: through a port each, over mutual TLS."""
+    from copublish.agreement.template import EXAMPLE
+
     from copublish.agreement.loading import load_agreement
     from copublish.agreement.parties import Party
-    from copublish.agreement.template import EXAMPLE
     from copublish.node.identity import new_identity
     from copublish.node.port import Port
 

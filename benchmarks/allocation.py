@@ -19,16 +19,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from copublish.mechanisms.allocation import weights_by_gain
-from copublish.mechanisms.information import entropy, information_kept, mutual_information
-from copublish.simulation import read_fragments, run_room, throwaway_ledger
+from copublish._reproduction import datasets
 
 import copublish as cp
 from copublish.agreement.domain import Domain
-from copublish.engine import Room
+from copublish.engine.ideal import Room
 from copublish.evaluation.classification import accuracy
-from copublish.privacy.coins import IntArray
-from copublish.reproduction import datasets
+from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+from copublish.mechanisms.shared.allocation import weights_by_gain
+from copublish.mechanisms.shared.information import entropy, information_kept, mutual_information
+from copublish.types import IntArray
 
 LABEL = datasets.COLUMNS["adult"][-1]
 

@@ -24,11 +24,11 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
-from copublish.simulation import no_progress
+from copublish._reproduction import datasets
 
 import copublish as cp
-from copublish import processes
-from copublish.reproduction import datasets
+from copublish.local import processes
+from copublish.progress import no_progress
 from hpdp_accuracy import ELSEWHERE, agreement_for, attributes_of, spread
 from hpdp_accuracy import read as read_train_and_test
 

@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from copublish.reproduction.grid_figures import EPSILONS, KS
-from copublish.reproduction.idp_ir import IdpIr, release_central
-from copublish.reproduction.loss_grids import Experiment, Setting
-from copublish.reproduction.microdata import Attribute, Microdata
-from copublish.reproduction.microdata_sets import load_microdata
+from copublish._reproduction.grid_figures import EPSILONS, KS
+from copublish._reproduction.idp_ir import IdpIr, release_central
+from copublish._reproduction.loss_grids import Experiment, Setting
+from copublish._reproduction.microdata import Attribute, Microdata
+from copublish._reproduction.microdata_sets import load_microdata
 
 K, EPSILON = 50, 1.0
 

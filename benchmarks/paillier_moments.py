@@ -2,7 +2,7 @@
 
     python benchmarks/paillier_moments.py
 
-A slice of the entries is encrypted, multiplied and decrypted by the code of `copublish.reproduction`, and scaled up to
+A slice of the entries is encrypted, multiplied and decrypted by the code of `copublish_reproduction`, and scaled up to
 all p^2. One owner and one core at a time; owners can work at the same time, the curator waits for all of them.
 """
 
@@ -14,8 +14,7 @@ import time
 from dataclasses import asdict, dataclass
 
 import numpy as np
-
-from copublish.reproduction.hpdp_paillier import STEPS, deal
+from copublish._reproduction.hpdp_paillier import STEPS, deal
 
 KEY_BITS, COLUMNS, OWNERS, SLICE_ENTRIES = 2048, 52, 10, 12
 MIB = 2**20
@@ -67,9 +66,6 @@ def measure_paillier_moments(
     """Measure a slice with real keys, check its sums, and scale up to all p^2 entries.
 
     Keys and factors are made beforehand and not counted.
-
-    Raises:
-        CopublishError: If `phe` is not installed.
     """
     dealt, curator = deal(owners, key_bits)
     numbers = np.random.default_rng(0).normal(0, 10_000, (owners, sliced_entries))

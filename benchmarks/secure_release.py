@@ -33,16 +33,17 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
-from copublish.engine.spu_requests import Call, Exchange, Intersect, Kept, OwnedMatrix, Run
-from copublish.engine.spu_worker import _signature
-from copublish.simulation import no_progress, read_fragments
+from copublish._reproduction.hpdp_paillier import paillier_library
 
 import copublish as cp
 from adult import PARTIES, adult_agreement, read_adult, scatter_cells, split_columns
-from copublish import processes
-from copublish.engine.spu import SpuEngine
+from copublish.engine.spu.engine import SpuEngine
+from copublish.engine.spu.requests import Call, Exchange, Intersect, Kept, OwnedMatrix, Run
+from copublish.engine.spu.worker import _signature
 from copublish.fragments.fragment import Fragment
-from copublish.reproduction.hpdp_paillier import paillier_library
+from copublish.local import processes
+from copublish.local.simulation import read_fragments
+from copublish.progress import no_progress
 from paillier_moments import KEY_BITS, MIB, ciphertext_mib
 
 PARTS = ("adult", "arbitrary", "scaling", "paillier")

@@ -601,7 +601,9 @@ def openings(
 
 
 CHOICE = Select(label="which", budget=Fraction(1), calibrated_to="add-remove", score_range=BOTH, candidates=4)
-COUNTS = Measure(label="counts", budget=Fraction(1), calibrated_to="add-remove", l1_sensitivity=BOTH, changed_entries=BOTH, entries=4)
+COUNTS = Measure(
+    label="counts", budget=Fraction(1), calibrated_to="add-remove", l1_sensitivity=BOTH, changed_entries=BOTH, entries=4
+)
 TOO_LITTLE = Cost(Fraction(9, 10), Fraction(5), Fraction(1))
 
 
@@ -619,7 +621,10 @@ def selections(room: Room, charges, *, ahead: int, rates: tuple[Fraction, ...]) 
 
     def job(engine: IdealEngine) -> list[int]:
         gate = RevealGate(engine, charges(ENOUGH), False)
-        disclosures = [Select(label="which", budget=rate, calibrated_to="add-remove", score_range=BOTH, candidates=90) for rate in rates]
+        disclosures = [
+            Select(label="which", budget=rate, calibrated_to="add-remove", score_range=BOTH, candidates=90)
+            for rate in rates
+        ]
         if ahead:
             gate.draw_selection_noise(disclosures[0], 90, times=ahead)
         scores = engine.share(np.zeros(90, dtype=np.int64))
@@ -675,7 +680,14 @@ def test_counts_that_share_elements_are_counted_one_by_one(room: Room, charges, 
 @pytest.mark.parametrize("is_moved", [False, True])
 def test_the_same_coins_open_the_same_counts_however_they_lie(room: Room, charges, packing, is_moved) -> None:
     counts = np.random.default_rng(6).integers(0, 1000, 24)
-    disclosure = Measure(label="counts", budget=Fraction(1, 2), calibrated_to="add-remove", l1_sensitivity=BOTH, changed_entries=BOTH, entries=len(counts))
+    disclosure = Measure(
+        label="counts",
+        budget=Fraction(1, 2),
+        calibrated_to="add-remove",
+        l1_sensitivity=BOTH,
+        changed_entries=BOTH,
+        entries=len(counts),
+    )
     order = np.random.default_rng(7).permutation(len(counts)) if is_moved else None
 
     def job(engine: IdealEngine, packing: Packing, cell_at: np.ndarray | None) -> tuple[list[int], list[int]]:
@@ -695,14 +707,23 @@ def test_noise_that_does_not_fit_the_engines_integers_is_not_opened(room: Room, 
     tiny = Fraction(1, 2**64)
     for disclosure in (
         Select(label="which", budget=tiny, calibrated_to="add-remove", score_range=BOTH, candidates=4),
-        Measure(label="counts", budget=tiny, calibrated_to="add-remove", l1_sensitivity=BOTH, changed_entries=BOTH, entries=4),
+        Measure(
+            label="counts",
+            budget=tiny,
+            calibrated_to="add-remove",
+            l1_sensitivity=BOTH,
+            changed_entries=BOTH,
+            entries=4,
+        ),
     ):
         assert disclosure.noise.bits > 62
         assert openings(type(room)(room.parties), charges, ENOUGH, disclosure, 4) == ["EngineError"]
 
 
 def test_places_without_a_candidate_count_when_a_selection_has_to_fit(room: Room, charges) -> None:
-    just_fits = Select(label="which", budget=Fraction(1, 2**53), calibrated_to="add-remove", score_range=BOTH, candidates=4)
+    just_fits = Select(
+        label="which", budget=Fraction(1, 2**53), calibrated_to="add-remove", score_range=BOTH, candidates=4
+    )
     assert just_fits.noise.bits == 59  # beside it one bit for the sum, and two for the index
     fresh = lambda: type(room)(room.parties)  # noqa: E731
     assert openings(fresh(), charges, ENOUGH, just_fits, 4) == ["open"] * len(room.parties)

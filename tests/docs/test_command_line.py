@@ -22,7 +22,7 @@ from support.commands import run
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
     *("demo", "init", "check", "describe", "plan", "simulate", "run", "show", "generalize", "evaluate", "report"),
-    *("ledger", "reproduce"),
+    "ledger",
 )
 SUBCOMMANDS = (("identity", "new"), ("identity", "show"), ("node", "status"))
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 import typer
+from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
+from copublish.privacy.no_promise import WARNING
 from typer.testing import CliRunner, Result
 
 import copublish as cp
-from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
 from copublish.cli import app, run_command
 from copublish.errors import CopublishError
 from copublish.local.demo import made_up_data, write_demo
 from copublish.privacy.ledger import Ledger
-from copublish.privacy.no_promise import WARNING
 
 FIRST = "THIS IS NOT DIFFERENTIAL PRIVACY"
 DATA = ["--data", "bank=bank.parquet", "--data", "loans=loans.csv"]

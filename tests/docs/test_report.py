@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from copublish.evaluation.report.contents import CountNoise, belief_bound, budget_shares, estimates, partition_trees
+from copublish.evaluation.report.snippets import python_snippet, r_snippet
 
 from copublish import agreement_from_mapping, generalize
 from copublish.errors import EvaluationError
 from copublish.evaluation.report import report_page
-from copublish.evaluation.report.contents import CountNoise, belief_bound, budget_shares, estimates, partition_trees
-from copublish.evaluation.report.snippets import python_snippet, r_snippet
 from copublish.evaluation.scorecard import evaluate
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.browser import AUDIT, browser, open_page

@@ -48,12 +48,21 @@ def measure_and_select(engine, epsilons, scores, selections):
     for epsilon in epsilons:
         zeros = engine.share(np.zeros((4096 // 3 + 1, 1), dtype=np.int64))
         counts = SecretCounts(zeros, Packing(3, 3))
-        disclosure = Measure(label="zeros", budget=epsilon, calibrated_to="add-remove", l1_sensitivity=BOTH, changed_entries=BOTH, entries=counts.n_cells)
+        disclosure = Measure(
+            label="zeros",
+            budget=epsilon,
+            calibrated_to="add-remove",
+            l1_sensitivity=BOTH,
+            changed_entries=BOTH,
+            entries=counts.n_cells,
+        )
         measured[epsilon] = gate.reveal_measurement(counts, disclosure)
     # Each party holds a part of every score, so neither knows any.
     part = np.array(scores, dtype=np.int64) + (1000 if engine.party == PARTIES[0] else -1000)
     part = part if engine.party == PARTIES[0] else part - np.array(scores, dtype=np.int64)
-    select = Select(label="winner", budget=Fraction(1, 2), calibrated_to="add-remove", score_range=BOTH, candidates=len(scores))
+    select = Select(
+        label="winner", budget=Fraction(1, 2), calibrated_to="add-remove", score_range=BOTH, candidates=len(scores)
+    )
     winners = []
     for number in range(selections):
         if number % 25 == 0:
@@ -115,12 +124,22 @@ def trace_of_a_run(engine, seed):
     gate, reservation = open_gate(engine)
     for _ in range(3):
         scores = engine.share(generator.integers(0, 1000, 20))
-        gate.reveal_selection(scores, Select(label="winner", budget=Fraction(1), calibrated_to="add-remove", score_range=BOTH, candidates=20))
+        gate.reveal_selection(
+            scores,
+            Select(label="winner", budget=Fraction(1), calibrated_to="add-remove", score_range=BOTH, candidates=20),
+        )
         trace.append(engine.bytes_sent)
     cells, places = generator.integers(0, 8, 500), generator.integers(0, 6, 500)
     packing = Packing(6, 3)
     table = engine.joint_histogram(cells, places if engine.party == PARTIES[1] else None, (8, 1), packing)
-    disclosure = Measure(label="cells", budget=Fraction(1), calibrated_to="add-remove", l1_sensitivity=BOTH, changed_entries=BOTH, entries=48)
+    disclosure = Measure(
+        label="cells",
+        budget=Fraction(1),
+        calibrated_to="add-remove",
+        l1_sensitivity=BOTH,
+        changed_entries=BOTH,
+        entries=48,
+    )
     gate.reveal_measurement(SecretCounts(table, packing), disclosure)
     trace.append(engine.bytes_sent)
     reservation.__exit__(None, None, None)

@@ -74,7 +74,12 @@ def test_hpdp_releases_are_identical_for_the_same_coins(noise, secure):
 
 
 MEASURE = GaussianMeasure(
-    label="noise", budget=Fraction(1), agreed_delta=Fraction(1, 10**6), calibrated_to="add-remove", squared_l2_sensitivity={"add-remove": 9, "replace": 36}, entries=SAMPLES
+    label="noise",
+    budget=Fraction(1),
+    agreed_delta=Fraction(1, 10**6),
+    calibrated_to="add-remove",
+    squared_l2_sensitivity={"add-remove": 9, "replace": 36},
+    entries=SAMPLES,
 )
 
 

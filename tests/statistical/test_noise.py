@@ -59,7 +59,14 @@ def measured(
         ledger = Ledger(":memory:")
         ledger.set_limit("d", Limit(Fraction(100), "replace", delta=Fraction(1)))
         with ledger.reserve("d", "r", "h", Cost(Fraction(50), Fraction(50), Fraction(1))) as charge:
-            disclosure = Measure(label="counts", budget=epsilon, calibrated_to=neighbours, l1_sensitivity=HISTOGRAM, changed_entries=HISTOGRAM, entries=len(counts))
+            disclosure = Measure(
+                label="counts",
+                budget=epsilon,
+                calibrated_to=neighbours,
+                l1_sensitivity=HISTOGRAM,
+                changed_entries=HISTOGRAM,
+                entries=len(counts),
+            )
             own = packed if engine.party == "p0" else np.zeros_like(packed)
             secret = SecretCounts(engine.share(own), packing, cell_at)
             return RevealGate(engine, charge, False).reveal_measurement(secret, disclosure)

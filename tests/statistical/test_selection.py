@@ -117,7 +117,9 @@ FREQUENCIES = [
 
 @pytest.mark.parametrize(("scores", "epsilon", "neighbours", "padding"), FREQUENCIES)
 def test_winners_come_as_often_as_the_exact_law_says(scores, epsilon, neighbours: Neighbours, padding: int) -> None:
-    disclosure = Select(label="which", budget=epsilon, calibrated_to=neighbours, score_range=MAX_SCORE_RANGE, candidates=len(scores))
+    disclosure = Select(
+        label="which", budget=epsilon, calibrated_to=neighbours, score_range=MAX_SCORE_RANGE, candidates=len(scores)
+    )
     rate = float(epsilon) / {"add-remove": 1, "replace": 2}[neighbours]
     observed = winners(scores, disclosure, padding, 21)
     assert fit(observed, winner_law(scores, rate)) >= ALPHA
@@ -139,7 +141,9 @@ class ChosenCoins:
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1, 2), Fraction(2)])
 def test_a_place_without_a_candidate_loses_with_the_largest_noise_against_scores_of_zero_without(epsilon) -> None:
-    disclosure = Select(label="which", budget=epsilon, calibrated_to="add-remove", score_range=MAX_SCORE_RANGE, candidates=3)
+    disclosure = Select(
+        label="which", budget=epsilon, calibrated_to="add-remove", score_range=MAX_SCORE_RANGE, candidates=3
+    )
     parties = ("p0", "p1")
 
     def winner(lowest: int) -> int:
@@ -174,7 +178,9 @@ CHANGES = {"add-remove": (0, 1), "replace": (-1, 0, 1)}
 def test_no_neighbour_changes_a_winners_probability_by_more_than_epsilon(neighbours: Neighbours, epsilon) -> None:
     generator = np.random.default_rng(3)
     for candidates in (2, 2, 2, 3, 3, 4):
-        disclosure = Select(label="which", budget=epsilon, calibrated_to=neighbours, score_range=MAX_SCORE_RANGE, candidates=candidates)
+        disclosure = Select(
+            label="which", budget=epsilon, calibrated_to=neighbours, score_range=MAX_SCORE_RANGE, candidates=candidates
+        )
         rate = float(disclosure.noise.rate)
         scores = generator.integers(0, 15, candidates).tolist()
         for changes in itertools.product(CHANGES[neighbours], repeat=candidates):
@@ -193,7 +199,13 @@ def test_the_budget_is_used_up_by_a_pair_of_neighbours(epsilon: Fraction) -> Non
 def test_the_scan_notices_noise_calibrated_to_the_sensitivity_instead_of_the_range() -> None:
     """Max changes by at most 1 under replace too, but in both directions at once: its range is 2."""
     epsilon = Fraction(1, 2)
-    too_little = Select(label="which", budget=epsilon, calibrated_to="replace", score_range={"add-remove": 1, "replace": 1}, candidates=2)
+    too_little = Select(
+        label="which",
+        budget=epsilon,
+        calibrated_to="replace",
+        score_range={"add-remove": 1, "replace": 1},
+        candidates=2,
+    )
     losses = [
         worst_loss((30, 0), changes, float(too_little.noise.rate))
         for changes in itertools.product(CHANGES["replace"], repeat=2)

@@ -113,7 +113,15 @@ def test_what_is_opened_varies_as_much_more_as_the_certificate_says(owners, coll
     names = tuple(f"p{number}" for number in range(owners))
     entries, rate = OPENED, Fraction(1, 5)
     both = {"add-remove": 1, "replace": 2}
-    disclosure = Measure(label="counts", budget=rate, calibrated_to="add-remove", l1_sensitivity=both, changed_entries=both, entries=entries, shares=NoiseShares(names, colluders))
+    disclosure = Measure(
+        label="counts",
+        budget=rate,
+        calibrated_to="add-remove",
+        l1_sensitivity=both,
+        changed_entries=both,
+        entries=entries,
+        shares=NoiseShares(names, colluders),
+    )
 
     def job(messenger):
         engine = MaskedSumEngine(messenger, names, names[-1], SeededCoins(100 * owners + names.index(messenger.party)))

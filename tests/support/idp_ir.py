@@ -6,8 +6,9 @@ import math
 from fractions import Fraction
 from typing import Any
 
-import copublish as cp
 from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
+
+import copublish as cp
 from support import repartition, small_mapping
 
 

@@ -15,9 +15,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from copublish.agreement.template import EXAMPLE
+
 import copublish
 from copublish.agreement import load_agreement
-from copublish.agreement.template import EXAMPLE
 from copublish.local.demo import made_up_data
 from copublish.node.identity import Identity, new_identity
 from copublish.node.port import Port

@@ -482,9 +482,10 @@ def computed(name: str, engine: str, seed: int = COINS) -> dict[str, Any]:
 
 def released(case: Case, frames: Mapping[str, pd.DataFrame], engine: str, seed: int) -> Any:
     """Return the release of a case: by the ideal engine, or by the agreed one with a process for every party."""
-    from copublish import agreement_from_mapping
     from copublish.processes import simulate_in_processes
     from copublish.simulation import no_progress
+
+    from copublish import agreement_from_mapping
     from support import ConstantCoins, seeded, simulate_with
 
     agreement = agreement_from_mapping(case.agreement)

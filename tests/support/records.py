@@ -11,9 +11,8 @@ from copublish import Agreement, agreement_from_mapping
 from copublish.engine.ideal import Room
 from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.shared.joint_table import JointTable
-from copublish.mechanisms.specialization.cut import Candidates, Cut
+from copublish.mechanisms.specialization.cut import Candidates, Cut, max_candidates
 from copublish.mechanisms.specialization.run_scores import CandidateScores
-from copublish.mechanisms.specialization.cut import max_candidates
 from copublish.mechanisms.specialization.score import MAX, Score
 from support import repartition, small_mapping
 

@@ -1,4 +1,7 @@
-"""The command line. One file per command; this one gathers them and turns errors into exit codes."""
+"""The command line. One file per command; this one gathers them and turns errors into exit codes.
+
+Other distributions add commands of their own (`plug_ins.py`), which are loaded when the command line runs.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,11 @@ from copublish.cli import (
     node_command,
     plan_command,
     report_command,
-    reproduce_command,
     run_command,
     show_command,
     simulate_command,
 )
+from copublish.cli.plug_ins import add_plug_ins
 from copublish.cli.terminal import error, note
 from copublish.errors import CopublishError
 
@@ -57,7 +60,6 @@ for module in (
     evaluate_command,
     report_command,
     ledger_command,
-    reproduce_command,
 ):
     module.register(app)
 
@@ -77,6 +79,9 @@ _flow_paragraphs(app)
 
 def main() -> None:
     """Run the command line; every failure is one clear message on stderr and an exit code."""
+    for problem in add_plug_ins(app):
+        note(problem)
+    _flow_paragraphs(app)
     try:
         app()
     except CopublishError as exc:

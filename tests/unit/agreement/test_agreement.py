@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from copublish.agreement.template import EXAMPLE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from copublish import AgreementError, agreement_from_mapping, load_agreement
-from copublish.agreement.template import EXAMPLE
 from support import repartition, small_mapping
 
 JOBS = {"ANY": {"Worker": {"cook": {}, "clerk": {}, "driver": {}}, "Doctor": {"surgeon": {}, "vet": {}}}}

@@ -169,7 +169,17 @@ def test_a_guest_whose_ledger_refuses_never_says_that_it_is_ready(messengers):
         gate = RevealGate(engine, charge, False)
         counts = SecretCounts(engine.share(np.zeros((4, 1), dtype=np.int64)), Packing(1))
         with pytest.raises(BudgetExceededError):
-            gate.reveal_measurement(counts, Measure(label="cells", budget=Fraction(9), calibrated_to="add-remove", l1_sensitivity=both, changed_entries=both, entries=4))
+            gate.reveal_measurement(
+                counts,
+                Measure(
+                    label="cells",
+                    budget=Fraction(9),
+                    calibrated_to="add-remove",
+                    l1_sensitivity=both,
+                    changed_entries=both,
+                    entries=4,
+                ),
+            )
     messengers["guest"].close()
     messengers["a"].receive("guest", PART)
     with pytest.raises(PartyLostError):

@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from copublish.privacy.no_promise import WARNING
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
@@ -23,7 +24,6 @@ from copublish.evaluation.distances import mean_sse_of_sorted_columns
 from copublish.evaluation.published import Published
 from copublish.evaluation.scorecard import evaluate
 from copublish.evaluation.scores import score
-from copublish.privacy.no_promise import WARNING
 from support import fragment_frames, random_table, seeded, simulate_with, small_mapping
 from support.idp_ir import idp_ir_agreement
 from support.releases import small_release

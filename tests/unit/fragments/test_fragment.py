@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from copublish.fragments import fragment as fragment_module
 from copublish.agreement.axis import Axis, n_cells
+from copublish.fragments import fragment as fragment_module
 from copublish.fragments.fragment import Fragment, local_histogram, partial_cells
 from copublish.fragments.identifiers import Identifiers
 

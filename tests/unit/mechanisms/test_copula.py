@@ -13,10 +13,10 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from copublish.agreement.mechanism_rules import MAX_COPULA_COLUMNS
 from scipy.stats import multivariate_normal
 
 import copublish as cp
-from copublish.agreement.mechanism_rules import MAX_COPULA_COLUMNS
 from copublish.engine.ideal import Room
 from copublish.engine.programs.noise import measurement_fits
 from copublish.engine.reveal import MAX_RECORDS

@@ -13,10 +13,10 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from copublish.agreement.mechanism_rules import MAX_COORDINATES, MIN_HPDP_EPSILON
 
 import copublish as cp
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
-from copublish.agreement.mechanism_rules import MAX_COORDINATES, MIN_HPDP_EPSILON
 from copublish.agreement.taxonomy import flat_taxonomy
 from copublish.engine.programs.noise import measurement_fits
 from copublish.engine.reveal import MAX_RECORDS

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
 
 import copublish as cp
-from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
 from copublish.engine.ideal import Room
 from copublish.errors import AgreementError, BudgetExceededError, EngineError, FragmentError, PartyLostError
 from copublish.local.simulation import read_fragments

@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from copublish.agreement.idp_ir_rules import LARGEST_K, MAX_SCALE, MAX_STEPS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copublish.agreement.idp_ir_rules import LARGEST_K, MAX_SCALE, MAX_STEPS
 from copublish.mechanisms.idp_ir import run_noisy_clusters as noisy_clusters
 from copublish.mechanisms.idp_ir.run_noisy_clusters import discrete_laplace, noisy_categories, noisy_column
 from copublish.privacy.geometric import Geometric

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
+from copublish.planning.record_trials import noise_of
 
 from copublish import agreement_from_mapping
 from copublish.agreement import Agreement
-from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
 from copublish.errors import AgreementError, EvaluationError
 from copublish.evaluation.scorecard import evaluate
 from copublish.fragments.reading import read_fragment
@@ -16,7 +17,6 @@ from copublish.planning import plan_release
 from copublish.planning.curves import curves_of, floor_of, label_of
 from copublish.planning.mechanisms import PLANNED, with_epsilon, with_mechanism
 from copublish.planning.plots import draw_plan, text_plot
-from copublish.planning.record_trials import noise_of
 from copublish.planning.tables import as_fragments, made_up_table
 from copublish.planning.trials import TrialGround
 from support import fragment_frames, repartition, small_mapping

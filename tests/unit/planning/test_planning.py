@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from copublish.planning.settings import Setting, Trial, best_share, best_trial, grid_of, try_setting
 
 from copublish import agreement_from_mapping
 from copublish.errors import CopublishError, EvaluationError
@@ -16,7 +17,6 @@ from copublish.mechanisms.specialization.plan import Plan
 from copublish.planning import plan_release
 from copublish.planning.curves import curves_of
 from copublish.planning.plots import draw_plan, text_plot
-from copublish.planning.settings import Setting, Trial, best_share, best_trial, grid_of, try_setting
 from copublish.planning.tables import as_fragments, made_up_table, read_like
 from copublish.planning.trials import Scores, TrialGround
 from support import repartition, small_mapping

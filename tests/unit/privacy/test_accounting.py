@@ -63,7 +63,14 @@ def test_the_smallest_excess_in_any_part_does_not_fit() -> None:
 
 def test_disclosures_are_added_by_sequential_composition_with_the_larger_delta() -> None:
     select = Select(label="which", budget=Fraction(1, 7), calibrated_to="add-remove", score_range=BOTH, candidates=11)
-    measure = Measure(label="counts", budget=Fraction(1, 3), calibrated_to="replace", l1_sensitivity=BOTH, changed_entries=BOTH, entries=8)
+    measure = Measure(
+        label="counts",
+        budget=Fraction(1, 3),
+        calibrated_to="replace",
+        l1_sensitivity=BOTH,
+        changed_entries=BOTH,
+        entries=8,
+    )
     cost = cost_of([select, measure, select], number_of_records_is_public=False)
     assert cost.add_remove == 2 * Fraction(1, 7) + Fraction(1, 6)
     assert cost.replace == 2 * Fraction(2, 7) + Fraction(1, 3)
@@ -72,7 +79,14 @@ def test_disclosures_are_added_by_sequential_composition_with_the_larger_delta()
 
 
 def test_a_public_number_of_records_leaves_no_finite_epsilon_under_add_remove() -> None:
-    measure = Measure(label="counts", budget=Fraction(1, 3), calibrated_to="replace", l1_sensitivity=BOTH, changed_entries=BOTH, entries=8)
+    measure = Measure(
+        label="counts",
+        budget=Fraction(1, 3),
+        calibrated_to="replace",
+        l1_sensitivity=BOTH,
+        changed_entries=BOTH,
+        entries=8,
+    )
     cost = cost_of([measure], number_of_records_is_public=True)
     assert cost.add_remove is None
     assert cost.replace == Fraction(1, 3)

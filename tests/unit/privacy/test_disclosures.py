@@ -43,7 +43,9 @@ def is_upper_bound(bound: Fraction, exact: Decimal) -> bool:
 def test_a_selection_costs_its_budget_under_the_calibrated_relation_and_in_proportion_under_the_other(
     budget: Fraction, relation: Neighbours, score_range: dict, candidates: int
 ) -> None:
-    select = Select(label="which", budget=budget, calibrated_to=relation, score_range=score_range, candidates=candidates)
+    select = Select(
+        label="which", budget=budget, calibrated_to=relation, score_range=score_range, candidates=candidates
+    )
     assert select.noise.rate == budget / score_range[relation]
     assert select.epsilon(relation) == budget
     for neighbours in NEIGHBOURS:
@@ -57,7 +59,14 @@ def test_a_selection_costs_its_budget_under_the_calibrated_relation_and_in_propo
 def test_a_measurement_costs_its_budget_under_the_calibrated_relation_and_in_proportion_under_the_other(
     budget: Fraction, relation: Neighbours, l1: dict, changed: dict, entries: int
 ) -> None:
-    measure = Measure(label="counts", budget=budget, calibrated_to=relation, l1_sensitivity=l1, changed_entries=changed, entries=entries)
+    measure = Measure(
+        label="counts",
+        budget=budget,
+        calibrated_to=relation,
+        l1_sensitivity=l1,
+        changed_entries=changed,
+        entries=entries,
+    )
     assert measure.noise.rate == budget / l1[relation]
     assert measure.epsilon(relation) == budget
     for neighbours in NEIGHBOURS:
@@ -67,7 +76,13 @@ def test_a_measurement_costs_its_budget_under_the_calibrated_relation_and_in_pro
 
 
 def test_the_check_of_upper_bounds_rejects_a_formula_without_the_factor_or_rounded_down() -> None:
-    select = Select(label="which", budget=Fraction(1, 2), calibrated_to="add-remove", score_range={"add-remove": 1, "replace": 2}, candidates=40)
+    select = Select(
+        label="which",
+        budget=Fraction(1, 2),
+        calibrated_to="add-remove",
+        score_range={"add-remove": 1, "replace": 2},
+        candidates=40,
+    )
     exact = exact_delta(Fraction(1, 2), 40, Fraction(1, 2))
     assert is_upper_bound(select.delta("add-remove"), exact)
     assert not is_upper_bound(select.delta("add-remove") * 39 / 40, exact)
@@ -79,34 +94,76 @@ def test_histogram_and_max_cost_twice_as_much_under_replace_as_under_add_remove(
     doubled = {"add-remove": 1, "replace": 2}
     for disclosure in (
         Select(label="which", budget=Fraction(3, 10), calibrated_to="add-remove", score_range=doubled, candidates=5),
-        Measure(label="counts", budget=Fraction(3, 10), calibrated_to="add-remove", l1_sensitivity=doubled, changed_entries=doubled, entries=5),
+        Measure(
+            label="counts",
+            budget=Fraction(3, 10),
+            calibrated_to="add-remove",
+            l1_sensitivity=doubled,
+            changed_entries=doubled,
+            entries=5,
+        ),
     ):
         assert disclosure.epsilon("add-remove") == Fraction(3, 10)
         assert disclosure.epsilon("replace") == Fraction(6, 10)
     for disclosure in (
         Select(label="which", budget=Fraction(3, 10), calibrated_to="replace", score_range=doubled, candidates=5),
-        Measure(label="counts", budget=Fraction(3, 10), calibrated_to="replace", l1_sensitivity=doubled, changed_entries=doubled, entries=5),
+        Measure(
+            label="counts",
+            budget=Fraction(3, 10),
+            calibrated_to="replace",
+            l1_sensitivity=doubled,
+            changed_entries=doubled,
+            entries=5,
+        ),
     ):
         assert disclosure.epsilon("add-remove") == Fraction(3, 20)
         assert disclosure.epsilon("replace") == Fraction(3, 10)
 
 
 def test_many_small_costs_add_up_without_rounding() -> None:
-    tenth = Select(label="which", budget=Fraction(1, 10), calibrated_to="replace", score_range={"add-remove": 1, "replace": 3}, candidates=2)
+    tenth = Select(
+        label="which",
+        budget=Fraction(1, 10),
+        calibrated_to="replace",
+        score_range={"add-remove": 1, "replace": 3},
+        candidates=2,
+    )
     assert sum(tenth.epsilon("add-remove") for _ in range(30)) == 1
     assert sum(float(tenth.epsilon("add-remove")) for _ in range(30)) != 1  # what floating point would say
 
 
 def test_delta_does_not_depend_on_entries_that_one_person_cannot_change() -> None:
     one = {"add-remove": 1, "replace": 2}
-    few, many = (Measure(label="counts", budget=Fraction(1), calibrated_to="add-remove", l1_sensitivity=one, changed_entries=one, entries=n) for n in (2, 2**20))
+    few, many = (
+        Measure(
+            label="counts",
+            budget=Fraction(1),
+            calibrated_to="add-remove",
+            l1_sensitivity=one,
+            changed_entries=one,
+            entries=n,
+        )
+        for n in (2, 2**20)
+    )
     assert few.delta("replace") == many.delta("replace")
 
 
 def test_delta_of_a_release_with_the_default_size_is_below_two_to_the_minus_40() -> None:
     one = {"add-remove": 1, "replace": 2}
-    selections = [Select(label="which", budget=Fraction(4, 100), calibrated_to="add-remove", score_range=one, candidates=2**16 // 10) for _ in range(10)]
-    leaves = Measure(label="counts", budget=Fraction(6, 10), calibrated_to="add-remove", l1_sensitivity=one, changed_entries=one, entries=2**16)
+    selections = [
+        Select(
+            label="which", budget=Fraction(4, 100), calibrated_to="add-remove", score_range=one, candidates=2**16 // 10
+        )
+        for _ in range(10)
+    ]
+    leaves = Measure(
+        label="counts",
+        budget=Fraction(6, 10),
+        calibrated_to="add-remove",
+        l1_sensitivity=one,
+        changed_entries=one,
+        entries=2**16,
+    )
     total = sum(selection.delta("replace") for selection in selections) + leaves.delta("replace")
     assert 0 < total < Fraction(1, 2**40)
 
@@ -114,7 +171,14 @@ def test_delta_of_a_release_with_the_default_size_is_below_two_to_the_minus_40()
 def test_the_kinds_are_told_apart_and_scale_is_in_people() -> None:
     one = {"add-remove": 1, "replace": 2}
     select = Select(label="which", budget=Fraction(1, 20), calibrated_to="add-remove", score_range=one, candidates=2)
-    measure = Measure(label="counts", budget=Fraction(1, 2), calibrated_to="replace", l1_sensitivity=one, changed_entries=one, entries=2)
+    measure = Measure(
+        label="counts",
+        budget=Fraction(1, 2),
+        calibrated_to="replace",
+        l1_sensitivity=one,
+        changed_entries=one,
+        entries=2,
+    )
     assert (select.kind, measure.kind) == ("select", "measure")
     assert math.isclose(select.noise.scale, 20)
     assert math.isclose(measure.noise.scale, 4)
@@ -123,4 +187,10 @@ def test_the_kinds_are_told_apart_and_scale_is_in_people() -> None:
 @pytest.mark.parametrize("budget", [Fraction(0), Fraction(-1, 2)])
 def test_a_disclosure_without_budget_has_no_noise_to_draw(budget: Fraction) -> None:
     with pytest.raises(ValueError, match="above 0"):
-        _ = Select(label="which", budget=budget, calibrated_to="replace", score_range={"add-remove": 1, "replace": 2}, candidates=2).noise
+        _ = Select(
+            label="which",
+            budget=budget,
+            calibrated_to="replace",
+            score_range={"add-remove": 1, "replace": 2},
+            candidates=2,
+        ).noise

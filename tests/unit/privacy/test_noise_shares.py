@@ -60,14 +60,24 @@ def test_the_distance_covers_the_jumps_that_are_left_out_at_all_owners(rate, own
 
 
 def test_delta_counts_every_owners_shares_of_both_signs_in_every_changed_entry():
-    measure = Measure(label="c", budget=Fraction(1), calibrated_to="replace", l1_sensitivity=BOTH, changed_entries=BOTH, entries=5, shares=shares(3, 1))
+    measure = Measure(
+        label="c",
+        budget=Fraction(1),
+        calibrated_to="replace",
+        l1_sensitivity=BOTH,
+        changed_entries=BOTH,
+        entries=5,
+        shares=shares(3, 1),
+    )
     distance = Fraction(3, 2) / 2**71
     for neighbours, changed in BOTH.items():
         assert (
             measure.delta(neighbours) >= (1 + Fraction(math.exp(measure.epsilon(neighbours)))) * 2 * changed * distance
         )
         assert measure.delta(neighbours) <= 4 * 2 * changed * distance
-    plain = Measure(label="c", budget=Fraction(1), calibrated_to="replace", l1_sensitivity=BOTH, changed_entries=BOTH, entries=5)
+    plain = Measure(
+        label="c", budget=Fraction(1), calibrated_to="replace", l1_sensitivity=BOTH, changed_entries=BOTH, entries=5
+    )
     assert [measure.epsilon(n) for n in BOTH] == [plain.epsilon(n) for n in BOTH]
     assert measure.scale_in_people == pytest.approx(plain.scale_in_people * math.sqrt(1.5))
 

@@ -66,7 +66,10 @@ def test_whether_a_number_is_missing_is_randomized_too_and_a_missing_one_hides_i
 
 
 def test_perturbed_columns_cost_their_budget_for_replaced_values_and_have_no_price_for_added_people() -> None:
-    number, category = PerturbNumber(label="x", budget=Fraction(1, 3), steps=73, step=1.0), PerturbCategory(label="y", budget=Fraction(1, 3), n_values=7)
+    number, category = (
+        PerturbNumber(label="x", budget=Fraction(1, 3), steps=73, step=1.0),
+        PerturbCategory(label="y", budget=Fraction(1, 3), n_values=7),
+    )
     for disclosure in (number, category):
         assert disclosure.epsilon("replace") == Fraction(1, 3) and disclosure.epsilon("add-remove") is None
     assert number.noise.rate * 73 == Fraction(1, 3)

@@ -1,0 +1,163 @@
+"""Everything that can be regenerated, by its name on the command line, and what each leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from copublish._reproduction.copula_beside import NAME as COPULA
+from copublish._reproduction.copula_beside import TITLE as COPULA_TITLE
+from copublish._reproduction.copula_beside import beside_markdown, beside_records, beside_tables, run_beside
+from copublish._reproduction.datasets import FILES
+from copublish._reproduction.figures import Figure, Tell, figures, run_figure, titled
+from copublish._reproduction.findings import Finding, compute_findings, markdown_findings
+from copublish._reproduction.findings_hpdp import compute_hpdp_findings
+from copublish._reproduction.findings_idp_ir import compute_idp_ir_findings
+from copublish._reproduction.findings_vhdp import compute_vhdp_findings
+from copublish._reproduction.grid_claims import claims_of
+from copublish._reproduction.grid_figures import GridFigure, grid_figures, grid_records, run_grid_figure
+from copublish._reproduction.grid_tables import METRIC_NAMES, grid_markdown, grid_table, has_metric
+from copublish._reproduction.heat_maps import heat_maps
+from copublish._reproduction.hpdp_figures import hpdp_figures
+from copublish._reproduction.labelled_table import LABELLED_FILES
+from copublish._reproduction.microdata_sets import MICRODATA_FILES
+from copublish._reproduction.plots import plot
+from copublish._reproduction.table_text import csv_text
+from copublish._reproduction.tables import as_records, markdown, panel_table
+from copublish._reproduction.vhdp_claims import vhdp_claims
+from copublish._reproduction.vhdp_figures import VhdpFigure, run_vhdp_figure, score_records, vhdp_figures
+from copublish._reproduction.vhdp_plots import vhdp_plot
+from copublish._reproduction.vhdp_tables import caption, score_table, vhdp_markdown
+
+RUNS, GRID_RUNS = 10, 50
+"""The iDP-IR paper has means of fifty runs; the others of five or ten."""
+
+WHAT_FAILS = "what does not hold as published, each with a number"
+CLAIMS = ["what the paper says", "what comes out"]
+
+Table = tuple[str, list[str], list[list[str]]]
+"""A title, a header and rows."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What comes out.
+
+    Attributes:
+        files: Their contents by file ending.
+        page: The part of a Markdown page.
+        tables: For the terminal.
+        records: For programs.
+    """
+
+    files: dict[str, bytes]
+    page: str
+    tables: list[Table]
+    records: list[dict[str, object]]
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A figure, or a list of findings.
+
+    Attributes:
+        name: On the command line.
+        title: What it shows.
+        files: Of the data sets that it needs.
+        run: Regenerates it from a folder, in so many runs.
+        runs: How often, unless said otherwise.
+    """
+
+    name: str
+    title: str
+    files: tuple[str, ...]
+    run: Callable[[Path, int, Tell], Outcome]
+    runs: int = RUNS
+
+
+def exhibits(scores: Sequence[str]) -> dict[str, Exhibit]:
+    """Return everything by name; copublish's own releases in figures have the given scores."""
+    every = [
+        *(_figure(figure) for figure in (*figures(scores).values(), *hpdp_figures().values())),
+        _findings("findings", FILES.values(), compute_findings),
+        *(_grid_figure(figure) for figure in grid_figures().values()),
+        Exhibit(COPULA, COPULA_TITLE, joined(MICRODATA_FILES.values()), _beside),
+        _findings("idp-ir-findings", MICRODATA_FILES.values(), _without_runs(compute_idp_ir_findings)),
+        _findings("hpdp-findings", [FILES["adult"]], _without_runs(compute_hpdp_findings)),
+        *(_vhdp_figure(figure) for figure in vhdp_figures().values()),
+        _findings("vhdp-findings", LABELLED_FILES.values(), _without_runs(compute_vhdp_findings)),
+    ]
+    return {exhibit.name: exhibit for exhibit in every}
+
+
+def joined(groups: Iterable[Iterable[str]]) -> tuple[str, ...]:
+    """Return the files of several groups, each once."""
+    return tuple(dict.fromkeys(file for group in groups for file in group))
+
+
+def _figure(figure: Figure) -> Exhibit:
+    def run(data: Path, runs: int, progress: Tell) -> Outcome:
+        points = run_figure(figure, data, runs, progress)
+        how = f"{figure.unit}, {points[0].runs} runs"
+        tables = [
+            (f"{figure.title}. {titled(panel)}, {how}", *panel_table(figure, points, panel)) for panel in figure.panels
+        ]
+        return _drawn(as_records(figure, points), plot(figure, points), markdown(figure, points), tables)
+
+    return Exhibit(figure.name, figure.title, figure.files, run)
+
+
+def _grid_figure(figure: GridFigure) -> Exhibit:
+    def run(data: Path, runs: int, progress: Tell) -> Outcome:
+        grids = run_grid_figure(figure, data, runs, progress)
+        tables = [
+            (
+                f"{figure.title}. {grid.panel.label}. {METRIC_NAMES[metric]}, {grid.runs} runs",
+                *grid_table(grid, metric),
+            )
+            for grid in grids
+            for metric in figure.metrics
+            if has_metric(grid, metric)
+        ]
+        tables.append((figure.title, CLAIMS, [list(claim) for claim in claims_of(figure, grids)]))
+        return _drawn(grid_records(figure, grids), heat_maps(figure, grids), grid_markdown(figure, grids), tables)
+
+    files = joined(MICRODATA_FILES[name] for name in figure.datasets)
+    return Exhibit(figure.name, figure.title, files, run, GRID_RUNS)
+
+
+def _vhdp_figure(figure: VhdpFigure) -> Exhibit:
+    def run(data: Path, runs: int, progress: Tell) -> Outcome:
+        scores = run_vhdp_figure(figure, data, runs, progress)
+        tables = [(f"{figure.title}. {caption(figure, table)}", *score_table(figure, table)) for table in scores]
+        tables.append((figure.title, CLAIMS, [list(claim) for claim in vhdp_claims(figure, scores)]))
+        return _drawn(score_records(figure, scores), vhdp_plot(figure, scores), vhdp_markdown(figure, scores), tables)
+
+    return Exhibit(figure.name, figure.title, joined(LABELLED_FILES[name] for name in figure.datasets), run)
+
+
+def _drawn(records: list[dict[str, object]], plots: dict[str, bytes], page: str, tables: list[Table]) -> Outcome:
+    return Outcome({"csv": csv_text(records).encode(), **plots}, page, tables, records)
+
+
+def _beside(data: Path, runs: int, progress: Tell) -> Outcome:
+    rows = run_beside(data, runs, progress)
+    return _drawn(beside_records(rows), {}, beside_markdown(rows), list(beside_tables(rows)))
+
+
+def _without_runs(compute: Callable[[Path, Tell], list[Finding]]) -> Callable[[Path, int, Tell], list[Finding]]:
+    return lambda data, _, progress: compute(data, progress)
+
+
+def _findings(
+    name: str, groups: Iterable[Iterable[str]], compute: Callable[[Path, int, Tell], list[Finding]]
+) -> Exhibit:
+    def run(data: Path, runs: int, progress: Tell) -> Outcome:
+        findings = compute(data, runs, progress)
+        text = markdown_findings(findings)
+        rows = [[finding.number, finding.printed, finding.found, finding.sound] for finding in findings]
+        table = ("Findings", ["", "as published", "what comes out", "copublish"], rows)
+        return Outcome({"md": f"{text}\n".encode()}, text, [table], [dict(vars(finding)) for finding in findings])
+
+    return Exhibit(name, WHAT_FAILS, joined(groups), run)

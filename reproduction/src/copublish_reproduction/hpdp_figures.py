@@ -1,0 +1,133 @@
+"""Figures 3 to 5 of the HPDP-DP paper: accuracy over principal components, epsilon and the number of owners."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from copublish._reproduction.figures import COPUBLISH, Figure, Series
+from copublish._reproduction.hpdp import Hpdp, NoiseScale
+from copublish._reproduction.hpdp_bench import HpdpBench
+from copublish._reproduction.hpdp_sets import TARGETS, Target
+from copublish._reproduction.sound_records import DELTA
+
+from copublish_reproduction.printed import BA, HPDP_CONTRIBUTION, HPDP_PRINTED_SCALE, LA
+
+MOST_RUNS = 5
+"""Every experiment of the paper is run five times; Fig. 3 has the most points."""
+
+COMPONENTS = ("1", "3", "5", "7", "10", "15", "20", "25", "30", "35", "40")
+"""The paper marks 5 to 40 in steps of 5 on Adult and mentions 7 on NLTCS."""
+EPSILONS = ("0.1", "0.2", "0.4", "0.8", "1.6")
+"""The paper's steps are on the axes of its plots alone."""
+OWNERS = ("2", "4", "6", "8", "10")
+
+NAMES: dict[NoiseScale, str] = {
+    "printed": HPDP_PRINTED_SCALE,
+    "theorem": "HPDP-DP, noise scale of its proof",
+}
+EXACT_CONTRIBUTION = "contribution without noise"
+WITHOUT_NOISE = "HPDP-DP without noise"
+OWN: dict[str | None, str] = {None: f"{COPUBLISH}, hpdp", DELTA: f"{COPUBLISH}, hpdp, delta {DELTA}"}
+"""By delta: none has Laplace noise, the other Gaussian noise."""
+
+
+def hpdp_figures() -> dict[str, Figure]:
+    """Return every figure by its name on the command line."""
+    references = (
+        Series(BA, "no", lambda bench, _: bench.raw(), is_constant=True),
+        Series(LA, "no", lambda bench, _: bench.majority(), is_constant=True),
+    )
+    without = Series(WITHOUT_NOISE, "no", lambda bench, _: _accuracy(bench, math.inf, 3, "printed"), is_constant=True)
+    every = (
+        Figure(
+            "hpdp-fig3",
+            "HPDP-DP, Fig. 3: accuracy over the principal components kept (epsilon 0.5, three owners)",
+            TARGETS,
+            "k",
+            COMPONENTS,
+            "percent",
+            (
+                *references,
+                Series(WITHOUT_NOISE, "no", lambda bench, k: _accuracy(bench, math.inf, 3, "printed", int(k))),
+                *(_over_components(scale) for scale in NAMES),
+                *(_own(delta, lambda _: ("0.5", 3), is_constant=True) for delta in OWN),
+                Series(EXACT_CONTRIBUTION, "no", lambda bench, k: _contribution(bench, k, math.inf)),
+                Series(HPDP_CONTRIBUTION, "no", lambda bench, k: _contribution(bench, k, 0.5)),
+            ),
+            MOST_RUNS,
+            _load,
+        ),
+        Figure(
+            "hpdp-fig4",
+            "HPDP-DP, Fig. 4: accuracy over epsilon (three owners)",
+            TARGETS,
+            "epsilon",
+            EPSILONS,
+            "percent",
+            (
+                *references,
+                without,
+                *(_over_epsilon(scale) for scale in NAMES),
+                *(_own(delta, lambda epsilon: (epsilon, 3)) for delta in OWN),
+            ),
+            load=_load,
+        ),
+        Figure(
+            "hpdp-fig5",
+            "HPDP-DP, Fig. 5: accuracy over the number of owners (epsilon 0.2)",
+            TARGETS[:2],
+            "owners",
+            OWNERS,
+            "percent",
+            (
+                *references,
+                without,
+                *(_over_owners(scale) for scale in NAMES),
+                *(_own(delta, lambda owners: ("0.2", int(owners))) for delta in OWN),
+            ),
+            load=_load,
+        ),
+    )
+    return {figure.name: figure for figure in every}
+
+
+def _load(panel: str, folder: Path, run: int) -> HpdpBench:
+    return HpdpBench.load(cast(Target, panel), folder, run)
+
+
+def _over_components(scale: NoiseScale) -> Series:
+    return Series(NAMES[scale], "no", lambda bench, k: _accuracy(bench, 0.5, 3, scale, int(k)))
+
+
+def _over_epsilon(scale: NoiseScale) -> Series:
+    return Series(NAMES[scale], "no", lambda bench, epsilon: _accuracy(bench, float(epsilon), 3, scale))
+
+
+def _over_owners(scale: NoiseScale) -> Series:
+    return Series(NAMES[scale], "no", lambda bench, owners: _accuracy(bench, 0.2, int(owners), scale))
+
+
+def _own(delta: str | None, setting: Callable[[str], tuple[str, int]], *, is_constant: bool = False) -> Series:
+    """Return copublish's own line; a setting is an epsilon and a number of owners for every x."""
+
+    def measure(bench: HpdpBench, x: str) -> float:
+        epsilon, n_owners = setting(x)
+        return bench.own(epsilon, delta, n_owners)
+
+    return Series(OWN[delta], "yes, with delta" if delta else "yes", measure, is_constant, is_dotted=delta is not None)
+
+
+def _accuracy(bench: HpdpBench, epsilon: float, n_owners: int, scale: NoiseScale, k: int | None = None) -> float:
+    if k is not None and k >= bench.train.shape[1]:
+        return math.nan  # the table has fewer columns
+    return bench.published(Hpdp(epsilon, bench.contribution, scale, k), n_owners)
+
+
+def _contribution(bench: HpdpBench, k: str, epsilon: float) -> float:
+    if int(k) >= bench.train.shape[1]:
+        return math.nan
+    eigenvalues = bench.fit(Hpdp(epsilon, bench.contribution), 3).eigenvalues
+    return float(eigenvalues[: int(k)].sum() / eigenvalues.sum())

@@ -1,0 +1,83 @@
+"""What copublish itself publishes on the same data: simulated releases on the ideal engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from copublish._reproduction.datasets import Dataset, Partition, agreement_for, scatter_cells, split_columns
+from copublish._reproduction.top_down import WEIGHT
+from copublish._reproduction.trivial import CodedTable
+
+from copublish.agreement import Agreement
+from copublish.engine.ideal import Room
+from copublish.fragments.fragment import Fragment
+from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+from copublish.release.folder import COUNT, NOISY_COUNT, GeneralizedRelease, as_generalized
+
+SIZE = {"specializations": 14}
+"""More than the size rule of the mechanism allows up to epsilon 1, so that the rule decides."""
+
+
+@dataclass(frozen=True)
+class SoundReleases:
+    """Releases of one data set with fresh coins each time; its fragments are read once.
+
+    Attributes:
+        table: The data set in the codes of its public domains.
+        partition: How the table is spread over the two parties.
+        score: By what splits are chosen.
+    """
+
+    table: CodedTable
+    partition: Partition = "vertical"
+    score: str = "auto"
+    _fragments: dict[str, Mapping[str, Fragment]] = field(default_factory=dict, repr=False)
+
+    def run(self, epsilon: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Release once; return generalized training cells with weights, and the generalized test records."""
+        release = self.release(epsilon)
+        counts = release.to_pandas("counts").drop(columns=NOISY_COUNT).rename(columns={COUNT: WEIGHT})
+        test = self.table.test.copy()
+        for name, described in release.cut["attributes"].items():
+            values = described["values"]
+            if len(values) == 1:
+                counts, test = counts.drop(columns=name), test.drop(columns=name)
+                continue
+            labels = [value["label"] for value in values]
+            counts[name] = pd.Categorical(counts[name].astype(str), categories=labels).codes
+            lengths = [value["codes"][1] - value["codes"][0] for value in values]
+            test[name] = np.repeat(np.arange(len(values)), lengths)[test[name].to_numpy()]
+        return counts, test
+
+    def release(self, epsilon: str) -> GeneralizedRelease:
+        """Publish once on the ideal engine, with coins from the operating system."""
+        agreement, fragments = self.agreement(epsilon), self.fragments()
+        ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
+        try:
+            release = run_room(agreement, fragments, Room(agreement.party_names), ledgers)
+        finally:
+            for ledger in ledgers.values():
+                ledger.close()
+        return as_generalized(release, "it is no reference here")
+
+    def fragments(self) -> Mapping[str, Fragment]:
+        """Return each party's encoded data, read when they are first needed."""
+        if "read" not in self._fragments:
+            self._fragments["read"] = read_fragments(self.agreement("1"), self._data())
+        return self._fragments["read"]
+
+    def agreement(self, epsilon: str) -> Agreement:
+        """Return the agreement of a release with this budget."""
+        dataset = self.table.dataset
+        return agreement_for(
+            dataset.name, dataset.folder, epsilon, partition=self.partition, mechanism={**SIZE, "score": self.score}
+        )
+
+    def _data(self) -> dict[str, Any]:
+        dataset: Dataset = self.table.dataset
+        split = split_columns if self.partition == "vertical" else scatter_cells
+        return dict(split(dataset.name, dataset.train))

@@ -1,0 +1,156 @@
+"""What copublish's own `hpdp` publishes of HPDP-DP's tables, simulated on the ideal engine.
+
+A release has the table's attributes as people know them: numbers within public bounds and categories. Its records are
+then encoded as the real ones are, so that the same classifier sees the same columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from copublish._reproduction.datasets import NUMERICAL, Dataset, load_dataset
+from copublish._reproduction.hpdp_sets import FIRST_POST_SECONDARY, Target, attribute_columns, load_nltcs
+from copublish._reproduction.plain_table import Floats
+
+from copublish.agreement import Agreement, agreement_from_mapping
+from copublish.agreement.taxonomy import parse_taxonomy
+from copublish.engine.ideal import Room
+from copublish.evaluation.benchmark_tables import CLASSES, COLUMNS
+from copublish.fragments.fragment import Fragment
+from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+
+DELTA = "1e-6"
+HOME, ELSEWHERE = "United-States", "another"
+NO_YES = ("no", "yes")
+
+Encode = Callable[[pd.DataFrame, np.random.Generator], Floats]
+"""From published rows to the columns that classifiers see, the class last."""
+
+
+@dataclass(frozen=True)
+class SoundRecords:
+    """A table as an hpdp agreement describes it, and releases of it with fresh coins each time.
+
+    Attributes:
+        rows: The private records.
+        attributes: The public schema of all columns but the class.
+        class_name: The column to predict, the last one.
+        classes: Its values.
+        encode: How published rows become columns.
+    """
+
+    rows: pd.DataFrame
+    attributes: Mapping[str, Mapping[str, Any]]
+    class_name: str
+    classes: tuple[str, ...]
+    encode: Encode
+    _fragments: dict[int, Mapping[str, Fragment]] = field(default_factory=dict, repr=False, compare=False)
+
+    @classmethod
+    def load(cls, target: Target, folder: Path) -> SoundRecords:
+        """Read the table of a target, with its rows in the order of `load_records`.
+
+        Raises:
+            SourceError: If a file is missing or unusable.
+        """
+        table, label = target.split(", ")
+        return _nltcs(folder, label) if table == "NLTCS-like" else _adult(load_dataset("adult", folder), label)
+
+    def only(self, places: np.ndarray[Any, Any]) -> SoundRecords:
+        """Return the table with some of its rows."""
+        return replace(self, rows=self.rows.iloc[places].reset_index(drop=True), _fragments={})
+
+    def publish(self, epsilon: str, delta: str | None, n_owners: int, generator: np.random.Generator) -> Floats:
+        """Release once, from records spread at random over some owners, and encode what is published.
+
+        Args:
+            epsilon: The budget of the release.
+            delta: For Gaussian noise; without it noise is Laplace's and epsilon pure.
+            n_owners: How many owners hold the records.
+            generator: For the division into owners and for encoding alone; noise has coins from the operating system.
+        """
+        agreement = self.agreement(epsilon, delta, n_owners)
+        if n_owners not in self._fragments:
+            parts = np.array_split(generator.permutation(len(self.rows)), n_owners)
+            data = {party: self.rows.iloc[part] for party, part in zip(agreement.parties, parts, strict=True)}
+            self._fragments[n_owners] = read_fragments(agreement, data)
+        ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
+        try:
+            release = run_room(agreement, self._fragments[n_owners], Room(agreement.party_names), ledgers)
+        finally:
+            for ledger in ledgers.values():
+                ledger.close()
+        return self.encode(release.to_pandas(), generator)
+
+    def agreement(self, epsilon: str, delta: str | None, n_owners: int) -> Agreement:
+        """Return the agreement between some owners of whole rows."""
+        return agreement_from_mapping(
+            {
+                "format": 1,
+                "name": "hpdp",
+                "dataset": "hpdp",
+                "partition": "horizontal",
+                "parties": {f"p{number}": {} for number in range(n_owners)},
+                "records": {"expected": len(self.rows)},
+                "class": {"name": self.class_name, "values": list(self.classes)},
+                "attributes": self.attributes,
+                "privacy": {"epsilon": epsilon} | ({"delta": delta} if delta else {}),
+                "mechanism": {"name": "hpdp", "noise": "gaussian" if delta else "laplace"},
+            }
+        )
+
+
+def _nltcs(folder: Path, label: str) -> SoundRecords:
+    records = load_nltcs(folder)
+    rows = pd.DataFrame(np.array(NO_YES)[records.values.astype(np.int64)], columns=list(records.names))
+    names = [*(name for name in records.names if name != label), label]
+
+    def encode(published: pd.DataFrame, _: np.random.Generator) -> Floats:
+        return np.column_stack([(published[name] == NO_YES[1]).to_numpy(np.float64) for name in names])
+
+    items = {name: {"kind": "categorical", "values": list(NO_YES)} for name in names[:-1]}
+    return SoundRecords(rows[names], items, label, NO_YES, encode)
+
+
+def _adult(dataset: Dataset, label: str) -> SoundRecords:
+    """Leave out `education`, which its number says as well, and tell one country from all others."""
+    frame = pd.concat([dataset.train, dataset.test], ignore_index=True)
+    trees = dataset.taxonomies()
+    countries = [name for name in parse_taxonomy(trees["native-country"]).leaves() if name != HOME]
+    code_book = frame.groupby("education-num")["education"].first().reindex(range(1, 17)).ffill().bfill()
+    rows = frame.drop(columns="education").assign(
+        **{"native-country": np.where(frame["native-country"] == HOME, HOME, ELSEWHERE)}
+    )
+    schema: dict[str, dict[str, Any]] = {}
+    for name in (name for name in COLUMNS["adult"][:-1] if name != "education"):
+        if name in NUMERICAL["adult"]:
+            schema[name] = {"kind": "numerical", **NUMERICAL["adult"][name]}
+        else:
+            leaves = [HOME, ELSEWHERE] if name == "native-country" else list(parse_taxonomy(trees[name]).leaves())
+            schema[name] = {"kind": "categorical", "values": leaves}
+    class_name, classes = "income", CLASSES["adult"]
+    if label == "education":
+        del schema["education-num"]
+        schema["income"] = {"kind": "categorical", "values": list(CLASSES["adult"])}
+        class_name, classes = "post-secondary", NO_YES
+        is_post_secondary = rows.pop("education-num") >= FIRST_POST_SECONDARY
+        rows[class_name] = np.where(is_post_secondary, *reversed(NO_YES))
+
+    def encode(published: pd.DataFrame, generator: np.random.Generator) -> Floats:
+        found = published.assign(income=published["income"].astype(str))
+        home = (published["native-country"] == HOME).to_numpy()
+        found["native-country"] = np.where(home, HOME, generator.choice(countries, len(found)))
+        ends = [(found["income"] == CLASSES["adult"][1]).to_numpy(np.float64)]
+        if label == "education":
+            ends.append((found[class_name] == NO_YES[1]).to_numpy(np.float64))
+        else:
+            found["education"] = code_book[found["education-num"]].to_numpy()
+        columns = attribute_columns(found, trees, "education" if label == "education" else "salary", "bits")
+        return np.column_stack([*columns.values(), *ends])
+
+    return SoundRecords(rows, schema, class_name, classes, encode)
