@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.engine.ideal import Room
-from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+from copublish.local.simulation import read_fragments, simulate_fragments
 
 
 class SeededCoins:
@@ -139,5 +138,4 @@ def fragment_frames(
 
 def simulate_with(agreement: cp.Agreement, frames: dict[str, pd.DataFrame], coins: dict[str, Any]) -> cp.Release:
     """Simulate with given coins."""
-    ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
-    return run_room(agreement, read_fragments(agreement, frames), Room(agreement.party_names, coins), ledgers)
+    return simulate_fragments(agreement, read_fragments(agreement, frames), coins)

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 Partition = Literal["horizontal", "vertical", "arbitrary"]
 
 Need = Literal["own values", "sums", "programs", "joins"]
-"""What a mechanism asks of an engine: nothing, sums of what every owner counts alone, programs on secrets, or also joins
-of columns that several parties hold."""
+"""What a mechanism asks of an engine: nothing, sums of what every owner counts alone, programs on secrets, or also
+joins of columns that several parties hold."""
 
 REGISTRY = "copublish.mechanisms.registry"
 """Where the mechanisms are listed. They import this package, so the list is imported when it is first asked for."""
@@ -119,7 +119,7 @@ def names_of_mechanisms() -> str:
 
 
 def drawing_mechanisms(partition: Partition) -> str:
-    """The mechanisms that draw synthetic records of such data, in quotes, to be named where another one does not fit."""
+    """The mechanisms that draw synthetic records of such data, in quotes, to name where another one does not fit."""
     names = [name for name, known in known_settings().items() if known.draws_records and partition in known.partitions]
     return " or ".join(f"'{name}'" for name in names)
 

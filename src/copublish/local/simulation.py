@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any, Literal
 
@@ -14,8 +14,9 @@ from copublish.errors import CopublishError, EngineError, FragmentError, combine
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
-from copublish.local.processes import open_ledger, simulate_in_processes
+from copublish.local.processes import open_ledger, simulate_in_processes, throwaway_ledger
 from copublish.mechanisms.base import Plan
+from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
 from copublish.progress import Progress, no_progress
 from copublish.release.folder import Release
@@ -111,3 +112,16 @@ def run_room(
         return publish_release(plan, fragments[engine.party], engine, ledgers[engine.party], tell)
 
     return room.run(job)[first]
+
+
+def simulate_fragments(
+    agreement: Agreement, fragments: Mapping[str, Fragment], coins: Mapping[str, Coins] | None = None
+) -> Release:
+    """Simulate a release of rows that are read already, with ledgers that are forgotten.
+
+    For plans, experiments and tests: nothing is charged, so the rows must not be private.
+    """
+    plan = prepare_simulation(agreement)
+    with ExitStack() as stack:
+        ledgers = {party: stack.enter_context(closing(throwaway_ledger(plan))) for party in agreement.parties}
+        return run_room(plan, fragments, Room(agreement.party_names, coins), ledgers)

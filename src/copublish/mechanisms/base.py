@@ -1,7 +1,7 @@
 """What a mechanism is: settings, a plan that is described, reserved and run, what it publishes, and its words.
 
-`CONTRIBUTING.md` walks through writing one. What others need of a mechanism they ask of these classes, and of the traits
-of its settings; nobody asks for its name.
+`CONTRIBUTING.md` walks through writing one. What others need of a mechanism they ask of these classes, and of the
+traits of its settings; nobody asks for its name.
 """
 
 from __future__ import annotations

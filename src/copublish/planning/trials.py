@@ -11,19 +11,16 @@ import pandas as pd
 
 from copublish.agreement.columns import COUNT, NOISY_COUNT
 from copublish.agreement.model import Agreement
-from copublish.engine.ideal import Room
 from copublish.evaluation.classification import ClassifierName, accuracy, majority_accuracy
 from copublish.evaluation.marginals import marginal_errors
 from copublish.evaluation.published import Published, as_features
 from copublish.evaluation.values import codes_of, published_codes, published_labels
 from copublish.fragments.fragment import Fragment
-from copublish.local.processes import throwaway_ledger
-from copublish.local.simulation import run_room
+from copublish.local.simulation import simulate_fragments
 from copublish.mechanisms.registry import mechanism_of
 from copublish.mechanisms.shared.tuning import Setting
 from copublish.planning.tables import as_fragments
 from copublish.release.folder import Release
-from copublish.release.preflight import prepare_simulation
 
 CLASSIFIER: ClassifierName = "decision-tree"
 
@@ -88,7 +85,7 @@ class TrialGround:
 
     def releases(self, agreement: Agreement, runs: int) -> list[Release]:
         """Return `runs` releases with fresh noise; the agreement has the same people and columns as the planned one."""
-        return [self._release(agreement) for _ in range(runs)]
+        return [simulate_fragments(agreement, self._fragments) for _ in range(runs)]
 
     def scores(self, releases: Sequence[Release]) -> Scores:
         """Score some releases of the training records."""
@@ -98,15 +95,6 @@ class TrialGround:
             float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else float("nan"),
             self._marginal_error(releases[0]),
         )
-
-    def _release(self, agreement: Agreement) -> Release:
-        plan = prepare_simulation(agreement)
-        ledgers = {party: throwaway_ledger(plan) for party in agreement.parties}
-        try:
-            return run_room(plan, self._fragments, Room(agreement.party_names), ledgers)
-        finally:
-            for ledger in ledgers.values():
-                ledger.close()
 
     def _accuracy(self, release: Release) -> float:
         target = self.agreement.class_.name

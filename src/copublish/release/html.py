@@ -8,18 +8,16 @@ from html import escape
 
 def definition_list(facts: Mapping[str, object]) -> str:
     """Headings and what is said under each."""
-    rows = "".join(
-        f'<tr><th style="text-align:left">{escape(str(name))}</th><td style="text-align:left">{escape(str(said))}</td></tr>'
-        for name, said in facts.items()
-    )
+    rows = "".join(f"<tr>{_cell('th', name)}{_cell('td', said)}</tr>" for name, said in facts.items())
     return f"<table>{rows}</table>"
 
 
 def html_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table with a row of headings."""
-    head = "".join(f'<th style="text-align:left">{escape(heading)}</th>' for heading in headings)
-    body = "".join(
-        "<tr>" + "".join(f'<td style="text-align:left">{escape(str(cell))}</td>' for cell in row) + "</tr>"
-        for row in rows
-    )
+    head = "".join(_cell("th", heading) for heading in headings)
+    body = "".join(f"<tr>{''.join(_cell('td', cell) for cell in row)}</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(tag: str, content: object) -> str:
+    return f'<{tag} style="text-align:left">{escape(str(content))}</{tag}>'

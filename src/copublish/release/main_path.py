@@ -101,7 +101,7 @@ def _refuse_differences(agreement: Agreement, engine: SumEngine) -> None:
 
 
 def _agree_that_records_fit(plan: Plan[Any], table: JointTable, engine: SumEngine) -> None:
-    """Check what the mechanism asks of records. A party whose records do not fit stops everyone before anything is spent.
+    """Check what the mechanism asks of records. One whose records do not fit stops everyone before anything is spent.
 
     Privacy:
         Reveals: that some party's records do not fit, to the others. Which rule they break is told to that party alone.

@@ -23,7 +23,7 @@ from copublish.privacy.disclosures import Place
 
 
 class Specialization(Mechanism[SpecializationPlan, SpecializationResult, CutDetails]):
-    """Splits attribute values where that tells most about a class, and publishes how many records fall into every leaf."""
+    """Splits values where that tells most about a class, and publishes how many records fall into every leaf."""
 
     version: ClassVar[int] = 1
     settings: ClassVar[type[MechanismSettings]] = SpecializationSettings

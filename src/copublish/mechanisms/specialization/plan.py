@@ -157,13 +157,14 @@ class SpecializationPlan(Plan["SpecializationResult"]):
     def method(self) -> Method:
         """Return what the mechanism does, in words for the certificate."""
         weighs_classes = bool(self.epsilon_for_classes)
+        counted, total = ("the class counts and ", " of every class") if weighs_classes else ("", "")
         return Method(
             product="Generalized microdata and a table of counts",
-            mechanisms=f"Noisy maximum of the score {self.score} with one-sided geometric noise for every specialization; "
-            f"discrete Laplace noise on {'the class counts and ' if weighs_classes else ''}every leaf count by class. "
-            "All noise is drawn jointly; all arithmetic is on integers.",
-            post_processing=f"Projection on non-negative counts with the same total{' of every class' if weighs_classes else ''}, "
-            "rounding by largest remainder; the noisy counts are published as well.",
+            mechanisms=f"Noisy maximum of the score {self.score} with one-sided geometric noise for every "
+            f"specialization; discrete Laplace noise on {counted}every leaf count by class. All noise is drawn "
+            "jointly; all arithmetic is on integers.",
+            post_processing=f"Projection on non-negative counts with the same total{total}, rounding by largest "
+            "remainder; the noisy counts are published as well.",
         )
 
     def describe(self) -> dict[str, Any]:

@@ -40,6 +40,6 @@ class SpecializationSettings(MechanismSettings):
         candidates = sum(domain.max_splits for domain in agreement.domains.values())
         if self.score != "max" and candidates > MAX_GAIN_CANDIDATES:
             yield (
-                f"mechanism.score: '{self.score}' compares at most {MAX_GAIN_CANDIDATES:,} splits, and these attributes "
-                f'have {candidates:,}. Take coarser grids or fewer attributes, or write score = "max"'
+                f"mechanism.score: '{self.score}' compares at most {MAX_GAIN_CANDIDATES:,} splits, and these "
+                f'attributes have {candidates:,}. Take coarser grids or fewer attributes, or write score = "max"'
             )

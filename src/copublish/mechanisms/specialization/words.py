@@ -49,11 +49,11 @@ def details_of(publication: Publication) -> CutDetails:
 def about(publication: Publication) -> About:
     """What the README of a release folder says."""
     noise = noise_of_counts(publication.certificate)
-    scale = noise.scale_in_people or 0
+    scale, within = noise.scale_in_people or 0, noise.within_95_percent
     return About(
-        f"""This folder is a differentially private data set of {publication.records.num_rows:,} records, made together by
-{in_words(publication.certificate.parties)}. No record in it is a real person: it says how many people there are, about, with each
-combination of generalized values.""",
+        f"""This folder is a differentially private data set of {publication.records.num_rows:,} records, made
+together by {in_words(publication.certificate.parties)}. No record in it is a real person: it says how many people
+there are, about, with each combination of generalized values.""",
         """| file | content |
 | --- | --- |
 | `counts.parquet`, `counts.csv` | one row per combination of generalized values and class (see below) |
@@ -63,7 +63,7 @@ combination of generalized values.""",
 
 `count` is never negative and adds up to the number of records; `noisy_count` is the unbiased measurement.""",
         f"""Every count carries noise of scale {scale:g} people: 95 of 100 counts are off
-by at most {noise.within_95_percent}. Empty combinations are in the table as well, so a count of {noise.within_95_percent} may well be nobody. Add up
+by at most {within}. Empty combinations are in the table as well, so a count of {within} may well be nobody. Add up
 `noisy_count`, not `count`, when you sum over many rows: a sum over r rows is off by about
 {1.41 * scale:.3g} times the square root of r.""",
     )
