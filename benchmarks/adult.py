@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-from copublish._reproduction import datasets
 
 import copublish as cp
+from copublish_reproduction import datasets
 
 CLASS = datasets.COLUMNS["adult"][-1]
 NUMERICAL = datasets.NUMERICAL["adult"]

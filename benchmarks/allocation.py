@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction import datasets
 
 import copublish as cp
 from copublish.agreement.domain import Domain
@@ -29,6 +28,7 @@ from copublish.local.simulation import read_fragments, run_room, throwaway_ledge
 from copublish.mechanisms.shared.allocation import weights_by_gain
 from copublish.mechanisms.shared.information import entropy, information_kept, mutual_information
 from copublish.types import IntArray
+from copublish_reproduction import datasets
 
 LABEL = datasets.COLUMNS["adult"][-1]
 

@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction import datasets
-from copublish._reproduction.copula_schemas import ATTRIBUTES
 
 import copublish as cp
 from copublish.engine.ideal import Room
 from copublish.evaluation.distances import rank_correlation_error, wasserstein_errors
 from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
 from copublish.privacy.coins import Coins
+from copublish_reproduction import datasets
+from copublish_reproduction.copula_schemas import ATTRIBUTES
 
 TARGETS = {("adult", "0.5"): (0.06, 0.015), ("wine", "1"): (0.32, 0.10)}
 """Largest mean Wasserstein distance and rank correlation error, mean of 10 runs."""

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction import datasets
 
 import copublish as cp
 from copublish.evaluation.classification import accuracy
+from copublish_reproduction import datasets
 
 CLASS = datasets.COLUMNS["adult"][-1]
 DELTA = "1e-6"

@@ -22,13 +22,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction import datasets
-from copublish._reproduction.copula_schemas import ATTRIBUTES
-from copublish._reproduction.hpdp_sets import FIRST_POST_SECONDARY
-from copublish._reproduction.labelled_table import STATLOG_COLUMNS
 
 import copublish as cp
 from copublish.evaluation.classification import accuracy, majority_accuracy
+from copublish_reproduction import datasets
+from copublish_reproduction.copula_schemas import ATTRIBUTES
+from copublish_reproduction.hpdp_sets import FIRST_POST_SECONDARY
+from copublish_reproduction.labelled_table import STATLOG_COLUMNS
 from hpdp_accuracy import CLASS, agreement_for, attributes_of, spread
 from hpdp_accuracy import read as read_adult
 

@@ -24,11 +24,11 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction import datasets
 
 import copublish as cp
 from copublish.local import processes
 from copublish.progress import no_progress
+from copublish_reproduction import datasets
 from hpdp_accuracy import ELSEWHERE, agreement_for, attributes_of, spread
 from hpdp_accuracy import read as read_train_and_test
 

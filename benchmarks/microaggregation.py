@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from copublish._reproduction.grid_figures import EPSILONS, KS
-from copublish._reproduction.idp_ir import IdpIr, release_central
-from copublish._reproduction.loss_grids import Experiment, Setting
-from copublish._reproduction.microdata import Attribute, Microdata
-from copublish._reproduction.microdata_sets import load_microdata
+
+from copublish_reproduction.grid_figures import EPSILONS, KS
+from copublish_reproduction.idp_ir import IdpIr, release_central
+from copublish_reproduction.loss_grids import Experiment, Setting
+from copublish_reproduction.microdata import Attribute, Microdata
+from copublish_reproduction.microdata_sets import load_microdata
 
 K, EPSILON = 50, 1.0
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pandas as pd
-from copublish._reproduction import datasets
 
 import copublish as cp
+from copublish_reproduction import datasets
 
 
 def read_nursery(folder: Path, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:

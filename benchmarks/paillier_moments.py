@@ -14,7 +14,8 @@ import time
 from dataclasses import asdict, dataclass
 
 import numpy as np
-from copublish._reproduction.hpdp_paillier import STEPS, deal
+
+from copublish_reproduction.hpdp_paillier import STEPS, deal
 
 KEY_BITS, COLUMNS, OWNERS, SLICE_ENTRIES = 2048, 52, 10, 12
 MIB = 2**20

@@ -33,7 +33,6 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.hpdp_paillier import paillier_library
 
 import copublish as cp
 from adult import PARTIES, adult_agreement, read_adult, scatter_cells, split_columns
@@ -44,6 +43,7 @@ from copublish.fragments.fragment import Fragment
 from copublish.local import processes
 from copublish.local.simulation import read_fragments
 from copublish.progress import no_progress
+from copublish_reproduction.hpdp_paillier import paillier_library
 from paillier_moments import KEY_BITS, MIB, ciphertext_mib
 
 PARTS = ("adult", "arbitrary", "scaling", "paillier")

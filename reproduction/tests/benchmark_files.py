@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.datasets import CLASSES, COLUMNS, NUMERICAL
-from copublish._reproduction.labelled_table import STATLOG_COLUMNS
-from copublish._reproduction.microdata_sets import WINE_BOUNDS
+
+from copublish_reproduction.datasets import CLASSES, COLUMNS, NUMERICAL
+from copublish_reproduction.labelled_table import STATLOG_COLUMNS
+from copublish_reproduction.microdata_sets import WINE_BOUNDS
 
 TREE = {"ANY": {"low": {"a": {}, "b": {}}, "high": {"c": {}, "d": {}}}}
 COUNTRIES = ["a", "b", "c", "United-States"]

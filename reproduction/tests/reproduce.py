@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import typer
-from copublish._reproduction.command import register
 from typer.testing import CliRunner
+
+from copublish_reproduction.command import register
 
 
 def reproduce(*arguments: object) -> Any:

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from copublish._reproduction.idp_ir import IdpIr
-from copublish._reproduction.microdata import Microdata, refuse_common_columns, refuse_unusable
 
 from copublish.engine.masked.pseudonyms import Pseudonyms, have_repeated, positions_of, pseudonyms_of
 from copublish.errors import FragmentError
+from copublish_reproduction.idp_ir import IdpIr
+from copublish_reproduction.microdata import Microdata, refuse_common_columns, refuse_unusable
 
 
 @dataclass(frozen=True)

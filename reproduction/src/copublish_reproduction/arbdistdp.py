@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.leaks import LeakLog
-from copublish._reproduction.plain_table import Floats, Ints, Piece, PlainTable
-from copublish._reproduction.selection import Winner, draw, floored, log_weights
-from copublish._reproduction.top_down import Cut, laplace_from_squares, specialize, step_epsilon
+
+from copublish_reproduction.leaks import LeakLog
+from copublish_reproduction.plain_table import Floats, Ints, Piece, PlainTable
+from copublish_reproduction.selection import Winner, draw, floored, log_weights
+from copublish_reproduction.top_down import Cut, laplace_from_squares, specialize, step_epsilon
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from copublish._reproduction.plain_table import Ints
 from scipy import stats
+
+from copublish_reproduction.plain_table import Ints
 
 
 def audit(outputs: Ints, neighbour_outputs: Ints, alpha: float = 1e-3) -> float:

@@ -10,19 +10,19 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.arbdistdp import ArbDistDP
-from copublish._reproduction.datasets import Dataset, Partition, agreement_for, load_dataset, scatter_cells
-from copublish._reproduction.diffp_c45 import DiffPC45
-from copublish._reproduction.distdiffgen import DistDiffGen
-from copublish._reproduction.k_anonymity import TopDownKAnonymity
-from copublish._reproduction.plain_table import PlainTable, plain_table
-from copublish._reproduction.sound import SoundReleases
-from copublish._reproduction.top_down import WEIGHT
-from copublish._reproduction.trivial import CodedTable, NoisyTables, coded_table
 
 from copublish.evaluation.benchmark_tables import CLASSES, DatasetName
 from copublish.evaluation.classification import accuracy, majority_accuracy
 from copublish.local.simulation import simulate
+from copublish_reproduction.arbdistdp import ArbDistDP
+from copublish_reproduction.datasets import Dataset, Partition, agreement_for, load_dataset, scatter_cells
+from copublish_reproduction.diffp_c45 import DiffPC45
+from copublish_reproduction.distdiffgen import DistDiffGen
+from copublish_reproduction.k_anonymity import TopDownKAnonymity
+from copublish_reproduction.plain_table import PlainTable, plain_table
+from copublish_reproduction.sound import SoundReleases
+from copublish_reproduction.top_down import WEIGHT
+from copublish_reproduction.trivial import CodedTable, NoisyTables, coded_table
 
 Algorithm = Literal["arbdistdp", "diffgen", "copublish"]
 

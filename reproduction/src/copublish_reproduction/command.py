@@ -12,7 +12,7 @@ from rich.table import Table
 from copublish.cli.terminal import Format, FormatOption, note, print_json, progress_bars, results_console
 
 if TYPE_CHECKING:
-    from copublish._reproduction.exhibits import Exhibit
+    from copublish_reproduction.exhibits import Exhibit
 
 LIST, ALL = "list", "all"
 
@@ -46,10 +46,10 @@ def reproduce(
     Example: copublish reproduce arbdistdp-fig7 --data data/ --runs 3
     """
     # Loaded here: plotting and learning libraries take seconds, and no other command needs this package.
-    from copublish._reproduction import NOT_PRIVATE
-    from copublish._reproduction.exhibits import exhibits
-    from copublish._reproduction.figures import SCORES
-    from copublish._reproduction.results_page import fill_in, page_of
+    from copublish_reproduction import NOT_PRIVATE
+    from copublish_reproduction.exhibits import exhibits
+    from copublish_reproduction.figures import SCORES
+    from copublish_reproduction.results_page import fill_in, page_of
 
     known = exhibits(score or SCORES)
     if what == LIST:
@@ -81,7 +81,7 @@ def reproduce(
 
 
 def _print_list(known: Iterable[Exhibit], output: Format) -> None:
-    from copublish._reproduction.exhibits import joined
+    from copublish_reproduction.exhibits import joined
 
     rows = [[exhibit.name, exhibit.title, " ".join(exhibit.files)] for exhibit in known]
     rows.append([ALL, "all of these", " ".join(joined(exhibit.files for exhibit in known))])

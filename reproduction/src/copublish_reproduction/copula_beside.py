@@ -14,22 +14,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.copula_schemas import ATTRIBUTES
-from copublish._reproduction.figures import Tell
-from copublish._reproduction.grid_figures import EPSILONS, KS, number
-from copublish._reproduction.idp_ir import release_central, release_horizontal, release_vertical
-from copublish._reproduction.information_loss import LossMeter
-from copublish._reproduction.loss_grids import Setting
-from copublish._reproduction.microdata import Microdata
-from copublish._reproduction.microdata_sets import Bounds, MicrodataName, Owners, load_microdata
-from copublish._reproduction.plain_table import Floats
-from copublish._reproduction.table_text import markdown_table
 
 from copublish.agreement import Agreement, agreement_from_mapping
 from copublish.engine.ideal import Room
 from copublish.evaluation.distances import rank_correlation_error, wasserstein_errors
 from copublish.fragments.fragment import Fragment
 from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+from copublish_reproduction.copula_schemas import ATTRIBUTES
+from copublish_reproduction.figures import Tell
+from copublish_reproduction.grid_figures import EPSILONS, KS, number
+from copublish_reproduction.idp_ir import release_central, release_horizontal, release_vertical
+from copublish_reproduction.information_loss import LossMeter
+from copublish_reproduction.loss_grids import Setting
+from copublish_reproduction.microdata import Microdata
+from copublish_reproduction.microdata_sets import Bounds, MicrodataName, Owners, load_microdata
+from copublish_reproduction.plain_table import Floats
+from copublish_reproduction.table_text import markdown_table
 
 NAME = "idp-ir-copula"
 TITLE = "copula at the epsilons of the iDP-IR paper's figures 2 to 6"

@@ -13,8 +13,9 @@ import math
 from dataclasses import dataclass, field
 
 import numpy as np
-from copublish._reproduction.plain_table import Floats, Ints, PlainTable, counts_by_class
-from copublish._reproduction.selection import draw, log_weights
+
+from copublish_reproduction.plain_table import Floats, Ints, PlainTable, counts_by_class
+from copublish_reproduction.selection import draw, log_weights
 
 PRUNING_QUANTILE = 0.6745
 """C4.5 prunes at a confidence of 25 %: the normal quantile of its upper bound."""

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.arbdistdp import noisy_cells
-from copublish._reproduction.plain_table import Floats, Ints, Piece, PlainTable
-from copublish._reproduction.selection import draw, log_weights
-from copublish._reproduction.top_down import Cut, specialize, step_epsilon
+
+from copublish_reproduction.arbdistdp import noisy_cells
+from copublish_reproduction.plain_table import Floats, Ints, Piece, PlainTable
+from copublish_reproduction.selection import draw, log_weights
+from copublish_reproduction.top_down import Cut, specialize, step_epsilon
 
 
 @dataclass(frozen=True)

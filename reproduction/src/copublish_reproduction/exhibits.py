@@ -6,29 +6,29 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from copublish._reproduction.copula_beside import NAME as COPULA
-from copublish._reproduction.copula_beside import TITLE as COPULA_TITLE
-from copublish._reproduction.copula_beside import beside_markdown, beside_records, beside_tables, run_beside
-from copublish._reproduction.datasets import FILES
-from copublish._reproduction.figures import Figure, Tell, figures, run_figure, titled
-from copublish._reproduction.findings import Finding, compute_findings, markdown_findings
-from copublish._reproduction.findings_hpdp import compute_hpdp_findings
-from copublish._reproduction.findings_idp_ir import compute_idp_ir_findings
-from copublish._reproduction.findings_vhdp import compute_vhdp_findings
-from copublish._reproduction.grid_claims import claims_of
-from copublish._reproduction.grid_figures import GridFigure, grid_figures, grid_records, run_grid_figure
-from copublish._reproduction.grid_tables import METRIC_NAMES, grid_markdown, grid_table, has_metric
-from copublish._reproduction.heat_maps import heat_maps
-from copublish._reproduction.hpdp_figures import hpdp_figures
-from copublish._reproduction.labelled_table import LABELLED_FILES
-from copublish._reproduction.microdata_sets import MICRODATA_FILES
-from copublish._reproduction.plots import plot
-from copublish._reproduction.table_text import csv_text
-from copublish._reproduction.tables import as_records, markdown, panel_table
-from copublish._reproduction.vhdp_claims import vhdp_claims
-from copublish._reproduction.vhdp_figures import VhdpFigure, run_vhdp_figure, score_records, vhdp_figures
-from copublish._reproduction.vhdp_plots import vhdp_plot
-from copublish._reproduction.vhdp_tables import caption, score_table, vhdp_markdown
+from copublish_reproduction.copula_beside import NAME as COPULA
+from copublish_reproduction.copula_beside import TITLE as COPULA_TITLE
+from copublish_reproduction.copula_beside import beside_markdown, beside_records, beside_tables, run_beside
+from copublish_reproduction.datasets import FILES
+from copublish_reproduction.figures import Figure, Tell, figures, run_figure, titled
+from copublish_reproduction.findings import Finding, compute_findings, markdown_findings
+from copublish_reproduction.findings_hpdp import compute_hpdp_findings
+from copublish_reproduction.findings_idp_ir import compute_idp_ir_findings
+from copublish_reproduction.findings_vhdp import compute_vhdp_findings
+from copublish_reproduction.grid_claims import claims_of
+from copublish_reproduction.grid_figures import GridFigure, grid_figures, grid_records, run_grid_figure
+from copublish_reproduction.grid_tables import METRIC_NAMES, grid_markdown, grid_table, has_metric
+from copublish_reproduction.heat_maps import heat_maps
+from copublish_reproduction.hpdp_figures import hpdp_figures
+from copublish_reproduction.labelled_table import LABELLED_FILES
+from copublish_reproduction.microdata_sets import MICRODATA_FILES
+from copublish_reproduction.plots import plot
+from copublish_reproduction.table_text import csv_text
+from copublish_reproduction.tables import as_records, markdown, panel_table
+from copublish_reproduction.vhdp_claims import vhdp_claims
+from copublish_reproduction.vhdp_figures import VhdpFigure, run_vhdp_figure, score_records, vhdp_figures
+from copublish_reproduction.vhdp_plots import vhdp_plot
+from copublish_reproduction.vhdp_tables import caption, score_table, vhdp_markdown
 
 RUNS, GRID_RUNS = 10, 50
 """The iDP-IR paper has means of fifty runs; the others of five or ten."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 import numpy as np
-from copublish._reproduction.bench import Algorithm, Bench
-from copublish._reproduction.datasets import FILES, Partition
 
 from copublish.evaluation.benchmark_tables import DatasetName
+from copublish_reproduction.bench import Algorithm, Bench
+from copublish_reproduction.datasets import FILES, Partition
 from copublish_reproduction.printed import BA, LA, Printed, printed
 
 COPUBLISH, TRIVIAL = "copublish", "noisy tables"

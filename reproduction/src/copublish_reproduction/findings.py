@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from copublish._reproduction.arbdistdp import ArbDistDP
-from copublish._reproduction.bench import Bench
-from copublish._reproduction.figures import Tell
-from copublish._reproduction.findings_noise import scale_if_variance, share_ruled_out
-from copublish._reproduction.findings_selections import (
+
+from copublish_reproduction.arbdistdp import ArbDistDP
+from copublish_reproduction.bench import Bench
+from copublish_reproduction.figures import Tell
+from copublish_reproduction.findings_noise import scale_if_variance, share_ruled_out
+from copublish_reproduction.findings_selections import (
     TABLE_1_AGES,
     TABLE_1_CLASSES,
     example_5,
@@ -21,8 +22,8 @@ from copublish._reproduction.findings_selections import (
     split_point_law,
     worst_loss_of_flooring,
 )
-from copublish._reproduction.findings_views import delta_of_half_noise, epsilon_of_half_noise, share_learned
-from copublish._reproduction.leaks import LeakLog, random_holders
+from copublish_reproduction.findings_views import delta_of_half_noise, epsilon_of_half_noise, share_learned
+from copublish_reproduction.leaks import LeakLog, random_holders
 
 SAMPLES = 100_000
 

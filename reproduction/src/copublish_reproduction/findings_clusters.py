@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from copublish._reproduction.idp_ir import IdpIr, rank_column
-from copublish._reproduction.microdata import Attribute, Microdata
-from copublish._reproduction.plain_table import Floats, Ints
 
 from copublish.mechanisms.idp_ir.run_microaggregation import (
     centroids,
@@ -17,6 +14,9 @@ from copublish.mechanisms.idp_ir.run_microaggregation import (
     steps_down,
     steps_up,
 )
+from copublish_reproduction.idp_ir import IdpIr, rank_column
+from copublish_reproduction.microdata import Attribute, Microdata
+from copublish_reproduction.plain_table import Floats, Ints
 
 TARGET = 0
 """The record under attack stands first, where ties favour neither answer."""

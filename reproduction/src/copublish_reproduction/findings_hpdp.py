@@ -7,10 +7,11 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from copublish._reproduction.datasets import load_dataset
-from copublish._reproduction.figures import Tell
-from copublish._reproduction.findings import Finding, find_each
-from copublish._reproduction.hpdp import (
+
+from copublish_reproduction.datasets import load_dataset
+from copublish_reproduction.figures import Tell
+from copublish_reproduction.findings import Finding, find_each
+from copublish_reproduction.hpdp import (
     Hpdp,
     Model,
     gamma_scale,
@@ -19,22 +20,22 @@ from copublish._reproduction.hpdp import (
     scatter_matrix,
     split_at_random,
 )
-from copublish._reproduction.hpdp_attacks import (
+from copublish_reproduction.hpdp_attacks import (
     loss_between_records,
     lost_scatter,
     share_traced,
     share_traced_when_drawn_anew,
 )
-from copublish._reproduction.hpdp_noise import (
+from copublish_reproduction.hpdp_noise import (
     measured_scale,
     residual_delta,
     residual_epsilon,
     scatter_change,
     structured_sensitivity,
 )
-from copublish._reproduction.hpdp_paillier import deal, strip_factor
-from copublish._reproduction.hpdp_sets import CONTRIBUTION, ONE_HOT, adult_records
-from copublish._reproduction.plain_table import Bools, Floats
+from copublish_reproduction.hpdp_paillier import deal, strip_factor
+from copublish_reproduction.hpdp_sets import CONTRIBUTION, ONE_HOT, adult_records
+from copublish_reproduction.plain_table import Bools, Floats
 
 EPSILON, C = 0.5, CONTRIBUTION["adult"]
 SAMPLES, DRAWS, TRACED, PAIRS = 100_000, 5, 500, 200

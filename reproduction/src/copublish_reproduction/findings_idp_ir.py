@@ -6,16 +6,16 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from copublish._reproduction.figures import Tell
-from copublish._reproduction.findings import Finding, find_each
-from copublish._reproduction.findings_clusters import Attack, ClusterFacts, cluster_facts
-from copublish._reproduction.idp_ir import IdpIr, release_central
-from copublish._reproduction.information_loss import LossMeter
-from copublish._reproduction.microdata import Microdata
-from copublish._reproduction.microdata_sets import VERTICAL, Owners, load_microdata
-from copublish._reproduction.plain_table import Floats
 
 from copublish.mechanisms.idp_ir.run_microaggregation import cluster_sizes
+from copublish_reproduction.figures import Tell
+from copublish_reproduction.findings import Finding, find_each
+from copublish_reproduction.findings_clusters import Attack, ClusterFacts, cluster_facts
+from copublish_reproduction.idp_ir import IdpIr, release_central
+from copublish_reproduction.information_loss import LossMeter
+from copublish_reproduction.microdata import Microdata
+from copublish_reproduction.microdata_sets import VERTICAL, Owners, load_microdata
+from copublish_reproduction.plain_table import Floats
 
 K = 50
 TRIALS = 200

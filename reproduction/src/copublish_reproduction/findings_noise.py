@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from copublish._reproduction.plain_table import Bools, Floats, Ints
+
+from copublish_reproduction.plain_table import Bools, Floats, Ints
 
 UNIFORM_BITS = 53
 """Uniform doubles are multiples of 2^-53."""

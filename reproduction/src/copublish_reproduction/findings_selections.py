@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.arbdistdp import ArbDistDP, split_scores
-from copublish._reproduction.plain_table import Floats, Ints, PlainTable, numerical_column
-from copublish._reproduction.selection import floored, literal_law, log_weights, segment_law
-from copublish._reproduction.top_down import specialize, step_epsilon
+
+from copublish_reproduction.arbdistdp import ArbDistDP, split_scores
+from copublish_reproduction.plain_table import Floats, Ints, PlainTable, numerical_column
+from copublish_reproduction.selection import floored, literal_law, log_weights, segment_law
+from copublish_reproduction.top_down import specialize, step_epsilon
 
 EXAMPLE_5_WEIGHTS = (567, 912)
 """The scaled products of ArbDistDP's Example 5: ANY_JOB and [1, 99)."""

@@ -7,19 +7,20 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from copublish._reproduction.figures import Tell
-from copublish._reproduction.findings import Finding, find_each
-from copublish._reproduction.labelled_table import LabelledTable, load_labelled
-from copublish._reproduction.plain_table import Floats
-from copublish._reproduction.vhdp import WEIGHTS, Vhdp, entropies, gain_ratios, laplace_noise, privacy_weights
-from copublish._reproduction.vhdp_attacks import (
+
+from copublish_reproduction.figures import Tell
+from copublish_reproduction.findings import Finding, find_each
+from copublish_reproduction.labelled_table import LabelledTable, load_labelled
+from copublish_reproduction.plain_table import Floats
+from copublish_reproduction.vhdp import WEIGHTS, Vhdp, entropies, gain_ratios, laplace_noise, privacy_weights
+from copublish_reproduction.vhdp_attacks import (
     guess_copied_bit,
     ratio_after_one_change,
     read_off,
     records_that_move_weights,
     success_allowed,
 )
-from copublish._reproduction.vhdp_figures import EPSILONS
+from copublish_reproduction.vhdp_figures import EPSILONS
 
 TRIALS = 100_000
 BUDGET = 0.1

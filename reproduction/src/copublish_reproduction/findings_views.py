@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from copublish._reproduction.leaks import learned_intervals, merge_transcript
-from copublish._reproduction.plain_table import Bools, Floats, Ints, PlainTable
 from scipy import optimize, special
+
+from copublish_reproduction.leaks import learned_intervals, merge_transcript
+from copublish_reproduction.plain_table import Bools, Floats, Ints, PlainTable
 
 
 def share_learned(table: PlainTable, place: int, is_first: Bools) -> float:

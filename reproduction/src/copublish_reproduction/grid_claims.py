@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from copublish._reproduction.grid_figures import Grid, GridFigure, number
-from copublish._reproduction.loss_grids import Metric
 from numpy.typing import NDArray
+
+from copublish_reproduction.grid_figures import Grid, GridFigure, number
+from copublish_reproduction.loss_grids import Metric
 
 Claim = tuple[str, str]
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from copublish._reproduction.figures import Tell
-from copublish._reproduction.loss_grids import METRICS, Experiment, Metric, Setting
-from copublish._reproduction.microdata_sets import MicrodataName, load_microdata
 from numpy.typing import NDArray
+
+from copublish_reproduction.figures import Tell
+from copublish_reproduction.loss_grids import METRICS, Experiment, Metric, Setting
+from copublish_reproduction.microdata_sets import MicrodataName, load_microdata
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from copublish._reproduction import NOT_PRIVATE
-from copublish._reproduction.grid_claims import claims_of
-from copublish._reproduction.grid_figures import Grid, GridFigure, number
-from copublish._reproduction.loss_grids import Metric
-from copublish._reproduction.table_text import markdown_table
+
+from copublish_reproduction import NOT_PRIVATE
+from copublish_reproduction.grid_claims import claims_of
+from copublish_reproduction.grid_figures import Grid, GridFigure, number
+from copublish_reproduction.loss_grids import Metric
+from copublish_reproduction.table_text import markdown_table
 
 METRIC_NAMES: dict[Metric, str] = {
     "corrected": "MeanSSE, corrected",

@@ -7,13 +7,14 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from copublish._reproduction import NOT_PRIVATE
-from copublish._reproduction.grid_figures import Grid, GridFigure, number
-from copublish._reproduction.grid_tables import METRIC_NAMES, has_metric
-from copublish._reproduction.loss_grids import Metric
-from copublish._reproduction.plots import STYLE, files_of
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure as Plot
+
+from copublish_reproduction import NOT_PRIVATE
+from copublish_reproduction.grid_figures import Grid, GridFigure, number
+from copublish_reproduction.grid_tables import METRIC_NAMES, has_metric
+from copublish_reproduction.loss_grids import Metric
+from copublish_reproduction.plots import STYLE, files_of
 
 
 def heat_maps(figure: GridFigure, grids: Sequence[Grid]) -> dict[str, bytes]:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from copublish._reproduction.plain_table import Floats
 
 from copublish.errors import AgreementError
+from copublish_reproduction.plain_table import Floats
 
 NoiseScale = Literal["theorem", "printed"]
 """`printed`: the Gamma scale of Algorithm 1, M times too small; `theorem`: the one that Theorem 2 and eq. (6) need."""

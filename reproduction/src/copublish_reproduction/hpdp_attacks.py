@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from copublish._reproduction.hpdp import Model, scatter_matrix
-from copublish._reproduction.plain_table import Floats, Ints
 from scipy import optimize, special
+
+from copublish_reproduction.hpdp import Model, scatter_matrix
+from copublish_reproduction.plain_table import Floats, Ints
 
 
 def share_traced(model: Model, owners: Sequence[Floats], n_traced: int, generator: np.random.Generator) -> float:

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from copublish._reproduction.hpdp import Hpdp, Model, split_at_random
-from copublish._reproduction.hpdp_sets import CONTRIBUTION, Encoding, Records, Target, load_records
-from copublish._reproduction.plain_table import Floats
-from copublish._reproduction.sound_records import SoundRecords
 from sklearn.svm import LinearSVC
+
+from copublish_reproduction.hpdp import Hpdp, Model, split_at_random
+from copublish_reproduction.hpdp_sets import CONTRIBUTION, Encoding, Records, Target, load_records
+from copublish_reproduction.plain_table import Floats
+from copublish_reproduction.sound_records import SoundRecords
 
 TEST_SHARE = 0.2
 

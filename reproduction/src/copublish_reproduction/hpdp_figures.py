@@ -7,13 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
-from copublish._reproduction.figures import COPUBLISH, Figure, Series
-from copublish._reproduction.hpdp import Hpdp, NoiseScale
-from copublish._reproduction.hpdp_bench import HpdpBench
-from copublish._reproduction.hpdp_sets import TARGETS, Target
-from copublish._reproduction.sound_records import DELTA
-
+from copublish_reproduction.figures import COPUBLISH, Figure, Series
+from copublish_reproduction.hpdp import Hpdp, NoiseScale
+from copublish_reproduction.hpdp_bench import HpdpBench
+from copublish_reproduction.hpdp_sets import TARGETS, Target
 from copublish_reproduction.printed import BA, HPDP_CONTRIBUTION, HPDP_PRINTED_SCALE, LA
+from copublish_reproduction.sound_records import DELTA
 
 MOST_RUNS = 5
 """Every experiment of the paper is run five times; Fig. 3 has the most points."""

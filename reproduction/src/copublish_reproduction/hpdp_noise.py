@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from copublish._reproduction.hpdp import NoiseScale, gamma_scale, noise_share, scatter_matrix
-from copublish._reproduction.plain_table import Floats
 from scipy import special
+
+from copublish_reproduction.hpdp import NoiseScale, gamma_scale, noise_share, scatter_matrix
+from copublish_reproduction.plain_table import Floats
 
 
 def measured_scale(n_owners: int, noise_scale: NoiseScale, samples: int, generator: np.random.Generator) -> float:

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from copublish._reproduction.plain_table import Floats
 from numpy.typing import NDArray
+
+from copublish_reproduction.plain_table import Floats
 
 Ciphertexts = NDArray[np.object_]
 """Whole numbers below n^2, as large as they are."""

@@ -12,13 +12,13 @@ from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.datasets import NUMERICAL, load_dataset
-from copublish._reproduction.plain_table import Floats, category_codes
 from scipy import stats
 
 from copublish.agreement.taxonomy import parse_taxonomy
 from copublish.errors import SourceError
 from copublish.evaluation.benchmark_tables import COLUMNS
+from copublish_reproduction.datasets import NUMERICAL, load_dataset
+from copublish_reproduction.plain_table import Floats, category_codes
 
 Encoding = Literal["bits", "one-hot"]
 """`bits`: 16 ranges of every number, all in binary digits, which makes the paper's 52 columns; `one-hot`: 48."""

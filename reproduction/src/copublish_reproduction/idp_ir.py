@@ -12,14 +12,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from copublish._reproduction.microdata import (
-    Attribute,
-    Microdata,
-    refuse_common_columns,
-    refuse_other_schemas,
-    refuse_unusable,
-)
-from copublish._reproduction.plain_table import Floats, Ints
 
 from copublish.errors import AgreementError
 from copublish.mechanisms.idp_ir.run_microaggregation import (
@@ -30,6 +22,14 @@ from copublish.mechanisms.idp_ir.run_microaggregation import (
     ranks,
     sensitivities,
 )
+from copublish_reproduction.microdata import (
+    Attribute,
+    Microdata,
+    refuse_common_columns,
+    refuse_other_schemas,
+    refuse_unusable,
+)
+from copublish_reproduction.plain_table import Floats, Ints
 
 CategoryOrder = Literal["schema", "frequency"]
 """`frequency`, as published, puts the most frequent category of the owner's records first: the order is data."""

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from copublish._reproduction.microdata import Attribute, Microdata
-from copublish._reproduction.plain_table import Bools, Floats
 
 from copublish.errors import EvaluationError
+from copublish_reproduction.microdata import Attribute, Microdata
+from copublish_reproduction.plain_table import Bools, Floats
 
 
 @dataclass(frozen=True)

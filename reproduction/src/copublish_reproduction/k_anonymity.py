@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.plain_table import Floats, Ints, Piece, PlainTable
-from copublish._reproduction.top_down import WEIGHT, Cut
+
+from copublish_reproduction.plain_table import Floats, Ints, Piece, PlainTable
+from copublish_reproduction.top_down import WEIGHT, Cut
 
 
 @dataclass(frozen=True)

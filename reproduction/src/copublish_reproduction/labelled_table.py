@@ -8,11 +8,11 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.datasets import NUMERICAL, read_table
-from copublish._reproduction.plain_table import Floats, Ints
 
 from copublish.errors import SourceError
 from copublish.evaluation.benchmark_tables import COLUMNS
+from copublish_reproduction.datasets import NUMERICAL, read_table
+from copublish_reproduction.plain_table import Floats, Ints
 
 LabelledName = Literal["statlog", "adult"]
 

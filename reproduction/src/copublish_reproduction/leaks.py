@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from copublish._reproduction.plain_table import Bools, Ints, Piece, PlainTable
+
+from copublish_reproduction.plain_table import Bools, Ints, Piece, PlainTable
 
 
 @dataclass

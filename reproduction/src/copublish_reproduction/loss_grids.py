@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from copublish._reproduction.idp_ir import CategoryOrder, ClusteredColumn, IdpIr, RankedColumn, rank_column
-from copublish._reproduction.information_loss import Loss, LossMeter
-from copublish._reproduction.microdata import Microdata, refuse_unusable
-from copublish._reproduction.microdata_sets import Bounds, MicrodataName, Owners, load_microdata
 from numpy.typing import NDArray
 
 from copublish.mechanisms.idp_ir.run_microaggregation import Sensitivity
+from copublish_reproduction.idp_ir import CategoryOrder, ClusteredColumn, IdpIr, RankedColumn, rank_column
+from copublish_reproduction.information_loss import Loss, LossMeter
+from copublish_reproduction.microdata import Microdata, refuse_unusable
+from copublish_reproduction.microdata_sets import Bounds, MicrodataName, Owners, load_microdata
 
 Scenario = Literal["central", "horizontal", "vertical"]
 Metric = Literal["corrected", "printed", "wrong_categories"]

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from copublish._reproduction.plain_table import Floats, Ints
 
 from copublish.errors import AgreementError, FragmentError
+from copublish_reproduction.plain_table import Floats, Ints
 
 
 @dataclass(frozen=True)

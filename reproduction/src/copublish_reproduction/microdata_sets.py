@@ -8,12 +8,12 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.datasets import FILES, NUMERICAL, load_dataset
-from copublish._reproduction.microdata import Attribute, Microdata
-from copublish._reproduction.plain_table import Floats, category_codes
 
 from copublish.agreement.taxonomy import parse_taxonomy
 from copublish.errors import SourceError
+from copublish_reproduction.datasets import FILES, NUMERICAL, load_dataset
+from copublish_reproduction.microdata import Attribute, Microdata
+from copublish_reproduction.plain_table import Floats, category_codes
 
 MicrodataName = Literal["adult", "wine"]
 Bounds = Literal["public", "published"]

@@ -13,12 +13,12 @@ from functools import cached_property
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.datasets import Dataset
 from numpy.typing import NDArray
 
 from copublish.agreement.domain import CategoricalDomain
 from copublish.agreement.taxonomy import parse_taxonomy
 from copublish.evaluation.benchmark_tables import CLASSES
+from copublish_reproduction.datasets import Dataset
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -7,8 +7,9 @@ from io import BytesIO
 from typing import Any
 
 import matplotlib as mpl
-from copublish._reproduction.figures import COPUBLISH, TRIVIAL, Figure, Point, titled
 from matplotlib.figure import Figure as Plot
+
+from copublish_reproduction.figures import COPUBLISH, TRIVIAL, Figure, Point, titled
 
 # Text stays text and identifiers do not change from run to run: small files, small differences.
 STYLE: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "copublish", "font.size": 9}

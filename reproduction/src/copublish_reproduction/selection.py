@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from copublish._reproduction.plain_table import Floats, Ints
+
+from copublish_reproduction.plain_table import Floats, Ints
 
 Winner = Literal["segment", "literal"]
 

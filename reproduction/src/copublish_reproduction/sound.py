@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.datasets import Dataset, Partition, agreement_for, scatter_cells, split_columns
-from copublish._reproduction.top_down import WEIGHT
-from copublish._reproduction.trivial import CodedTable
 
 from copublish.agreement import Agreement
 from copublish.engine.ideal import Room
 from copublish.fragments.fragment import Fragment
 from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
 from copublish.release.folder import COUNT, NOISY_COUNT, GeneralizedRelease, as_generalized
+from copublish_reproduction.datasets import Dataset, Partition, agreement_for, scatter_cells, split_columns
+from copublish_reproduction.top_down import WEIGHT
+from copublish_reproduction.trivial import CodedTable
 
 SIZE = {"specializations": 14}
 """More than the size rule of the mechanism allows up to epsilon 1, so that the rule decides."""

@@ -13,9 +13,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.datasets import NUMERICAL, Dataset, load_dataset
-from copublish._reproduction.hpdp_sets import FIRST_POST_SECONDARY, Target, attribute_columns, load_nltcs
-from copublish._reproduction.plain_table import Floats
 
 from copublish.agreement import Agreement, agreement_from_mapping
 from copublish.agreement.taxonomy import parse_taxonomy
@@ -23,6 +20,9 @@ from copublish.engine.ideal import Room
 from copublish.evaluation.benchmark_tables import CLASSES, COLUMNS
 from copublish.fragments.fragment import Fragment
 from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+from copublish_reproduction.datasets import NUMERICAL, Dataset, load_dataset
+from copublish_reproduction.hpdp_sets import FIRST_POST_SECONDARY, Target, attribute_columns, load_nltcs
+from copublish_reproduction.plain_table import Floats
 
 DELTA = "1e-6"
 HOME, ELSEWHERE = "United-States", "another"

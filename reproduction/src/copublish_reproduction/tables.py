@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from copublish._reproduction.figures import Figure, Point, titled
-from copublish._reproduction.table_text import markdown_table
+from copublish_reproduction.figures import Figure, Point, titled
+from copublish_reproduction.table_text import markdown_table
 
 PRINTED_ROW = "printed in the paper"
 

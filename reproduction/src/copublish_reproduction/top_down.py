@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.plain_table import Floats, Ints, Piece, PlainTable
+
+from copublish_reproduction.plain_table import Floats, Ints, Piece, PlainTable
 
 WEIGHT = "copublish/weight"
 

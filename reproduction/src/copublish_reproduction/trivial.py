@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from copublish._reproduction.datasets import Dataset, agreement_for
-from copublish._reproduction.plain_table import Floats, Ints, category_codes, counts_by_class
 
 from copublish.evaluation.benchmark_tables import CLASSES
+from copublish_reproduction.datasets import Dataset, agreement_for
+from copublish_reproduction.plain_table import Floats, Ints, category_codes, counts_by_class
 
 
 @dataclass(frozen=True)

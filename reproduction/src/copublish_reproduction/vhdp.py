@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from copublish._reproduction.labelled_table import LabelledTable
-from copublish._reproduction.plain_table import Floats, Ints
 
 from copublish.errors import AgreementError, EvaluationError
+from copublish_reproduction.labelled_table import LabelledTable
+from copublish_reproduction.plain_table import Floats, Ints
 
 IgrSlip = Literal["none", "joint"]
 """`none` is Definitions 9 to 11. `joint` takes the joint entropy for the conditional one, which makes all scores

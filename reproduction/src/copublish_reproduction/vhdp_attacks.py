@@ -9,9 +9,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from copublish._reproduction.labelled_table import LabelledTable
-from copublish._reproduction.plain_table import Floats
-from copublish._reproduction.vhdp import Vhdp, entropies, gain_ratios, privacy_weights
+
+from copublish_reproduction.labelled_table import LabelledTable
+from copublish_reproduction.plain_table import Floats
+from copublish_reproduction.vhdp import Vhdp, entropies, gain_ratios, privacy_weights
 
 
 def success_allowed(epsilon: float) -> float:

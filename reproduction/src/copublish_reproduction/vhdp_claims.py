@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from copublish._reproduction.plain_table import Floats
-from copublish._reproduction.vhdp_figures import TITLES, Curve, ScoreTable, VhdpFigure
+
+from copublish_reproduction.plain_table import Floats
+from copublish_reproduction.vhdp_figures import TITLES, Curve, ScoreTable, VhdpFigure
 
 Claim = tuple[str, str]
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from copublish._reproduction.figures import Tell
-from copublish._reproduction.labelled_table import LabelledName, LabelledTable, load_labelled
-from copublish._reproduction.plain_table import Floats
-from copublish._reproduction.vhdp import IgrSlip, Vhdp, gain_ratios, privacy_weights
 from numpy.typing import NDArray
+
+from copublish_reproduction.figures import Tell
+from copublish_reproduction.labelled_table import LabelledName, LabelledTable, load_labelled
+from copublish_reproduction.plain_table import Floats
+from copublish_reproduction.vhdp import IgrSlip, Vhdp, gain_ratios, privacy_weights
 
 Quantity = Literal["igr", "bias", "ilpg"]
 """`bias`: how far a score is from that of the data, either way; the paper's "bias error" has no formula."""

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
-from copublish._reproduction import NOT_PRIVATE
-from copublish._reproduction.plots import COLOURS, STYLE, files_of
-from copublish._reproduction.vhdp_figures import EPSILONS, TITLES, Curve, ScoreTable, VhdpFigure
-from copublish._reproduction.vhdp_tables import QUANTITIES, curve_name
 from matplotlib.figure import Figure as Plot
+
+from copublish_reproduction import NOT_PRIVATE
+from copublish_reproduction.plots import COLOURS, STYLE, files_of
+from copublish_reproduction.vhdp_figures import EPSILONS, TITLES, Curve, ScoreTable, VhdpFigure
+from copublish_reproduction.vhdp_tables import QUANTITIES, curve_name
 
 MARKERS = "os^D"
 

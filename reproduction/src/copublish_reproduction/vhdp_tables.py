@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from copublish._reproduction import NOT_PRIVATE
-from copublish._reproduction.table_text import markdown_table
-from copublish._reproduction.vhdp_claims import vhdp_claims
-from copublish._reproduction.vhdp_figures import TITLES, Curve, Quantity, ScoreTable, VhdpFigure
+from copublish_reproduction import NOT_PRIVATE
+from copublish_reproduction.table_text import markdown_table
+from copublish_reproduction.vhdp_claims import vhdp_claims
+from copublish_reproduction.vhdp_figures import TITLES, Curve, Quantity, ScoreTable, VhdpFigure
 
 QUANTITIES: dict[Quantity, str] = {
     "igr": "Information gain ratio",

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from copublish._reproduction.datasets import load_dataset
-from copublish._reproduction.hpdp import Hpdp, principal_components, scatter_matrix, split_at_random
-from copublish._reproduction.hpdp_attacks import lost_scatter, share_traced, share_traced_when_drawn_anew
-from copublish._reproduction.hpdp_sets import adult_records
+
+from copublish_reproduction.datasets import load_dataset
+from copublish_reproduction.hpdp import Hpdp, principal_components, scatter_matrix, split_at_random
+from copublish_reproduction.hpdp_attacks import lost_scatter, share_traced, share_traced_when_drawn_anew
+from copublish_reproduction.hpdp_sets import adult_records
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 pytestmark = pytest.mark.skipif(not (DATA / "adult.data").exists(), reason="needs the user's own copy of the data")

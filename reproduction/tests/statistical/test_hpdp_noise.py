@@ -10,9 +10,10 @@ import math
 
 import numpy as np
 import pytest
-from copublish._reproduction.hpdp import Hpdp, gamma_scale, noise_share, scatter_matrix
-from copublish._reproduction.hpdp_noise import measured_scale
 from scipy import stats
+
+from copublish_reproduction.hpdp import Hpdp, gamma_scale, noise_share, scatter_matrix
+from copublish_reproduction.hpdp_noise import measured_scale
 
 P, THRESHOLD = 200, 1e-4
 NEEDED = P * (P + 1) / 0.5

@@ -14,11 +14,6 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from copublish._reproduction.arbdistdp import noisy_cells, split_scores
-from copublish._reproduction.audit import audit, epsilon_bound
-from copublish._reproduction.findings_selections import TABLE_1_AGES, TABLE_1_CLASSES, ages_table
-from copublish._reproduction.findings_views import half_noise
-from copublish._reproduction.selection import literal_law, log_weights, segment_law
 
 import copublish as cp
 from copublish.engine.counts import SecretCounts
@@ -32,6 +27,11 @@ from copublish.privacy.disclosures import Measure
 from copublish.privacy.ledger import Charge
 from copublish.progress import no_progress
 from copublish.release.alignment import align_records
+from copublish_reproduction.arbdistdp import noisy_cells, split_scores
+from copublish_reproduction.audit import audit, epsilon_bound
+from copublish_reproduction.findings_selections import TABLE_1_AGES, TABLE_1_CLASSES, ages_table
+from copublish_reproduction.findings_views import half_noise
+from copublish_reproduction.selection import literal_law, log_weights, segment_law
 from support import seeded
 
 RUNS, SOUND_RUNS, ALPHA = 100_000, 800, 1e-3

@@ -10,9 +10,10 @@ import math
 
 import numpy as np
 import pytest
-from copublish._reproduction.findings_noise import possible, scale_if_variance, share_ruled_out, textbook_laplace
-from copublish._reproduction.top_down import laplace_from_squares
 from scipy import stats
+
+from copublish_reproduction.findings_noise import possible, scale_if_variance, share_ruled_out, textbook_laplace
+from copublish_reproduction.top_down import laplace_from_squares
 
 SAMPLES, ALPHA = 20_000, 1e-4
 

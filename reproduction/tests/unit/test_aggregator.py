@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from copublish._reproduction.aggregator import release_by_pseudonym
-from copublish._reproduction.idp_ir import IdpIr, release_vertical
-from copublish._reproduction.microdata import Attribute, Microdata
 
 from copublish.engine.masked.pseudonyms import positions_of, pseudonyms_of
 from copublish.errors import AgreementError, FragmentError
+from copublish_reproduction.aggregator import release_by_pseudonym
+from copublish_reproduction.idp_ir import IdpIr, release_vertical
+from copublish_reproduction.microdata import Attribute, Microdata
 
 KEY = b"k" * 32
 N = 60

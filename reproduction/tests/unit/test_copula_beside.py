@@ -6,13 +6,13 @@ import csv
 
 import numpy as np
 import pytest
-from copublish._reproduction import exhibits
-from copublish._reproduction.copula_beside import MEASURES, Yardstick, beside_markdown, copula_mapping, run_beside
-from copublish._reproduction.microdata import Attribute, Microdata
-from copublish._reproduction.microdata_sets import ADULT_ATTRIBUTES, load_microdata
 from scipy.stats import spearmanr
 
 from benchmark_files import write_benchmark_files, write_wine_files
+from copublish_reproduction import exhibits
+from copublish_reproduction.copula_beside import MEASURES, Yardstick, beside_markdown, copula_mapping, run_beside
+from copublish_reproduction.microdata import Attribute, Microdata
+from copublish_reproduction.microdata_sets import ADULT_ATTRIBUTES, load_microdata
 from reproduce import command
 
 KS = {"adult": (1, 5, 20), "wine": (1, 5, 20)}

@@ -11,18 +11,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from copublish._reproduction.datasets import load_dataset
-from copublish._reproduction.exhibits import exhibits
-from copublish._reproduction.figures import SCORES, figures, run_figure
-from copublish._reproduction.hpdp_figures import hpdp_figures
-from copublish._reproduction.plots import plot
-from copublish._reproduction.results_page import fill_in, page_of
-from copublish._reproduction.table_text import csv_text
-from copublish._reproduction.tables import PRINTED_ROW, as_records, markdown, panel_table
 
 from benchmark_files import write_benchmark_files
 from copublish.errors import CopublishError, SourceError
+from copublish_reproduction.datasets import load_dataset
+from copublish_reproduction.exhibits import exhibits
+from copublish_reproduction.figures import SCORES, figures, run_figure
+from copublish_reproduction.hpdp_figures import hpdp_figures
+from copublish_reproduction.plots import plot
 from copublish_reproduction.printed import PRINTED
+from copublish_reproduction.results_page import fill_in, page_of
+from copublish_reproduction.table_text import csv_text
+from copublish_reproduction.tables import PRINTED_ROW, as_records, markdown, panel_table
 from reproduce import reproduce
 
 PAGES = Path(__file__).parents[3] / "docs" / "results"

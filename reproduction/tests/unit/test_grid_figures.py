@@ -11,18 +11,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from copublish._reproduction.findings_clusters import Attack, cluster_facts
-from copublish._reproduction.grid_figures import grid_figures, grid_records, number, run_grid_figure
-from copublish._reproduction.grid_tables import grid_markdown, grid_table
-from copublish._reproduction.heat_maps import heat_maps
-from copublish._reproduction.idp_ir import IdpIr, release_central, release_horizontal, release_vertical
-from copublish._reproduction.loss_grids import METRICS, Experiment, Setting
-from copublish._reproduction.microdata import Attribute, Microdata
-from copublish._reproduction.microdata_sets import ADULT_ATTRIBUTES, HORIZONTAL, VERTICAL, Owners, load_microdata
-from copublish._reproduction.table_text import csv_text
 
 from benchmark_files import write_benchmark_files, write_wine_files
 from copublish.errors import FragmentError, SourceError
+from copublish_reproduction.findings_clusters import Attack, cluster_facts
+from copublish_reproduction.grid_figures import grid_figures, grid_records, number, run_grid_figure
+from copublish_reproduction.grid_tables import grid_markdown, grid_table
+from copublish_reproduction.heat_maps import heat_maps
+from copublish_reproduction.idp_ir import IdpIr, release_central, release_horizontal, release_vertical
+from copublish_reproduction.loss_grids import METRICS, Experiment, Setting
+from copublish_reproduction.microdata import Attribute, Microdata
+from copublish_reproduction.microdata_sets import ADULT_ATTRIBUTES, HORIZONTAL, VERTICAL, Owners, load_microdata
+from copublish_reproduction.table_text import csv_text
 from reproduce import command
 
 KS = {"adult": (1, 5, 20), "wine": (1, 5, 20)}

@@ -10,13 +10,16 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from copublish._reproduction import hpdp_figures as figures_module
-from copublish._reproduction.datasets import COLUMNS, NUMERICAL
-from copublish._reproduction.figures import run_figure
-from copublish._reproduction.hpdp import Hpdp, principal_components, scatter_matrix
-from copublish._reproduction.hpdp_bench import HpdpBench
-from copublish._reproduction.hpdp_figures import hpdp_figures
-from copublish._reproduction.hpdp_sets import (
+
+from benchmark_files import write_benchmark_files
+from copublish.errors import SourceError
+from copublish_reproduction import hpdp_figures as figures_module
+from copublish_reproduction.datasets import COLUMNS, NUMERICAL
+from copublish_reproduction.figures import run_figure
+from copublish_reproduction.hpdp import Hpdp, principal_components, scatter_matrix
+from copublish_reproduction.hpdp_bench import HpdpBench
+from copublish_reproduction.hpdp_figures import hpdp_figures
+from copublish_reproduction.hpdp_sets import (
     NLTCS_COUNTS,
     NLTCS_RECORDS,
     ONE_HOT,
@@ -25,11 +28,8 @@ from copublish._reproduction.hpdp_sets import (
     load_records,
     made_up_nltcs,
 )
-from copublish._reproduction.sound_records import SoundRecords
-from copublish._reproduction.tables import panel_table
-
-from benchmark_files import write_benchmark_files
-from copublish.errors import SourceError
+from copublish_reproduction.sound_records import SoundRecords
+from copublish_reproduction.tables import panel_table
 from reproduce import command
 
 # Categories of Adult's attributes, as its documentation lists them.

@@ -7,8 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from copublish._reproduction.findings_views import delta_of_half_noise
-from copublish._reproduction.hpdp import (
+from scipy import integrate, stats
+
+from copublish.errors import AgreementError
+from copublish_reproduction.findings_views import delta_of_half_noise
+from copublish_reproduction.hpdp import (
     SMALLEST_VARIANCE,
     Hpdp,
     Model,
@@ -20,24 +23,21 @@ from copublish._reproduction.hpdp import (
     scatter_matrix,
     split_at_random,
 )
-from copublish._reproduction.hpdp_attacks import (
+from copublish_reproduction.hpdp_attacks import (
     gaussian_epsilon,
     loss_between_records,
     lost_scatter,
     share_traced,
     share_traced_when_drawn_anew,
 )
-from copublish._reproduction.hpdp_noise import (
+from copublish_reproduction.hpdp_noise import (
     residual_delta,
     residual_density,
     residual_epsilon,
     scatter_change,
     structured_sensitivity,
 )
-from copublish._reproduction.hpdp_paillier import PaillierSum, deal, strip_factor
-from scipy import integrate, stats
-
-from copublish.errors import AgreementError
+from copublish_reproduction.hpdp_paillier import PaillierSum, deal, strip_factor
 from paillier_moments import measure_paillier_moments
 
 KEY_BITS = 512

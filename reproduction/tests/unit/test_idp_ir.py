@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from copublish._reproduction.idp_ir import IdpIr, rank_column, release_central, release_horizontal, release_vertical
-from copublish._reproduction.information_loss import LossMeter
-from copublish._reproduction.microdata import Attribute, Microdata
 
 from copublish.errors import AgreementError, CopublishError, EvaluationError, FragmentError
+from copublish_reproduction.idp_ir import IdpIr, rank_column, release_central, release_horizontal, release_vertical
+from copublish_reproduction.information_loss import LossMeter
+from copublish_reproduction.microdata import Attribute, Microdata
 from support.microaggregation import naive_centroids
 
 NO_NOISE = 1e15

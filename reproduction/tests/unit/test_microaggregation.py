@@ -7,12 +7,12 @@ import math
 
 import numpy as np
 import pytest
-from copublish._reproduction.findings_clusters import worst_loss
-from copublish._reproduction.microdata import Attribute
 from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.mechanisms.idp_ir.run_microaggregation import centroids, cluster_sizes, ranks, sensitivities
+from copublish_reproduction.findings_clusters import worst_loss
+from copublish_reproduction.microdata import Attribute
 from support.microaggregation import naive_centroids
 
 LOW, HIGH = -1, 5

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from copublish._reproduction.arbdistdp import ArbDistDP, noisy_cells
-from copublish._reproduction.bench import Bench
-from copublish._reproduction.diffp_c45 import DiffPC45, Node, estimated_errors, prune
-from copublish._reproduction.distdiffgen import DistDiffGen
-from copublish._reproduction.k_anonymity import TopDownKAnonymity, information_gain
-from copublish._reproduction.top_down import WEIGHT, step_epsilon
-from copublish._reproduction.trivial import NoisyTables
 
 from benchmark_files import write_benchmark_files
 from copublish.evaluation.classification import accuracy
+from copublish_reproduction.arbdistdp import ArbDistDP, noisy_cells
+from copublish_reproduction.bench import Bench
+from copublish_reproduction.diffp_c45 import DiffPC45, Node, estimated_errors, prune
+from copublish_reproduction.distdiffgen import DistDiffGen
+from copublish_reproduction.k_anonymity import TopDownKAnonymity, information_gain
+from copublish_reproduction.top_down import WEIGHT, step_epsilon
+from copublish_reproduction.trivial import NoisyTables
 
 
 @pytest.fixture(scope="module")

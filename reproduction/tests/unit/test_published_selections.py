@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from copublish._reproduction.arbdistdp import split_scores
-from copublish._reproduction.distdiffgen import draw_split_point, split_intervals
-from copublish._reproduction.findings_selections import (
+
+from copublish_reproduction.arbdistdp import split_scores
+from copublish_reproduction.distdiffgen import draw_split_point, split_intervals
+from copublish_reproduction.findings_selections import (
     TABLE_1_AGES,
     TABLE_1_CLASSES,
     ages_table,
@@ -16,7 +17,7 @@ from copublish._reproduction.findings_selections import (
     split_point_law,
     worst_loss_of_flooring,
 )
-from copublish._reproduction.selection import draw, floored, literal_law, log_weights, segment_law
+from copublish_reproduction.selection import draw, floored, literal_law, log_weights, segment_law
 
 
 def test_example_5_as_printed_leaves_nobody_to_win_in_38_percent_of_draws():

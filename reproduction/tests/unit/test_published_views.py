@@ -6,16 +6,17 @@ import itertools
 
 import numpy as np
 import pytest
-from copublish._reproduction.arbdistdp import ArbDistDP
-from copublish._reproduction.findings_selections import TABLE_1_AGES, TABLE_1_CLASSES, ages_table
-from copublish._reproduction.findings_views import (
+
+from copublish_reproduction.arbdistdp import ArbDistDP
+from copublish_reproduction.findings_selections import TABLE_1_AGES, TABLE_1_CLASSES, ages_table
+from copublish_reproduction.findings_views import (
     delta_of_half_noise,
     epsilon_of_half_noise,
     half_noise,
     half_noise_density,
     share_learned,
 )
-from copublish._reproduction.leaks import LeakLog, learned_intervals, majorities, merge_transcript
+from copublish_reproduction.leaks import LeakLog, learned_intervals, majorities, merge_transcript
 
 
 def test_one_record_flips_the_majority_that_both_parties_see():

@@ -8,10 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from copublish._reproduction.findings_vhdp import ilpg_ratio
-from copublish._reproduction.labelled_table import LabelledTable, load_labelled
-from copublish._reproduction.vhdp import Vhdp, entropies, gain_ratios, laplace_noise, privacy_weights
-from copublish._reproduction.vhdp_attacks import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from copublish.errors import AgreementError, EvaluationError, SourceError
+from copublish_reproduction.findings_vhdp import ilpg_ratio
+from copublish_reproduction.labelled_table import LabelledTable, load_labelled
+from copublish_reproduction.vhdp import Vhdp, entropies, gain_ratios, laplace_noise, privacy_weights
+from copublish_reproduction.vhdp_attacks import (
     guess_copied_bit,
     log_ratios,
     ratio_after_one_change,
@@ -19,11 +24,6 @@ from copublish._reproduction.vhdp_attacks import (
     records_that_move_weights,
     success_allowed,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy import stats
-
-from copublish.errors import AgreementError, EvaluationError, SourceError
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 needs_data = pytest.mark.skipif(not (DATA / "heart.dat").exists(), reason="the real data sets are not here")

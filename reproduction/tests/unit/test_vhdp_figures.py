@@ -10,15 +10,15 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from copublish._reproduction.labelled_table import load_labelled
-from copublish._reproduction.table_text import csv_text
-from copublish._reproduction.vhdp import gain_ratios, privacy_weights
-from copublish._reproduction.vhdp_claims import vhdp_claims
-from copublish._reproduction.vhdp_figures import COLUMNS, EPSILONS, Curve, run_vhdp_figure, score_records, vhdp_figures
-from copublish._reproduction.vhdp_tables import caption, score_table, vhdp_markdown
 from scipy import stats
 
 from benchmark_files import write_benchmark_files, write_statlog_file
+from copublish_reproduction.labelled_table import load_labelled
+from copublish_reproduction.table_text import csv_text
+from copublish_reproduction.vhdp import gain_ratios, privacy_weights
+from copublish_reproduction.vhdp_claims import vhdp_claims
+from copublish_reproduction.vhdp_figures import COLUMNS, EPSILONS, Curve, run_vhdp_figure, score_records, vhdp_figures
+from copublish_reproduction.vhdp_tables import caption, score_table, vhdp_markdown
 from reproduce import command
 
 FIGURES = vhdp_figures()
