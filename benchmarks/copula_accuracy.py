@@ -41,7 +41,7 @@ def read(name: str, folder: Path) -> pd.DataFrame:
         found = datasets.load_dataset("adult", folder)
         table = pd.concat([found.train, found.test], ignore_index=True)
     else:
-        files = [folder / f"winequality-{colour}.csv" for colour in ("red", "white")]
+        files = [folder / f"winequality-{color}.csv" for color in ("red", "white")]
         table = pd.concat([pd.read_csv(file, sep=";") for file in files], ignore_index=True)
         table["good"] = np.where(table["quality"] >= 6, "yes", "no")
     return table[[*ATTRIBUTES[name], CLASSES[name][0]]]

@@ -28,7 +28,7 @@ from copublish.evaluation.classification import accuracy, majority_accuracy
 from copublish_reproduction import datasets
 from copublish_reproduction.copula_schemas import ATTRIBUTES
 from copublish_reproduction.hpdp_sets import FIRST_POST_SECONDARY
-from copublish_reproduction.labelled_table import STATLOG_COLUMNS
+from copublish_reproduction.labeled_table import STATLOG_COLUMNS
 from hpdp_accuracy import CLASS, agreement_for, attributes_of, spread
 from hpdp_accuracy import read as read_adult
 
@@ -89,8 +89,8 @@ def nursery(folder: Path, run: int) -> Division:
 
 def wine(folder: Path, run: int) -> Division:
     """Return a random division of red and white wines together."""
-    colours = [pd.read_csv(folder / f"winequality-{colour}.csv", sep=";") for colour in ("red", "white")]
-    whole = pd.concat(colours, ignore_index=True)
+    colors = [pd.read_csv(folder / f"winequality-{color}.csv", sep=";") for color in ("red", "white")]
+    whole = pd.concat(colors, ignore_index=True)
     whole["good"] = np.where(whole.pop("quality") >= GOOD_QUALITY, "yes", "no")
     return divided(whole, ATTRIBUTES["wine"], ("good", ("no", "yes")), run)
 

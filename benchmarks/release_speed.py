@@ -28,7 +28,7 @@ import pyarrow.parquet as pq
 
 import copublish as cp
 from adult import ATTRIBUTES, CLASS, adult_agreement, read_adult, split_columns
-from copublish.agreement import CategoricalDomain
+from copublish.agreement.domain import CategoricalDomain
 from copublish.engine.ideal import Room
 from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from copublish_reproduction.datasets import CLASSES, COLUMNS, NUMERICAL
-from copublish_reproduction.labelled_table import STATLOG_COLUMNS
+from copublish_reproduction.labeled_table import STATLOG_COLUMNS
 from copublish_reproduction.microdata_sets import WINE_BOUNDS
 
 TREE = {"ANY": {"low": {"a": {}, "b": {}}, "high": {"c": {}, "d": {}}}}
@@ -54,12 +54,12 @@ def write_benchmark_files(folder: Path, n: int = 400) -> Path:
 def write_wine_files(folder: Path, sizes: tuple[int, int] = (1_599, 4_898)) -> Path:
     """Write winequality-red.csv and winequality-white.csv with values in the middle of the public bounds."""
     generator = np.random.default_rng(8)
-    for colour, n in zip(("red", "white"), sizes, strict=True):
+    for color, n in zip(("red", "white"), sizes, strict=True):
         table = {
             name: np.round(low + (high - low) * generator.beta(4, 6, n), 3) for name, (low, high) in WINE_BOUNDS.items()
         }
         frame = pd.DataFrame({**table, "quality": generator.integers(3, 10, n)})
-        frame.to_csv(folder / f"winequality-{colour}.csv", sep=";", index=False)
+        frame.to_csv(folder / f"winequality-{color}.csv", sep=";", index=False)
     return folder
 
 

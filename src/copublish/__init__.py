@@ -1,32 +1,49 @@
 """Organizations that hold pieces of one table publish one differentially private data set together.
 
+Everything that the command line does, for notebooks and scripts:
+
 >>> import copublish as cp
->>> release = cp.simulate("agreement.toml", {"bank": "bank.parquet", "loans": "loans.csv"})  # doctest: +SKIP
->>> release.to_pandas("counts")  # doctest: +SKIP
+>>> agreement = cp.load_agreement("agreement.toml")  # doctest: +SKIP
+>>> cp.check(agreement, "bank", frame)  # is my data what we agreed?  # doctest: +SKIP
+>>> cp.describe(agreement)  # every disclosure, its price, its noise, who learns what  # doctest: +SKIP
+>>> cp.plan(agreement, like=public_frame).plot()  # what to expect, before anything is spent  # doctest: +SKIP
+>>> release = cp.simulate(agreement, {"bank": bank, "loans": loans})  # all parties here  # doctest: +SKIP
+>>> release = cp.run(agreement, party="bank", data=bank, out="release/")  # between machines  # doctest: +SKIP
+>>> cp.evaluate(release, test); cp.report(release); cp.generalize(release, frame)  # doctest: +SKIP
 """
 
 from __future__ import annotations
 
 import importlib
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from copublish.agreement import Agreement, agreement_from_mapping, load_agreement
+    from copublish.agreement.loading import agreement_from_mapping, load_agreement
+    from copublish.agreement.model import Agreement
     from copublish.errors import (
         AgreementError,
         BudgetExceededError,
         CopublishError,
         EngineError,
+        EvaluationError,
         FragmentError,
         LedgerError,
+        MeetingError,
         ReleaseError,
         SourceError,
     )
+    from copublish.evaluation.report.page import Report, report
+    from copublish.evaluation.scorecard import Evaluation, evaluate
     from copublish.fragments.database import DatabaseTable
-    from copublish.fragments.reading import read_fragment
     from copublish.local.simulation import simulate
+    from copublish.node.party import run
+    from copublish.planning.advice import ReleasePlan
+    from copublish.planning.advice import plan_release as plan
+    from copublish.privacy.certificate import Certificate
     from copublish.privacy.ledger import Ledger, Limit
-    from copublish.release.describe import describe
+    from copublish.release.check import Checked, check
+    from copublish.release.describe import Description, describe
     from copublish.release.folder import Release, load_release
     from copublish.release.generalize import generalize
 
@@ -34,35 +51,63 @@ __all__ = [
     "Agreement",
     "AgreementError",
     "BudgetExceededError",
+    "Certificate",
+    "Checked",
     "CopublishError",
     "DatabaseTable",
+    "Description",
     "EngineError",
+    "Evaluation",
+    "EvaluationError",
     "FragmentError",
     "Ledger",
     "LedgerError",
     "Limit",
+    "MeetingError",
     "Release",
     "ReleaseError",
+    "ReleasePlan",
+    "Report",
     "SourceError",
+    "__version__",
     "agreement_from_mapping",
+    "check",
     "describe",
+    "evaluate",
     "generalize",
     "load_agreement",
     "load_release",
-    "read_fragment",
+    "plan",
+    "report",
+    "run",
     "simulate",
 ]
 
 _HOMES = {
-    "copublish.agreement": ("Agreement", "agreement_from_mapping", "load_agreement"),
-    "copublish.release.describe": ("describe",),
+    "copublish.agreement.loading": ("agreement_from_mapping", "load_agreement"),
+    "copublish.agreement.model": ("Agreement",),
+    "copublish.evaluation.report.page": ("Report", "report"),
+    "copublish.evaluation.scorecard": ("Evaluation", "evaluate"),
     "copublish.fragments.database": ("DatabaseTable",),
-    "copublish.fragments.reading": ("read_fragment",),
-    "copublish.release.generalize": ("generalize",),
-    "copublish.privacy.ledger": ("Ledger", "Limit"),
-    "copublish.release.folder": ("Release", "load_release"),
     "copublish.local.simulation": ("simulate",),
+    "copublish.node.party": ("run",),
+    "copublish.planning.advice": ("ReleasePlan", "plan"),
+    "copublish.privacy.certificate": ("Certificate",),
+    "copublish.privacy.ledger": ("Ledger", "Limit"),
+    "copublish.release.check": ("Checked", "check"),
+    "copublish.release.describe": ("Description", "describe"),
+    "copublish.release.folder": ("Release", "load_release"),
+    "copublish.release.generalize": ("generalize",),
 }
+"""Where public names live; errors live in `errors`."""
+
+_OTHER_NAMES = {"plan": "plan_release"}
+"""What a public name is called at home, where that is not its own name."""
+
+try:
+    __version__ = version("copublish")
+except PackageNotFoundError:  # a source tree that was not installed
+    __version__ = "unknown"
 
 
 def __getattr__(name: str) -> object:
@@ -70,6 +115,11 @@ def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'copublish' has no attribute '{name}'")
     home = next((module for module, names in _HOMES.items() if name in names), "copublish.errors")
-    value = getattr(importlib.import_module(home), name)
+    value = getattr(importlib.import_module(home), _OTHER_NAMES.get(name, name))
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """The public names alone."""
+    return list(__all__)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from copublish.agreement import load_agreement
+from copublish.agreement.loading import load_agreement
 from copublish.cli import app, run_command
 from copublish.local.demo import write_demo
 from copublish.privacy.accounting import Cost

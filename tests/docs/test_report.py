@@ -17,7 +17,7 @@ from copublish.evaluation.report.snippets import python_snippet, r_snippet
 
 from copublish import agreement_from_mapping, generalize
 from copublish.errors import EvaluationError
-from copublish.evaluation.report import report_page
+from copublish.evaluation.report.page import report_page
 from copublish.evaluation.scorecard import evaluate
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.browser import AUDIT, browser, open_page

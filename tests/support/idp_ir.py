@@ -6,9 +6,8 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
-
 import copublish as cp
+from copublish.mechanisms.idp_ir.settings import ACKNOWLEDGEMENT
 from support import repartition, small_mapping
 
 

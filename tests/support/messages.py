@@ -16,7 +16,8 @@ from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.engine.messages import Messenger
 from copublish.errors import PartyLostError, ProgramMismatchError
 from copublish.fragments.reading import empty_fragment, read_fragment
-from copublish.local.simulation import throwaway_ledger
+from copublish.local.processes import throwaway_ledger
+from copublish.mechanisms.registry import plan_of
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
 from copublish.progress import no_progress
@@ -103,7 +104,8 @@ def publish_at(
     else:
         fragment = empty_fragment(agreement, party)
     engine = engine_of(agreement, messenger, coins.get(party))
-    return publish_release(agreement, fragment, engine, ledger or throwaway_ledger(agreement), no_progress)
+    plan = plan_of(agreement)
+    return publish_release(plan, fragment, engine, ledger or throwaway_ledger(plan), no_progress)
 
 
 def publish_by_masked_sums(

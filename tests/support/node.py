@@ -18,7 +18,7 @@ from typing import Any
 from copublish.agreement.template import EXAMPLE
 
 import copublish
-from copublish.agreement import load_agreement
+from copublish.agreement.loading import load_agreement
 from copublish.local.demo import made_up_data
 from copublish.node.identity import Identity, new_identity
 from copublish.node.port import Port

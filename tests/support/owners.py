@@ -11,15 +11,17 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.engine.spu.engine import SpuEngine
 from copublish.engine.spu.guests import GuestEngine
+from copublish.engine.spu.node import SpuNode
 from copublish.local.messenger import PipeMessenger, pipes_between
-from copublish.local.simulation import read_fragments, throwaway_ledger
+from copublish.local.processes import throwaway_ledger
+from copublish.local.simulation import read_fragments
+from copublish.mechanisms.registry import plan_of
 from copublish.progress import no_progress
 from copublish.release.main_path import publish_release
 from support import ConstantCoins, SeededCoins, fragment_frames, random_table, simulate_with
 
-Engine = SpuEngine | GuestEngine
+Engine = SpuNode | GuestEngine
 
 TINY: dict[str, Any] = {
     "format": 1,
@@ -77,8 +79,7 @@ class Nodes:
         self._protocol, self._timeout = protocol, timeout_seconds
         addresses = [f"unix:{self._folder.name}/{name}.sock" for name in names]
         self.engines = {
-            name: SpuEngine(name, names, addresses, timeout_seconds=timeout_seconds, protocol=protocol)
-            for name in names
+            name: SpuNode(name, names, addresses, timeout_seconds=timeout_seconds, protocol=protocol) for name in names
         }
 
     def release(self, agreement: cp.Agreement, frames: dict[str, pd.DataFrame], seed: int) -> dict[str, cp.Release]:
@@ -86,10 +87,10 @@ class Nodes:
         fragments, coins = read_fragments(agreement, frames), coins_of_nodes(agreement, seed)
 
         def job(engine: Engine) -> cp.Release:
-            if isinstance(engine, SpuEngine):
+            if isinstance(engine, SpuNode):
                 engine.own_coins = coins[engine.party]
-            ledger = throwaway_ledger(agreement)
-            return publish_release(agreement, fragments[engine.party], engine, ledger, no_progress)
+            plan = plan_of(agreement)
+            return publish_release(plan, fragments[engine.party], engine, throwaway_ledger(plan), no_progress)
 
         return self.run(agreement.party_names, job)
 

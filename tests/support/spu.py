@@ -11,7 +11,8 @@ from typing import Any
 import copublish as cp
 from copublish.engine.spu.engine import SpuEngine
 from copublish.fragments.reading import read_fragment
-from copublish.local.simulation import throwaway_ledger
+from copublish.local.processes import throwaway_ledger
+from copublish.mechanisms.registry import plan_of
 from copublish.progress import no_progress
 from copublish.release.main_path import publish_release
 from support.processes import context
@@ -118,7 +119,8 @@ def publish(engine: SpuEngine, argument: tuple[cp.Agreement, Any, Any]) -> cp.Re
     """Run the main path at one party."""
     agreement, frame, engine.own_coins = argument
     fragment = read_fragment(agreement, engine.party, frame)
-    return publish_release(agreement, fragment, engine, throwaway_ledger(agreement), no_progress)
+    plan = plan_of(agreement)
+    return publish_release(plan, fragment, engine, throwaway_ledger(plan), no_progress)
 
 
 def _do_jobs(engine: SpuEngine, pipe: Connection) -> None:

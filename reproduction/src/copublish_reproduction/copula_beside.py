@@ -16,10 +16,9 @@ import numpy as np
 import pandas as pd
 
 from copublish.agreement import Agreement, agreement_from_mapping
-from copublish.engine.ideal import Room
 from copublish.evaluation.distances import rank_correlation_error, wasserstein_errors
 from copublish.fragments.fragment import Fragment
-from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish_reproduction.copula_schemas import ATTRIBUTES
 from copublish_reproduction.figures import Tell
 from copublish_reproduction.grid_figures import EPSILONS, KS, number
@@ -161,14 +160,7 @@ class CopulaReleases:
 
     def draw(self, epsilon: float) -> Floats:
         """Release once; return the synthetic records as a matrix like that of the real ones."""
-        agreement = _agreement(self.mapping, epsilon)
-        ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
-        try:
-            records = run_room(agreement, self.fragments, Room(agreement.party_names), ledgers).records
-        finally:
-            for ledger in ledgers.values():
-                ledger.close()
-        columns = []
+        records, columns = simulate_fragments(_agreement(self.mapping, epsilon), self.fragments).records, []
         for attribute in self.data.attributes:
             column = records.column(attribute.name).combine_chunks()
             column = column if attribute.categories is None else column.indices

@@ -20,7 +20,7 @@ from copublish_reproduction.grid_figures import GridFigure, grid_figures, grid_r
 from copublish_reproduction.grid_tables import METRIC_NAMES, grid_markdown, grid_table, has_metric
 from copublish_reproduction.heat_maps import heat_maps
 from copublish_reproduction.hpdp_figures import hpdp_figures
-from copublish_reproduction.labelled_table import LABELLED_FILES
+from copublish_reproduction.labeled_table import LABELED_FILES
 from copublish_reproduction.microdata_sets import MICRODATA_FILES
 from copublish_reproduction.plots import plot
 from copublish_reproduction.table_text import csv_text
@@ -86,7 +86,7 @@ def exhibits(scores: Sequence[str]) -> dict[str, Exhibit]:
         _findings("idp-ir-findings", MICRODATA_FILES.values(), _without_runs(compute_idp_ir_findings)),
         _findings("hpdp-findings", [FILES["adult"]], _without_runs(compute_hpdp_findings)),
         *(_vhdp_figure(figure) for figure in vhdp_figures().values()),
-        _findings("vhdp-findings", LABELLED_FILES.values(), _without_runs(compute_vhdp_findings)),
+        _findings("vhdp-findings", LABELED_FILES.values(), _without_runs(compute_vhdp_findings)),
     ]
     return {exhibit.name: exhibit for exhibit in every}
 
@@ -134,7 +134,7 @@ def _vhdp_figure(figure: VhdpFigure) -> Exhibit:
         tables.append((figure.title, CLAIMS, [list(claim) for claim in vhdp_claims(figure, scores)]))
         return _drawn(score_records(figure, scores), vhdp_plot(figure, scores), vhdp_markdown(figure, scores), tables)
 
-    return Exhibit(figure.name, figure.title, joined(LABELLED_FILES[name] for name in figure.datasets), run)
+    return Exhibit(figure.name, figure.title, joined(LABELED_FILES[name] for name in figure.datasets), run)
 
 
 def _drawn(records: list[dict[str, object]], plots: dict[str, bytes], page: str, tables: list[Table]) -> Outcome:

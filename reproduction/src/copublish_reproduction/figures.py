@@ -35,7 +35,7 @@ class Series:
         guarantee: Whether it is differentially private.
         measure: Its value for a bench and an x.
         is_constant: Whether it is the same for every x.
-        is_dotted: Whether plots dot it, to tell it from another one of the same colour.
+        is_dotted: Whether plots dot it, to tell it from another one of the same color.
     """
 
     label: str

@@ -173,7 +173,7 @@ def _floating_point(adult: Bench) -> Finding:
     return Finding(
         "E19",
         "noise in floating point",
-        f"textbook Laplace sampler: one output rules out the neighbouring count in {shares[0]:.0%} (scale 10) and "
+        f"textbook Laplace sampler: one output rules out the neighboring count in {shares[0]:.0%} (scale 10) and "
         f"{shares[1]:.0%} (scale 1) of draws",
         "integers alone",
     )

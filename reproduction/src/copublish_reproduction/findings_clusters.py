@@ -19,7 +19,7 @@ from copublish_reproduction.microdata import Attribute, Microdata
 from copublish_reproduction.plain_table import Floats, Ints
 
 TARGET = 0
-"""The record under attack stands first, where ties favour neither answer."""
+"""The record under attack stands first, where ties favor neither answer."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Attack:
 
     def consistent(self, published: Floats) -> list[int]:
         """Return the candidates under which every cluster has one published value, as it must."""
-        sizes = cluster_sizes(len(published), self.k)
+        sizes = cluster_sizes(len(published), k=self.k)
         starts = np.cumsum(sizes) - sizes
         found = []
         for candidate in (0, 1):
@@ -54,7 +54,7 @@ class Attack:
                 found.append(candidate)
         return found
 
-    def neighbours(self, published: Floats) -> list[int]:
+    def neighbors(self, published: Floats) -> list[int]:
         """Return the candidates whose nearest known records have the person's published value.
 
         For an attacker who does not know in which order equal values were sorted.
@@ -83,7 +83,7 @@ class Attack:
             data = Microdata((self.attribute,), self.table(int(truth))[:, np.newaxis])
             published = mechanism.protect(data, epsilon, generator).values[:, 0]
             published = np.rint(published) if whole_numbers else published
-            for number, found in enumerate((self.consistent(published), self.neighbours(published))):
+            for number, found in enumerate((self.consistent(published), self.neighbors(published))):
                 guess = found[0] if len(found) == 1 else generator.integers(0, 2)
                 right[number] += guess == truth
         return float(right[0]) / trials, float(right[1]) / trials
@@ -117,10 +117,10 @@ def cluster_facts(data: Microdata, name: str, k: int) -> ClusterFacts:
     column = data.columns((name,))
     attribute = column.attributes[0]
     ranked = rank_column(attribute, column.values[:, 0], "schema").values
-    sizes = cluster_sizes(len(ranked), k)
+    sizes = cluster_sizes(len(ranked), k=k)
     low, high = attribute.low, attribute.high
     gap, fixed, vector, whole = (
-        sensitivities(kind, ranked, sizes, low, high) for kind in ("gap", "fixed", "vector", "global")
+        sensitivities(kind, ranked, sizes, low=low, high=high) for kind in ("gap", "fixed", "vector", "global")
     )
     means = centroids(ranked, sizes)
     ends = np.cumsum(sizes) - 1
@@ -139,7 +139,7 @@ def cluster_facts(data: Microdata, name: str, k: int) -> ClusterFacts:
 def worst_loss(ranked: Floats, sizes: Ints, attribute: Attribute, scales: Floats) -> float:
     """Return the largest privacy loss of one replaced value, in units of epsilon, where there is noise at all.
 
-    The noise of a neighbour is taken to be the same; that it is not makes things worse.
+    The noise of a neighbor is taken to be the same; that it is not makes things worse.
     """
     has_noise = scales > 0
     up, down = steps_up(ranked, sizes, attribute.high) / sizes, steps_down(ranked, sizes, attribute.low) / sizes

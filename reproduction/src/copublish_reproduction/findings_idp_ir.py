@@ -36,7 +36,7 @@ def compute_idp_ir_findings(folder: Path, progress: Tell) -> list[Finding]:
         _scales,
         _bounds,
         _frequencies,
-        _neighbours,
+        _neighbors,
         _budgets,
         _identifiers,
         _metric,
@@ -102,7 +102,7 @@ def _scales(adult: Microdata, wine: Microdata) -> Finding:
     return Finding(
         "E32",
         "noise scaled to local sensitivity protects individuals as well as DP does",
-        f"the scale is data. With `gap` these shares of clusters get no noise at all: {shares}; a neighbour can have "
+        f"the scale is data. With `gap` these shares of clusters get no noise at all: {shares}; a neighbor can have "
         "some there, so an exact value has probability 1 against 0",
         "noise whose scale is public",
     )
@@ -160,13 +160,13 @@ def _different_orders(adult: Microdata) -> int:
     return differing
 
 
-def _neighbours(adult: Microdata, wine: Microdata) -> Finding:
+def _neighbors(adult: Microdata, wine: Microdata) -> Finding:
     del adult, wine
     return Finding(
         "E35",
-        "neighbours differ in at most one record",
+        "neighbors differ in at most one record",
         "with one record more even the number of values changes: 11 records and k = 4 make "
-        f"{len(cluster_sizes(11, 4))} clusters, 12 make {len(cluster_sizes(12, 4))}. Only replacing a record makes "
+        f"{len(cluster_sizes(11, k=4))} clusters, 12 make {len(cluster_sizes(12, k=4))}. Only replacing a record makes "
         "sense",
         "both relations are stated",
     )

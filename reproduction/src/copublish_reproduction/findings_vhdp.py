@@ -10,7 +10,7 @@ import numpy as np
 
 from copublish_reproduction.figures import Tell
 from copublish_reproduction.findings import Finding, find_each
-from copublish_reproduction.labelled_table import LabelledTable, load_labelled
+from copublish_reproduction.labeled_table import LabeledTable, load_labeled
 from copublish_reproduction.plain_table import Floats
 from copublish_reproduction.vhdp import WEIGHTS, Vhdp, entropies, gain_ratios, laplace_noise, privacy_weights
 from copublish_reproduction.vhdp_attacks import (
@@ -33,12 +33,12 @@ def compute_vhdp_findings(folder: Path, progress: Tell) -> list[Finding]:
     Raises:
         SourceError: If the folder lacks a file.
     """
-    statlog, adult = load_labelled("statlog", folder), load_labelled("adult", folder)
+    statlog, adult = load_labeled("statlog", folder), load_labeled("adult", folder)
     steps = (_composition, _sensitivity, _public_scores, _formulas, _groups, _tradeoff, _noise)
     return find_each("vhdp-findings", [partial(step, statlog, adult) for step in steps], progress)
 
 
-def _composition(statlog: LabelledTable, adult: LabelledTable) -> Finding:
+def _composition(statlog: LabeledTable, adult: LabeledTable) -> Finding:
     generator = np.random.default_rng(50)
     copies = Vhdp.homogeneous(1.0, 14)
     right, largest = guess_copied_bit(copies, TRIALS, generator)
@@ -58,7 +58,7 @@ def _composition(statlog: LabelledTable, adult: LabelledTable) -> Finding:
     )
 
 
-def _sensitivity(statlog: LabelledTable, adult: LabelledTable) -> Finding:
+def _sensitivity(statlog: LabeledTable, adult: LabeledTable) -> Finding:
     del statlog
     spans = {name: float(np.ptp(adult.column(name))) for name in ("age", "capital-gain", "fnlwgt")}
     losses = ", ".join(f"{BUDGET * span:,.1f} ({name})" for name, span in spans.items())
@@ -74,7 +74,7 @@ def _sensitivity(statlog: LabelledTable, adult: LabelledTable) -> Finding:
     )
 
 
-def _public_scores(statlog: LabelledTable, adult: LabelledTable) -> Finding:
+def _public_scores(statlog: LabeledTable, adult: LabeledTable) -> Finding:
     del adult
     ratio = ratio_after_one_change(statlog, label=int(np.argmin(np.bincount(statlog.labels))))
     return Finding(
@@ -87,7 +87,7 @@ def _public_scores(statlog: LabelledTable, adult: LabelledTable) -> Finding:
     )
 
 
-def _formulas(statlog: LabelledTable, adult: LabelledTable) -> Finding:
+def _formulas(statlog: LabeledTable, adult: LabeledTable) -> Finding:
     del adult
     parts = [entropies(column, statlog.labels) for column in statlog.values.T]
     plain = np.array([part.gain_ratio() for part in parts])
@@ -111,7 +111,7 @@ def _span(values: Floats) -> str:
     return f"{low:.2f} to {high:.2f}"
 
 
-def _groups(statlog: LabelledTable, adult: LabelledTable) -> Finding:
+def _groups(statlog: LabeledTable, adult: LabeledTable) -> Finding:
     del statlog
     scores = gain_ratios(adult.values, adult.labels)
     by_section_5, by_section_4 = privacy_weights(scores), privacy_weights(-scores)
@@ -128,7 +128,7 @@ def _groups(statlog: LabelledTable, adult: LabelledTable) -> Finding:
     )
 
 
-def _tradeoff(statlog: LabelledTable, adult: LabelledTable) -> Finding:
+def _tradeoff(statlog: LabeledTable, adult: LabeledTable) -> Finding:
     del adult
     generator = np.random.default_rng(55)
     mechanisms = [Vhdp.homogeneous(epsilon, len(statlog.names)) for epsilon in (0.025, *EPSILONS, 1.0, 40.0)]
@@ -155,7 +155,7 @@ def ilpg_ratio(epsilon: float, weight: float) -> float:
     return float(with_weight / without)
 
 
-def _noise(statlog: LabelledTable, adult: LabelledTable) -> Finding:
+def _noise(statlog: LabeledTable, adult: LabeledTable) -> Finding:
     del statlog
     drawn = laplace_noise(1 / BUDGET, TRIALS, np.random.default_rng(56))
     codes = adult.column("sex")

@@ -55,7 +55,7 @@ def _baseline(grids: Sequence[Grid]) -> list[Claim]:
 
 
 def _noise(grid: Grid, axis: int) -> NDArray[np.float64]:
-    """Return two standard errors of the differences between neighbouring cells."""
+    """Return two standard errors of the differences between neighboring cells."""
     if grid.standard_errors is None:
         return np.zeros(np.diff(grid.means["corrected"], axis=axis).shape)
     squares: NDArray[np.float64] = np.square(grid.standard_errors["corrected"])

@@ -35,11 +35,11 @@ def _draw(axes: Any, figure: GridFigure, grid: Grid, metric: Metric) -> None:
     norm: Normalize
     if figure.is_difference:
         most = max(float(np.abs(means).max()), 1e-12)
-        norm, colours = Normalize(-most, most), "RdBu_r"
+        norm, colors = Normalize(-most, most), "RdBu_r"
     else:
-        norm, colours = LogNorm(float(means.min()), float(means.max())), "OrRd"
+        norm, colors = LogNorm(float(means.min()), float(means.max())), "OrRd"
     # Cells as shapes, not as an image: small files that do not change from run to run.
-    axes.pcolormesh(means, cmap=colours, norm=norm, edgecolors="white", linewidth=0.5)
+    axes.pcolormesh(means, cmap=colors, norm=norm, edgecolors="white", linewidth=0.5)
     for row, column in np.ndindex(*means.shape):
         share = float(norm(means[row, column]))
         is_dark = share > 0.75 or (figure.is_difference and share < 0.25)

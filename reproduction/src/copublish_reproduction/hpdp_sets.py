@@ -53,14 +53,14 @@ NLTCS_COUNTS = {
     "cooking": 5_590,
     "grocery": 10_477,
     "outside": 11_965,
-    "travelling": 10_638,
+    "traveling": 10_638,
     "money": 4_949,
     "medicine": 4_552,
     "telephone": 3_144,
 }
 GROUPS = (
     ("eating", "dressing", "bathing", "toilet"),
-    ("bed", "inside", "outside", "travelling"),
+    ("bed", "inside", "outside", "traveling"),
     ("heavy housework", "light housework", "laundry", "cooking", "grocery"),
     ("money", "medicine", "telephone"),
 )

@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 
 from copublish.errors import AgreementError
+from copublish.mechanisms.idp_ir.plan import Sensitivity
 from copublish.mechanisms.idp_ir.run_microaggregation import (
-    Sensitivity,
     by_frequency,
     centroids,
     cluster_sizes,
@@ -147,8 +147,8 @@ class IdpIr:
     def cluster(self, ranked: RankedColumn) -> ClusteredColumn:
         """Cut a sorted column into clusters."""
         attribute = ranked.attribute
-        sizes = cluster_sizes(len(ranked.values), self.cluster_size)
-        scale = sensitivities(self.local_sensitivity, ranked.values, sizes, attribute.low, attribute.high)
+        sizes = cluster_sizes(len(ranked.values), k=self.cluster_size)
+        scale = sensitivities(self.local_sensitivity, ranked.values, sizes, low=attribute.low, high=attribute.high)
         return ClusteredColumn(ranked, sizes, centroids(ranked.values, sizes), scale)
 
     def protect(self, data: Microdata, epsilon: float, generator: np.random.Generator) -> Microdata:

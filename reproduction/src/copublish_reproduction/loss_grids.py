@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from copublish.mechanisms.idp_ir.run_microaggregation import Sensitivity
+from copublish.mechanisms.idp_ir.plan import Sensitivity
 from copublish_reproduction.idp_ir import CategoryOrder, ClusteredColumn, IdpIr, RankedColumn, rank_column
 from copublish_reproduction.information_loss import Loss, LossMeter
 from copublish_reproduction.microdata import Microdata, refuse_unusable

@@ -13,8 +13,8 @@ from copublish_reproduction.figures import COPUBLISH, TRIVIAL, Figure, Point, ti
 
 # Text stays text and identifiers do not change from run to run: small files, small differences.
 STYLE: dict[Any, Any] = {"svg.fonttype": "none", "svg.hashsalt": "copublish", "font.size": 9}
-COLOURS = ("#0072b2", "#56b4e9", "#cc79a7", "#e69f00", "#d55e00", "#999999")
-"""Colours that people who confuse red and green can tell apart; the two own series have black and green."""
+COLORS = ("#0072b2", "#56b4e9", "#cc79a7", "#e69f00", "#d55e00", "#999999")
+"""Colors that people who confuse red and green can tell apart; the two own series have black and green."""
 
 
 def plot(figure: Figure, points: Sequence[Point]) -> dict[str, bytes]:
@@ -44,7 +44,7 @@ def files_of(drawing: Plot) -> dict[str, bytes]:
 
 
 def _draw_panel(axes: Any, figure: Figure, points: Sequence[Point]) -> None:
-    colours = iter(COLOURS)
+    colors = iter(COLORS)
     for series in figure.series:
         found = [point for point in points if point.series == series.label]
         is_own = series.label.startswith(COPUBLISH)
@@ -55,14 +55,14 @@ def _draw_panel(axes: Any, figure: Figure, points: Sequence[Point]) -> None:
             other = {"color": "#666666", "linestyle": style, "linewidth": 1}
             axes.axhline(found[0].mean, label=series.label, **(look if is_own else other))
             continue
-        colour = "black" if is_own else "#009e73" if series.label == TRIVIAL else next(colours)
+        color = "black" if is_own else "#009e73" if series.label == TRIVIAL else next(colors)
         xs = [float(point.x) for point in found]
         errors = [point.standard_error or 0.0 for point in found]
         axes.errorbar(
             xs,
             [point.mean for point in found],
             yerr=errors,
-            color=colour,
+            color=color,
             marker="o",
             markersize=3,
             linestyle=own_style,
@@ -72,7 +72,7 @@ def _draw_panel(axes: Any, figure: Figure, points: Sequence[Point]) -> None:
         )
         numbers = [(float(point.x), point.printed.percent) for point in found if point.printed]
         if numbers:
-            axes.plot(*zip(*numbers, strict=True), "s", color=colour, fillstyle="none", markersize=7)
+            axes.plot(*zip(*numbers, strict=True), "s", color=color, fillstyle="none", markersize=7)
     axes.set_xlabel(figure.x_name)
     axes.set_ylabel("accuracy, per cent" if figure.unit == "percent" else "seconds of processor time")
     if figure.unit == "percent":  # noisy contributions can be far above 100

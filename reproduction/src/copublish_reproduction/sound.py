@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from copublish.agreement import Agreement
-from copublish.engine.ideal import Room
+from copublish.agreement.columns import COUNT, NOISY_COUNT
 from copublish.fragments.fragment import Fragment
-from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
-from copublish.release.folder import COUNT, NOISY_COUNT, GeneralizedRelease, as_generalized
+from copublish.local.simulation import read_fragments, simulate_fragments
+from copublish.release.folder import Release, generalization_of
 from copublish_reproduction.datasets import Dataset, Partition, agreement_for, scatter_cells, split_columns
 from copublish_reproduction.top_down import WEIGHT
 from copublish_reproduction.trivial import CodedTable
@@ -42,27 +41,18 @@ class SoundReleases:
         release = self.release(epsilon)
         counts = release.to_pandas("counts").drop(columns=NOISY_COUNT).rename(columns={COUNT: WEIGHT})
         test = self.table.test.copy()
-        for name, described in release.cut["attributes"].items():
-            values = described["values"]
-            if len(values) == 1:
+        for name, attribute in generalization_of(release, "it is no reference here").attributes.items():
+            if len(attribute.values) == 1:
                 counts, test = counts.drop(columns=name), test.drop(columns=name)
                 continue
-            labels = [value["label"] for value in values]
+            labels = [value.label for value in attribute.values]
             counts[name] = pd.Categorical(counts[name].astype(str), categories=labels).codes
-            lengths = [value["codes"][1] - value["codes"][0] for value in values]
-            test[name] = np.repeat(np.arange(len(values)), lengths)[test[name].to_numpy()]
+            test[name] = attribute.part_of_code()[test[name].to_numpy()]
         return counts, test
 
-    def release(self, epsilon: str) -> GeneralizedRelease:
+    def release(self, epsilon: str) -> Release:
         """Publish once on the ideal engine, with coins from the operating system."""
-        agreement, fragments = self.agreement(epsilon), self.fragments()
-        ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
-        try:
-            release = run_room(agreement, fragments, Room(agreement.party_names), ledgers)
-        finally:
-            for ledger in ledgers.values():
-                ledger.close()
-        return as_generalized(release, "it is no reference here")
+        return simulate_fragments(self.agreement(epsilon), self.fragments())
 
     def fragments(self) -> Mapping[str, Fragment]:
         """Return each party's encoded data, read when they are first needed."""

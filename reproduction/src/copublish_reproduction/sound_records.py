@@ -16,10 +16,9 @@ import pandas as pd
 
 from copublish.agreement import Agreement, agreement_from_mapping
 from copublish.agreement.taxonomy import parse_taxonomy
-from copublish.engine.ideal import Room
 from copublish.evaluation.benchmark_tables import CLASSES, COLUMNS
 from copublish.fragments.fragment import Fragment
-from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish_reproduction.datasets import NUMERICAL, Dataset, load_dataset
 from copublish_reproduction.hpdp_sets import FIRST_POST_SECONDARY, Target, attribute_columns, load_nltcs
 from copublish_reproduction.plain_table import Floats
@@ -79,12 +78,7 @@ class SoundRecords:
             parts = np.array_split(generator.permutation(len(self.rows)), n_owners)
             data = {party: self.rows.iloc[part] for party, part in zip(agreement.parties, parts, strict=True)}
             self._fragments[n_owners] = read_fragments(agreement, data)
-        ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
-        try:
-            release = run_room(agreement, self._fragments[n_owners], Room(agreement.party_names), ledgers)
-        finally:
-            for ledger in ledgers.values():
-                ledger.close()
+        release = simulate_fragments(agreement, self._fragments[n_owners])
         return self.encode(release.to_pandas(), generator)
 
     def agreement(self, epsilon: str, delta: str | None, n_owners: int) -> Agreement:

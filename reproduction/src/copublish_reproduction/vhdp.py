@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from copublish.errors import AgreementError, EvaluationError
-from copublish_reproduction.labelled_table import LabelledTable
+from copublish_reproduction.labeled_table import LabeledTable
 from copublish_reproduction.plain_table import Floats, Ints
 
 IgrSlip = Literal["none", "joint"]
@@ -114,7 +114,7 @@ class Vhdp:
             raise AgreementError("VHDP", problems)
 
     @staticmethod
-    def heterogeneous(epsilon: float, table: LabelledTable) -> Vhdp:
+    def heterogeneous(epsilon: float, table: LabeledTable) -> Vhdp:
         """Return the mechanism with weights by the table's own scores, as published."""
         return Vhdp(epsilon, tuple(privacy_weights(gain_ratios(table.values, table.labels)).tolist()))
 

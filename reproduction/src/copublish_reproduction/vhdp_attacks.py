@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from copublish_reproduction.labelled_table import LabelledTable
+from copublish_reproduction.labeled_table import LabeledTable
 from copublish_reproduction.plain_table import Floats
 from copublish_reproduction.vhdp import Vhdp, entropies, gain_ratios, privacy_weights
 
 
 def success_allowed(epsilon: float) -> float:
-    """Return how often somebody can tell two equally likely neighbours apart at most, if epsilon holds."""
+    """Return how often somebody can tell two equally likely neighbors apart at most, if epsilon holds."""
     return 1 / (1 + math.exp(-epsilon))
 
 
@@ -66,14 +66,14 @@ def read_off(values: Floats, epsilon: float, generator: np.random.Generator) -> 
     )
 
 
-def ratio_after_one_change(table: LabelledTable, label: int) -> float:
+def ratio_after_one_change(table: LabeledTable, label: int) -> float:
     """Return the score of an attribute that is constant but for one record with a label."""
     values = np.zeros(len(table.labels))
     values[np.flatnonzero(table.labels == label)[0]] = 1
     return entropies(values, table.labels).gain_ratio()
 
 
-def records_that_move_weights(table: LabelledTable) -> int:
+def records_that_move_weights(table: LabeledTable) -> int:
     """Return how many records change the published weights when they alone are left out."""
     weights = privacy_weights(gain_ratios(table.values, table.labels))
     moving = 0

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from copublish_reproduction.figures import Tell
-from copublish_reproduction.labelled_table import LabelledName, LabelledTable, load_labelled
+from copublish_reproduction.labeled_table import LabeledName, LabeledTable, load_labeled
 from copublish_reproduction.plain_table import Floats
 from copublish_reproduction.vhdp import IgrSlip, Vhdp, gain_ratios, privacy_weights
 
@@ -22,7 +22,7 @@ Method = Literal["N/A", "VHDP", "DP"]
 """The paper's names: the data without noise, VHDP, and VHDP with all weights 1."""
 
 EPSILONS = (0.1, 0.2, 0.3, 0.4)
-TITLES: dict[LabelledName, str] = {"statlog": "Statlog heart", "adult": "Adult"}
+TITLES: dict[LabeledName, str] = {"statlog": "Statlog heart", "adult": "Adult"}
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class VhdpFigure:
 
     name: str
     title: str
-    datasets: tuple[LabelledName, ...]
+    datasets: tuple[LabeledName, ...]
     quantity: Quantity
     curves: tuple[Curve, ...]
 
@@ -73,7 +73,7 @@ class ScoreTable:
         standard_errors: Of the means; none for a single run.
     """
 
-    dataset: LabelledName
+    dataset: LabeledName
     n_records: int
     names: tuple[str, ...]
     weights: Floats
@@ -94,7 +94,7 @@ def run_vhdp_figure(figure: VhdpFigure, folder: Path, runs: int, progress: Tell)
     Raises:
         SourceError: If the folder lacks a file.
     """
-    tables = {name: load_labelled(name, folder) for name in figure.datasets}  # say what is missing before anything runs
+    tables = {name: load_labeled(name, folder) for name in figure.datasets}  # say what is missing before anything runs
     found = []
     for name, table in tables.items():
         trial = _Trial.of(figure.quantity, table)
@@ -112,12 +112,12 @@ class _Trial:
     """One table with what is the same in every run."""
 
     quantity: Quantity
-    table: LabelledTable
+    table: LabeledTable
     scores: dict[IgrSlip, Floats]
     weights: Floats
 
     @staticmethod
-    def of(quantity: Quantity, table: LabelledTable) -> _Trial:
+    def of(quantity: Quantity, table: LabeledTable) -> _Trial:
         slips: tuple[IgrSlip, ...] = ("none", "joint")
         scores = {slip: gain_ratios(table.values, table.labels, slip) for slip in slips}
         return _Trial(quantity, table, scores, privacy_weights(scores["none"]))
@@ -136,7 +136,7 @@ class _Trial:
         return np.abs(noisy - scores) if self.quantity == "bias" else mechanism.ilpg(scores, noisy)
 
 
-def _score_table(name: LabelledName, trial: _Trial, measured: dict[Curve, NDArray[np.float64]]) -> ScoreTable:
+def _score_table(name: LabeledName, trial: _Trial, measured: dict[Curve, NDArray[np.float64]]) -> ScoreTable:
     runs = len(next(iter(measured.values())))
     means = {curve: values.mean(axis=0) for curve, values in measured.items()}
     errors = None
@@ -147,7 +147,7 @@ def _score_table(name: LabelledName, trial: _Trial, measured: dict[Curve, NDArra
 
 def vhdp_figures() -> dict[str, VhdpFigure]:
     """Return every figure by its name on the command line."""
-    both: tuple[LabelledName, ...] = ("statlog", "adult")
+    both: tuple[LabeledName, ...] = ("statlog", "adult")
     figures = [
         VhdpFigure(
             "vhdp-fig5",

@@ -9,7 +9,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure as Plot
 
 from copublish_reproduction import NOT_PRIVATE
-from copublish_reproduction.plots import COLOURS, STYLE, files_of
+from copublish_reproduction.plots import COLORS, STYLE, files_of
 from copublish_reproduction.vhdp_figures import EPSILONS, TITLES, Curve, ScoreTable, VhdpFigure
 from copublish_reproduction.vhdp_tables import QUANTITIES, curve_name
 
@@ -49,7 +49,7 @@ def _draw(axes: Any, figure: VhdpFigure, table: ScoreTable, curves: Sequence[Cur
             places,
             table.means[curve],
             MARKERS[number],
-            color=COLOURS[number],
+            color=COLORS[number],
             markersize=4,
             label=curve_name(figure, curve),
         )

@@ -1,6 +1,6 @@
 """The black-box audit catches the published variants and does not accuse the sound release (E1, E8, E15, E17).
 
-Samples: RUNS = 10^5 runs of each published variant on each of two neighbouring tables (half pick an event, half test
+Samples: RUNS = 10^5 runs of each published variant on each of two neighboring tables (half pick an event, half test
 it); as many noisy counts of the sound gate; SOUND_RUNS = 800 whole runs of a tiny sound release on each table.
 Error rate: the bound of a mechanism that keeps its promise is above it with probability at most ALPHA = 10^-3; all
 coins are seeded, so the checks pass always or never.

@@ -40,7 +40,7 @@ def test_as_a_variance_the_same_number_gives_a_third_of_the_noise_and_three_time
 
 
 @pytest.mark.parametrize("scale", [10.0, 1.0])
-def test_one_output_of_a_textbook_sampler_mostly_rules_out_the_neighbouring_count(scale):
+def test_one_output_of_a_textbook_sampler_mostly_rules_out_the_neighboring_count(scale):
     """E19: 80 % of the draws. The true count is never ruled out, so the search is complete."""
     generator = np.random.default_rng(3)
     assert share_ruled_out(scale, SAMPLES, generator) == pytest.approx(0.8, abs=0.03)

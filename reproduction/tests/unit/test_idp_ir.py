@@ -18,8 +18,8 @@ from copublish_reproduction.microdata import Attribute, Microdata
 from support.microaggregation import naive_centroids
 
 NO_NOISE = 1e15
-COLOURS = Attribute.categorical("colour", ("red", "green", "blue", "grey"))
-SCHEMA = (Attribute("age", 0.0, 100.0), Attribute("hours", -5.0, 60.0), COLOURS)
+COLORS = Attribute.categorical("color", ("red", "green", "blue", "gray"))
+SCHEMA = (Attribute("age", 0.0, 100.0), Attribute("hours", -5.0, 60.0), COLORS)
 
 
 class OneEverywhere:
@@ -69,12 +69,12 @@ def test_without_noise_every_record_gets_the_mean_of_its_cluster(table, k=4):
 
 def test_categories_are_sorted_by_frequency_and_rounded_after_noise():
     """The paper's example: a cluster of places 1, 1, 2 has centroid 1.33, which is category 1."""
-    colour = Attribute.categorical("colour", ("a1", "a2"))
+    color = Attribute.categorical("color", ("a1", "a2"))
     values = np.array([0.0] * 10 + [1.0] * 15)  # a2 is more frequent, so it comes first
-    ranked = rank_column(colour, values, "frequency")
+    ranked = rank_column(color, values, "frequency")
     assert ranked.values.tolist() == [0.0] * 15 + [1.0] * 10
     assert ranked.schema_values.tolist() == [1.0] * 15 + [0.0] * 10
-    table = Microdata((colour,), values[:, np.newaxis])
+    table = Microdata((color,), values[:, np.newaxis])
     published = release_central(IdpIr(NO_NOISE, 7, category_order="frequency"), table, np.random.default_rng(0)).values
     assert Counter(published[:, 0].tolist()) == {1.0: 14, 0.0: 11}
     # The third cluster would hold the fifteenth a2; with k = 6 the third has three of each, whose mean 0.5 is even 0.
@@ -111,7 +111,7 @@ def test_owners_of_records_spend_epsilon_each_and_owners_of_columns_share_it(tab
     assert one == pytest.approx(scale(ages) / (0.5 / 3), abs=1e-6)
     split = noise(release_horizontal, rows_of(table, 15), "age")
     assert split == pytest.approx(np.concatenate([scale(ages[:15]), scale(ages[15:])]) / (0.5 / 3), abs=1e-6)
-    columns = noise(release_vertical, columns_of(table, ("age", "colour"), ("hours",)), "age")
+    columns = noise(release_vertical, columns_of(table, ("age", "color"), ("hours",)), "age")
     assert columns == pytest.approx(scale(ages) / (0.5 / 2 / 2), abs=1e-6)
 
 
@@ -190,11 +190,11 @@ def test_missing_values_and_values_outside_the_bounds_are_refused(table, bad):
 
 def test_owners_of_columns_may_not_share_one_even_two_by_two(table):
     """The printed check, no attribute at all owners, lets this pass."""
-    owners = columns_of(table, ("age", "hours"), ("hours",), ("colour",))
+    owners = columns_of(table, ("age", "hours"), ("hours",), ("color",))
     assert not set.intersection(*(set(owner.names) for owner in owners.values()))
     text = refusal(AgreementError, lambda: release_vertical(IdpIr(1.0, 3), owners, OneEverywhere()))
     assert "'hours' is at owners 'owner 0', 'owner 1'" in text
-    owners = columns_of(table, ("age",), ("hours",)) | {"late": table.rows(np.arange(10)).columns(("colour",))}
+    owners = columns_of(table, ("age",), ("hours",)) | {"late": table.rows(np.arange(10)).columns(("color",))}
     text = refusal(FragmentError, lambda: release_vertical(IdpIr(1.0, 3), owners, OneEverywhere()))
     assert "'late'" in text and "same people" in text
 
@@ -202,7 +202,7 @@ def test_owners_of_columns_may_not_share_one_even_two_by_two(table):
 @pytest.mark.parametrize(
     "other",
     [
-        (*SCHEMA[:2], Attribute.categorical("colour", ("green", "red", "blue", "grey"))),
+        (*SCHEMA[:2], Attribute.categorical("color", ("green", "red", "blue", "gray"))),
         (Attribute("age", 0.0, 120.0), *SCHEMA[1:]),
         (SCHEMA[1], SCHEMA[0], SCHEMA[2]),
     ],

@@ -1,4 +1,4 @@
-"""Clusters, centroids and how far one person moves them, against naive loops over all neighbours."""
+"""Clusters, centroids and how far one person moves them, against naive loops over all neighbors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOW, HIGH = -1, 5
 """Ends of the domain of the exhaustive searches; tables need not reach them."""
 
 
-def neighbours(values, domain):
+def neighbors(values, domain):
     """Yield every table with one value replaced."""
     for place, value in itertools.product(range(len(values)), domain):
         yield [*values[:place], value, *values[place + 1 :]]
@@ -50,12 +50,12 @@ def test_centroids_equal_a_naive_loop(values, k):
 
 
 def test_the_vector_sensitivity_is_never_exceeded_and_always_attained():
-    """All tables of up to 7 values in a domain of 7, with all of their neighbours (E31)."""
+    """All tables of up to 7 values in a domain of 7, with all of their neighbors (E31)."""
     for table, k in small_tables():
         before = naive_centroids(table, k)
         worst = max(
             sum(abs(a - b) for a, b in zip(before, naive_centroids(other, k), strict=True))
-            for other in neighbours(table, range(LOW, HIGH + 1))
+            for other in neighbors(table, range(LOW, HIGH + 1))
         )
         assert worst == pytest.approx(sensitivity("vector", table, k)[0], abs=1e-12), (table, k)
 
@@ -65,7 +65,7 @@ def test_the_gap_is_the_exact_sensitivity_of_every_centroid_by_itself():
         before = naive_centroids(table, k)
         changes = [
             [abs(a - b) for a, b in zip(before, naive_centroids(other, k), strict=True)]
-            for other in neighbours(table, range(LOW, HIGH + 1))
+            for other in neighbors(table, range(LOW, HIGH + 1))
         ]
         worst = np.array(changes).max(axis=0)
         assert worst == pytest.approx(sensitivity("gap", table, k), abs=1e-12), (table, k)
@@ -76,7 +76,7 @@ def test_fixed_is_the_exact_sensitivity_if_nobody_changes_clusters():
         sizes = cluster_sizes(len(table), k)
         clusters = np.split(np.array(sorted(table), dtype=float), np.cumsum(sizes)[:-1])
         worst = [
-            max(abs(np.mean(cluster) - np.mean(other)) for other in neighbours(list(cluster), (LOW, HIGH)))
+            max(abs(np.mean(cluster) - np.mean(other)) for other in neighbors(list(cluster), (LOW, HIGH)))
             for cluster in clusters
         ]
         assert worst == pytest.approx(sensitivity("fixed", table, k), abs=1e-12), (table, k)
@@ -93,7 +93,7 @@ def test_the_global_sensitivity_bounds_every_table_and_some_table_attains_it(n, 
 
 
 @given(st.lists(st.floats(0, 1), min_size=8, max_size=60), st.integers(1, 8), st.data())
-def test_random_neighbours_never_exceed_the_vector_sensitivity(values, k, data):
+def test_random_neighbors_never_exceed_the_vector_sensitivity(values, k, data):
     other = list(values)
     other[data.draw(st.integers(0, len(values) - 1))] = data.draw(st.floats(0, 1))
     change = sum(abs(a - b) for a, b in zip(naive_centroids(values, k), naive_centroids(other, k), strict=True))

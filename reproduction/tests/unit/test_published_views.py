@@ -20,7 +20,7 @@ from copublish_reproduction.leaks import LeakLog, learned_intervals, majorities,
 
 
 def test_one_record_flips_the_majority_that_both_parties_see():
-    """E5: the bit is 0 with probability 1 on one table and 1 with probability 1 on its neighbour."""
+    """E5: the bit is 0 with probability 1 on one table and 1 with probability 1 on its neighbor."""
     counts = np.array([[5, 5], [3, 1]])  # two children of a cut, by class
     with_one_more = counts + np.array([[0, 1], [0, 0]])
     assert majorities(counts).tolist() == [0, 0]

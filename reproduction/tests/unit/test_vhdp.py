@@ -14,7 +14,7 @@ from scipy import stats
 
 from copublish.errors import AgreementError, EvaluationError, SourceError
 from copublish_reproduction.findings_vhdp import ilpg_ratio
-from copublish_reproduction.labelled_table import LabelledTable, load_labelled
+from copublish_reproduction.labeled_table import LabeledTable, load_labeled
 from copublish_reproduction.vhdp import Vhdp, entropies, gain_ratios, laplace_noise, privacy_weights
 from copublish_reproduction.vhdp_attacks import (
     guess_copied_bit,
@@ -196,7 +196,7 @@ def made_up_table(n_labels=(150, 120), n_attributes=5):
     generator = np.random.default_rng(3)
     labels = generator.permutation(np.repeat([0, 1], n_labels))
     values = generator.integers(0, 6, (len(labels), n_attributes)) + labels[:, np.newaxis]
-    return LabelledTable(tuple("abcdefgh"[:n_attributes]), values.astype(float), labels)
+    return LabeledTable(tuple("abcdefgh"[:n_attributes]), values.astype(float), labels)
 
 
 @pytest.mark.parametrize("epsilon", [0.025, 0.1, 0.4, 1.0, 40.0])
@@ -238,7 +238,7 @@ def test_leaving_out_one_record_can_move_weights():
     labels = np.array([0, 0, 0, 1, 1, 1, 0, 1])
     first, second = labels.astype(float), labels.astype(float)
     second[6] = 1
-    table = LabelledTable(("second", "first", "third"), np.column_stack([second, first, np.arange(8.0) % 4]), labels)
+    table = LabeledTable(("second", "first", "third"), np.column_stack([second, first, np.arange(8.0) % 4]), labels)
     whole = privacy_weights(gain_ratios(table.values, table.labels)).tolist()
     assert whole == [0.5, 0.25, 1.0]
     kept = np.arange(8) != 6
@@ -248,13 +248,13 @@ def test_leaving_out_one_record_can_move_weights():
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(SourceError, match=r"lacks heart.dat.*'statlog'"):
-        load_labelled("statlog", tmp_path)
+        load_labeled("statlog", tmp_path)
 
 
 @needs_data
 def test_numbers_of_the_real_tables():
     """Table 1 of the paper, and what E50, E51 and E53 give for these tables."""
-    statlog, adult = load_labelled("statlog", DATA), load_labelled("adult", DATA)
+    statlog, adult = load_labeled("statlog", DATA), load_labeled("adult", DATA)
     assert statlog.values.shape == (270, 13)
     assert adult.values.shape == (30_162, 14)
     scores = gain_ratios(statlog.values, statlog.labels, "joint")

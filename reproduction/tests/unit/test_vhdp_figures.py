@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from benchmark_files import write_benchmark_files, write_statlog_file
-from copublish_reproduction.labelled_table import load_labelled
+from copublish_reproduction.labeled_table import load_labeled
 from copublish_reproduction.table_text import csv_text
 from copublish_reproduction.vhdp import gain_ratios, privacy_weights
 from copublish_reproduction.vhdp_claims import vhdp_claims
@@ -40,7 +40,7 @@ def test_there_are_figures_5_to_12_with_the_papers_epsilons():
 
 
 def test_tables_are_read_with_codes_for_categories(folder):
-    statlog, adult = load_labelled("statlog", folder), load_labelled("adult", folder)
+    statlog, adult = load_labeled("statlog", folder), load_labeled("adult", folder)
     assert (len(statlog.names), len(adult.names)) == (13, 14)
     assert np.bincount(statlog.labels).tolist() == [150, 120]
     assert set(adult.column("sex")) == {0, 1, 2, 3}  # the made-up categories a, b, c, d
@@ -51,7 +51,7 @@ def test_tables_are_read_with_codes_for_categories(folder):
 
 def test_figure_5_has_the_scores_of_both_readings(folder):
     for table in run("vhdp-fig5", folder):
-        data = load_labelled(table.dataset, folder)
+        data = load_labeled(table.dataset, folder)
         scores = gain_ratios(data.values, data.labels)
         assert table.means[Curve("N/A", slip="none")] == pytest.approx(scores)
         assert table.means[Curve("N/A", slip="joint")] == pytest.approx(scores - 1)
@@ -60,7 +60,7 @@ def test_figure_5_has_the_scores_of_both_readings(folder):
 
 def test_noisy_figures_equal_their_closed_form(folder):
     """Unique values have H(label) / log2 n; differences and ILPG follow from it and the scores of the data."""
-    data = load_labelled("statlog", folder)
+    data = load_labeled("statlog", folder)
     scores = gain_ratios(data.values, data.labels)
     unique = (-(5 / 9) * math.log2(5 / 9) - (4 / 9) * math.log2(4 / 9)) / math.log2(270)
     (igr,), (bias,), (ilpg,) = (run(name, folder) for name in ("vhdp-fig6", "vhdp-fig8", "vhdp-fig11"))
@@ -76,7 +76,7 @@ def test_noisy_figures_equal_their_closed_form(folder):
 def test_claims_count_the_attributes_that_contradict_them(folder):
     """Attributes that tell more than unique values do have a negative ILPG, which VHDP brings closer to 0."""
     (ilpg,) = run("vhdp-fig11", folder, 1)
-    data = load_labelled("statlog", folder)
+    data = load_labeled("statlog", folder)
     unique = (-(5 / 9) * math.log2(5 / 9) - (4 / 9) * math.log2(4 / 9)) / math.log2(270)
     telling = gain_ratios(data.values, data.labels) > unique
     assert 0 < telling.sum() < 13
@@ -123,7 +123,7 @@ def test_one_command_writes_the_figure_and_fills_its_part_of_the_page(folder, tm
     assert "one run" in " ".join(done.stdout.split()) and "what the paper says" in done.stdout
     assert (tmp_path / "results" / "vhdp-fig10.png").read_bytes().startswith(b"\x89PNG")
     drawn = "".join(ET.parse(tmp_path / "results" / "vhdp-fig10.svg").getroot().itertext())
-    names = load_labelled("statlog", folder).names
+    names = load_labeled("statlog", folder).names
     assert all(text in drawn for text in (*names, "VHDP 0.1", "VHDP 0.4", "not differentially private"))
     assert "| attribute | weight | VHDP 0.1 |" in page.read_text() and "\nold\n" in page.read_text()
     assert "VHDP: as published, not differentially private" in " ".join(done.stderr.split())
@@ -149,10 +149,10 @@ def test_findings_are_computed_from_the_files(folder, tmp_path):
     by_number = {finding["number"]: finding["found"] for finding in found}
     assert "right in 94.9%, where 1 allows 73.1%; largest log ratio 14.000" in by_number["E50"]
     assert "the true epsilon is 3.1" in by_number["E50"]
-    places = [by_number["E53"].index(span) for span in spans_of_formulas(load_labelled("statlog", folder))]
+    places = [by_number["E53"].index(span) for span in spans_of_formulas(load_labeled("statlog", folder))]
     assert places == sorted(places), "as defined, with a minus too many, with two logarithms, with joint entropy"
     # Codes 0 to 3 and noise of scale 10: how often it leads beyond -0.5 or 3.5.
-    codes = load_labelled("adult", folder).column("sex")
+    codes = load_labeled("adult", folder).column("sex")
     outside = np.mean(np.exp(-(codes + 0.5) / 10) + np.exp(-(3.5 - codes) / 10)) / 2
     measured = int(by_number["E56"].split("%")[0].split()[-1]) / 100
     assert measured == pytest.approx(outside, abs=4 * math.sqrt(outside * (1 - outside) / len(codes)) + 0.005)

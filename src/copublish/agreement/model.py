@@ -133,6 +133,12 @@ class Agreement(Section):
             raise ValueError("\n".join(problems))
         return self
 
+    def __repr__(self) -> str:
+        what = f"{self.partition}, {len(self.parties)} parties, {self.mechanism.name}, epsilon {self.privacy.epsilon}"
+        return f"Agreement({self.name!r}, {what})"
+
+    __str__ = __repr__
+
     @cached_property
     def domains(self) -> dict[str, Domain]:
         """Public domain of every attribute, in agreed order; the class is not among them."""

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from copublish.agreement import load_agreement
+from copublish.agreement.loading import load_agreement
 from copublish.cli.terminal import (
     Format,
     FormatOption,

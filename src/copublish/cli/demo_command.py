@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from copublish.agreement import load_agreement
+from copublish.agreement.loading import load_agreement
 from copublish.cli.show_command import print_release
 from copublish.cli.simulate_command import EngineChoice
 from copublish.cli.terminal import note, progress_bars, results_console

@@ -12,7 +12,6 @@ import typer
 from rich.table import Table
 
 from copublish.cli.terminal import Format, FormatOption, note, parse_pairs, print_json, results_console
-from copublish.errors import LedgerError
 from copublish.files.home import default_ledger, make_private_folder
 from copublish.privacy.accounting import Cost
 from copublish.privacy.described import show_at_least, show_bound, show_exact
@@ -171,16 +170,6 @@ def _print_table(title: str, rows: Sequence[Mapping[str, str | None]]) -> None:
     for row in rows:
         table.add_row(*("-" if value is None else value for value in row.values()))
     results_console().print(table)
-
-
-def open_existing_ledger(file: Path, dataset: str) -> Ledger:
-    """Open a ledger that is to be charged; one that is not there is a slip, and an empty one would hide it."""
-    if not file.exists():
-        raise LedgerError(
-            f"There is no ledger '{file}'. Make one by setting the most that may ever be spent on these data: "
-            f"copublish ledger {file} --limit {dataset}=EPSILON"
-        )
-    return Ledger(file)
 
 
 def show_left(limit: Limit, spent: Cost) -> tuple[str, str]:

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from copublish.agreement import Agreement, load_agreement
+from copublish.agreement.loading import load_agreement
+from copublish.agreement.model import Agreement
 from copublish.cli.run_command import IdentityOption, InsecureOption
 from copublish.cli.terminal import Format, FormatOption, print_json, refuse_unknown_party, results_console
 from copublish.errors import MeetingError

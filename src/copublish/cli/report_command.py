@@ -43,7 +43,7 @@ def report(
 
     Example: copublish report release/ --out report.html
     """
-    from copublish.evaluation.report import report_page
+    from copublish.evaluation.report.page import report_page
 
     refuse_inside_release(out, folder)
     if out.exists() and not force:

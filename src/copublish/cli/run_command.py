@@ -11,8 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
-from copublish.agreement import Agreement, load_agreement
-from copublish.cli.ledger_command import open_existing_ledger, show_left
+from copublish.agreement.loading import load_agreement
+from copublish.agreement.model import Agreement
+from copublish.cli.ledger_command import show_left
 from copublish.cli.terminal import (
     Format,
     FormatOption,
@@ -25,15 +26,14 @@ from copublish.cli.terminal import (
     results_console,
     warn_first,
 )
-from copublish.errors import CopublishError, FragmentError, LedgerError, SourceError
-from copublish.files.home import default_ledger, home_folder
+from copublish.errors import CopublishError, LedgerError
+from copublish.files.home import home_folder
 from copublish.fragments.sources import KINDS_OF_DATA, Source, source_from
-from copublish.local.processes import throwaway_ledger
 from copublish.mechanisms.base import Plan
-from copublish.mechanisms.registry import plan_of
 from copublish.node.identity import identity_folder, load_identity
 from copublish.node.log import RunLog, log_file
-from copublish.node.run import RunResult, RunSettings, ready_party, run_party
+from copublish.node.party import ledger_of, run_logged
+from copublish.node.run import RunResult, RunSettings, ready_party
 from copublish.privacy.accounting import Cost
 from copublish.privacy.certify import warning_of
 from copublish.privacy.described import show_bound, show_exact
@@ -91,44 +91,19 @@ def run(
     refuse_unknown_party(party, agreed.parties)
     source = _own_source(agreed, party, data, table)
     who = None if insecure else load_identity(identity or identity_folder(party))
-    holds_data = agreed.parties[party].data
-    # What is opened costs the people in somebody's data: a party without needs no budget of its own.
-    pays = holds_data or ledger is not None
-    book = (
-        open_existing_ledger(ledger or default_ledger(), agreed.dataset) if pays else throwaway_ledger(plan_of(agreed))
-    )
-    settings = RunSettings(out, force, _address(listen), wait, timeout)
-    ready = ready_party(agreed, party, source, who, book, settings)
+    book, pays = ledger_of(agreed, party, ledger)
+    ready = ready_party(agreed, party, source, who, book, RunSettings(out, force, _address(listen), wait, timeout))
     _ask_consent(ready.plan, book, yes=yes, pays=pays)
     run_log = RunLog(log or log_file(home_folder() / "logs", agreed.name, party), tell=note if verbose else None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other parties are told and folders go
-    run_log("start", release=agreed.name, party=party, agreement=agreed.hash, secure=not insecure)
-    if (warning := warning_of(agreed)) is not None:
-        run_log("warning", text=warning)
-    start, phases = time.monotonic(), set()
+    start = time.monotonic()
     try:
-        with progress_bars() as bars:
-
-            def progress(phase: str, done: int, of: int) -> None:
-                if phase not in phases:
-                    phases.add(phase)
-                    run_log("phase", phase=phase)  # how far it is could tell how many records there are
-                bars(phase, done, of)
-
-            def waiting(what: str) -> None:
-                note(f"Waiting for {what}")
-
-            result = run_party(ready, progress=progress, waiting=waiting, log=run_log)
-    except CopublishError as exc:
-        # Which column breaks which rule is for this party's own person, and a log gets passed around.
-        about_data = isinstance(exc, FragmentError | SourceError)
-        run_log("failed", kind=type(exc).__name__, **({} if about_data else {"message": str(exc)}))
+        with progress_bars() as progress:
+            result = run_logged(ready, run_log, progress=progress, waiting=lambda what: note(f"Waiting for {what}"))
+    except CopublishError:
         note(f"Log: {run_log.path}")
         raise
-    except BaseException as exc:
-        run_log("failed", kind=type(exc).__name__)
-        raise
-    run_log("complete", seconds=round(time.monotonic() - start, 1), sent=result.bytes_sent)
+    holds_data = agreed.parties[party].data
     _print_result(result, agreed, book, out, time.monotonic() - start, run_log.path, output, holds_data=holds_data)
 
 

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from copublish.agreement import load_agreement
-from copublish.cli.ledger_command import open_existing_ledger
+from copublish.agreement.loading import load_agreement
 from copublish.cli.terminal import (
     Format,
     FormatOption,
@@ -24,6 +23,7 @@ from copublish.cli.terminal import (
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.local.simulation import simulate as run_simulation
 from copublish.privacy.certify import warning_of
+from copublish.privacy.ledger import open_existing_ledger
 from copublish.release.folder import refuse_existing
 
 

@@ -264,3 +264,13 @@ def _read_cost(row: tuple[str | None, str | None, str]) -> Cost:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def open_existing_ledger(file: str | Path, dataset: str) -> Ledger:
+    """Open a ledger that is to be charged; one that is not there is a slip, and an empty one would hide it."""
+    if not Path(file).exists():
+        raise LedgerError(
+            f"There is no ledger '{file}'. Make one by setting the most that may ever be spent on these data: "
+            f"copublish ledger {file} --limit {dataset}=EPSILON"
+        )
+    return Ledger(file)

@@ -45,4 +45,4 @@ def _noise(said: dict[str, Any]) -> dict[str, Any]:
     """Noise without a guarantee was described in the place of its law."""
     if said["law"] in LAWS:
         return said
-    return {**said, "law": str(Law.NO_GUARANTEE), "note": said["law"]}
+    return {**said, "law": str(Law.NO_GUARANTEE), "note": said["law"].removesuffix(f"; {Law.NO_GUARANTEE}")}

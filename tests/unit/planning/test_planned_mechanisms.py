@@ -8,7 +8,7 @@ from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
 from copublish.planning.record_trials import noise_of
 
 from copublish import agreement_from_mapping
-from copublish.agreement import Agreement
+from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError, EvaluationError
 from copublish.evaluation.scorecard import evaluate
 from copublish.fragments.reading import read_fragment

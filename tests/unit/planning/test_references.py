@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from copublish import agreement_from_mapping
-from copublish.agreement import Agreement
+from copublish.agreement.model import Agreement
 from copublish.cli.plan_text import printed_lines
 from copublish.evaluation.benchmark_tables import CLASSES, COLUMNS, benchmark_of
 from copublish.planning.curves import printed_points, ticks_of

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from copublish.errors import EvaluationError
 from copublish.evaluation.report import figures
@@ -36,6 +37,40 @@ class Headline:
 
     value: str
     relation: str
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """One page about a release that needs nothing but itself."""
+
+    release: str
+    html: str
+
+    def write(self, path: str | Path) -> Path:
+        """Write the page to a file."""
+        Path(path).write_text(self.html, encoding="utf-8")
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return f"Report({self.release!r}, {len(self.html):,} characters of HTML)"
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own, so that its style stays there.
+        return f'<iframe srcdoc="{escape(self.html)}" sandbox width="100%" height="700"></iframe>'
+
+
+def report(release: Release, evaluation: Evaluation | Mapping[str, Any] | None = None) -> Report:
+    """A report on a release for privacy officers and analysts: shows itself in a notebook, `.write()` makes a file.
+
+    Args:
+        release: The release.
+        evaluation: What `evaluate` said of it, if the report shall hold that. It then is no longer made of released
+            values alone, and says so.
+
+    Raises:
+        EvaluationError: If the evaluation is of another release.
+    """
+    return Report(release.certificate.release, report_page(release, evaluation))
 
 
 def report_page(release: Release, scores: Evaluation | Mapping[str, Any] | None = None) -> str:
@@ -67,7 +102,7 @@ def report_page(release: Release, scores: Evaluation | Mapping[str, Any] | None 
     own = release.mechanism.report_template()
     template = environment.get_template(PLAIN_REPORT) if own is None else environment.from_string(own)
     common = {"style": style, **_utility(given), **_facts(release)}
-    return template.render(**common, **release.mechanism.report_facts(release))
+    return template.render({**common, **release.mechanism.report_facts(release)})
 
 
 def _check_scores(scores: Mapping[str, Any], release: Release) -> None:
@@ -99,9 +134,7 @@ def _facts(release: Release) -> dict[str, Any]:
         "noise_words": noise_words,
         "parties": certificate.parties,
         "views": by_view(certificate.views),
-        "tables": {name: release.table(name) for name in release.mechanism.tables},
-        "sizes": release.sizes,
-        "kind_of_records": release.mechanism.kind_of_records,
+        "release": release,
     }
     if certificate.warning is not None:  # there is no budget that could be divided
         return said

@@ -13,7 +13,7 @@ import pytest
 import copublish as cp
 from copublish.engine.ideal import Room
 from copublish.errors import AgreementError, BudgetExceededError
-from copublish.evaluation.report import report_page
+from copublish.evaluation.report.page import report_page
 from copublish.local.simulation import read_fragments, run_room
 from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.record_order import order_without_meaning

@@ -14,9 +14,9 @@ from copublish.evaluation.benchmark_tables import COLUMNS
 from copublish_reproduction.datasets import NUMERICAL, read_table
 from copublish_reproduction.plain_table import Floats, Ints
 
-LabelledName = Literal["statlog", "adult"]
+LabeledName = Literal["statlog", "adult"]
 
-LABELLED_FILES: dict[LabelledName, tuple[str, ...]] = {"statlog": ("heart.dat",), "adult": ("adult.data",)}
+LABELED_FILES: dict[LabeledName, tuple[str, ...]] = {"statlog": ("heart.dat",), "adult": ("adult.data",)}
 STATLOG_COLUMNS = (
     *("age", "sex", "chest-pain-type", "resting-blood-pressure", "serum-cholesterol", "fasting-blood-sugar>120"),
     *("resting-ecg", "max-heart-rate", "exercise-angina", "oldpeak", "slope", "major-vessels", "thal", "class"),
@@ -24,7 +24,7 @@ STATLOG_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class LabelledTable:
+class LabeledTable:
     """Records with the privacy label that the paper protects them against.
 
     Attributes:
@@ -42,19 +42,19 @@ class LabelledTable:
         return self.values[:, self.names.index(name)]
 
 
-def load_labelled(name: LabelledName, folder: Path) -> LabelledTable:
+def load_labeled(name: LabeledName, folder: Path) -> LabeledTable:
     """Read a table: Statlog's 270 records, or Adult's 30,162 training records without missing values.
 
     Raises:
         SourceError: If a file is missing.
     """
-    absent = [file for file in LABELLED_FILES[name] if not (folder / file).exists()]
+    absent = [file for file in LABELED_FILES[name] if not (folder / file).exists()]
     if absent:
         raise SourceError(
             f"The folder '{folder}' lacks {', '.join(absent)}. Download the data set '{name}' from the UCI Machine "
             "Learning Repository."
         )
-    file = folder / LABELLED_FILES[name][0]
+    file = folder / LABELED_FILES[name][0]
     if name == "statlog":
         frame = pd.read_csv(file, sep=" ", names=STATLOG_COLUMNS)
         numerical = set(STATLOG_COLUMNS[:-1])  # its file has codes for categories
@@ -63,7 +63,7 @@ def load_labelled(name: LabelledName, folder: Path) -> LabelledTable:
         frame = frame[list(COLUMNS[name])]
     *names, label = frame.columns
     columns = [frame[column].to_numpy(np.float64) if column in numerical else _codes(frame[column]) for column in names]
-    return LabelledTable(tuple(names), np.column_stack(columns), _codes(frame[label]).astype(np.int64))
+    return LabeledTable(tuple(names), np.column_stack(columns), _codes(frame[label]).astype(np.int64))
 
 
 def _codes(column: pd.Series) -> Floats:

@@ -1,0 +1,128 @@
+"""A release between machines as one call, with its ledger and its log: what people and the command line use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from copublish.agreement.loading import load_agreement
+from copublish.agreement.model import Agreement
+from copublish.errors import CopublishError, FragmentError, SourceError
+from copublish.files.home import default_ledger, home_folder
+from copublish.fragments.sources import Source
+from copublish.local.processes import throwaway_ledger
+from copublish.mechanisms.registry import plan_of
+from copublish.node.identity import identity_folder, load_identity
+from copublish.node.log import RunLog, log_file
+from copublish.node.rendezvous import Waiting
+from copublish.node.run import ReadyParty, RunResult, RunSettings, ready_party, run_party
+from copublish.privacy.certify import warning_of
+from copublish.privacy.ledger import Ledger, open_existing_ledger
+from copublish.progress import Progress, no_progress
+from copublish.release.describe import Description, describe_plan
+from copublish.release.folder import Release
+
+
+def run(
+    agreement: Agreement | str | Path,
+    *,
+    party: str,
+    out: str | Path,
+    data: Source | None = None,
+    ledger: str | Path | None = None,
+    identity: str | Path | None = None,
+    insecure: bool = False,
+    listen: tuple[str, int] | None = None,
+    wait_seconds: int = 3600,
+    timeout_seconds: int = 600,
+    overwrite: bool = False,
+    consent: Callable[[Description], bool] = lambda described: True,
+    progress: Progress = no_progress,
+    waiting: Waiting = lambda what: None,
+    log: str | Path | None = None,
+) -> Release:
+    """Run a release together with the other parties, each on its own machine, as one of them. SPENDS BUDGET.
+
+    Args:
+        agreement: The agreement, or the path of its file; the same at every party.
+        party: Which party you are.
+        out: Folder for the release.
+        data: Your data: a CSV or Parquet file, a `DatabaseTable`, a pandas, Polars or Arrow table, or a DuckDB
+            relation. None for a party that holds none by the agreement.
+        ledger: File of your ledger; the one in your copublish folder unless given.
+        identity: Folder with your key and certificate; made by `copublish identity new` unless given.
+        insecure: No TLS and no certificates; for parties on loopback alone.
+        listen: Address and port to listen at, if not the port of your host in the agreement.
+        wait_seconds: How long the other parties may take to come.
+        timeout_seconds: How long they may take to answer, and a link may be dead.
+        overwrite: Whether a release that is in the folder may be replaced.
+        consent: Told everything that will be opened and what it costs, before anybody is called. If it answers
+            False, nothing is spent.
+        progress: Called with a phase, how many of its steps are done, and how many there are.
+        waiting: Called with what is being waited for.
+        log: File for the log; in your copublish folder unless given.
+
+    Raises:
+        CopublishError: If something is not right, or another party stopped. Nothing is published then; a run that has
+            begun to spend stays spent.
+
+    Privacy:
+        Guarantee: that of the certificate.
+        Reveals: to the other parties what the certificate lists, and if this party stops, the kind of reason.
+    """
+    agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
+    if party not in agreement.parties:
+        known = ", ".join(agreement.parties)
+        raise CopublishError(f"There is no party '{party}' in the agreement. Its parties: {known}.")
+    who = None if insecure else load_identity(identity_folder(party) if identity is None else Path(identity))
+    book, _ = ledger_of(agreement, party, ledger)
+    try:
+        settings = RunSettings(Path(out), overwrite, listen, wait_seconds, timeout_seconds)
+        ready = ready_party(agreement, party, data, who, book, settings)
+        if not consent(describe_plan(ready.plan)):
+            raise CopublishError("Not agreed to. Nothing was spent and nobody was called.")
+        run_log = RunLog(log_file(home_folder() / "logs", agreement.name, party) if log is None else Path(log))
+        return run_logged(ready, run_log, progress=progress, waiting=waiting).release
+    finally:
+        book.close()
+
+
+def ledger_of(agreement: Agreement, party: str, file: str | Path | None) -> tuple[Ledger, bool]:
+    """The ledger that a party charges, and whether it pays.
+
+    What is opened costs the people in somebody's data: a party without data needs no budget of its own.
+    """
+    pays = agreement.parties[party].data or file is not None
+    if pays:
+        return open_existing_ledger(default_ledger() if file is None else file, agreement.dataset), True
+    return throwaway_ledger(plan_of(agreement)), False
+
+
+def run_logged(ready: ReadyParty, run_log: RunLog, *, progress: Progress, waiting: Waiting) -> RunResult:
+    """Run one party's part and log how it went: phases and kinds of errors, never data."""
+    agreement = ready.plan.agreement
+    secure = ready.identity is not None
+    run_log("start", release=agreement.name, party=ready.party, agreement=agreement.hash, secure=secure)
+    if (warning := warning_of(agreement)) is not None:
+        run_log("warning", text=warning)
+    start, phases = time.monotonic(), set()
+
+    def tell(phase: str, done: int, of: int) -> None:
+        if phase not in phases:
+            phases.add(phase)
+            run_log("phase", phase=phase)  # how far it is could tell how many records there are
+        progress(phase, done, of)
+
+    try:
+        result = run_party(ready, progress=tell, waiting=waiting, log=run_log)
+    except CopublishError as exc:
+        # Which column breaks which rule is for this party's own person, and a log gets passed around.
+        about_data = isinstance(exc, FragmentError | SourceError)
+        run_log("failed", kind=type(exc).__name__, **({} if about_data else {"message": str(exc)}))
+        raise
+    except BaseException as exc:
+        run_log("failed", kind=type(exc).__name__)
+        raise
+    run_log("complete", seconds=round(time.monotonic() - start, 1), sent=result.bytes_sent)
+    return result
