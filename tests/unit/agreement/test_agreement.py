@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from copublish.agreement.template import EXAMPLE
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from copublish import AgreementError, agreement_from_mapping, load_agreement
+from copublish.release.draft import example_agreement
 from support import repartition, small_mapping
 
 JOBS = {"ANY": {"Worker": {"cook": {}, "clerk": {}, "driver": {}}, "Doctor": {"surgeon": {}, "vet": {}}}}
@@ -354,7 +354,7 @@ def test_a_file_with_changed_bytes_gives_an_agreement_or_a_list_of_problems(
 ) -> None:
     path = tmp_path_factory.mktemp("changed") / "agreement.toml"
     pin = f'host = "bank.example:7700"\ncertificate = "sha256:{"ab" * 32}"\n'
-    content = bytearray(EXAMPLE.replace("[parties.bank]\n", f"[parties.bank]\n{pin}").encode())
+    content = bytearray(example_agreement().replace("[parties.bank]\n", f"[parties.bank]\n{pin}").encode())
     for _ in range(data.draw(st.integers(1, 5))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     path.write_bytes(content[: data.draw(st.integers(0, len(content)) | st.just(len(content)))])

@@ -77,5 +77,5 @@ def test_270_records_are_too_few_to_divide_by_information_gain_and_30000_are_eno
     for expected, is_useless in ((270, True), (30_000, False)):
         mapping = mapping_with({"allocation": "information-gain"}, mechanism)
         mapping["records"]["expected"] = expected
-        warnings = " ".join(describe(cp.agreement_from_mapping(mapping))["warnings"])
+        warnings = " ".join(describe(cp.agreement_from_mapping(mapping)).warnings)
         assert ("useless at this size" in warnings) is is_useless

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 import copublish as cp
-from copublish.cli.describe_command import print_description
 from copublish.mechanisms.registry import plan_of
 from support import repartition, small_mapping
 from support.messages import masked_agreement
@@ -66,25 +63,22 @@ def test_colluders_and_aggregators_that_cannot_be_are_refused(engine, text):
 def test_a_description_names_the_colluders_the_aggregator_and_the_price():
     agreement = masked_agreement(3, 1, helper=True, identifier=True)
     described = cp.describe(agreement)
-    json.dumps(described)
-    assert described["noise_shares"] == {
+    assert json.loads(json.dumps(described.to_dict()))["noise_shares"] == {
         "owners": 3,
         "colluders": 1,
         "aggregator": "helper",
         "variance_factor": "3/2",
     }
-    said = " ".join(described["assumptions"])
+    said = " ".join(described.assumptions)
     assert "At most 1 of the 3 owners" in said
     assert "at least 2, are uniform" in said
     assert "colludes with none of them" in said
     assert "Every party's coins" not in said
-    assert any("two or more owners of data that collude" in limit for limit in described["not_protected"])
-    assert any("under masks" in seen for seen in described["views"]["helper"])
-    assert not any("under masks" in seen for seen in described["views"]["p0"])
-    assert any(seen.startswith("whether any person is at two parties") for seen in described["views"]["p0"])
-    console = Console(width=140, record=True, file=io.StringIO())
-    print_description(described, console)
-    text = " ".join(console.export_text().split())
+    assert any("two or more owners of data that collude" in limit for limit in described.not_protected)
+    assert any("under masks" in seen for seen in described.views["helper"])
+    assert not any("under masks" in seen for seen in described.views["p0"])
+    assert any(seen.startswith("whether any person is at two parties") for seen in described.views["p0"])
+    text = " ".join(str(described).split())
     assert "in shares of 3 owners, of whom 1 may collude" in text
     assert "variance times 3/2" in text
 
@@ -94,19 +88,21 @@ def test_error_bars_grow_with_the_variance_and_the_price_in_epsilon_does_not():
         repartition(small_mapping(mechanism={"name": "copula"}, **NO_IDENTIFIER), "horizontal", 3)
     )
     before, after = cp.describe(plain), cp.describe(masked_agreement(3, 2))
-    assert "noise_shares" not in before
-    assert before["epsilon"] == after["epsilon"]
-    for old, new in zip(before["disclosures"], after["disclosures"], strict=True):
-        assert new["epsilon"] == old["epsilon"]
-        assert new["noise"]["scale_in_people"] == pytest.approx(old["noise"]["scale_in_people"] * 3**0.5, rel=1e-4)
-        assert 1.4 < new["noise"]["within_95_percent"] / old["noise"]["within_95_percent"] < 2
-        assert new["noise"]["law"] != old["noise"]["law"]
-    assert after["correlation_error"] == pytest.approx(before["correlation_error"] * 3**0.5, rel=0.01)
+    assert before.noise_shares is None
+    assert "noise_shares" not in before.to_dict()
+    assert before.epsilon == after.epsilon
+    for old, new in zip(before.disclosures, after.disclosures, strict=True):
+        assert new.epsilon == old.epsilon
+        assert new.noise.scale_in_people == pytest.approx(old.noise.scale_in_people * 3**0.5, rel=1e-4)
+        assert 1.4 < new.noise.within_95_percent / old.noise.within_95_percent < 2
+        assert new.noise.law != old.noise.law
+    errors = [described.to_dict()["correlation_error"] for described in (before, after)]
+    assert errors[1] == pytest.approx(errors[0] * 3**0.5, rel=0.01)
     assert 0 < plan_of(masked_agreement(3, 2)).cost().delta < plan_of(plain).cost().delta
 
 
 def test_without_masked_sums_nothing_is_said_of_them_and_hashes_stay():
     mapping = repartition(small_mapping(), "horizontal", 2)
     agreement = cp.agreement_from_mapping(mapping)
-    assert "collu" not in json.dumps(cp.describe(agreement))
+    assert "collu" not in json.dumps(cp.describe(agreement).to_dict())
     assert cp.agreement_from_mapping({**mapping, "engine": {"name": "spu"}}).hash == agreement.hash
