@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from copublish.agreement import Agreement, agreement_from_mapping
+from copublish.agreement.loading import agreement_from_mapping
+from copublish.agreement.model import Agreement
 from copublish.evaluation.distances import rank_correlation_error, wasserstein_errors
 from copublish.fragments.fragment import Fragment
 from copublish.local.simulation import read_fragments, simulate_fragments

@@ -11,7 +11,8 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from copublish.agreement import Agreement, agreement_from_mapping
+from copublish.agreement.loading import agreement_from_mapping
+from copublish.agreement.model import Agreement
 from copublish.errors import SourceError
 from copublish.evaluation.benchmark_tables import CLASSES, COLUMNS, DatasetName
 

@@ -11,9 +11,10 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from copublish.evaluation.benchmark_tables import DatasetName
+from copublish.mechanisms.shared.papers import BA, LA, Printed
 from copublish_reproduction.bench import Algorithm, Bench
 from copublish_reproduction.datasets import FILES, Partition
-from copublish_reproduction.printed import BA, LA, Printed, printed
+from copublish_reproduction.printed import printed
 
 COPUBLISH, TRIVIAL = "copublish", "noisy tables"
 

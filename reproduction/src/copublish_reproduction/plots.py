@@ -74,7 +74,7 @@ def _draw_panel(axes: Any, figure: Figure, points: Sequence[Point]) -> None:
         if numbers:
             axes.plot(*zip(*numbers, strict=True), "s", color=color, fillstyle="none", markersize=7)
     axes.set_xlabel(figure.x_name)
-    axes.set_ylabel("accuracy, per cent" if figure.unit == "percent" else "seconds of processor time")
+    axes.set_ylabel("accuracy, percent" if figure.unit == "percent" else "seconds of processor time")
     if figure.unit == "percent":  # noisy contributions can be far above 100
         axes.set_ylim(top=min(axes.get_ylim()[1], 102))
     axes.grid(color="#dddddd", linewidth=0.5)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from copublish.agreement import Agreement
 from copublish.agreement.columns import COUNT, NOISY_COUNT
+from copublish.agreement.model import Agreement
 from copublish.fragments.fragment import Fragment
 from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.release.folder import Release, generalization_of

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from copublish.agreement import Agreement, agreement_from_mapping
+from copublish.agreement.loading import agreement_from_mapping
+from copublish.agreement.model import Agreement
 from copublish.agreement.taxonomy import parse_taxonomy
 from copublish.evaluation.benchmark_tables import CLASSES, COLUMNS
 from copublish.fragments.fragment import Fragment

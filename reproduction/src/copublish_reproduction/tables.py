@@ -51,7 +51,7 @@ def markdown(figure: Figure, points: Sequence[Point]) -> str:
     parts = []
     for dataset in figure.panels:
         header, rows = panel_table(figure, points, dataset)
-        unit = "per cent of test records" if figure.unit == "percent" else "seconds of processor time"
+        unit = "percent of test records" if figure.unit == "percent" else "seconds of processor time"
         parts.append(f"{titled(dataset)}, {unit} by {figure.x_name}, mean and standard error of {runs} runs:\n")
         parts += markdown_table(
             header, [[f"*{cell}*" if cell and row[0] == PRINTED_ROW else cell for cell in row] for row in rows]

@@ -21,9 +21,8 @@ from copublish.engine.ideal import IdealEngine, Room
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
 from copublish.local.simulation import read_fragments
-from copublish.mechanisms.shared.joint_table import HISTOGRAM_L1
-from copublish.mechanisms.specialization.run import run_specialization
-from copublish.privacy.disclosures import Measure
+from copublish.mechanisms.specialization.plan import SpecializationPlan
+from copublish.privacy.disclosures import HISTOGRAM_L1, UNPLACED, Measure
 from copublish.privacy.ledger import Charge
 from copublish.progress import no_progress
 from copublish.release.alignment import align_records
@@ -129,15 +128,16 @@ TINY = {
 def sound_outputs(n_extra: int, seed: int) -> np.ndarray:
     """Which attribute was split and all noisy counts, as one number, for SOUND_RUNS releases of a tiny table."""
     agreement = cp.agreement_from_mapping(TINY)
+    plan = SpecializationPlan.of(agreement)
     # x tells nothing more than z until somebody with x = q and class y joins.
     table = pd.DataFrame({"x": list("pppqqq"), "z": list("rrrsss"), "c": list("nnnyyy")})
     table = pd.concat([table, *[pd.DataFrame({"x": ["q"], "z": ["r"], "c": ["y"]})] * n_extra])
     fragments = read_fragments(agreement, {"a": table[["x", "c"]], "b": table[["z", "c"]]})
 
     def job(engine: IdealEngine) -> list[tuple[int, np.ndarray]]:
-        joint = align_records(agreement, fragments[engine.party], engine).table
+        joint = align_records(agreement, fragments[engine.party], engine)
         gate = RevealGate(engine, FreeCharge(), False)
-        results = [run_specialization(joint, engine, gate, no_progress, None) for _ in range(SOUND_RUNS)]
+        results = [plan.run(joint, engine, gate, no_progress) for _ in range(SOUND_RUNS)]
         return [(len(result.cut.parts["x"]), result.noisy_counts.ravel()) for result in results]
 
     opened = Room(agreement.party_names, seeded(agreement.party_names, seed)).run(job)["a"]
@@ -164,6 +164,7 @@ def test_noisy_counts_of_the_sound_gate_spend_what_they_claim_and_no_more(epsilo
         own = np.repeat([0, 1], RUNS) if engine.party == "a" else np.zeros(2 * RUNS, dtype=np.int64)
         counts = SecretCounts(engine.share(Packing(1).pack(np, own.reshape(-1, 1))), Packing(1), None)
         disclosure = Measure(
+            place=UNPLACED,
             label="counts",
             budget=epsilon,
             calibrated_to="add-remove",

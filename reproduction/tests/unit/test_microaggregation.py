@@ -33,19 +33,19 @@ def small_tables():
 
 def sensitivity(kind, values, k, low=LOW, high=HIGH):
     ranked = np.sort(np.array(values, dtype=float))
-    return sensitivities(kind, ranked, cluster_sizes(len(values), k), low, high)
+    return sensitivities(kind, ranked, cluster_sizes(len(values), k=k), low=low, high=high)
 
 
 def test_the_last_cluster_takes_the_rest():
     """The paper's example: 102 values and k = 5 make 20 clusters."""
-    sizes = cluster_sizes(102, 5)
+    sizes = cluster_sizes(102, k=5)
     assert sizes.tolist() == [5] * 19 + [7]
-    assert cluster_sizes(7, 4).tolist() == [7]
+    assert cluster_sizes(7, k=4).tolist() == [7]
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=40), st.integers(1, 3))
 def test_centroids_equal_a_naive_loop(values, k):
-    found = centroids(np.sort(np.array(values)), cluster_sizes(len(values), k))
+    found = centroids(np.sort(np.array(values)), cluster_sizes(len(values), k=k))
     assert found == pytest.approx(naive_centroids(values, k), rel=1e-9, abs=1e-6)
 
 
@@ -73,7 +73,7 @@ def test_the_gap_is_the_exact_sensitivity_of_every_centroid_by_itself():
 
 def test_fixed_is_the_exact_sensitivity_if_nobody_changes_clusters():
     for table, k in small_tables():
-        sizes = cluster_sizes(len(table), k)
+        sizes = cluster_sizes(len(table), k=k)
         clusters = np.split(np.array(sorted(table), dtype=float), np.cumsum(sizes)[:-1])
         worst = [
             max(abs(np.mean(cluster) - np.mean(other)) for other in neighbors(list(cluster), (LOW, HIGH)))
@@ -89,7 +89,7 @@ def test_the_global_sensitivity_bounds_every_table_and_some_table_attains_it(n, 
         sensitivity("vector", list(table), k, 0, 3)[0] for table in itertools.combinations_with_replacement(domain, n)
     )
     assert worst == pytest.approx(sensitivity("global", [0] * n, k, 0, 3)[0])
-    assert worst == pytest.approx(3 / min(cluster_sizes(n, k)))
+    assert worst == pytest.approx(3 / min(cluster_sizes(n, k=k)))
 
 
 @given(st.lists(st.floats(0, 1), min_size=8, max_size=60), st.integers(1, 8), st.data())
@@ -104,10 +104,10 @@ def test_random_neighbors_never_exceed_the_vector_sensitivity(values, k, data):
 @given(st.lists(st.floats(0, 1), min_size=8, max_size=60), st.integers(1, 8))
 def test_the_worst_loss_is_1_with_vector_and_at_most_2_with_fixed(values, k):
     """In units of epsilon, all centroids together."""
-    ranked, sizes = np.sort(np.array(values)), cluster_sizes(len(values), k)
+    ranked, sizes = np.sort(np.array(values)), cluster_sizes(len(values), k=k)
     domain = Attribute("x", 0.0, 1.0)
     losses = {
-        kind: worst_loss(ranked, sizes, domain, sensitivities(kind, ranked, sizes, 0.0, 1.0))
+        kind: worst_loss(ranked, sizes, domain, sensitivities(kind, ranked, sizes, low=0.0, high=1.0))
         for kind in ("vector", "fixed", "global")
     }
     assert losses["vector"] == pytest.approx(1)
@@ -117,9 +117,9 @@ def test_the_worst_loss_is_1_with_vector_and_at_most_2_with_fixed(values, k):
 
 def test_the_worst_loss_with_gap_grows_with_the_number_of_clusters():
     """So that the check above can fail: evenly spread values cost one epsilon per cluster."""
-    ranked, sizes = np.linspace(0, 1, 101)[:-1], cluster_sizes(100, 5)
+    ranked, sizes = np.linspace(0, 1, 101)[:-1], cluster_sizes(100, k=5)
     domain = Attribute("x", 0.0, 1.0)
-    assert worst_loss(ranked, sizes, domain, sensitivities("gap", ranked, sizes, 0.0, 1.0)) > 19
+    assert worst_loss(ranked, sizes, domain, sensitivities("gap", ranked, sizes, low=0.0, high=1.0)) > 19
 
 
 class Counted:
