@@ -13,8 +13,14 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from copublish import AgreementError, agreement_from_mapping
-from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain, NumericalDomain
-from copublish.agreement.domain import MISSING_LABEL, format_number
+from copublish.agreement.domain import (
+    MISSING_LABEL,
+    CategoricalDomain,
+    CodeRange,
+    Domain,
+    NumericalDomain,
+    format_number,
+)
 from copublish.agreement.taxonomy import parse_taxonomy
 from support import small_mapping
 

@@ -57,12 +57,14 @@ def test_nodes_compute_and_the_others_are_guests(monkeypatch):
     assert agreement.compute_nodes == ("p0", "p1", "p3")  # in agreed order, however they are written
     assert agreement.guests == ("p2",)
     asked = []
-    monkeypatch.setattr(engines, "SpuEngine", lambda *given, **named: asked.append((given, named)))
+    for kind in ("SpuEngine", "SpuNode"):
+        monkeypatch.setattr(engines, kind, lambda *given, kind=kind, **named: asked.append((kind, given, named)))
     ends = pipes_between(agreement.party_names)
     messenger = PipeMessenger("p2", agreement.party_names, ends["p2"])
     assert isinstance(engine_for(agreement, "p2", (), messenger), GuestEngine)
     engine_for(agreement, "p3", ("x", "y", "z"), messenger, None, 7)
-    ((given, named),) = asked
+    ((kind, given, named),) = asked
+    assert kind == "SpuNode"
     assert given == ("p3", ("p0", "p1", "p3"), ("x", "y", "z"), None, 7)
     assert named == {"protocol": "ABY3", "messenger": messenger}
     messenger.close()
@@ -70,14 +72,23 @@ def test_nodes_compute_and_the_others_are_guests(monkeypatch):
         engine_for(agreement, "p2", (), None)
 
 
+def test_only_two_parties_join_on_the_secure_engine(monkeypatch):
+    asked = []
+    for kind in ("SpuEngine", "SpuNode"):
+        monkeypatch.setattr(engines, kind, lambda *given, kind=kind, **named: asked.append((kind, given[:2])))
+    engine_for(agreement_of("vertical", 2), "p1", ("x", "y"), None)
+    engine_for(tiny_agreement(3, protocol="aby3"), "p1", ("x", "y", "z"), None)
+    assert asked == [("SpuEngine", ("p1", ("p0", "p1"))), ("SpuNode", ("p1", ("p0", "p1", "p2")))]
+
+
 def test_describe_names_the_coalitions_before_anybody_takes_part():
     said = cp.describe(tiny_agreement(4, nodes=["p1", "p3"]))
-    assert any("These coalitions do not form" in line and "'p1' and 'p3'" in line for line in said["assumptions"])
-    assert "The coins of the compute nodes 'p1', 'p3' are uniform and secret" in str(said["assumptions"])
-    assert any("one share of each input of 'p0', 'p2'" in line for line in said["views"]["p1"])
-    assert not any("share of each input" in line for line in said["views"]["p0"])
+    assert any("These coalitions do not form" in line and "'p1' and 'p3'" in line for line in said.assumptions)
+    assert "The coins of the compute nodes 'p1', 'p3' are uniform and secret" in str(said.assumptions)
+    assert any("one share of each input of 'p0', 'p2'" in line for line in said.views["p1"])
+    assert not any("share of each input" in line for line in said.views["p0"])
     two = cp.describe(tiny_agreement(2))
-    assert "Every party's coins are uniform and secret" in str(two["assumptions"])
+    assert "Every party's coins are uniform and secret" in str(two.assumptions)
 
 
 def with_helper(partition: str = "horizontal"):
@@ -97,8 +108,8 @@ def test_a_party_without_data_has_an_empty_fragment_and_adds_nothing():
     assert (fragment.n_records, fragment.private_codes) == (0, {})
     frames = tiny_frames(agreement)
     release = ideal_release(agreement, frames, seed=1)
-    assert release.certificate["engine"]["name"] == "ideal"
-    assert simulate(agreement, frames).certificate["release"] == "tiny"
+    assert release.certificate.engine.name == "ideal"
+    assert simulate(agreement, frames).certificate.release == "tiny"
 
 
 def test_data_of_a_party_without_data_and_missing_data_are_refused():

@@ -137,27 +137,13 @@ def test_the_coins_of_every_owner_count_and_those_of_a_helper_do_not():
     assert first != noise({"p0": 6, "p1": 2, "helper": 3})
 
 
-def refused(engine: MaskedSumEngine) -> list[Callable[[], Any]]:
-    secret, packing = engine.share(np.zeros((2, 1), dtype=np.int64)), Packing(1)
-    nothing = np.zeros((1, 2), dtype=np.bool_)
-    return [
-        lambda: engine.compute(lambda xp, x: x, secret),
-        lambda: engine.rows(secret),
-        lambda: engine.coins((1,)),
-        lambda: engine.joint_histogram(np.zeros(2, np.int64), None, (1, 1), packing),
-        lambda: engine.joint_matches(nothing, nothing, packing),
-        lambda: engine.rows_per_product(1, packing),
-        lambda: engine.add_noise(SecretCounts(secret, packing), geometric_noise(Fraction(1)), offset=0),
-        lambda: engine.add_noise(SecretCounts(secret, packing), noise_of(("p0", "p2")), offset=0),
-    ]
-
-
-def test_what_needs_more_than_sums_is_refused_with_what_works_and_nothing_is_sent():
+@pytest.mark.parametrize("noise", [geometric_noise(Fraction(1)), noise_of(("p0", "p2"))], ids=["joint", "of others"])
+def test_noise_that_is_not_in_shares_of_the_owners_is_refused_with_what_works_and_nothing_is_sent(noise):
     post = Post(names(2))
     engine = MaskedSumEngine(post.messenger("p0"), names(2), "p0")
-    for ask in refused(engine):
-        with pytest.raises(EngineError, match=r"only sums of what every owner counts alone.*'spu'"):
-            ask()
+    counts = SecretCounts(engine.share(np.zeros((2, 1), dtype=np.int64)), Packing(1))
+    with pytest.raises(EngineError, match=r"only sums of what every owner counts alone.*'spu'"):
+        engine.add_noise(counts, noise, offset=0)
     assert post.sent == []
 
 

@@ -186,22 +186,6 @@ def test_a_guest_whose_ledger_refuses_never_says_that_it_is_ready(messengers):
         messengers["a"].receive("guest", READY)
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda engine: engine.align(["x"]),
-        lambda engine: engine.have_common(["x"], padded_to=3),
-        lambda engine: engine.joint_histogram(np.zeros(1, np.int64), None, (1, 1), Packing(1)),
-        lambda engine: engine.joint_matches(np.ones((1, 1), bool), np.ones((1, 1), bool), Packing(1)),
-        lambda engine: engine.rows_per_product(1, Packing(1)),
-    ],
-    ids=["align", "have_common", "joint_histogram", "joint_matches", "rows_per_product"],
-)
-def test_guests_take_part_in_no_join(messengers, call):
-    with pytest.raises(EngineError, match="every party holds whole rows"):
-        call(GuestEngine(messengers["guest"], NODES))
-
-
 def test_public_values_go_to_all_parties_nodes_and_guests(messengers):
     engines = [GuestEngine(messengers[party], NODES) for party in PARTIES]
     with ThreadPoolExecutor(len(engines)) as pool:

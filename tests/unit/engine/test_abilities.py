@@ -1,0 +1,164 @@
+"""What each engine can do is what its type says; who asks for more gets an error, and nothing is sent or charged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import copublish as cp
+from copublish.agreement.axis import Axis
+from copublish.engine.ideal import IdealEngine, Room
+from copublish.engine.interface import AligningEngine, JoinEngine, ProgramEngine, SumEngine, engine_as
+from copublish.engine.masked.engine import MaskedSumEngine
+from copublish.engine.reveal import RevealGate
+from copublish.engine.spu import node
+from copublish.engine.spu.engine import SpuEngine
+from copublish.engine.spu.guests import GuestEngine
+from copublish.engine.spu.node import SpuNode
+from copublish.errors import EngineError
+from copublish.fragments.reading import read_fragment
+from copublish.mechanisms.copula.run_products import joint_product_sums
+from copublish.mechanisms.registry import plan_of
+from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.privacy.disclosures import Select
+from copublish.progress import no_progress
+from copublish.release.alignment import align_records
+from support import repartition, small_mapping
+from support.messages import Post
+
+PARTIES = ("p0", "p1", "p2")
+TWO = PARTIES[:2]
+
+
+class NoWorker:
+    """In the place of SPU: whoever asks it for anything fails the test."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.bytes_sent = 0
+
+
+@pytest.fixture(autouse=True)
+def _no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node, "WorkerProcess", NoWorker)
+
+
+ENGINES: dict[str, Callable[[Post], SumEngine]] = {
+    "ideal": lambda post: IdealEngine(Room(PARTIES), "p0", None),
+    "spu": lambda post: SpuEngine("p0", TWO, ("x", "y")),
+    "node": lambda post: SpuNode("p0", TWO, ("x", "y"), messenger=post.messenger("p0")),
+    "guest": lambda post: GuestEngine(post.messenger("p2"), TWO),
+    "masked-sum": lambda post: MaskedSumEngine(post.messenger("p0"), TWO, "p2"),
+}
+"""Every engine, at one of its parties."""
+
+ABILITIES: dict[str, set[type]] = {
+    "ideal": {SumEngine, ProgramEngine, AligningEngine, JoinEngine},
+    "spu": {SumEngine, ProgramEngine, AligningEngine, JoinEngine},
+    "node": {SumEngine, ProgramEngine},
+    "guest": {SumEngine, ProgramEngine},
+    "masked-sum": {SumEngine, AligningEngine},
+}
+
+MEMBERS: dict[type, tuple[str, ...]] = {
+    ProgramEngine: ("compute", "rows", "coins"),
+    AligningEngine: ("align", "have_common"),
+    JoinEngine: ("joint_histogram", "joint_matches", "rows_per_product"),
+}
+"""What each ability adds to sums."""
+
+
+@pytest.mark.parametrize("kind", [SumEngine, ProgramEngine, AligningEngine, JoinEngine])
+@pytest.mark.parametrize("name", ENGINES)
+def test_an_engine_is_told_to_be_what_it_is_and_refused_as_what_it_is_not(name: str, kind: type) -> None:
+    post = Post(PARTIES)
+    engine = ENGINES[name](post)
+    can = kind in ABILITIES[name]
+    assert isinstance(engine, kind) is can
+    assert all(hasattr(engine, member) is can for member in MEMBERS.get(kind, ()))
+    if can:
+        assert engine_as(kind, engine) is engine
+        return
+    with pytest.raises(EngineError) as caught:
+        engine_as(kind, engine)
+    assert str(caught.value) == (
+        f"The engine '{engine.name}' cannot do what a {kind.__name__} does. Nothing was computed."
+    )
+    assert post.sent == []
+
+
+class NoCharge:
+    """A charge that must not be touched."""
+
+    def disclose(self, *_: Any) -> None:
+        pytest.fail("something was charged")
+
+
+def table_of(partition: str, **mechanism: Any) -> JointTable:
+    """Two records that p0 holds cells of."""
+    agreement = cp.agreement_from_mapping(repartition(small_mapping(mechanism=mechanism), partition, 2))
+    row = {"id": ["a", "b"], "job": "cook", "region": "east", "age": 20, "income": 5, "default": "no"}
+    held = ["id", *agreement.columns_of("p0")]
+    return JointTable(agreement, read_fragment(agreement, "p0", pd.DataFrame(row)[held]))
+
+
+def align(partition: str) -> Callable[[SumEngine], Any]:
+    def work(engine: SumEngine) -> Any:
+        table = table_of(partition, name="specialization", specializations=1)
+        return align_records(table.agreement, table.fragment, engine)
+
+    return work
+
+
+def select(engine: SumEngine) -> Any:
+    scores = engine.share(np.zeros(2, dtype=np.int64))
+    disclosure = Select(
+        label="which one",
+        budget=Fraction(1),
+        calibrated_to="replace",
+        score_range={"add-remove": 1, "replace": 1},
+        candidates=2,
+    )
+    return RevealGate(engine, NoCharge(), False).reveal_selection(scores, disclosure)
+
+
+def specialize(engine: SumEngine) -> Any:
+    table = table_of("vertical", name="specialization", specializations=1)
+    return plan_of(table.agreement).run(table, engine, RevealGate(engine, NoCharge(), False), no_progress)
+
+
+def count(engine: SumEngine) -> Any:
+    table = table_of("vertical", name="specialization", specializations=1)
+    axes = [Axis.of(domain) for domain in table.agreement.domains.values()]
+    return table.count_jointly(axes, engine, noise_bits=10)
+
+
+def multiply(engine: SumEngine) -> Any:
+    table = table_of("vertical", name="copula")
+    scores = {name: np.zeros(domain.size, dtype=np.int64) for name, domain in table.agreement.domains.items()}
+    return joint_product_sums(table, scores, engine)
+
+
+WORK: dict[str, tuple[type, Callable[[SumEngine], Any]]] = {
+    "a join by identifiers": (AligningEngine, align("vertical")),
+    "a search for people at two parties": (AligningEngine, align("horizontal")),
+    "a selection": (ProgramEngine, select),
+    "a run of a mechanism that selects": (ProgramEngine, specialize),
+    "counts of joined columns": (JoinEngine, count),
+    "products of joined columns": (JoinEngine, multiply),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "work"), [(name, work) for name in ABILITIES for work in WORK if WORK[work][0] not in ABILITIES[name]]
+)
+def test_work_that_an_engine_cannot_do_is_refused_before_anything_is_sent_or_charged(name: str, work: str) -> None:
+    kind, do = WORK[work]
+    post = Post(PARTIES)
+    with pytest.raises(EngineError, match=f"cannot do what an? {kind.__name__} does. Nothing was computed"):
+        do(ENGINES[name](post))
+    assert post.sent == []
