@@ -15,6 +15,7 @@ from scipy.stats import spearmanr
 from copublish.evaluation import marginals
 from copublish.evaluation.distances import mean_sse, rank_correlation_error, wasserstein_errors
 from copublish.evaluation.marginals import marginal_errors
+from copublish.mechanisms.shared.generalization import Generalization
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 1}
 
@@ -81,14 +82,34 @@ def test_rank_correlations_are_those_of_scipy():
     assert rank_correlation_error(constant, constant, list("xy")) == 0
 
 
-def test_mean_sse_is_that_of_a_naive_loop():
-    cut = {
-        "attributes": {
-            "x": {"values": [{"lower": "0", "upper": "2"}, {"lower": "2", "upper": "10"}, {"label": "(missing)"}]},
-            "y": {"values": [{"lower": "0", "upper": "4"}]},
-            "flat": {"values": [{"lower": "0", "upper": "4"}]},
+def generalization(values: dict[str, list[dict[str, str]]]) -> Generalization:
+    """A cut of numbers from 0 to 10."""
+    domain = {"kind": "numerical", "bounds": ["0", "10"], "thresholds": [], "missing": False}
+    return Generalization.from_json(
+        {
+            "class": {"name": "class", "values": ["no", "yes"]},
+            "missing_spellings": [""],
+            "attributes": {
+                name: {
+                    "domain": domain,
+                    "values": [
+                        {"label": "x", **value, "codes": [code, code + 1]} for code, value in enumerate(published)
+                    ],
+                }
+                for name, published in values.items()
+            },
         }
-    }
+    )
+
+
+def test_mean_sse_is_that_of_a_naive_loop():
+    cut = generalization(
+        {
+            "x": [{"lower": "0", "upper": "2"}, {"lower": "2", "upper": "10"}, {"label": "(missing)"}],
+            "y": [{"lower": "0", "upper": "4"}],
+            "flat": [{"lower": "0", "upper": "4"}],
+        }
+    )
     data = pd.DataFrame({"x": [0.0, 2.0, 10.0, np.nan], "y": [1.0, 2.0, 3.0, 4.0], "flat": [1.0] * 4})
     centre = {"x": [1.0, 6.0, 6.0, None], "y": [2.0] * 4}
     total = 0.0
