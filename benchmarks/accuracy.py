@@ -25,9 +25,11 @@ from sklearn.tree import DecisionTreeClassifier
 import adult
 import copublish as cp
 import nursery
-from copublish.engine.ideal import Room
-from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+from copublish.agreement.columns import COUNT
+from copublish.local.simulation import read_fragments, simulate_fragments
+from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.privacy.coins import Coins
+from copublish.release.folder import generalization_of
 
 SCORES = ("max", "tv-gain", "auto")
 SPECIALIZATIONS = 14
@@ -89,15 +91,14 @@ def new_tree() -> DecisionTreeClassifier:
 
 def accuracy(release: cp.Release, test: pd.DataFrame) -> float:
     """Train a tree on the release's counts and score it on the generalized test set."""
-    counts = release.to_pandas("counts")
-    generalized = cp.generalize(release.cut, test).to_pandas()
-    names, label = list(release.cut["attributes"]), release.cut["class"]["name"]
-    categories = [[value["label"] for value in release.cut["attributes"][name]["values"]] for name in names]
-    encoder = OrdinalEncoder(categories=categories).fit(generalized[names])
+    counts, cut = release.to_pandas("counts"), generalization_of(release, "no tree can be tested on it")
+    generalized = cp.generalize(release, test).to_pandas()
+    names, label, labels = list(cut.attributes), cut.class_.name, cut.labels()
+    encoder = OrdinalEncoder(categories=[list(labels[name]) for name in names]).fit(generalized[names])
     tree = new_tree().fit(
         encoder.transform(counts[names].astype(object)),
         counts[label].astype(str),
-        sample_weight=counts["count"],
+        sample_weight=counts[COUNT],
     )
     return float(tree.score(encoder.transform(generalized[names]), generalized[label]))
 
@@ -121,8 +122,7 @@ def measure(
     train, test = data_set.read(folder, run)
     agreement = data_set.agreement(folder, epsilon, score)
     fragments = read_fragments(agreement, data_set.split(train))
-    ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
-    release = run_room(agreement, fragments, Room(agreement.party_names, coins), ledgers)
+    release = simulate_fragments(agreement, fragments, coins)
     return accuracy(release, test), release
 
 
@@ -133,7 +133,7 @@ def table(name: str, folder: Path, epsilons: list[str], scores: list[str], runs:
         for epsilon in epsilons:
             found = [measure(name, folder, epsilon, score, run) for run in range(runs)]
             reached = [value for value, _ in found]
-            used = cp.describe(data_set.agreement(folder, epsilon, score))["score"]["used"]
+            used = SpecializationPlan.of(data_set.agreement(folder, epsilon, score)).score
             rows.append(
                 {
                     "score": score,
@@ -141,7 +141,7 @@ def table(name: str, folder: Path, epsilons: list[str], scores: list[str], runs:
                     "epsilon": epsilon,
                     "accuracy": float(np.mean(reached)),
                     "standard_error": float(np.std(reached, ddof=1) / np.sqrt(runs)) if runs > 1 else None,
-                    "median_cells": int(np.median([release.counts.num_rows for _, release in found])),
+                    "median_cells": int(np.median([release.table("counts").num_rows for _, release in found])),
                     "target": TARGETS[name].get(epsilon) if score == "auto" else None,
                 }
             )

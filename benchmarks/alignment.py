@@ -57,16 +57,15 @@ Meet = Callable[[], AbstractContextManager[Meeting]]
 @contextmanager
 def mutual_tls() -> Iterator[Meeting]:
     """Connect the parties as `copublish run` does: through a port each, over mutual TLS."""
-    from copublish.agreement.template import EXAMPLE
-
     from copublish.agreement.loading import load_agreement
     from copublish.agreement.parties import Party
     from copublish.node.identity import new_identity
     from copublish.node.port import Port
+    from copublish.release.draft import example_agreement
 
     with tempfile.TemporaryDirectory(prefix="copublish-benchmark-") as name, ExitStack() as stack:
         folder = Path(name)
-        (folder / "agreement.toml").write_text(EXAMPLE)
+        (folder / "agreement.toml").write_text(example_agreement())
         identities = {party: new_identity(party, folder / f"identity-{party}", days=1) for party in PARTIES}
         agreed = {}
         for party, identity in identities.items():

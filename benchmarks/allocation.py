@@ -22,9 +22,8 @@ import pandas as pd
 
 import copublish as cp
 from copublish.agreement.domain import Domain
-from copublish.engine.ideal import Room
 from copublish.evaluation.classification import accuracy
-from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.mechanisms.shared.allocation import weights_by_gain
 from copublish.mechanisms.shared.information import entropy, information_kept, mutual_information
 from copublish.types import IntArray
@@ -95,8 +94,7 @@ def measure(data: datasets.Dataset, epsilon: str, budget: dict[str, Any], runs: 
     halves = {"p0": data.train.iloc[::2], "p1": data.train.iloc[1::2]}
     fragments = read_fragments(agreement, halves)
     for _ in range(runs):
-        ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
-        records = run_room(agreement, fragments, Room(agreement.party_names), ledgers).to_pandas()
+        records = simulate_fragments(agreement, fragments).to_pandas()
         kept = bits_of(records, agreement.columns)
         right = accuracy(records, data.test, LABEL, "logistic-regression")
         found.append((kept.sum() / truth.sum(), np.abs(kept - truth).mean(), right))

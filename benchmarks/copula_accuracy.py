@@ -22,9 +22,8 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.engine.ideal import Room
 from copublish.evaluation.distances import rank_correlation_error, wasserstein_errors
-from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.privacy.coins import Coins
 from copublish_reproduction import datasets
 from copublish_reproduction.copula_schemas import ATTRIBUTES
@@ -68,8 +67,7 @@ def agreement_for(name: str, n: int, epsilon: str, partition: str = "horizontal"
 def release_of(table: pd.DataFrame, agreement: cp.Agreement, coins: Mapping[str, Coins] | None = None) -> cp.Release:
     """Release once, each party with half of the rows."""
     halves = {"p0": table.iloc[::2], "p1": table.iloc[1::2]}
-    ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
-    return run_room(agreement, read_fragments(agreement, halves), Room(agreement.party_names, coins), ledgers)
+    return simulate_fragments(agreement, read_fragments(agreement, halves), coins)
 
 
 def errors(table: pd.DataFrame, release: cp.Release) -> tuple[float, float]:

@@ -19,8 +19,10 @@ import pandas as pd
 from scipy.optimize import nnls
 
 import copublish as cp
-from copublish.planning.costs import MEASURED, Work, dot, work_of
-from secure_release import secure
+from copublish.mechanisms.shared.work import Work
+from copublish.mechanisms.specialization.costs import work_of
+from copublish.planning.costs import MEASURED, dot
+from secure_release import cut_of, secure
 
 CASES: tuple[tuple[int, int, int, int, str, str, int], ...] = (
     (4, 20, 2, 4, "1", "vertical", 4_000),
@@ -90,7 +92,7 @@ def main() -> None:
     for number in arguments.cases:
         agreement = agreement_of(CASES[number])
         run, release, _ = secure(" ".join(map(str, CASES[number])), agreement, frames_of(agreement, CASES[number][-1]))
-        work = work_of(agreement, release.cut, CASES[number][-1])
+        work = work_of(agreement, cut_of(release), CASES[number][-1])
         rows.append({"case": run.name, "seconds": run.seconds, "mib_sent": run.mib_sent, "work": astuple(work)})
         if arguments.format == "text":
             predicted = [dot(getattr(MEASURED, what), work) for what in ("seconds", "mib_sent")]

@@ -29,8 +29,8 @@ import pyarrow.parquet as pq
 import copublish as cp
 from adult import ATTRIBUTES, CLASS, adult_agreement, read_adult, split_columns
 from copublish.agreement.domain import CategoricalDomain
-from copublish.engine.ideal import Room
-from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+from copublish.local.simulation import read_fragments, simulate_fragments
+from copublish.release.folder import generalization_of
 
 
 def best_of(work: Callable[[], Any], times: int = 7) -> float:
@@ -60,11 +60,12 @@ def numpy_codes(agreement: cp.Agreement, table: pd.DataFrame) -> dict[str, np.nd
 
 def numpy_group_by(release: cp.Release, codes: dict[str, np.ndarray]) -> None:
     """Count every attribute by class and the release's leaves by class in plain NumPy."""
-    n_classes = len(release.cut["class"]["values"])
+    cut = generalization_of(release, "its leaves cannot be counted")
+    n_classes = len(cut.class_.values)
     classes, cells = codes[CLASS].astype(np.int64), np.zeros(len(codes[CLASS]), dtype=np.int64)
-    for name, described in release.cut["attributes"].items():
+    for name, attribute in cut.attributes.items():
         np.bincount(codes[name] * np.int64(n_classes) + classes)
-        sizes = [value["codes"][1] - value["codes"][0] for value in described["values"]]
+        sizes = [stop - start for start, stop in (value.codes for value in attribute.values)]
         cells = cells * len(sizes) + np.repeat(np.arange(len(sizes)), sizes)[codes[name]]
     np.bincount(cells * n_classes + classes)
 
@@ -75,16 +76,11 @@ def time_release(folder: Path) -> dict[str, Any]:
     agreement, frames = adult_agreement(folder, "1", n=30_000), split_columns(train)
     release = cp.simulate(agreement, frames)
     fragments, codes = read_fragments(agreement, frames), numpy_codes(agreement, train)
-
-    def from_codes() -> None:
-        ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
-        run_room(agreement, fragments, Room(agreement.party_names), ledgers)
-
     seconds = {
         "numpy, from data frames": best_of(lambda: numpy_group_by(release, numpy_codes(agreement, train))),
         "release, from data frames": best_of(lambda: cp.simulate(agreement, frames)),
         "numpy, from codes": best_of(lambda: numpy_group_by(release, codes)),
-        "release, from codes": best_of(from_codes),
+        "release, from codes": best_of(lambda: simulate_fragments(agreement, fragments)),
     }
     ratios = {
         "from data frames": seconds["release, from data frames"] / seconds["numpy, from data frames"],
@@ -143,8 +139,7 @@ def child(folder: Path) -> None:
     start = time.perf_counter()
     fragments = read_fragments(agreement, {party: folder / f"{party}.parquet" for party in agreement.parties})
     codes = sum(array.nbytes for f in fragments.values() for array in f.private_codes.values())
-    ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
-    run_room(agreement, fragments, Room(agreement.party_names), ledgers)
+    simulate_fragments(agreement, fragments)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"peak_mib": peak, "codes_mib": codes / 2**20, "seconds": time.perf_counter() - start}))
 

@@ -42,7 +42,10 @@ from copublish.engine.spu.worker import _signature
 from copublish.fragments.fragment import Fragment
 from copublish.local import processes
 from copublish.local.simulation import read_fragments
+from copublish.mechanisms.shared.generalization import Generalization
 from copublish.progress import no_progress
+from copublish.release import engines
+from copublish.release.folder import generalization_of
 from copublish_reproduction.hpdp_paillier import paillier_library
 from paillier_moments import KEY_BITS, MIB, ciphertext_mib
 
@@ -177,10 +180,18 @@ def write_record(folder: str, party: str) -> None:
     Path(folder, party).write_bytes(pickle.dumps(records[0]))
 
 
-def measured_party(folder: str, connection: Any, agreement: cp.Agreement, party: str, *others: Any) -> None:
+def measured_party(
+    folder: str,
+    connection: Any,
+    agreement: cp.Agreement,
+    addresses: tuple[str, ...],
+    timeout_seconds: int,
+    party: str,
+    *own: Any,
+) -> None:
     """Run one party as `simulate_in_processes` does, and leave a record of it in a folder."""
-    processes.SpuEngine = MeasuredEngine  # type: ignore[misc]
-    processes._party(connection, agreement, party, *others)
+    engines.SpuEngine = MeasuredEngine  # type: ignore[misc]
+    processes._party(connection, agreement, addresses, timeout_seconds, party, *own)
     write_record(folder, party)
 
 
@@ -234,9 +245,14 @@ def read_records(folder: str, parties: Sequence[str]) -> dict[str, PartyRecord]:
     return {party: pickle.loads(Path(folder, party).read_bytes()) for party in parties}
 
 
-def leaves_of(cut: dict[str, Any]) -> tuple[int, int]:
-    """Return the number of leaves of a cut and of attributes that it splits."""
-    sizes = [len(described["values"]) for described in cut["attributes"].values()]
+def cut_of(release: cp.Release) -> Generalization:
+    """Return what a release generalized values to."""
+    return generalization_of(release, "it has no leaves")
+
+
+def leaves_of(release: cp.Release) -> tuple[int, int]:
+    """Return the number of leaves of a release and of attributes that are split in it."""
+    sizes = [len(attribute.values) for attribute in cut_of(release).attributes.values()]
     return math.prod(sizes), sum(size > 1 for size in sizes)
 
 
@@ -253,7 +269,7 @@ def secure(
             seconds = time.perf_counter() - start
         found = read_records(folder, agreement.party_names)
     n = len(next(iter(frames.values())))
-    return replace(summary(name, n, seconds, found), leaves=leaves_of(release.cut)), release, found
+    return replace(summary(name, n, seconds, found), leaves=leaves_of(release)), release, found
 
 
 def bare(name: str, n: int, recorded: Mapping[str, PartyRecord]) -> Measured:
@@ -284,7 +300,7 @@ def ideal(name: str, agreement: cp.Agreement, frames: dict[str, pd.DataFrame]) -
     release = cp.simulate(agreement, frames)
     seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu_start
     n = len(next(iter(frames.values())))
-    return Measured(name, n, seconds, cpu, peak_mib={"coordinator": peak_mib()}, leaves=leaves_of(release.cut))
+    return Measured(name, n, seconds, cpu, peak_mib={"coordinator": peak_mib()}, leaves=leaves_of(release))
 
 
 class Adult:
@@ -326,7 +342,7 @@ def arbitrary_part(adult: Adult) -> dict[str, Any]:
         "arbitrary / vertical, CPU seconds": spread.cpu_seconds / vertical.cpu_seconds,
         "arbitrary / vertical, MiB sent": spread.mib_sent / vertical.mib_sent,
     }
-    same = "the same" if release.counts.equals(other.counts) else "ANOTHER"
+    same = "the same" if release.table("counts").equals(other.table("counts")) else "ANOTHER"
     title = f"Adult, every cell at a random one of two parties; {same} counts as the vertical release"
     return {"title": title, "runs": [vertical, spread], "ratios": ratios}
 
@@ -371,13 +387,13 @@ def scaling_part(sizes: Sequence[int]) -> dict[str, Any]:
     return {"title": "Made-up tables, 6 attributes split 3/3, h = 8, epsilon 1", "runs": runs, "ratios": ratios}
 
 
-def cells_of(fragment: Fragment, cut: dict[str, Any], attributes: Sequence[str]) -> tuple[np.ndarray, int]:
+def cells_of(fragment: Fragment, cut: Generalization, attributes: Sequence[str]) -> tuple[np.ndarray, int]:
     """Return each record's cell among one party's generalized attributes, and the number of such cells."""
     cells, number = np.zeros(fragment.n_records, dtype=np.int64), 1
     for name in attributes:
-        sizes = [stop - start for start, stop in (value["codes"] for value in cut["attributes"][name]["values"])]
-        cells = cells * len(sizes) + np.repeat(np.arange(len(sizes)), sizes)[fragment.private_codes[name]]
-        number *= len(sizes)
+        attribute = cut.attributes[name]
+        size = len(attribute.values)
+        cells, number = cells * size + attribute.part_of_code()[fragment.private_codes[name]], number * size
     return cells, number
 
 
@@ -387,8 +403,9 @@ def paillier_part(adult: Adult) -> dict[str, Any]:
     secure_release, release, _ = adult.vertical
     fragments = read_fragments(adult.agreement, {p: frame.head(SLICE_RECORDS) for p, frame in adult.frames.items()})
     (first, first_names), (second, second_names) = PARTIES.items()
-    rows, n_rows = cells_of(fragments[first], release.cut, first_names)
-    columns, n_columns = cells_of(fragments[second], release.cut, second_names)
+    cut = cut_of(release)
+    rows, n_rows = cells_of(fragments[first], cut, first_names)
+    columns, n_columns = cells_of(fragments[second], cut, second_names)
     classes = fragments[second].private_codes[adult.agreement.class_.name]
     n_classes = len(adult.agreement.class_.values)
     n_sliced, n, n_cells = len(rows), len(adult.table), n_rows * n_columns * n_classes

@@ -33,10 +33,12 @@ from copublish.engine.programs.noise import handicaps, noisy_argmax
 from copublish.engine.programs.packing import add_packed_noise
 from copublish.engine.spu.engine import SpuEngine
 from copublish.engine.spu.requests import Call, Exchange, Intersect, Run
-from copublish.local.simulation import throwaway_ledger
-from copublish.node import run as node_run
+from copublish.local.processes import throwaway_ledger
 from copublish.node.identity import load_identity, new_identity
+from copublish.node.run import RunSettings, ready_party, run_party
 from copublish.progress import no_progress
+from copublish.release import engines
+from copublish.release.preflight import prepare
 from secure_release import FixedCoins, cpu_seconds
 from support.hosts import TwoHosts, WideArea
 
@@ -63,14 +65,17 @@ class Party:
 
     def run(self) -> None:
         """Run this party in this process, and write its release and the processor time it took."""
-        node_run.SpuEngine = TellingEngine  # type: ignore[misc]
-        node_run.run_party(
+        engines.SpuEngine = TellingEngine  # type: ignore[misc]
+        ready = ready_party(
             self.agreement,
             self.name,
             self.data,
             load_identity(self.identity),
-            throwaway_ledger(self.agreement),
-            node_run.RunSettings(self.release),
+            throwaway_ledger(prepare(self.agreement)),
+            RunSettings(self.release),
+        )
+        run_party(
+            ready,
             progress=no_progress,
             waiting=lambda what: None,
             log=lambda event, **facts: None,
