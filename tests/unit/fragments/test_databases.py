@@ -25,10 +25,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import copublish as cp
-from copublish import CopublishError, DatabaseTable, FragmentError, SourceError, read_fragment
+from copublish import CopublishError, DatabaseTable, FragmentError, SourceError
 from copublish.fragments.database import _connection_problem
 from copublish.fragments.encoding import NOT_NUMBERS
-from copublish.fragments.reading import check_columns
+from copublish.fragments.reading import check_columns, read_fragment
 from copublish.fragments.sources import ROWS_PER_BATCH, Source, open_source, source_from
 from support import fragment_frames, random_table, seeded, simulate_with, small_mapping
 from support.postgres import OWNER, READER, READER_PASSWORD, PostgresServer, server
@@ -662,8 +662,8 @@ def test_a_release_from_two_databases_is_the_release_from_data_frames(tmp_path: 
     assert simulate_with(agreement, sources, seeded(agreement.party_names, 5)).files() == from_frames.files()
     assert simulate_with(agreement, sources, seeded(agreement.party_names, 6)).files() != from_frames.files()
     release = cp.simulate(agreement, sources)
-    assert release.certificate["epsilon"] == from_frames.certificate["epsilon"]
-    assert cp.generalize(release.cut, cp.DatabaseTable(*joined(postgres, bank, loans))).num_rows == 800
+    assert release.certificate.epsilon == from_frames.certificate.epsilon
+    assert cp.generalize(release, cp.DatabaseTable(*joined(postgres, bank, loans))).num_rows == 800
     with pytest.raises(CopublishError, match="exactly these parties"):
         cp.simulate(agreement, {"bank": sources["bank"]})
 

@@ -15,8 +15,9 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-from copublish import FragmentError, agreement_from_mapping, read_fragment
+from copublish import FragmentError, agreement_from_mapping
 from copublish.fragments.identifiers import Identifiers, normalize, normalize_batch
+from copublish.fragments.reading import read_fragment
 from support import small_mapping
 
 RULES = ("ignore-case", "ignore-spaces", "ignore-punctuation", "ignore-leading-zeros")

@@ -28,9 +28,9 @@ from copublish import (
     FragmentError,
     SourceError,
     agreement_from_mapping,
-    read_fragment,
 )
 from copublish.fragments.fragment import Fragment
+from copublish.fragments.reading import read_fragment
 from support import postgres, repartition, small_mapping
 
 CODES = ["007", "7", "a, b", 'say "hi"', "x;y", "#9", "naïve", "nan", "true"]

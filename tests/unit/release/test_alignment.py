@@ -11,9 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from copublish import Agreement, FragmentError, agreement_from_mapping, read_fragment
+from copublish import Agreement, FragmentError, agreement_from_mapping
 from copublish.engine.ideal import Room
 from copublish.fragments.fragment import Fragment
+from copublish.fragments.reading import read_fragment
 from copublish.release.alignment import Alignment, align_records
 from support import repartition, small_mapping
 

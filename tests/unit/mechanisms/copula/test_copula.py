@@ -13,7 +13,6 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
-from copublish.agreement.mechanism_rules import MAX_COPULA_COLUMNS
 from scipy.stats import multivariate_normal
 
 import copublish as cp
@@ -28,6 +27,7 @@ from copublish.mechanisms.copula.publish import grid_in_units
 from copublish.mechanisms.copula.records import draw_columns
 from copublish.mechanisms.copula.run import estimated_total
 from copublish.mechanisms.copula.run_products import joint_product_sums, product_sums
+from copublish.mechanisms.copula.settings import MAX_COLUMNS
 from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.drawing import key_of
 from copublish.mechanisms.shared.eigen import pairs_of, symmetric_eigen
@@ -179,7 +179,7 @@ def test_both_relations_are_priced_by_the_noise_that_is_drawn(calibrated_to):
 def test_the_noise_of_any_agreement_that_is_accepted_fits_the_engines_integers():
     attributes = {
         f"a{number}": {"kind": "numerical", "bounds": [0, 200], "grid": {"count": 128}}
-        for number in range(MAX_COPULA_COLUMNS - 1)
+        for number in range(MAX_COLUMNS - 1)
     }
     weights = {**dict.fromkeys([*attributes, "default"], 1000), "a0": "0.001"}
     budgets = [{"allocation": "weights", "weights": weights}, {"allocation": "information-gain", "share": "0.01"}]
@@ -327,7 +327,7 @@ def test_without_noise_synthetic_records_encode_to_the_real_marginals(partition)
     for name, domain in agreement.columns.items():
         real_counts, counts = (np.bincount(codes[name], minlength=domain.size).tolist() for codes in (real, synthetic))
         assert counts == real_counts, name
-        assert release.details["columns"][name]["noisy_counts"] == real_counts
+        assert list(release.details.columns[name].noisy_counts) == real_counts
 
 
 def test_numbers_are_written_with_the_agreed_decimals_or_finer_than_the_grid():
