@@ -3,40 +3,65 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 
-from copublish import agreement_from_mapping
+from copublish.agreement.domain import describe_domain
+from copublish.agreement.loading import agreement_from_mapping
 from copublish.engine.programs.packing import Packing
 from copublish.engine.spu.products import PRODUCT_ROWS, most_records, padded_records
-from copublish.mechanisms.specialization.cut import Cut
-from copublish.planning.costs import _padded_records, _table, predict, work_of
-from copublish.release.main_path import describe_cut
+from copublish.mechanisms.shared.generalization import (
+    Generalization,
+    GeneralizedAttribute,
+    GeneralizedClass,
+    GeneralizedValue,
+)
+from copublish.mechanisms.specialization.costs import _padded_records, _table, work_of
+from copublish.planning.costs import predict
 from secure_release import SCALING_AGREEMENT
 from support import repartition, small_mapping
 
 SCALING = agreement_from_mapping(SCALING_AGREEMENT)
 
 
-def cut_of(*sizes: int) -> dict[str, Any]:
-    return {"attributes": {f"x{i}": {"values": [None] * size} for i, size in enumerate(sizes)}}
+def cut_of(*sizes, agreement=SCALING):
+    """A cut with so many values of every attribute; which codes they stand for does not matter."""
+    return Generalization(
+        class_=GeneralizedClass(name=agreement.class_.name, values=agreement.class_.values),
+        missing_spellings=(),
+        attributes={
+            name: GeneralizedAttribute(
+                domain=describe_domain(domain),
+                values=tuple(GeneralizedValue(label=str(i), codes=(i, i + 1)) for i in range(size)),
+            )
+            for (name, domain), size in zip(agreement.domains.items(), sizes, strict=True)
+        },
+    )
+
+
+def top(agreement):
+    """The cut that splits nothing."""
+    return cut_of(*[1] * len(agreement.domains), agreement=agreement)
+
+
+def predicted(sizes, records):
+    return predict(SCALING, work_of(SCALING, cut_of(*sizes), records))
 
 
 @pytest.mark.parametrize(
     ("records", "seconds", "mib"), [(100_000, 15, 41), (500_000, 26, 94)], ids=["100 thousand", "500 thousand"]
 )
 def test_measured_runs_are_predicted_within_a_fifth(records, seconds, mib):
-    found = predict(SCALING, cut_of(4, 2, 2, 2, 2, 2), records)
+    found = predicted((4, 2, 2, 2, 2, 2), records)
     assert found["seconds"] == pytest.approx(seconds, rel=0.2)
     assert found["mib_sent"] == pytest.approx(mib, rel=0.1)
 
 
 def test_more_of_anything_costs_more():
-    small = predict(SCALING, cut_of(2, 2, 2, 2, 2, 2), 10_000)
-    for cut, records in ((cut_of(2, 2, 2, 2, 2, 2), 100_000), (cut_of(4, 4, 2, 2, 2, 2), 10_000)):
-        assert predict(SCALING, cut, records)["mib_sent"] > small["mib_sent"]
-        assert predict(SCALING, cut, records)["seconds"] > small["seconds"]
+    small = predicted((2, 2, 2, 2, 2, 2), 10_000)
+    for more in (predicted((2, 2, 2, 2, 2, 2), 100_000), predicted((4, 4, 2, 2, 2, 2), 10_000)):
+        assert more["mib_sent"] > small["mib_sent"]
+        assert more["seconds"] > small["seconds"]
 
 
 def test_biased_bits_are_those_of_all_noise():
@@ -67,12 +92,13 @@ def test_rows_and_columns_make_up_the_whole_table(partition):
 
 def test_without_a_join_nothing_is_multiplied():
     horizontal = agreement_from_mapping(repartition(small_mapping(), "horizontal"))
-    assert work_of(horizontal, describe_cut(horizontal, Cut.top(horizontal.domains)), 1000).products == 0
+    assert work_of(horizontal, top(horizontal), 1000).products == 0
     vertical = agreement_from_mapping(small_mapping())
-    assert work_of(vertical, describe_cut(vertical, Cut.top(vertical.domains)), 1000).products == 0
-    assert Cut.top(vertical.domains).n_leaves == 1
+    assert work_of(vertical, top(vertical), 1000).products == 0
+    split = cut_of(*[2] * len(vertical.domains), agreement=vertical)
+    assert work_of(vertical, split, 1000).products == 1  # so that the checks above can fail
 
 
 def test_more_than_two_parties_have_no_secure_run_yet():
     agreement = agreement_from_mapping(repartition(small_mapping(), "horizontal", parties=3))
-    assert predict(agreement, describe_cut(agreement, Cut.top(agreement.domains)), 1000)["seconds"] is None
+    assert predict(agreement, work_of(agreement, top(agreement), 1000))["seconds"] is None
