@@ -19,7 +19,7 @@ from scipy import stats
 from copublish import agreement_from_mapping
 from copublish.engine.ideal import IdealEngine, Room
 from copublish.engine.reveal import RevealGate
-from copublish.mechanisms.specialization.plan import Plan
+from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.score import MAX_SCORE_RANGE
 from copublish.privacy.disclosures import NEIGHBOURS, Neighbours, Select
 from copublish.privacy.ledger import Charge
@@ -160,7 +160,7 @@ def test_a_place_without_a_candidate_loses_with_the_largest_noise_against_scores
 
 def test_the_mechanism_gives_places_without_a_candidate_the_score_that_never_wins() -> None:
     for neighbours in NEIGHBOURS:
-        plan = Plan.of(agreement_from_mapping(small_mapping(**{"privacy.neighbours": neighbours})))
+        plan = SpecializationPlan.of(agreement_from_mapping(small_mapping(**{"privacy.neighbours": neighbours})))
         assert -plan.largest_selection_noise - 1 == never_wins(plan.selection(0, 10))
 
 

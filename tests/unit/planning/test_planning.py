@@ -13,7 +13,7 @@ from copublish.planning.settings import Setting, Trial, best_share, best_trial, 
 
 from copublish import agreement_from_mapping
 from copublish.errors import CopublishError, EvaluationError
-from copublish.mechanisms.specialization.plan import Plan
+from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.planning import plan_release
 from copublish.planning.curves import curves_of
 from copublish.planning.plots import draw_plan, text_plot
@@ -73,7 +73,7 @@ def test_a_setting_changes_what_it_names_and_nothing_else():
 def test_the_grid_has_the_agreed_setting_and_no_two_that_are_the_same_release():
     agreement = agreed()
     settings = list(grid_of(agreement, ["0.1", "1"], [2, 50, 60]))
-    plans = [(setting.epsilon, Plan.of(setting.apply(agreement))) for setting in settings]
+    plans = [(setting.epsilon, SpecializationPlan.of(setting.apply(agreement))) for setting in settings]
     shapes = [(epsilon, plan.score, plan.rounds) for epsilon, plan in plans]
     assert len(set(shapes)) == len(shapes)
     assert ("1", "max", 6) in shapes
@@ -107,7 +107,7 @@ def test_a_plan_says_what_to_take_and_what_it_costs(planned):
     assert planned["training_records"] == 2000
     assert {row["epsilon"] for row in planned["trials"]} == {"0.2", "1", "2"}
     assert planned["recommendation"]["epsilon"] == "1"
-    assert planned["size_rule"]["most_specializations"] == Plan.of(agreed(**{"mechanism.specializations": 100})).rounds
+    assert planned["size_rule"]["most_specializations"] == SpecializationPlan.of(agreed(**{"mechanism.specializations": 100})).rounds
     assert planned["secure_run"]["mib_sent"] > 0
     assert min(planned["BA"], planned["recommendation"]["accuracy"]) > planned["LA"] + 0.1
     assert len(planned["selection_shares"]) == 3

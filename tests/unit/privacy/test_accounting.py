@@ -16,9 +16,12 @@ from hypothesis import strategies as st
 
 from copublish import Agreement, agreement_from_mapping
 from copublish.engine.ideal import Room
-from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
-from copublish.mechanisms.specialization.plan import Plan
+from copublish.local.processes import throwaway_ledger
+from copublish.local.simulation import read_fragments, run_room
+from copublish.mechanisms.registry import plan_of
+from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.privacy.accounting import NOTHING, Cost, cost_of
+from copublish.privacy.certificate import Certificate
 from copublish.privacy.disclosures import NEIGHBOURS, Measure, Select
 from support import fragment_frames, random_table, repartition, seeded, small_mapping
 
@@ -141,13 +144,14 @@ def agreements(draw: st.DrawFn) -> Agreement:
     )
 
 
-def run(agreement: Agreement, records: int, seed: int) -> tuple[dict[str, Any], dict[str, list[Cost]]]:
+def run(agreement: Agreement, records: int, seed: int) -> tuple[Certificate, dict[str, list[Cost]]]:
     """Simulate on a random table. Return the certificate and the disclosures in every party's ledger."""
     generator = np.random.default_rng(seed)
     frames = fragment_frames(agreement, random_table(agreement, records, generator), generator)
-    ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
+    plan = plan_of(agreement)
+    ledgers = {party: throwaway_ledger(plan) for party in agreement.parties}
     room = Room(agreement.party_names, seeded(agreement.party_names, seed))
-    release = run_room(agreement, read_fragments(agreement, frames), room, ledgers)
+    release = run_room(plan, read_fragments(agreement, frames), room, ledgers)
     charged = {}
     for party, ledger in ledgers.items():
         rows = ledger._database.execute("SELECT epsilon_add_remove, epsilon_replace, delta FROM disclosures")
@@ -159,7 +163,7 @@ def run(agreement: Agreement, records: int, seed: int) -> tuple[dict[str, Any], 
 @given(agreements())
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
 def test_planned_disclosures_add_up_to_exactly_the_agreed_epsilon(agreement: Agreement) -> None:
-    plan = Plan.of(agreement)
+    plan = SpecializationPlan.of(agreement)
     relation = agreement.privacy.neighbours
     factor = Fraction(BOTH["replace"], BOTH[relation])
     planned = plan.disclosures()
@@ -173,7 +177,7 @@ def test_planned_disclosures_add_up_to_exactly_the_agreed_epsilon(agreement: Agr
 @given(agreements())
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
 def test_the_reserved_cost_suffices_wherever_specialization_stops(agreement: Agreement) -> None:
-    plan = Plan.of(agreement)
+    plan = SpecializationPlan.of(agreement)
     candidates = sum(domain.max_splits for domain in agreement.domains.values())
     for rounds in range(plan.rounds + 1):
         classes = [plan.class_counts()] if plan.epsilon_for_classes else []
@@ -200,20 +204,20 @@ def test_charged_and_certified_disclosures_of_a_run_add_up_to_exactly_the_agreed
     if agreement.partition == "horizontal":  # more rows than twice the public estimate are refused
         records = min(records, 2 * agreement.records.expected)
     certificate, charged = run(agreement, records, seed)
-    certified = [Fraction(made["epsilon"][relation]) for made in certificate["disclosures"]]
+    certified = [Fraction(made.epsilon[relation]) for made in certificate.disclosures]
     assert sum(certified) == agreement.epsilon
-    *selections, leaves = certificate["disclosures"]
-    planned = Plan.of(agreement).disclosures()  # whose numbers of candidates and cells are upper bounds
+    *selections, leaves = certificate.disclosures
+    planned = SpecializationPlan.of(agreement).disclosures()  # whose numbers of candidates and cells are upper bounds
     assert len(selections) < len(planned)
-    if Plan.of(agreement).epsilon_for_classes:
+    if SpecializationPlan.of(agreement).epsilon_for_classes:
         classes = selections.pop(0)
-        assert classes["values_opened"] == planned.pop(0).entries == len(agreement.class_.values)
-    assert all(made["kind"] == "select" for made in selections)
-    assert all(made["candidates"] <= planned[0].candidates for made in selections)
-    assert leaves["values_opened"] <= planned[-1].entries
+        assert classes.values_opened == planned.pop(0).entries == len(agreement.class_.values)
+    assert all(made.kind == "select" for made in selections)
+    assert all(made.candidates <= planned[0].candidates for made in selections)
+    assert leaves.values_opened <= planned[-1].entries
     for disclosures in charged.values():
         assert [cost.under(relation) for cost in disclosures] == certified
-        assert sum(disclosures, NOTHING).fits_in(Plan.of(agreement).cost())
+        assert sum(disclosures, NOTHING).fits_in(SpecializationPlan.of(agreement).cost())
         assert (sum(disclosures, NOTHING).add_remove is None) == agreement.records.public
 
 
@@ -225,14 +229,14 @@ def test_specialization_that_stops_early_leaves_the_rest_of_the_budget_to_the_co
     mapping = small_mapping(attributes=flat, **changes)
     mapping["privacy"]["neighbours"] = neighbours
     agreement = agreement_from_mapping(repartition(mapping, partition))
-    assert Plan.of(agreement).rounds == 4  # of which two can be used: each attribute splits once
+    assert SpecializationPlan.of(agreement).rounds == 4  # of which two can be used: each attribute splits once
     certificate, charged = run(agreement, 20, 3)
-    certified = [Fraction(made["epsilon"][neighbours]) for made in certificate["disclosures"]]
+    certified = [Fraction(made.epsilon[neighbours]) for made in certificate.disclosures]
     share = Fraction(4, 10)
     assert certified == [Fraction(7, 10) * share / 4] * 2 + [Fraction(7, 10) * (1 - share / 2)]
     for disclosures in charged.values():
         assert sum(cost.under(neighbours) for cost in disclosures) == Fraction(7, 10)
-        assert sum(disclosures, NOTHING).fits_in(Plan.of(agreement).cost())
+        assert sum(disclosures, NOTHING).fits_in(SpecializationPlan.of(agreement).cost())
 
 
 def test_a_small_budget_with_one_round_can_be_spent_as_reserved() -> None:

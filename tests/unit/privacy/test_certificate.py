@@ -19,9 +19,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from copublish import Agreement, agreement_from_mapping
-from copublish.mechanisms.specialization.plan import Plan
-from copublish.privacy.certificate import Circumstances, build_certificate
-from copublish.privacy.described import describe_disclosure, show_bound, show_exact
+from copublish.mechanisms.specialization.plan import SpecializationPlan
+from copublish.privacy.certificate import Certificate
+from copublish.privacy.certify import Circumstances, build_certificate
+from copublish.privacy.described import show_bound, show_exact, state_disclosure
+from copublish.privacy.disclosures import NEIGHBOURS
+from copublish.privacy.words import epsilon_rows
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 
 KNOWN = "not protected: the parties know who is in the table"
@@ -48,14 +51,23 @@ def agreement_for(partition: str, neighbours: str, public: bool, **changes: Any)
     return agreement_from_mapping(mapping)
 
 
-def certificate_for(agreement: Agreement) -> dict[str, Any]:
+def certificate_for(agreement: Agreement) -> Certificate:
     total = 40 if agreement.records.public else None
-    plan, assumed, software = Plan.of(agreement), ["The engine is sound."], {"copublish": "0"}
-    circumstances = Circumstances("ideal", "None.", assumed, software, "2026-01-01", total, plan.method())
+    plan = SpecializationPlan.of(agreement)
+    circumstances = Circumstances(
+        mechanism="specialization",
+        method=plan.method(),
+        engine="ideal",
+        secrecy="None.",
+        engine_assumptions=["The engine is sound."],
+        software={"copublish": "0"},
+        publication_date="2026-01-01",
+        public_total=total,
+    )
     return build_certificate(agreement, plan.disclosures(), circumstances)
 
 
-def simulated_certificate(agreement: Agreement) -> dict[str, Any]:
+def simulated_certificate(agreement: Agreement) -> Certificate:
     generator = np.random.default_rng(5)
     frames = fragment_frames(agreement, random_table(agreement, 40, generator), generator)
     return simulate_with(agreement, frames, seeded(agreement.party_names, 5)).certificate
@@ -64,30 +76,36 @@ def simulated_certificate(agreement: Agreement) -> dict[str, Any]:
 @pytest.mark.parametrize("make", [certificate_for, simulated_certificate], ids=["planned", "simulated"])
 @pytest.mark.parametrize("case", EPSILONS, ids=str)
 def test_epsilon_is_stated_for_both_relations_to_the_public_and_to_insiders(case, make) -> None:
-    epsilon = make(agreement_for(*case))["epsilon"]
+    epsilon = make(agreement_for(*case)).epsilon
+    told = [said for _, *by_relation in epsilon_rows(epsilon) for said in by_relation]
+    assert tuple(told) == EPSILONS[case]
     stated = (
-        epsilon["public"]["add-remove"],
-        epsilon["public"]["replace"],
-        epsilon["insiders"]["add-remove"],
-        epsilon["insiders"]["replace"],
+        epsilon.public["add-remove"],
+        epsilon.public["replace"],
+        epsilon.insiders["add-remove"],
+        epsilon.insiders["replace"],
     )
-    assert stated == EPSILONS[case]
-    assert epsilon["calibrated_to"] == case[1]
-    assert epsilon["agreed"] == "0.3"
+    assert stated == tuple(NONE if said == KNOWN else said for said in EPSILONS[case])
+    assert epsilon.insiders_know_members == (KNOWN in EPSILONS[case])
+    for who, said in (("public", EPSILONS[case][:2]), ("insiders", EPSILONS[case][2:])):
+        exact = [None if words in (NONE, KNOWN) else Fraction(words) for words in said]
+        assert [epsilon.exact(who, relation) for relation in NEIGHBOURS] == exact
+    assert epsilon.calibrated_to == case[1]
+    assert epsilon.agreed == "0.3"
 
 
 @pytest.mark.parametrize("case", EPSILONS, ids=str)
 def test_what_others_learn_is_said_where_it_applies_and_nowhere_else(case) -> None:
     partition, neighbours, public = case
     certificate = certificate_for(agreement_for(*case))
-    not_protected, views = " ".join(certificate["not_protected"]), certificate["views"]
+    not_protected, views = " ".join(certificate.not_protected), certificate.views
     assert ("who is in the table" in not_protected) == (partition != "horizontal")
     assert ("which party holds which cell" in not_protected) == (partition == "arbitrary")
     assert ("are at another party too" in not_protected) == (partition == "horizontal")
     assert ("the class, which all of them hold" in not_protected) == (partition != "horizontal")
     assert ("number of records, which the agreement makes public" in not_protected) == public
-    assert certificate["public_facts"]["number_of_records"] == (40 if public else "not published")
-    assert ("is in the data at all" in certificate["protected"][0]) == (neighbours == "add-remove")
+    assert certificate.public_facts.number_of_records == (40 if public else None)
+    assert ("is in the data at all" in certificate.protected[0]) == (neighbours == "add-remove")
     assert set(views) == {"p0", "p1"}
     for view in views.values():
         seen = " ".join(view)
@@ -104,8 +122,8 @@ def test_a_class_that_one_party_holds_is_not_said_to_be_known_by_all() -> None:
     mapping = repartition(small_mapping(), "vertical")
     mapping["class"]["held_by"] = "p0"
     certificate = certificate_for(agreement_from_mapping(mapping))
-    assert not any("class, which all of them hold" in line for line in certificate["not_protected"])
-    assert not any("digest" in line for view in certificate["views"].values() for line in view)
+    assert not any("class, which all of them hold" in line for line in certificate.not_protected)
+    assert not any("digest" in line for view in certificate.views.values() for line in view)
 
 
 @pytest.mark.parametrize("partition", ["horizontal", "vertical", "arbitrary"])
@@ -115,10 +133,10 @@ def test_records_without_an_identifier_are_an_assumption(partition: str) -> None
         mapping["records"]["alignment"] = "row-order"
     certificate = certificate_for(agreement_from_mapping(mapping))
     expected = "listed by two parties" if partition == "horizontal" else "same people in the same order"
-    assert any(expected in line for line in certificate["assumptions"])
-    assert not any("are at another party too" in line for line in certificate["not_protected"])
-    assert not any("at another party too" in line for view in certificate["views"].values() for line in view)
-    assert "The engine is sound." in certificate["assumptions"]
+    assert any(expected in line for line in certificate.assumptions)
+    assert not any("are at another party too" in line for line in certificate.not_protected)
+    assert not any("at another party too" in line for view in certificate.views.values() for line in view)
+    assert "The engine is sound." in certificate.assumptions
 
 
 @pytest.mark.parametrize("partition", ["horizontal", "vertical", "arbitrary"])
@@ -128,8 +146,8 @@ def test_how_people_are_told_apart_is_said_to_whoever_asks_what_is_learned_or_as
     ruled = certificate_for(agreement_for(partition, "add-remove", False, **{"records.identifier_rules": rules}))
     words = "by 'id' ignoring upper and lower case, spaces, punctuation, leading zeros of numbers"
     for certificate, expected in ((plain, "by 'id'"), (ruled, words)):
-        assert certificate["assumptions"][0].endswith(f"exactly if they agree {expected}.")
-        (line,) = [line for line in certificate["views"]["p0"] if "by 'id'" in line]
+        assert certificate.assumptions[0].endswith(f"exactly if they agree {expected}.")
+        (line,) = [line for line in certificate.views["p0"] if "by 'id'" in line]
         assert expected in line
         assert ("ignoring" in line) == (certificate is ruled)
         assert line.startswith("which of its")
@@ -137,19 +155,19 @@ def test_how_people_are_told_apart_is_said_to_whoever_asks_what_is_learned_or_as
 
 def test_the_length_that_hides_how_many_people_a_horizontal_party_lists_is_said() -> None:
     named = certificate_for(agreement_for("horizontal", "add-remove", False, **{"records.expected": 3000}))
-    assert any("more than 6,000 people" in line for line in named["views"]["p0"])
+    assert any("more than 6,000 people" in line for line in named.views["p0"])
     for partition in ("vertical", "arbitrary"):
         other = certificate_for(agreement_for(partition, "add-remove", False))
-        assert not any("padded" in line for line in other["views"]["p0"])
+        assert not any("padded" in line for line in other.views["p0"])
     nameless = certificate_for(agreement_for("horizontal", "add-remove", False, **{"records.identifier": None}))
-    assert not any("padded" in line for line in nameless["views"]["p0"])
-    assert nameless["assumptions"][0] == "One person is one record."
+    assert not any("padded" in line for line in nameless.views["p0"])
+    assert nameless.assumptions[0] == "One person is one record."
 
 
 @pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
 def test_row_order_shows_numbers_of_rows_and_no_intersection(partition: str) -> None:
     agreement = agreement_for(partition, "add-remove", False, **{"records.alignment": "row-order"})
-    seen = certificate_for(agreement)["views"]["p1"]
+    seen = certificate_for(agreement).views["p1"]
     assert "every party's number of rows" in seen
     assert not any("common" in line for line in seen)
 
@@ -157,11 +175,12 @@ def test_row_order_shows_numbers_of_rows_and_no_intersection(partition: str) -> 
 @pytest.mark.parametrize("case", EPSILONS, ids=str)
 def test_a_certificate_is_json_and_has_everything_that_a_reader_needs(case) -> None:
     agreement = agreement_for(*case)
-    certificate = simulated_certificate(agreement)
+    certificate = simulated_certificate(agreement).to_json()
     assert json.loads(json.dumps(certificate, allow_nan=False)) == certificate
     assert set(certificate) >= {
         "certificate_format",
         "release",
+        "mechanism",
         "agreement_hash",
         "epsilon",
         "delta_bound",
@@ -195,30 +214,31 @@ def test_a_certificate_is_json_and_has_everything_that_a_reader_needs(case) -> N
 
 
 def test_disclosures_are_described_with_their_noise_and_their_price() -> None:
-    *selections, leaves = Plan.of(agreement_for("vertical", "replace", False)).disclosures()
-    chosen = describe_disclosure(selections[0])
-    assert chosen["noise"] == {"law": "geometric", "scale_in_people": round(2 * len(selections) / 0.12, 3)}
-    assert (chosen["kind"], chosen["values_opened"]) == ("select", 1)
-    assert chosen["candidates"] == selections[0].candidates
-    counted = describe_disclosure(leaves)
+    *selections, leaves = SpecializationPlan.of(agreement_for("vertical", "replace", False)).disclosures()
+    chosen = state_disclosure(selections[0])
+    assert chosen.noise.to_json() == {"law": "geometric", "scale_in_people": round(2 * len(selections) / 0.12, 3)}
+    assert (chosen.kind, chosen.values_opened) == ("select", 1)
+    assert chosen.candidates == selections[0].candidates
+    counted = state_disclosure(leaves)
     # Pr[|X| <= t] = 1 - 2 p^(t+1) / (1 + p) with p = e^-0.09
     p = np.exp(-0.09)
     within = next(t for t in range(1000) if 1 - 2 * p ** (t + 1) / (1 + p) >= 0.95)
-    assert counted["noise"] == {"law": "discrete Laplace", "scale_in_people": 11.111, "within_95_percent": within}
-    assert counted["epsilon"] == {"add-remove": "0.09", "replace": "0.18"}
-    assert counted["values_opened"] == leaves.entries
+    expected = {"law": "discrete Laplace", "scale_in_people": 11.111, "within_95_percent": within}
+    assert counted.noise.to_json() == expected
+    assert counted.epsilon == {"add-remove": "0.09", "replace": "0.18"}
+    assert counted.values_opened == leaves.entries
 
 
 @pytest.mark.parametrize("case", EPSILONS, ids=str)
 def test_the_stated_delta_is_at_least_the_sum_of_all_deltas(case) -> None:
     agreement = agreement_for(*case)
-    disclosures = Plan.of(agreement).disclosures()
+    disclosures = SpecializationPlan.of(agreement).disclosures()
     exact = sum(max(made.delta("add-remove"), made.delta("replace")) for made in disclosures)
     certificate = certificate_for(agreement)
-    assert exact <= Fraction(certificate["delta_bound"]) <= exact * Fraction(111, 100)
+    assert exact <= Fraction(certificate.delta_bound) <= exact * Fraction(111, 100)
     assert exact > 0
-    for made, described in zip(disclosures, certificate["disclosures"], strict=True):
-        assert Fraction(described["delta_bound"]) >= max(made.delta("add-remove"), made.delta("replace"))
+    for made, described in zip(disclosures, certificate.disclosures, strict=True):
+        assert Fraction(described.delta_bound) >= max(made.delta("add-remove"), made.delta("replace"))
 
 
 small_numbers = st.builds(
@@ -268,14 +288,14 @@ def test_exact_numbers_are_decimals_where_that_is_short(number: Fraction, shown:
 def test_a_certificate_says_how_splits_were_compared_and_what_that_opened(score: str) -> None:
     agreement = agreement_from_mapping(small_mapping(**{"mechanism.score": score, "mechanism.max_cells": 512}))
     certificate = simulated_certificate(agreement)
-    implementation = certificate["deployment"]["implementation"]
-    assert f"the score {score} " in implementation["mechanisms"]
+    implementation = certificate.deployment.implementation
+    assert f"the score {score} " in implementation.mechanisms
     opens_classes = score != "max"
-    assert ("the class counts" in implementation["mechanisms"]) == opens_classes
-    assert ("of every class" in implementation["post_processing"]) == opens_classes
-    first = certificate["disclosures"][0]
-    assert (first["kind"] == "measure") == opens_classes
-    assert ("of every class" in first["what"]) == opens_classes
+    assert ("the class counts" in implementation.mechanisms) == opens_classes
+    assert ("of every class" in implementation.post_processing) == opens_classes
+    first = certificate.disclosures[0]
+    assert (first.kind == "measure") == opens_classes
+    assert ("of every class" in first.what) == opens_classes
 
 
 def test_noise_of_a_selection_is_stated_in_people_whatever_the_points_of_the_score() -> None:
@@ -283,6 +303,6 @@ def test_noise_of_a_selection_is_stated_in_people_whatever_the_points_of_the_sco
     for score in ("max", "tv-gain", "balanced-gain"):
         changes = {"mechanism.score": score, "mechanism.max_cells": 512, "mechanism.specializations": 5}
         certificate = certificate_for(agreement_from_mapping(small_mapping(**changes)))
-        scale[score] = next(d["noise"]["scale_in_people"] for d in certificate["disclosures"] if d["kind"] == "select")
+        scale[score] = next(d.noise.scale_in_people for d in certificate.disclosures if d.kind == "select")
     # Five rounds share 0.4; the gains give a twentieth of it to the class counts.
     assert scale == {"max": 12.5, "balanced-gain": round(2 * 5 / 0.38, 3), "tv-gain": round(4 * 5 / 0.38, 3)}

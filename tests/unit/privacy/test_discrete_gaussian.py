@@ -17,7 +17,7 @@ from dp_accounting import rdp
 from scipy.stats import chi2, norm
 
 from copublish.engine.programs.gaussian_noise import gaussian_candidates
-from copublish.privacy.described import describe_disclosure
+from copublish.privacy.described import state_disclosure
 from copublish.privacy.disclosures import NEIGHBOURS, GaussianMeasure
 from copublish.privacy.discrete_gaussian import MAX_SIZE_BITS, DiscreteGaussian, gaussian_noise
 from copublish.privacy.geometric import COIN_BITS
@@ -190,7 +190,7 @@ def test_a_gaussian_measurement_keeps_the_agreed_epsilon_and_delta_and_states_th
 def test_a_stated_rho_is_never_below_the_one_that_holds_and_hardly_above():
     for tenths in (1, 5, 10, 17):
         disclosure = measure(budget=Fraction(tenths, 10))
-        for relation, stated in describe_disclosure(disclosure)["rho"].items():
+        for relation, stated in state_disclosure(disclosure).rho.items():
             exact = disclosure.rho(relation)
             assert exact <= Fraction(str(stated)) <= exact * Fraction(100_001, 100_000)
 

@@ -84,17 +84,17 @@ def test_a_run_that_divides_by_gains_spends_epsilon_exactly_and_never_more_than_
     generator = np.random.default_rng(3)
     frames = fragment_frames(agreement, random_table(agreement, 400, generator), generator)
     release = simulate_with(agreement, frames, seeded(agreement.party_names, 5))
-    opened, reserved = release.certificate["disclosures"], plan_of(agreement).cost()
-    spent = sum(Fraction(disclosure["epsilon"][neighbours]) for disclosure in opened)
+    opened, reserved = release.certificate.disclosures, plan_of(agreement).cost()
+    spent = sum(Fraction(disclosure.epsilon[neighbours]) for disclosure in opened)
     assert spent == agreement.epsilon == reserved.under(neighbours)
-    assert float(release.certificate["delta_bound"]) <= float(reserved.delta) * 1.1
+    assert float(release.certificate.delta_bound) <= float(reserved.delta) * 1.1
     if mechanism == "copula":
         other = next(relation for relation in NEIGHBOURS if relation != neighbours)
         if reserved.under(other) is not None:
-            assert sum(Fraction(disclosure["epsilon"][other]) for disclosure in opened) <= reserved.under(other)
-    described = release.details["allocation"]
-    assert described["label"] == "default" and set(described["columns"]) == set(COLUMNS)
-    assert [np.shape(described["columns"][c]["noisy_counts_by_label"]) for c in ("job", "age")] == [(5, 2), (9, 2)]
+            assert sum(Fraction(disclosure.epsilon[other]) for disclosure in opened) <= reserved.under(other)
+    described = release.details.allocation
+    assert described.label == "default" and set(described.columns) == set(COLUMNS)
+    assert [np.shape(described.columns[c].noisy_counts_by_label) for c in ("job", "age")] == [(5, 2), (9, 2)]
 
 
 def test_the_same_values_are_opened_however_the_table_is_partitioned():

@@ -18,7 +18,7 @@ from copublish import AgreementError, agreement_from_mapping
 from copublish.engine.programs.noise import measurement_fits, selection_fits
 from copublish.engine.reveal import MAX_RECORDS
 from copublish.mechanisms.specialization.cut import Candidates, Cut
-from copublish.mechanisms.specialization.plan import Plan
+from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.score import (
     MAX,
     POINTS_PER_PERSON,
@@ -292,7 +292,7 @@ def test_the_smallest_budget_with_most_rounds_and_candidates_fits_the_engines_in
         "attributes": {f"a{i}": {**number} for i in range(128)},
     }
     mapping = small_mapping(**changes)
-    plan = Plan.of(agreement_from_mapping(repartition(mapping, "vertical")))
+    plan = SpecializationPlan.of(agreement_from_mapping(repartition(mapping, "vertical")))
     selection = plan.selection(0, 128 * 128)
     assert plan.rounds == 21
     assert selection_fits(128 * 128, MAX_RECORDS * selection.points_per_person, selection.noise.bits)
@@ -305,8 +305,8 @@ def test_the_smallest_budget_with_most_rounds_and_candidates_fits_the_engines_in
     agreement_from_mapping(repartition(mapping, "vertical"))
 
 
-def planned(**changes: object) -> Plan:
-    return Plan.of(agreement_from_mapping(small_mapping(**changes)))
+def planned(**changes: object) -> SpecializationPlan:
+    return SpecializationPlan.of(agreement_from_mapping(small_mapping(**changes)))
 
 
 def test_the_class_counts_take_a_twentieth_of_the_selections_budget_and_max_needs_none() -> None:
