@@ -13,7 +13,6 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from copublish.agreement.mechanism_rules import MAX_COORDINATES, MIN_HPDP_EPSILON
 
 import copublish as cp
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
@@ -23,8 +22,10 @@ from copublish.engine.reveal import MAX_RECORDS
 from copublish.errors import AgreementError, FragmentError
 from copublish.local.simulation import read_fragments
 from copublish.mechanisms.hpdp import coordinates as moments
-from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates, quantized
+from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
 from copublish.mechanisms.hpdp.plan import HpdpPlan
+from copublish.mechanisms.hpdp.run_moments import local_sums, quantized
+from copublish.mechanisms.hpdp.settings import MAX_COORDINATES, MIN_EPSILON
 from copublish.mechanisms.registry import plan_of
 from copublish.privacy.disclosures import NEIGHBOURS
 from copublish.privacy.ledger import Ledger
@@ -53,16 +54,16 @@ def sums_of(coordinates: Coordinates, point: np.ndarray, weight: int, *, with_to
     values = [Fraction(int(x), UNIT) for x in point]
     in_class = [
         i in range(*slice_.indices(coordinates.size))
-        for slice_ in [coordinates.groups.get("c") or slice(coordinates.centred["c"], coordinates.centred["c"] + 1)]
+        for slice_ in [coordinates.groups.get("c") or slice(coordinates.centered["c"], coordinates.centered["c"] + 1)]
         for i in range(coordinates.size)
     ]
     found = []
     for i in range(len(values)):
         for j in range(i, len(values)):
-            is_plain_square = i == j and "c" in coordinates.centred
+            is_plain_square = i == j and "c" in coordinates.centered
             is_weighted = (in_class[i] or in_class[j]) and not is_plain_square
             found.append(values[i] * values[j] * (weight if is_weighted else 1))
-    sums = [value * (weight if in_class[i] else 1) for i, value in enumerate(values[: coordinates.n_centred])]
+    sums = [value * (weight if in_class[i] else 1) for i, value in enumerate(values[: coordinates.n_centered])]
     return [*found, *sums, *([Fraction(1)] if with_total else [])]
 
 
@@ -75,12 +76,14 @@ def moved(one: list[Fraction], other: list[Fraction]) -> tuple[Fraction, Fractio
 def every_point(coordinates: Coordinates, steps: tuple[int, ...]) -> list[np.ndarray]:
     """All records whose numbers are among some steps; the class of two values is one of the two."""
     groups = [range(place.start, place.stop) for place in coordinates.groups.values()]
-    centred_class = coordinates.centred.get("c")
+    centered_class = coordinates.centered.get("c")
     found = []
-    for centred in itertools.product(*(HALVES if i == centred_class else steps for i in range(coordinates.n_centred))):
+    for centered in itertools.product(
+        *(HALVES if i == centered_class else steps for i in range(coordinates.n_centered))
+    ):
         for ones in itertools.product(*groups):
             point = np.zeros(coordinates.size, dtype=np.int64)
-            point[: coordinates.n_centred] = centred
+            point[: coordinates.n_centered] = centered
             point[list(ones)] = UNIT
             found.append(point)
     return found
@@ -154,7 +157,7 @@ def test_every_record_a_schema_allows_stays_within_the_sensitivities_as_owners_s
     coordinates = Coordinates.of(agreement)
     sums = np.array(
         [
-            coordinates.local_sums(whole.take(np.array([row])), total_is_public=public).ravel()
+            local_sums(coordinates, whole.take(np.array([row])), total_is_public=public).ravel()
             for row in range(len(records))
         ]
     ).astype(object)  # whole numbers of any size
@@ -228,7 +231,7 @@ def test_owners_sums_are_those_of_a_naive_loop_over_records_missing_numbers_incl
     table["age"] = table["age"].astype(float).where(generator.random(40) < 0.7)
     frames = fragment_frames(agreement, table, generator)
     coordinates = Coordinates.of(agreement)
-    assert coordinates.n_centred == 4 and coordinates.size == 4 + 5 + 3
+    assert coordinates.n_centered == 4 and coordinates.size == 4 + 5 + 3
     expected = np.zeros((coordinates.size, coordinates.size))
     for row in table.itertuples():
         point = np.zeros(coordinates.size)
@@ -241,7 +244,7 @@ def test_owners_sums_are_those_of_a_naive_loop_over_records_missing_numbers_incl
         point[9 + ["north", "south", "east"].index(row.region)] = UNIT
         expected += np.outer(point, point)
     fragments = read_fragments(agreement, frames)
-    found = sum(coordinates.local_sums(fragment, total_is_public=False) for fragment in fragments.values()).ravel()
+    found = sum(local_sums(coordinates, fragment, total_is_public=False) for fragment in fragments.values()).ravel()
     first, second = coordinates.pairs
     expected[2], expected[:, 2] = (CLASS_WEIGHT * part for part in (expected[2].copy(), expected[:, 2].copy()))
     expected[2, 2] = 40 * (UNIT / 2) ** 2
@@ -285,13 +288,13 @@ def test_sums_that_the_class_is_in_have_less_noise_by_its_weight_and_hpdp_json_s
         agreement = cp.agreement_from_mapping(mapping)
         nobody = random_table(agreement, 1, np.random.default_rng(8)).iloc[:0]  # so that noise is all there is
         details = simulate_with(agreement, {"p0": nobody, "p1": nobody}, seeded(agreement.party_names, 3)).details
-        rows = np.array(details["noisy_sums"]["products"], dtype=float)
-        names = np.array(details["coordinates"])[rows[:, :2].astype(int)]
+        rows = np.array(details.noisy_sums.products, dtype=float)
+        names = np.array(details.coordinates)[rows[:, :2].astype(int)]
         with_class = np.array([one.startswith("c") != other.startswith("c") for one, other in names])
         assert (rows[with_class, 3] == CLASS_WEIGHT).all()
         for members, times_less in ((with_class, CLASS_WEIGHT), (~with_class & (rows[:, 3] == 1), 1)):
             in_people = rows[members, 2] / rows[members, 3] / UNIT**2
-            expected = (details["noise_deviation_in_people"] / times_less) ** 2
+            expected = (details.noise_deviation_in_people / times_less) ** 2
             assert abs((in_people**2).mean() / expected - 1) < 5 * np.sqrt(5 / len(in_people)) < CLASS_WEIGHT**2 - 1
 
 
@@ -303,7 +306,7 @@ def test_it_makes_no_difference_how_records_are_spread_over_owners():
         by = table["region"].map({"north": 0, "south": 1, "east": parties - 1}) if parties == 2 else table.index % 5
         frames = {f"p{i}": table[by == i] for i in range(parties)}
         release = simulate_with(agreement, frames, no_noise(agreement.party_names))
-        released.append({key: release.details[key] for key in ("noisy_sums", "columns")})
+        released.append((release.details.noisy_sums, release.details.columns))
         records = release.records
     assert released[0] == released[1]
     assert records.num_rows == 500
@@ -359,13 +362,13 @@ def test_a_public_number_of_records_is_not_measured_and_is_what_comes_out():
     release = simulate_with(
         agreement, {"p0": table.iloc[:100], "p1": table.iloc[100:]}, seeded(agreement.party_names, 3)
     )
-    assert release.records.num_rows == 300 and release.details["noisy_sums"]["records"] == []
+    assert release.records.num_rows == 300 and release.details.noisy_sums.records == ()
 
 
 @pytest.mark.parametrize("size", [3, MAX_COORDINATES])
 def test_the_noise_of_the_smallest_epsilon_fits_the_engine(size):
     coordinates = coordinates_with(size - 1, ())
-    rate = MIN_HPDP_EPSILON / coordinates.l1_sensitivity(total_is_public=False)["replace"]
+    rate = MIN_EPSILON / coordinates.l1_sensitivity(total_is_public=False)["replace"]
     bits = int(np.ceil(np.log2(64 * np.log(2) / float(rate))))
     largest = MAX_RECORDS * UNIT**2 * CLASS_WEIGHT
     assert measurement_fits(coordinates.n_sums(total_is_public=False), largest, bits)
@@ -427,13 +430,13 @@ def test_gaussian_certificates_and_ledgers_state_delta():
     table = random_table(agreement, 100, np.random.default_rng(8))
     release = simulate_with(agreement, {"p0": table.iloc[:50], "p1": table.iloc[50:]}, seeded(agreement.party_names, 3))
     certificate = release.certificate
-    assert certificate["delta_bound"] == "1.0e-06"
-    assert "as agreed" in certificate["delta_is"]
-    assert "Zero-concentrated" in certificate["deployment"]["dp_variant"]["variant_details"]
-    assert certificate["disclosures"][0]["noise"]["law"] == "discrete Gaussian"
-    assert certificate["disclosures"][0]["noise"]["times_less_where_weighted"] == CLASS_WEIGHT
-    assert f"weighted by {CLASS_WEIGHT}" in certificate["disclosures"][0]["what"]
+    assert certificate.delta_bound == "1.0e-06"
+    assert "as agreed" in certificate.delta_is
+    assert "Zero-concentrated" in certificate.deployment.dp_variant.variant_details
+    assert certificate.disclosures[0].noise.law == "discrete Gaussian"
+    assert certificate.disclosures[0].noise.times_less_where_weighted == CLASS_WEIGHT
+    assert f"weighted by {CLASS_WEIGHT}" in certificate.disclosures[0].what
     assert f"carry {CLASS_WEIGHT} times less" in release.files()["README.md"].decode()
-    assert certificate["disclosures"][0]["rho"].keys() == set(NEIGHBOURS)
-    assert "delta 1.0e-06" in certificate["protected"][0]
-    assert any("candidates" in seen for seen in certificate["views"]["p0"])
+    assert certificate.disclosures[0].rho.keys() == set(NEIGHBOURS)
+    assert "delta 1.0e-06" in certificate.protected[0]
+    assert any("candidates" in seen for seen in certificate.views["p0"])

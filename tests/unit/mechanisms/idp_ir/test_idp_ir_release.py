@@ -8,13 +8,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
 
 import copublish as cp
 from copublish.engine.ideal import Room
 from copublish.errors import AgreementError, BudgetExceededError, EngineError, FragmentError, PartyLostError
 from copublish.local.simulation import read_fragments
 from copublish.mechanisms.idp_ir.plan import IdpIrPlan
+from copublish.mechanisms.idp_ir.settings import ACKNOWLEDGEMENT
+from copublish.mechanisms.registry import plan_of
 from copublish.privacy.accounting import UNLIMITED
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.progress import no_progress
@@ -109,7 +110,7 @@ def test_every_reading_runs_and_stays_within_the_domains(kind, order):
     records = release.to_pandas()
     assert len(records) == 61 and records["age"].between(18, 99).all() and records["income"].between(0, 100).all()
     assert set(records["job"]) <= set(agreement.domains["job"].values)
-    assert release.details["local_sensitivity"] == kind
+    assert release.details.local_sensitivity == kind
 
 
 def test_exact_is_what_is_meant_without_a_word_and_vector_is_its_other_name():
@@ -146,7 +147,7 @@ def test_it_runs_only_if_the_agreement_acknowledges_word_for_word(said):
     with pytest.raises(AgreementError) as caught:
         idp_ir_agreement("horizontal", acknowledge=said)
     (problem,) = caught.value.problems
-    assert f'acknowledge = "{ACKNOWLEDGEMENT}"' in problem and 'name = "copula"' in problem
+    assert f'acknowledge = "{ACKNOWLEDGEMENT}"' in problem and "name the mechanism 'copula' or 'hpdp'" in problem
 
 
 @pytest.mark.parametrize("k", [None, 2, 1, 0, -3, 10_001])
@@ -210,7 +211,7 @@ def outcome_of(agreements, frames):
         ledgers[engine.party].set_limit(agreement.dataset, Limit(None, "replace"))
         fragment = read_fragments(agreement, frames)[engine.party]
         try:
-            publish_release(agreement, fragment, engine, ledgers[engine.party], no_progress)
+            publish_release(plan_of(agreement), fragment, engine, ledgers[engine.party], no_progress)
         except Exception as exc:
             errors[engine.party] = exc
             raise
@@ -276,11 +277,12 @@ def test_a_column_in_the_data_that_another_owner_publishes_is_refused():
 def test_the_ledger_records_it_as_unbounded_and_takes_it_only_without_a_limit():
     agreement = idp_ir_agreement("vertical", 2)
     fragments = read_fragments(agreement, data(agreement)[1])
+    plan = plan_of(agreement)
     books = {party: Ledger(":memory:") for party in agreement.party_names}
 
     def publish():
         Room(agreement.party_names).run(
-            lambda engine: publish_release(agreement, fragments[engine.party], engine, books[engine.party], no_progress)
+            lambda engine: publish_release(plan, fragments[engine.party], engine, books[engine.party], no_progress)
         )
 
     for book in books.values():

@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from copublish.agreement.idp_ir_rules import LARGEST_K, MAX_SCALE, MAX_STEPS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copublish.mechanisms.idp_ir import run_noisy_clusters as noisy_clusters
 from copublish.mechanisms.idp_ir.run_noisy_clusters import discrete_laplace, noisy_categories, noisy_column
+from copublish.mechanisms.idp_ir.settings import LARGEST_K, MAX_SCALE, MAX_STEPS
 from copublish.privacy.geometric import Geometric
 from support import ConstantCoins, SeededCoins
 from support.idp_ir import clusters, naive_means, naive_values
@@ -23,7 +23,8 @@ SILENT = ConstantCoins(1)
 
 
 def column(values, k, kind="vector", *, highest=HIGHEST, epsilon=EPSILON, coins=SILENT):
-    return noisy_column(np.array(values, dtype=np.int64), highest, k, kind, epsilon, coins).tolist()
+    values = np.array(values, dtype=np.int64)
+    return noisy_column(values, highest=highest, k=k, kind=kind, epsilon=epsilon, coins=coins).tolist()
 
 
 @given(st.lists(st.integers(0, 60), min_size=6, max_size=40), st.integers(3, 6))
@@ -128,17 +129,18 @@ def test_noise_has_the_stated_law():
 
 def test_values_stay_within_the_domain():
     values = np.random.default_rng(0).integers(0, 11, 200)
-    published = noisy_column(values, 10, 3, "global", Fraction(1, 100), SeededCoins(2))
+    published = noisy_column(values, highest=10, k=3, kind="global", epsilon=Fraction(1, 100), coins=SeededCoins(2))
     assert published.min() == 0 and published.max() == 10
 
 
 def test_categories_by_frequency_are_ranked_by_it_and_come_back_as_themselves():
     places = np.array([2] * 9 + [0] * 6 + [1] * 3)  # 2, 0, 1 by frequency
-    assert noisy_categories(places, 4, 3, "vector", EPSILON, SILENT).tolist() == places.tolist()
+    settings = {"n_categories": 4, "k": 3, "kind": "vector", "epsilon": EPSILON, "coins": SILENT}
+    assert noisy_categories(places, **settings).tolist() == places.tolist()
     mixed = np.array([2] * 8 + [0] * 4 + [1] * 3)
     ranks = [{2: 0, 0: 1, 1: 2}[place] for place in mixed.tolist()]
     back = [[2, 0, 1][rank] for rank in naive_values(ranks, 3)]
-    assert noisy_categories(mixed, 4, 3, "vector", EPSILON, SILENT).tolist() == back
+    assert noisy_categories(mixed, **settings).tolist() == back
     assert back != naive_values(mixed.tolist(), 3)  # the schema's order gives others
 
 
@@ -146,7 +148,7 @@ def test_categories_by_frequency_are_ranked_by_it_and_come_back_as_themselves():
 def test_whoever_looks_sees_the_clusters(k):
     """What the acknowledgement is about: equal published values are the clusters."""
     values = np.random.default_rng(4).permutation(1000 * np.arange(70))
-    published = noisy_column(values, 69_000, k, "global", Fraction(1), SeededCoins(3))
+    published = noisy_column(values, highest=69_000, k=k, kind="global", epsilon=Fraction(1), coins=SeededCoins(3))
     inside = (published > 0) & (published < 69_000)
     for cluster in clusters(values.tolist(), k):
         assert len(set(published[cluster].tolist())) == 1
@@ -163,7 +165,7 @@ def test_the_largest_agreements_stay_within_64_bits(kind, monkeypatch):
         noisy_clusters, "discrete_laplace", lambda noise, n, coins: asked.append(noise) or law(noise, n, coins)
     )
     values = np.array([0, highest] * (k + k // 2) + [highest])[: 3 * k - 1]
-    published = noisy_column(values, highest, k, kind, epsilon, SeededCoins(1))
+    published = noisy_column(values, highest=highest, k=k, kind=kind, epsilon=epsilon, coins=SeededCoins(1))
     assert published.min() >= 0 and published.max() <= highest
     # No sum moves by more than its size times the largest change of a mean: the range over k, by one record.
     assert all(epsilon / (2 * highest) <= noise.rate * Fraction(101, 100) for noise in asked)

@@ -17,7 +17,7 @@ from copublish.evaluation.report.page import report_page
 from copublish.local.simulation import read_fragments, run_room
 from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.record_order import order_without_meaning
-from copublish.mechanisms.vhdp.run import cells_of
+from copublish.mechanisms.vhdp.result import cells_of
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.release.describe import describe
 from support import (
@@ -105,14 +105,15 @@ def test_noise_is_in_the_units_of_the_column_and_age_at_epsilon_1_over_14_column
     attributes["age"] = {"kind": "numerical", "bounds": [17, 90], "grid": {"step": 10}, "held_by": "loans"}
     agreement = cp.agreement_from_mapping(small_mapping(mechanism={"name": "vhdp"}, attributes=attributes, **REPLACE))
     described = describe(agreement)
-    age = described["allocation"]["columns"]["age"]
+    columns = described.to_dict()["allocation"]["columns"]
+    age = columns["age"]
     assert age["epsilon"] == "1/14" and age["share"] == pytest.approx(1 / 14, abs=1e-6)
     assert age["noise"]["scale_in_own_unit"] == 73 * 14 == 1022
     assert age["noise"]["within_95_percent"] == pytest.approx(1022 * np.log(20), rel=0.01)
     e = np.exp(1 / 14)
-    assert described["allocation"]["columns"]["a0"]["noise"]["kept"] == pytest.approx(e / (e + 1), abs=1e-6)
+    assert columns["a0"]["noise"]["kept"] == pytest.approx(e / (e + 1), abs=1e-6)
     assert any(
-        "Noise swamps the range of these columns" in warning and "age" in warning for warning in described["warnings"]
+        "Noise swamps the range of these columns" in warning and "age" in warning for warning in described.warnings
     )
 
 
@@ -120,24 +121,23 @@ def test_the_certificate_says_who_knows_which_noise_and_what_insiders_know():
     agreement = cp.agreement_from_mapping(vhdp_mapping())
     release, _ = released(agreement)
     certificate = release.certificate
-    assert certificate["epsilon"]["public"] == {"add-remove": "not protected", "replace": "1"}
-    assert [d["kind"] for d in certificate["disclosures"]] == ["perturb"] * 5
-    assert {d["noise"]["known_to"] for d in certificate["disclosures"]} == {
+    assert certificate.epsilon.public == {"add-remove": "not protected", "replace": "1"}
+    assert [d.kind for d in certificate.disclosures] == ["perturb"] * 5
+    assert {d.noise.known_to for d in certificate.disclosures} == {
         "the owner of the column, which draws it; nobody else"
     }
-    assert {d["epsilon"]["add-remove"] for d in certificate["disclosures"]} == {"not protected"}
-    assert sum(Fraction(d["epsilon"]["replace"]) for d in certificate["disclosures"]) == 1
-    for seen in certificate["views"].values():
+    assert {d.epsilon["add-remove"] for d in certificate.disclosures} == {"not protected"}
+    assert sum(Fraction(d.epsilon["replace"]) for d in certificate.disclosures) == 1
+    for seen in certificate.views.values():
         assert "the noise of its own values, which it draws alone; nobody else knows it" in seen
         assert "the values of every other party, perturbed, record by record as they are aligned" in seen
-    assert any("whose record each row of the release is" in sentence for sentence in certificate["not_protected"])
-    assert (
-        "Every owner's own coins are uniform and secret: it alone draws the noise of its values."
-        in (certificate["assumptions"])
+    assert any("whose record each row of the release is" in sentence for sentence in certificate.not_protected)
+    assert "Every owner's own coins are uniform and secret: it alone draws the noise of its values." in (
+        certificate.assumptions
     )
-    assert not any("Every party's coins" in sentence for sentence in certificate["assumptions"])
+    assert not any("Every party's coins" in sentence for sentence in certificate.assumptions)
     gains = cp.agreement_from_mapping(vhdp_mapping(budget={"allocation": "information-gain"}))
-    assert any("Every party's coins" in sentence for sentence in describe(gains)["assumptions"])
+    assert any("Every party's coins" in sentence for sentence in describe(gains).assumptions)
 
 
 def test_every_ledger_is_charged_the_whole_and_one_that_cannot_pay_stops_all_before_anything_is_sent():
@@ -148,14 +148,14 @@ def test_every_ledger_is_charged_the_whole_and_one_that_cannot_pay_stops_all_bef
     ledgers = {party: Ledger(":memory:") for party in agreement.parties}
     for limit, party in ((Fraction(3, 2), "p0"), (Fraction(1), "p1")):
         ledgers[party].set_limit("people", Limit(limit, "replace"))
-    room = Room(agreement.party_names, seeded(agreement.party_names, 1))
-    run_room(agreement, fragments, room, ledgers)
+    plan, room = plan_of(agreement), Room(agreement.party_names, seeded(agreement.party_names, 1))
+    run_room(plan, fragments, room, ledgers)
     for ledger in ledgers.values():
         (entry,) = ledger.entries()
         assert entry.cost.replace == 1 and entry.cost.add_remove is None and entry.disclosures == 5
     told: list[str] = []
     with pytest.raises(BudgetExceededError):
-        run_room(agreement, fragments, Room(agreement.party_names), ledgers, lambda phase, *_: told.append(phase))
+        run_room(plan, fragments, Room(agreement.party_names), ledgers, lambda phase, *_: told.append(phase))
     assert told == [] and len(ledgers["p0"].entries()) == 1
 
 
@@ -202,7 +202,7 @@ def test_what_a_release_tells_about_the_label_is_in_the_folder_and_in_the_report
     label = agreement.budget_label
     assert told["label"] == label and set(told["columns"]) == set(agreement.columns) - {label}
     for name, row in told["columns"].items():
-        epsilon = float(Fraction(release.details["allocation"]["columns"][name]["epsilon"]))
+        epsilon = float(Fraction(release.details.allocation.columns[name].epsilon))
         assert row["bits_per_epsilon"] == pytest.approx(row["bits"] / epsilon, abs=1e-5)
     page = report_page(cp.load_release(tmp_path / "release"))
     assert f"What the columns still tell about {label}" in page and "perturbed values" in page
@@ -213,6 +213,4 @@ def test_what_a_release_tells_about_the_label_is_in_the_folder_and_in_the_report
 def test_the_plan_lists_what_a_run_opens():
     agreement = cp.agreement_from_mapping(vhdp_mapping())
     release, _ = released(agreement)
-    assert [d.label for d in plan_of(agreement).disclosures()] == [
-        d["what"] for d in release.certificate["disclosures"]
-    ]
+    assert [d.label for d in plan_of(agreement).disclosures()] == [d.what for d in release.certificate.disclosures]
