@@ -160,11 +160,18 @@ def plan_release(
 
 
 def _settings(agreement: Agreement, budgets: Sequence[str], tried: Mapping[str, Sequence[int]]) -> list[Setting]:
-    """What is tried of one mechanism: settings that differ, or one for each budget."""
+    """What is tried of one mechanism: settings that differ, or one for each budget.
+
+    Raises:
+        AgreementError: If the agreement does not permit one of them: before anything is tried.
+    """
     tuning = mechanism_of(agreement).tuning
-    if tuning is None:
-        return [Setting(epsilon) for epsilon in budgets]
-    return list(tuning.settings(agreement, budgets, {**tuning.tried, **tried}))
+    if tuning is not None:
+        return list(tuning.settings(agreement, budgets, {**tuning.tried, **tried}))
+    settings = [Setting(epsilon) for epsilon in budgets]
+    for setting in settings:
+        setting.apply(agreement)
+    return settings
 
 
 def _agreed(agreement: Agreement) -> dict[str, Any]:

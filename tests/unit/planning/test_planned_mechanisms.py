@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
-from copublish.planning.record_trials import noise_of
 
 from copublish import agreement_from_mapping
 from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError, EvaluationError
 from copublish.evaluation.scorecard import evaluate
 from copublish.fragments.reading import read_fragment
+from copublish.mechanisms.idp_ir.settings import ACKNOWLEDGEMENT
 from copublish.mechanisms.registry import plan_of
-from copublish.planning import plan_release
+from copublish.mechanisms.shared.tuning import Setting
+from copublish.planning.advice import plan_release
 from copublish.planning.curves import curves_of, floor_of, label_of
-from copublish.planning.mechanisms import PLANNED, with_epsilon, with_mechanism
+from copublish.planning.mechanisms import planned_names, with_mechanism
 from copublish.planning.plots import draw_plan, text_plot
 from copublish.planning.tables import as_fragments, made_up_table
 from copublish.planning.trials import TrialGround
@@ -38,11 +40,11 @@ def side_by_side():
         agreed("copula", **MISSING, **{"records.expected": 800}),
         mechanisms=["vhdp", "specialization", "hpdp", "copula"],
         epsilons=["0.1", "2"],
-        specializations=[10],
+        tried={"specializations": [10]},
         runs=1,
         progress=lambda *step: told.append(step),
     )
-    return plan, told
+    return plan.to_dict(), told
 
 
 def test_mechanisms_are_tried_on_the_same_records_the_agreed_one_first(side_by_side):
@@ -60,9 +62,9 @@ def test_what_is_planned_of_records_has_no_settings_and_no_guess_of_its_cost(sid
     plan, _ = side_by_side
     at_agreed = [row for row in plan["trials"] if (row["mechanism"], row["epsilon"]) == ("copula", "1")]
     assert [plan["recommendation"]] == at_agreed
-    assert plan["size_rule"] is None and plan["selection_shares"] == []
+    assert plan["limits"] is None and plan["refinements"] == [] and plan["advice"] is None
     assert plan["secure_run"]["seconds"] is None and plan["secure_run"]["mib_sent"] is None
-    assert "says nothing about 'copula'" in plan["secure_run"]["why"]
+    assert "was not measured with the mechanism 'copula' and says nothing about it" in plan["secure_run"]["why"]
 
 
 def test_more_budget_means_less_noise_for_every_mechanism(side_by_side):
@@ -79,12 +81,12 @@ def test_more_budget_means_less_noise_for_every_mechanism(side_by_side):
 def test_the_noise_that_is_told_is_what_describe_tells():
     for name, key in (("copula", "correlation_error"), ("hpdp", "share_error")):
         agreement = agreed(name)
-        assert noise_of(agreement)["value"] == pytest.approx(plan_of(agreement).describe()[key], abs=6e-4)
-    with pytest.raises(TypeError):
-        noise_of(agreed("specialization"))
+        _, noise = plan_of(agreement).typical_noise()
+        assert noise == pytest.approx(plan_of(agreement).describe()[key], abs=6e-4)
+    assert plan_of(agreed("specialization")).typical_noise() is None
 
 
-@pytest.mark.parametrize("name", PLANNED)
+@pytest.mark.parametrize("name", planned_names())
 def test_a_release_is_scored_as_evaluate_scores_it(name):
     agreement, generator = agreed(name, **MISSING), np.random.default_rng(4)
     table = made_up_table(agreement, 900, generator)
@@ -92,7 +94,7 @@ def test_a_release_is_scored_as_evaluate_scores_it(name):
     ground = TrialGround(agreement, train, test, generator, with_numbers=agreement.mechanism.reads_numbers)
     release = ground.releases(agreement, 1)[0]
     plain = [frame.replace("(missing)", None) for frame in (test, train)]
-    expected = evaluate(release, plain[0], raw=plain[1], classifiers=["decision-tree"])
+    expected = evaluate(release, plain[0], raw=plain[1], classifiers=["decision-tree"]).to_dict()
     found = ground.scores([release])
     assert found.accuracy == expected["classification"][0]["CA"]
     assert ground.baselines()[0] == expected["classification"][0]["BA"]
@@ -123,7 +125,7 @@ def test_no_record_left_is_worth_what_one_class_is():
     table = made_up_table(agreement, 60, generator)
     ground = TrialGround(agreement, table, table, generator, with_numbers=True)
     release = ground.releases(agreement, 1)[0]
-    empty = type(release)(release.certificate, "hpdp", release.records[:0], release.details)
+    empty = replace(release, contents=replace(release.contents, tables={"records": release.records[:0]}))
     scores = ground.scores([empty])
     assert scores.accuracy == (table["default"] == "no").mean()
     assert scores.marginal_error == 1
@@ -140,7 +142,7 @@ def test_another_mechanism_keeps_people_columns_and_budget():
         assert other.mechanism.name == name and other.privacy.delta is None
         assert (other.epsilon, other.parties, other.records) == (1, agreement.parties, agreement.records)
         assert list(other.domains) == list(agreement.domains)
-    assert with_epsilon(agreement, "0.25").privacy.delta == agreement.privacy.delta
+    assert Setting("0.25").apply(agreement).privacy.delta == agreement.privacy.delta
     weighed = agreed("copula").model_dump(by_alias=True, exclude_unset=True)
     weighed["budget"] = {"allocation": "information-gain"}
     weighed = agreement_from_mapping(weighed)
