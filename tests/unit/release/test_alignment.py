@@ -15,7 +15,8 @@ from copublish import Agreement, FragmentError, agreement_from_mapping
 from copublish.engine.ideal import Room
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.reading import read_fragment
-from copublish.release.alignment import Alignment, align_records
+from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.release.alignment import align_records
 from support import repartition, small_mapping
 
 FEW = settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
@@ -24,7 +25,7 @@ SECRETS = ("vet", "surgeon", "secretperson", "77.125")
 """Values of cells and identifiers in the tables below; none may be in a message."""
 
 
-def align(agreement: Agreement, frames: Mapping[str, pd.DataFrame]) -> dict[str, Alignment]:
+def align(agreement: Agreement, frames: Mapping[str, pd.DataFrame]) -> dict[str, JointTable]:
     fragments = {party: read_fragment(agreement, party, frame) for party, frame in frames.items()}
     return Room(agreement.party_names).run(lambda engine: align_records(agreement, fragments[engine.party], engine))
 
@@ -52,8 +53,8 @@ def agreed(partition: str, parties: int = 3, **changes: Any) -> Agreement:
     return agreement_from_mapping(mapping)
 
 
-def identifiers(alignment: Alignment) -> list[str]:
-    return list(alignment.table.fragment.identifiers or [])
+def identifiers(table: JointTable) -> list[str]:
+    return list(table.fragment.identifiers or [])
 
 
 # --- Vertical: the common records, in one order ----------------------------------------------------------------------
@@ -92,10 +93,10 @@ def test_three_parties_keep_the_people_they_all_have_in_one_order(lists: list[li
     agreement = agreed("vertical")
     aligned = align(agreement, {f"p{i}": vertical_frame(i, people) for i, people in enumerate(lists)})
     common = {f"secretperson{person}" for person in set(lists[0]) & set(lists[1]) & set(lists[2])}
-    orders = [identifiers(alignment) for alignment in aligned.values()]
+    orders = [identifiers(table) for table in aligned.values()]
     assert orders[0] == orders[1] == orders[2]
     assert sorted(orders[0]) == sorted(common)
-    assert all(alignment.table.fragment.n_records == len(common) for alignment in aligned.values())
+    assert all(table.fragment.n_records == len(common) for table in aligned.values())
 
 
 @given(people_lists, people_lists)
@@ -109,7 +110,7 @@ def test_cells_stay_with_their_person(first: list[int], second: list[int]) -> No
     )
     aligned = align(agreement, frames)
     order = [int(name.removeprefix("secretperson")) for name in identifiers(aligned["p0"])]
-    codes_of = {party: alignment.table.fragment.private_codes for party, alignment in aligned.items()}
+    codes_of = {party: table.fragment.private_codes for party, table in aligned.items()}
     assert list(codes_of["p0"]["job"]) == [JOBS.index(job_of(person)) for person in order]
     assert list(codes_of["p1"]["region"]) == [REGIONS.index(region_of(person)) for person in order]
     for codes in codes_of.values():
@@ -125,14 +126,14 @@ def test_records_in_the_same_order_everywhere_are_left_as_they_are() -> None:
 def test_parties_without_a_common_person_have_an_empty_table() -> None:
     lists = [[1, 2], [3, 4], [1, 4]]
     aligned = align(agreed("vertical"), {f"p{i}": vertical_frame(i, people) for i, people in enumerate(lists)})
-    assert [alignment.table.fragment.n_records for alignment in aligned.values()] == [0, 0, 0]
+    assert [table.fragment.n_records for table in aligned.values()] == [0, 0, 0]
 
 
 def test_number_of_common_records_is_told_only_where_the_agreement_makes_it_public() -> None:
     frames = {f"p{i}": vertical_frame(i, people) for i, people in enumerate([[1, 2, 3], [3, 2], [2, 3, 9]])}
-    assert {alignment.public_total for alignment in align(agreed("vertical"), frames).values()} == {None}
+    assert {table.public_total for table in align(agreed("vertical"), frames).values()} == {None}
     public = agreed("vertical", records__public=True, privacy__neighbours="replace")
-    assert {alignment.public_total for alignment in align(public, frames).values()} == {2}
+    assert {table.public_total for table in align(public, frames).values()} == {2}
 
 
 # --- Classes that all parties know -----------------------------------------------------------------------------------
@@ -160,7 +161,7 @@ def test_classes_may_differ_for_records_that_are_not_common() -> None:
 def test_class_of_one_party_is_not_compared() -> None:
     frames = {f"p{i}": vertical_frame(i, [1, 2, 3]) for i in range(3)}
     aligned = align(agreed("vertical", class__held_by="p0"), {**frames, "p2": flip_one_class(frames["p2"])})
-    assert "default" not in aligned["p2"].table.fragment.private_codes
+    assert "default" not in aligned["p2"].fragment.private_codes
 
 
 # --- Row order -------------------------------------------------------------------------------------------------------
@@ -170,8 +171,8 @@ def test_row_order_takes_the_records_as_they_come() -> None:
     agreement = agreed("vertical", records__alignment="row-order", records__identifier=None)
     people = [4, 2, 8]
     aligned = align(agreement, {f"p{i}": vertical_frame(i, people).drop(columns="id") for i in range(3)})
-    assert list(aligned["p0"].table.fragment.private_codes["job"]) == [JOBS.index(job_of(p)) for p in people]
-    assert aligned["p1"].table.fragment.n_records == 3
+    assert list(aligned["p0"].fragment.private_codes["job"]) == [JOBS.index(job_of(p)) for p in people]
+    assert aligned["p1"].fragment.n_records == 3
 
 
 def test_row_order_with_different_numbers_of_rows_is_refused_without_saying_how_many() -> None:
@@ -201,13 +202,13 @@ def horizontal_frame(people: list[int]) -> pd.DataFrame:
 def test_horizontal_parties_keep_their_rows_as_they_are() -> None:
     aligned = align(agreed("horizontal"), {f"p{i}": horizontal_frame([3 * i + 2, 3 * i, 3 * i + 1]) for i in range(3)})
     assert identifiers(aligned["p1"]) == ["secretperson5", "secretperson3", "secretperson4"]
-    assert {alignment.public_total for alignment in aligned.values()} == {None}
+    assert {table.public_total for table in aligned.values()} == {None}
 
 
 def test_horizontal_total_is_the_sum_where_it_is_public() -> None:
     agreement = agreed("horizontal", records__public=True, privacy__neighbours="replace")
     frames = {"p0": horizontal_frame([1]), "p1": horizontal_frame([]), "p2": horizontal_frame([2, 3])}
-    assert {alignment.public_total for alignment in align(agreement, frames).values()} == {3}
+    assert {table.public_total for table in align(agreement, frames).values()} == {3}
 
 
 @pytest.mark.parametrize("where", [("p0", "p1"), ("p0", "p2"), ("p1", "p2")])
@@ -226,19 +227,19 @@ def test_more_rows_than_the_public_length_that_hides_their_number_are_refused_wi
             f"p{i}": horizontal_frame(list(range(100 * i, 100 * i + (rows if i == where else 2)))) for i in range(3)
         }
 
-    assert align(agreement, frames(14))[f"p{where}"].table.fragment.n_records == 14
+    assert align(agreement, frames(14))[f"p{where}"].fragment.n_records == 14
     (problem,) = refusal(agreement, frames(15))
     assert "more rows than twice records.expected" in problem
     assert "15" not in problem
     unnamed = {party: frame.drop(columns="id") for party, frame in frames(15).items()}  # nothing is compared there
     nameless = agreed("horizontal", records__expected=7, records__identifier=None)
-    assert align(nameless, unnamed)[f"p{where}"].table.fragment.n_records == 15
+    assert align(nameless, unnamed)[f"p{where}"].fragment.n_records == 15
 
 
 def test_horizontal_release_without_identifiers_cannot_and_does_not_compare_people() -> None:
     agreement = agreed("horizontal", 2, records__identifier=None)
     frame = horizontal_frame([1, 2]).drop(columns="id")
-    assert align(agreement, {"p0": frame, "p1": frame})["p0"].table.fragment.n_records == 2
+    assert align(agreement, {"p0": frame, "p1": frame})["p0"].fragment.n_records == 2
 
 
 # --- Spellings that the agreement makes equal ------------------------------------------------------------------------
@@ -253,8 +254,8 @@ def test_parties_that_spell_identifiers_differently_find_their_common_people_if_
     frames = {"p0": vertical_frame(0, [1, 2, 3]), "p1": respelled(vertical_frame(1, [3, 1, 7]))}
     frames["p2"] = vertical_frame(2, [3, 2, 1])
     aligned = align(agreed("vertical", records__identifier_rules=rules), frames)
-    assert {tuple(identifiers(alignment)) for alignment in aligned.values()} == {("secretperson1", "secretperson3")}
-    assert align(agreed("vertical"), frames)["p0"].table.fragment.n_records == 0
+    assert {tuple(identifiers(table)) for table in aligned.values()} == {("secretperson1", "secretperson3")}
+    assert align(agreed("vertical"), frames)["p0"].fragment.n_records == 0
 
 
 def test_a_person_at_two_horizontal_parties_is_refused_in_another_spelling_if_the_rules_say_so() -> None:
@@ -262,7 +263,7 @@ def test_a_person_at_two_horizontal_parties_is_refused_in_another_spelling_if_th
     frames = {"p0": horizontal_frame([1, 2]), "p1": respelled(horizontal_frame([2, 3])), "p2": horizontal_frame([4])}
     (problem,) = refusal(agreed("horizontal", records__identifier_rules=rules), frames)
     assert "some person is listed by two parties" in problem
-    assert align(agreed("horizontal"), frames)["p0"].table.fragment.n_records == 2
+    assert align(agreed("horizontal"), frames)["p0"].fragment.n_records == 2
 
 
 # --- Arbitrary: every cell at one party ------------------------------------------------------------------------------
@@ -289,7 +290,7 @@ def round_robin(column: str, person: int) -> tuple[int, ...]:
 def test_cells_that_are_each_held_once_are_accepted() -> None:
     people = list(range(12))
     aligned = align(agreed("arbitrary"), arbitrary_frames(round_robin, people))
-    fragments: list[Fragment] = [alignment.table.fragment for alignment in aligned.values()]
+    fragments: list[Fragment] = [table.fragment for table in aligned.values()]
     order = [int(name.removeprefix("secretperson")) for name in identifiers(aligned["p0"])]
     assert sorted(order) == people
     for column in ("job", "region", "income"):
@@ -349,9 +350,9 @@ def test_column_that_one_party_holds_needs_no_check() -> None:
     )
     frames = {party: frame if party == "p1" else frame.drop(columns="job") for party, frame in frames.items()}
     aligned = align(agreement_from_mapping(mapping), frames)
-    assert [bool(a.table.fragment.holds("job").all()) for a in aligned.values()] == [False, True, False]
+    assert [bool(a.fragment.holds("job").all()) for a in aligned.values()] == [False, True, False]
 
 
 def test_empty_arbitrary_release_is_accepted() -> None:
     frames = arbitrary_frames(round_robin, [])
-    assert align(agreed("arbitrary"), frames)["p0"].table.fragment.n_records == 0
+    assert align(agreed("arbitrary"), frames)["p0"].fragment.n_records == 0

@@ -22,7 +22,9 @@ from hypothesis import strategies as st
 
 from copublish import CopublishError, FragmentError, SourceError, agreement_from_mapping, generalize
 from copublish.mechanisms.specialization.cut import Cut
-from copublish.release.main_path import describe_cut
+from copublish.mechanisms.specialization.publish import CutDetails, cut_details
+from copublish.mechanisms.specialization.result import SpecializationResult
+from copublish.mechanisms.specialization.score import MAX
 from support import fragment_frames, no_noise, random_table, repartition, simulate_with, small_mapping
 
 AGREEMENT = agreement_from_mapping(
@@ -35,8 +37,14 @@ AGREEMENT = agreement_from_mapping(
     )
 )
 
-CUT: dict[str, Any] = describe_cut(
-    AGREEMENT,
+
+def details_of(cut: Cut) -> CutDetails:
+    """What a run that ended with this cut would publish of it."""
+    nothing = np.zeros((cut.n_leaves, 2), dtype=np.int64)
+    return cut_details(SpecializationResult(AGREEMENT, cut, MAX, None, nothing, nothing))
+
+
+CUT = details_of(
     Cut(
         AGREEMENT.domains,
         {
@@ -97,7 +105,8 @@ def test_every_source_gives_the_labels_of_the_cut(tmp_path: Path, source: str) -
 
 
 def test_cut_read_back_from_json_gives_the_same_labels() -> None:
-    assert generalize(json.loads(json.dumps(CUT)), pd.DataFrame(ROWS)).to_pydict() == EXPECTED
+    read_back = CutDetails.from_json(json.loads(json.dumps(CUT.to_json())))
+    assert generalize(read_back, pd.DataFrame(ROWS)).to_pydict() == EXPECTED
 
 
 def test_class_may_be_unknown() -> None:
@@ -151,8 +160,9 @@ PEOPLE = st.fixed_dictionaries(
 @given(cut=cuts(), people=st.lists(PEOPLE, min_size=1, max_size=15))
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 def test_labels_are_what_looking_up_every_value_gives(cut: Cut, people: list[dict[str, Any]]) -> None:
-    described = describe_cut(AGREEMENT, cut)
-    found = generalize(described, pd.DataFrame(people).astype({"income": float})).to_pydict()
+    details = details_of(cut)
+    described = details.to_json()
+    found = generalize(details, pd.DataFrame(people).astype({"income": float})).to_pydict()
     assert found == {
         name: [label_of(person[name], described["attributes"][name]) for person in people]
         for name in AGREEMENT.attributes
@@ -164,7 +174,7 @@ def test_more_rows_than_one_batch_keep_their_order() -> None:
     table = random_table(AGREEMENT, 70_000, generator)
     found = generalize(CUT, table).to_pydict()
     for name in AGREEMENT.attributes:
-        label = {value: label_of(value, CUT["attributes"][name]) for value in set(table[name])}
+        label = {value: label_of(value, CUT.to_json()["attributes"][name]) for value in set(table[name])}
         assert found[name] == [label[value] for value in table[name]]
 
 
@@ -178,9 +188,10 @@ def test_training_data_generalized_and_grouped_are_the_counts_of_a_release_witho
     table = random_table(agreement, 500, generator)
     release = simulate_with(agreement, fragment_frames(agreement, table, generator), no_noise(agreement.party_names))
     columns = [*agreement.attributes, "default"]
-    grouped = Counter(tuple(row[name] for name in columns) for row in generalize(release.cut, table).to_pylist())
+    grouped = Counter(tuple(row[name] for name in columns) for row in generalize(release, table).to_pylist())
     published = {
-        tuple(row[name] for name in columns): (row["count"], row["noisy_count"]) for row in release.counts.to_pylist()
+        tuple(row[name] for name in columns): (row["count"], row["noisy_count"])
+        for row in release.table("counts").to_pylist()
     }
     assert set(grouped) <= set(published)
     assert published == {cell: (grouped[cell], grouped[cell]) for cell in published}
