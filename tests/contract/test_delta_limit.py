@@ -187,7 +187,7 @@ def test_a_party_without_enough_delta_stops_everyone_before_anybody_is_charged(s
 
     def publish() -> None:
         room = Room(agreement.party_names, seeded(agreement.party_names, 1))
-        run_room(agreement, read_fragments(agreement, frames), room, ledgers)
+        run_room(plan_of(agreement), read_fragments(agreement, frames), room, ledgers)
 
     if second_can_pay:
         publish()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from copublish.evaluation.words import epsilon_words, noise_words
 from typer.testing import CliRunner
 
 from copublish.agreement.loading import load_agreement
 from copublish.cli import app, run_command
 from copublish.local.demo import write_demo
 from copublish.local.processes import throwaway_ledger
+from copublish.privacy.words import epsilon_words, noise_words
 from support.commands import run
 
 

@@ -152,7 +152,7 @@ def test_generalize_writes_the_released_labels(demo, tmp_path):
     assert "not private" in done.stderr
     written = pd.read_csv(tmp_path / "out.csv", dtype=str)
     release = cp.load_release(demo / "release")
-    for name, described in release.cut["attributes"].items():
+    for name, described in release.details.to_json()["attributes"].items():
         assert set(written[name]) <= {value["label"] for value in described["values"]}
     assert "customer_id" not in written
 
@@ -222,7 +222,7 @@ def test_python_api_takes_and_gives_pandas_polars_and_arrow(demo):
     for convert in (lambda frame: frame, pl.from_pandas, pa.Table.from_pandas):
         release = cp.simulate(demo / "agreement.toml", {"bank": convert(bank), "loans": convert(loans)})
         n = release.records.num_rows
-        assert isinstance(release.counts, pa.Table)
+        assert isinstance(release.table("counts"), pa.Table)
         assert len(release.to_pandas()) == len(release.to_polars()) == n
         assert release.to_polars("counts")["count"].sum() == n
 

@@ -11,14 +11,13 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 import typer
-from copublish.agreement.idp_ir_rules import ACKNOWLEDGEMENT
-from copublish.privacy.no_promise import WARNING
 from typer.testing import CliRunner, Result
 
 import copublish as cp
 from copublish.cli import app, run_command
 from copublish.errors import CopublishError
 from copublish.local.demo import made_up_data, write_demo
+from copublish.mechanisms.idp_ir.settings import ACKNOWLEDGEMENT, WARNING
 from copublish.privacy.ledger import Ledger
 
 FIRST = "THIS IS NOT DIFFERENTIAL PRIVACY"
@@ -126,7 +125,7 @@ def test_check_says_that_the_records_are_looked_at_before_they_are_joined(cli, f
 
 
 def test_nothing_claims_an_epsilon_or_differential_privacy(release, folder):
-    certificate = release.certificate
+    certificate = release.certificate.to_json()
     assert {
         certificate["epsilon"][who][how] for who in ("public", "insiders") for how in ("add-remove", "replace")
     } == {"unbounded"}

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from copublish.evaluation.report.contents import CountNoise, belief_bound, budget_shares, estimates, partition_trees
-from copublish.evaluation.report.snippets import python_snippet, r_snippet
 
 from copublish import agreement_from_mapping, generalize
 from copublish.errors import EvaluationError
+from copublish.evaluation.report.numbers import belief_bound, budget_shares
 from copublish.evaluation.report.page import report_page
 from copublish.evaluation.scorecard import evaluate
+from copublish.mechanisms.specialization.report import CountNoise, estimates, partition_trees
+from copublish.mechanisms.specialization.snippets import python_snippet, r_snippet
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.browser import AUDIT, browser, open_page
 from support.packages import install
@@ -39,7 +40,9 @@ def plain():
 @pytest.fixture(scope="module")
 def hostile():
     release, table = small_release(2000, **HOSTILE)
-    assert len(release.cut["attributes"]["region"]["values"]) == 3, "the values of interest must be published"
+    assert len(release.details.to_json()["attributes"]["region"]["values"]) == 3, (
+        "the values of interest must be published"
+    )
     return release, table
 
 
@@ -156,7 +159,7 @@ def test_scores_of_another_release_are_refused(plain, hostile):
 
 def test_the_deviation_of_the_noise_is_that_of_the_discrete_laplace_law(plain):
     noise = CountNoise.of(plain[0].certificate)
-    scale = plain[0].certificate["disclosures"][-1]["noise"]["scale_in_people"]
+    scale = plain[0].certificate.to_json()["disclosures"][-1]["noise"]["scale_in_people"]
     values = np.arange(-400, 401)
     law = np.exp(-np.abs(values) / scale)
     law /= law.sum()
@@ -173,7 +176,7 @@ def test_error_bars_hold_the_truth_in_95_of_100_cases():
     for run in range(40):
         frames = fragment_frames(agreement, table, np.random.default_rng(run))
         release = simulate_with(agreement, frames, seeded(agreement.party_names, run))
-        truth = generalize(release.cut, table).to_pandas()
+        truth = generalize(release.details.to_json(), table).to_pandas()
         for name, rows in estimates(release).items():
             for row in rows[:-1]:  # the last one is nearly the complement of the others
                 here = truth[truth[name] == row.label]

@@ -14,12 +14,13 @@ from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app
-from copublish.engine.ideal import Room
 from copublish.errors import CopublishError, FragmentError, MeetingError, PartyLostError
 from copublish.fragments.reading import read_fragment
-from copublish.local.simulation import run_room, throwaway_ledger
+from copublish.local.processes import throwaway_ledger
+from copublish.local.simulation import simulate_fragments
+from copublish.mechanisms.registry import plan_of
 from copublish.node import run as node_run
-from copublish.node.run import RunSettings, _link_nodes, run_party
+from copublish.node.run import RunSettings, _link_nodes, ready_party, run_party
 from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places
 from copublish.privacy.ledger import Ledger, Limit
 from support import ConstantCoins, random_table, seeded
@@ -122,7 +123,7 @@ def run_all(four: Circle, tmp_path, monkeypatch, stops: str | None):
         own = pd.DataFrame(table[[*four.agreement.columns_of(name), "id"]])
         source = own if four.agreement.parties[name].data else None
         return run_party(
-            *(four.agreement, name, source, four.identities[name], ledger, settings),
+            ready_party(four.agreement, name, source, four.identities[name], ledger, settings),
             progress=lambda *_: None,
             waiting=four.told[name].append,
             log=lambda event, **facts: four.log[name].append((event, facts)),
@@ -166,13 +167,8 @@ def test_data_are_for_those_who_hold_some(four, tmp_path):
     missing = CliRunner().invoke(app, [*options, "--party", "p0"])
     assert missing.exit_code == 2
     assert "'p0' holds data. Say where they are" in " ".join(missing.output.replace("│", " ").split())
-    with pytest.raises(CopublishError, match="needs data exactly if"):
-        run_party(
-            *(four.agreement, "p0", None, None, Ledger(":memory:"), RunSettings(tmp_path / "out")),
-            progress=lambda *_: None,
-            waiting=print,
-            log=print,
-        )
+    with pytest.raises(CopublishError, match="by the agreement it holds some"):
+        ready_party(four.agreement, "p0", None, None, Ledger(":memory:"), RunSettings(tmp_path / "out"))
 
 
 ENGINES = {
@@ -211,10 +207,10 @@ def test_a_release_of_four_over_mutual_tls_is_the_ideal_one_for_the_same_coins(
         frames = {name: table[number::3] for number, name in enumerate(agreement.owners)}
 
         def party(name: str):
-            ledger = throwaway_ledger(agreement)
+            ledger = throwaway_ledger(plan_of(agreement))
             settings = RunSettings(tmp_path / name, wait_seconds=SECONDS, timeout_seconds=4 * SECONDS)
             return run_party(
-                *(agreement, name, frames.get(name), circle.identities[name], ledger, settings),
+                ready_party(agreement, name, frames.get(name), circle.identities[name], ledger, settings),
                 progress=lambda *_: None,
                 waiting=lambda _: None,
                 log=lambda event, **facts: None,
@@ -231,8 +227,7 @@ def test_a_release_of_four_over_mutual_tls_is_the_ideal_one_for_the_same_coins(
     coins = seeded(agreement.party_names, 5)
     if agreement.engine.name == "spu":
         coins = {name: own if name in agreement.compute_nodes else ConstantCoins(0) for name, own in coins.items()}
-    room = Room(agreement.party_names, coins)
     fragments = {name: read_fragment(agreement, name, frames.get(name)) for name in agreement.parties}
-    ideal = run_room(agreement, fragments, room, {name: throwaway_ledger(agreement) for name in agreement.parties})
+    ideal = simulate_fragments(agreement, fragments, coins)
     data = {name: content for name, content in ideal.files().items() if name not in ("certificate.json", "README.md")}
     assert data == {name: content for name, content in files["p0"].items() if name in data}

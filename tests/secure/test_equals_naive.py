@@ -16,7 +16,7 @@ import pandas as pd
 import pytest
 
 import copublish as cp
-from copublish.mechanisms.specialization.plan import Plan
+from copublish.mechanisms.specialization.plan import SpecializationPlan
 from support import SMALL, fragment_frames, no_noise, random_table, repartition, seeded, simulate_with
 
 
@@ -113,7 +113,9 @@ def together(children: list[Counts]) -> Counts:
 NAIVE_SCORES = {"max": naive_max, "balanced-gain": naive_balanced_gain, "tv-gain": naive_tv_gain}
 
 
-def naive_release(mapping: dict[str, Any], table: pd.DataFrame, plan: Plan) -> tuple[dict[str, list[str]], pd.Series]:
+def naive_release(
+    mapping: dict[str, Any], table: pd.DataFrame, plan: SpecializationPlan
+) -> tuple[dict[str, list[str]], pd.Series]:
     """Return the labels of the final cut and the counts by leaf and class."""
     cut: dict[str, list[NaiveValue]] = {}
     for name, attribute in mapping["attributes"].items():
@@ -203,8 +205,8 @@ def test_cuts_and_counts_equal_the_naive_ones_for_any_partition(partition, parti
         release = simulate_with(
             agreement, fragment_frames(agreement, spelled, generator), no_noise(agreement.party_names)
         )
-        labels, counts = naive_release(mapping, table, Plan.of(agreement))
-        published = {n: [v["label"] for v in d["values"]] for n, d in release.cut["attributes"].items()}
+        labels, counts = naive_release(mapping, table, SpecializationPlan.of(agreement))
+        published = {n: [v["label"] for v in d["values"]] for n, d in release.details.to_json()["attributes"].items()}
         assert published == labels
         assert_counts_equal(release, counts, [*labels, "default"])
 
@@ -221,12 +223,12 @@ def test_gains_lead_to_the_naive_cut_for_any_partition(partition, parties, class
     table.loc[rare, "default"] = "class0"
     frames = fragment_frames(agreement, table, generator)
     release = simulate_with(agreement, frames, no_noise(agreement.party_names))
-    labels, counts = naive_release(mapping, table, Plan.of(agreement))
-    assert {n: [v["label"] for v in d["values"]] for n, d in release.cut["attributes"].items()} == labels
+    labels, counts = naive_release(mapping, table, SpecializationPlan.of(agreement))
+    assert {n: [v["label"] for v in d["values"]] for n, d in release.details.to_json()["attributes"].items()} == labels
     assert_counts_equal(release, counts, [*labels, "default"])
     by_class = [int((table["default"] == value).sum()) for value in mapping["class"]["values"]]
-    assert release.cut["score"]["noisy_class_counts"] == by_class
-    as_max, _ = naive_release(schema(classes, missing=False), table, Plan.of(agreement))
+    assert release.details.to_json()["score"]["noisy_class_counts"] == by_class
+    as_max, _ = naive_release(schema(classes, missing=False), table, SpecializationPlan.of(agreement))
     assert as_max != labels  # another score, another cut: the comparison tells them apart
 
 
@@ -240,8 +242,8 @@ def test_a_class_that_one_party_holds_gives_the_same_release(partition, holder, 
     agreement = cp.agreement_from_mapping(mapping)
     table = random_table(agreement, 300, generator)
     release = simulate_with(agreement, fragment_frames(agreement, table, generator), no_noise(agreement.party_names))
-    labels, counts = naive_release(mapping, table, Plan.of(agreement))
-    assert {n: [v["label"] for v in d["values"]] for n, d in release.cut["attributes"].items()} == labels
+    labels, counts = naive_release(mapping, table, SpecializationPlan.of(agreement))
+    assert {n: [v["label"] for v in d["values"]] for n, d in release.details.to_json()["attributes"].items()} == labels
     assert_counts_equal(release, counts, [*labels, "default"])
 
 
@@ -250,7 +252,7 @@ def test_the_comparison_with_the_naive_release_can_fail():
     mapping = repartition(schema(2, missing=False), "vertical", 2)
     agreement = cp.agreement_from_mapping(mapping)
     table = random_table(agreement, 300, generator)
-    _, counts = naive_release(mapping, table, Plan.of(agreement))
+    _, counts = naive_release(mapping, table, SpecializationPlan.of(agreement))
     frames = fragment_frames(agreement, table, generator)
     with_noise = simulate_with(agreement, frames, seeded(agreement.party_names, 1))
     with pytest.raises(AssertionError):
@@ -269,9 +271,9 @@ def test_the_same_coins_give_the_same_release_whatever_the_partition(seed):
             table = random_table(agreement, 300, generator)
         frames = fragment_frames(agreement, table, generator)
         released.append(simulate_with(agreement, frames, seeded(agreement.party_names, seed)))
-    assert released[0].cut == released[1].cut == released[2].cut
-    assert released[0].counts.equals(released[1].counts)
-    assert released[0].counts.equals(released[2].counts)
+    assert released[0].details == released[1].details == released[2].details
+    assert released[0].table("counts").equals(released[1].table("counts"))
+    assert released[0].table("counts").equals(released[2].table("counts"))
 
 
 def assert_counts_equal(release: cp.Release, counts: pd.Series, keys: list[str]) -> None:

@@ -28,4 +28,7 @@ def test_owners_of_columns_are_joined_by_pseudonyms_at_the_aggregator():
     expected = zip(naive_values(table["age"].tolist(), 5), naive_values(table["income"].tolist(), 5), strict=True)
     assert sorted(zip(records["age"], records["income"], strict=True)) == sorted(expected)
     noisy = all_of(publish_by_masked_sums(agreement, frames, seeded(agreement.party_names, 1)))["p0"]
-    assert next(iter(noisy.certificate)) == "warning" and noisy.certificate["engine"]["name"] == "masked-sum"
+    assert (
+        next(iter(noisy.certificate.to_json())) == "warning"
+        and noisy.certificate.to_json()["engine"]["name"] == "masked-sum"
+    )

@@ -52,17 +52,17 @@ def test_without_noise_the_opened_counts_are_those_of_the_joined_table(owners, h
     coins = {party: ConstantCoins(1) for party in agreement.parties}
     release = all_of(publish_by_masked_sums(agreement, frames, coins))["p0"]
     regions = np.concatenate([frame["region"].to_numpy() for frame in frames.values()])
-    counted = release.details["columns"]["region"]
+    counted = release.details.to_json()["columns"]["region"]
     assert counted["noisy_counts"] == [int(np.sum(regions == cell)) for cell in counted["cells"]]
     noisy = all_of(publish_by_masked_sums(agreement, frames, seeded(agreement.party_names, 3)))["p0"]
-    assert noisy.details["columns"]["region"]["noisy_counts"] != counted["noisy_counts"]
+    assert noisy.details.to_json()["columns"]["region"]["noisy_counts"] != counted["noisy_counts"]
 
 
 @pytest.mark.parametrize("owners, helper", [(2, False), (2, True), (3, False)])
 def test_masks_are_said_to_look_random_only_to_an_aggregator_that_lacks_a_key(owners, helper):
     """Of two owners the one that adds up has the only key: it sees the other one's noisy sums, and so it says."""
     agreement = masked_agreement(owners, helper=helper)
-    certificate = all_of(publish_by_masked_sums(agreement, case(agreement, 30)))["p0"].certificate
+    certificate = all_of(publish_by_masked_sums(agreement, case(agreement, 30)))["p0"].certificate.to_json()
     view = " ".join(certificate["views"][agreement.aggregator])
     lacks_a_key = owners > 2 or helper
     assert ("look random" in view) == ("looked random" in certificate["engine"]["secrecy"]) == lacks_a_key
@@ -72,7 +72,7 @@ def test_masks_are_said_to_look_random_only_to_an_aggregator_that_lacks_a_key(ow
 def test_the_certificate_and_the_readme_tell_colluders_aggregator_and_the_larger_noise():
     agreement = masked_agreement(3, 1, helper=True)
     release = all_of(publish_by_masked_sums(agreement, case(agreement)))["helper"]
-    certificate = release.certificate
+    certificate = release.certificate.to_json()
     assert certificate["engine"]["name"] == "masked-sum"
     assert certificate["engine"]["noise_shares"]["variance_factor"] == "3/2"
     assert certificate["engine"]["noise_shares"]["aggregator"] == "helper"
@@ -162,6 +162,6 @@ def test_nothing_but_masked_sums_keys_and_public_values_is_ever_sent():
     topics = {topic.split(" of shape")[0].rstrip("0123456789 ") for _, _, topic, _ in post.sent}
     assert topics == {"public", "part of a key", "masked sum"}
     assert {to for _, to, topic, _ in post.sent if topic.startswith("masked sum")} == set(agreement.parties)
-    openings = len(release.certificate["disclosures"])
+    openings = len(release.certificate.to_json()["disclosures"])
     masked = [topic for sender, to, topic, _ in post.sent if to == "helper" and topic.startswith("masked sum")]
     assert len(masked) == 3 * openings

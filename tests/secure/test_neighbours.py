@@ -21,10 +21,10 @@ import pytest
 
 from copublish import Agreement, Release, agreement_from_mapping
 from copublish.engine.counts import SecretCounts
-from copublish.engine.ideal import IdealEngine, Room
+from copublish.engine.ideal import IdealEngine
 from copublish.engine.reveal import RevealGate
 from copublish.engine.secret import Secret
-from copublish.local.simulation import read_fragments, run_room, throwaway_ledger
+from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.mechanisms.specialization import run as specialization
 from copublish.mechanisms.specialization.cut import Candidates, Cut
 from copublish.mechanisms.specialization.run_scores import CandidateScores
@@ -114,9 +114,7 @@ def traced(agreement: Agreement, table: pd.DataFrame, replay: Trace | None = Non
         for name in ("reveal_selection", "reveal_measurement", "reveal_gaussian_measurement"):
             _note_disclosures(patch, trace, name, replay)
         fragments = read_fragments(agreement, frames_of(agreement, table))
-        ledgers = {party: throwaway_ledger(agreement) for party in agreement.parties}
-        room = Room(agreement.party_names, seeded(agreement.party_names, seed))
-        trace.release = run_room(agreement, fragments, room, ledgers)
+        trace.release = simulate_fragments(agreement, fragments, seeded(agreement.party_names, seed))
     return trace
 
 
@@ -428,7 +426,7 @@ def test_a_release_has_every_leaf_and_class_once_whatever_the_data(partition, da
     table = tables(agreement)[data]
     release = traced(agreement, table).release
     leaves = 1
-    for attribute in release.cut["attributes"].values():
+    for attribute in release.details.to_json()["attributes"].values():
         leaves *= len(attribute["values"])
     counts = release.to_pandas("counts")
     assert leaves > 1

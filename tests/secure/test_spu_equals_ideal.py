@@ -36,9 +36,9 @@ def secure_equals_ideal(pair, agreement, frames):
     assert one.files() == other.files()
     for name in ideal.data_files():
         assert one.files()[name] == ideal.files()[name], name
-    assert one.certificate["disclosures"] == ideal.certificate["disclosures"]
-    assert one.certificate["engine"]["name"] == "spu"
-    json.dumps(one.certificate)
+    assert one.certificate.to_json()["disclosures"] == ideal.certificate.to_json()["disclosures"]
+    assert one.certificate.to_json()["engine"]["name"] == "spu"
+    json.dumps(one.certificate.to_json())
     return one, ideal
 
 
@@ -59,10 +59,10 @@ def test_specializations_are_identical_for_the_same_coins(case, pair):
     if partition != "horizontal":
         frames["p0"] = frames["p0"].iloc[20:]
     secure, ideal = secure_equals_ideal(pair, agreement, frames)
-    assert secure.cut == ideal.cut
-    assert secure.counts.equals(ideal.counts)
-    assert "CHEETAH" in secure.certificate["engine"]["secrecy"]
-    assert any("semi-honest" in line for line in secure.certificate["assumptions"])
+    assert secure.details.to_json() == ideal.details.to_json()
+    assert secure.table("counts").equals(ideal.table("counts"))
+    assert "CHEETAH" in secure.certificate.to_json()["engine"]["secrecy"]
+    assert any("semi-honest" in line for line in secure.certificate.to_json()["assumptions"])
 
 
 def test_other_coins_give_another_release():
@@ -70,7 +70,7 @@ def test_other_coins_give_another_release():
     agreement = cp.agreement_from_mapping(repartition(SMALL, "vertical"))
     frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
     one, other = (simulate_with(agreement, frames, seeded(agreement.party_names, seed)) for seed in (1, 2))
-    assert not one.counts.equals(other.counts)
+    assert not one.table("counts").equals(other.table("counts"))
 
 
 @pytest.mark.parametrize("partition", ["horizontal", "vertical", "arbitrary"])
@@ -108,8 +108,8 @@ def test_perturbed_records_with_tables_by_label_are_identical_for_the_same_coins
     shuffled = fragment_frames(agreement, random_table(agreement, 200, generator), generator)
     frames = {party: frame.sort_values("id") for party, frame in shuffled.items()}
     secure, _ = secure_equals_ideal(pair, agreement, frames)
-    assert secure.certificate["deployment"]["deployment_model"]["model_name"] == "Noise added by each owner"
-    assert secure.certificate["engine"]["secrecy"].startswith("Every owner perturbed its own values")
+    assert secure.certificate.to_json()["deployment"]["deployment_model"]["model_name"] == "Noise added by each owner"
+    assert secure.certificate.to_json()["engine"]["secrecy"].startswith("Every owner perturbed its own values")
 
 
 def test_microaggregated_records_are_identical_for_the_same_coins(pair):
@@ -119,5 +119,5 @@ def test_microaggregated_records_are_identical_for_the_same_coins(pair):
     generator = np.random.default_rng(11)
     frames = fragment_frames(agreement, random_table(agreement, 40, generator), generator)
     secure, _ = secure_equals_ideal(pair, agreement, {party: frame.sort_index() for party, frame in frames.items()})
-    assert next(iter(secure.certificate)) == "warning"
-    assert "Nothing was computed on secrets" in secure.certificate["engine"]["secrecy"]
+    assert next(iter(secure.certificate.to_json())) == "warning"
+    assert "Nothing was computed on secrets" in secure.certificate.to_json()["engine"]["secrecy"]

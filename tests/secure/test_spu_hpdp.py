@@ -13,11 +13,12 @@ import pytest
 from scipy.stats import chi2, norm
 
 import copublish as cp
-from copublish.engine.interface import Engine
+from copublish.engine.interface import ProgramEngine
 from copublish.engine.reveal import RevealGate
 from copublish.engine.spu.engine import SpuEngine
 from copublish.fragments.reading import read_fragment
 from copublish.local.simulation import throwaway_ledger
+from copublish.mechanisms.registry import plan_of
 from copublish.privacy.accounting import Cost
 from copublish.privacy.disclosures import GaussianMeasure
 from copublish.privacy.ledger import Ledger, Limit
@@ -49,7 +50,8 @@ def release_and_draw(engine: SpuEngine) -> tuple[dict[str, cp.Release], np.ndarr
         agreement = agreement_with(noise)
         engine.own_coins = seeded(agreement.party_names, 7)[engine.party]
         fragment = read_fragment(agreement, engine.party, frames_for(agreement)[engine.party])
-        releases[noise] = publish_release(agreement, fragment, engine, throwaway_ledger(agreement), no_progress)
+        plan = plan_of(agreement)
+        releases[noise] = publish_release(plan, fragment, engine, throwaway_ledger(plan), no_progress)
     engine.own_coins = systems
     return releases, draw(engine)
 
@@ -69,8 +71,8 @@ def test_hpdp_releases_are_identical_for_the_same_coins(noise, secure):
         release = releases[noise]
         for name in ("records.parquet", "records.csv", "hpdp.json"):
             assert release.files()[name] == ideal.files()[name]
-        assert release.certificate["disclosures"] == ideal.certificate["disclosures"]
-        assert release.certificate["engine"]["name"] == "spu"
+        assert release.certificate.to_json()["disclosures"] == ideal.certificate.to_json()["disclosures"]
+        assert release.certificate.to_json()["engine"]["name"] == "spu"
 
 
 MEASURE = GaussianMeasure(
@@ -83,7 +85,7 @@ MEASURE = GaussianMeasure(
 )
 
 
-def draw(engine: Engine) -> np.ndarray:
+def draw(engine: ProgramEngine) -> np.ndarray:
     """Open nothing but noise."""
     ledger = Ledger(":memory:")
     ledger.set_limit("nobody", Limit(Fraction(10), "replace", delta=Fraction(1, 10**5)))

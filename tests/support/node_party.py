@@ -10,7 +10,7 @@ from pathlib import Path
 import copublish as cp
 from copublish.node.identity import load_identity
 from copublish.node.log import RunLog
-from copublish.node.run import RunSettings, run_party
+from copublish.node.run import RunSettings, ready_party, run_party
 from copublish.privacy.ledger import Ledger
 from support import SeededCoins
 
@@ -19,13 +19,16 @@ def main(folder: str, party: str, seed: str) -> None:
     home = Path(folder)
     log = RunLog(home / "run.jsonl")
     start = time.perf_counter()
-    result = run_party(
+    ready = ready_party(
         cp.load_agreement(home / "agreement.toml"),
         party,
         home / "data.parquet",
         load_identity(home / "identities" / party),
         Ledger(home / "ledger.db"),
         RunSettings(home / "release", wait_seconds=60, timeout_seconds=60),
+    )
+    result = run_party(
+        ready,
         progress=lambda phase, done, of: log("progress", phase=phase, done=done, of=of),
         waiting=lambda what: log("waiting", reason=what),
         log=log,
