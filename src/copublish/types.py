@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, Self
 
@@ -16,6 +16,10 @@ FloatArray = NDArray[np.float64]
 
 Codes = NDArray[np.unsignedinteger[Any]]
 """One small integer for each record: the code of its value in a public domain."""
+
+Program = Callable[..., IntArray]
+"""A function `program(xp, *arrays, **public)` on integer arrays; `xp` is the engine's array module. Written with the
+few vetted integer operations that are exact on every engine."""
 
 
 class TypedJson:

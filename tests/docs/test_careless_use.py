@@ -11,6 +11,8 @@ from copublish.agreement.loading import load_agreement
 from copublish.cli import app, run_command
 from copublish.local.demo import write_demo
 from copublish.local.processes import throwaway_ledger
+from copublish.mechanisms.registry import plan_of
+from copublish.privacy.statements import Law, Noise
 from copublish.privacy.words import epsilon_words, noise_words
 from support.commands import run
 
@@ -115,12 +117,13 @@ def test_fractions_have_a_decimal_beside_them_that_is_not_too_small() -> None:
 
 
 def test_large_noise_is_written_out() -> None:
-    noise = {"law": "discrete Laplace on every value", "scale_in_own_unit": 735000.0, "within_95_percent": 2201860.0}
+    noise = Noise(law=Law.LAPLACE_ON_VALUES, scale_in_own_unit=735000.0, within_95_percent=2201860.0)
     assert noise_words(noise) == "scale 735,000, in its own unit; 95 of 100 within ±2,201,860"
 
 
 def test_party_without_data_is_told_that_others_pay(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     agreement = load_agreement(folder / "agreement.toml")
-    run_command._ask_consent(agreement, throwaway_ledger(agreement), yes=True, pays=False)
+    plan = plan_of(agreement)
+    run_command._ask_consent(plan, throwaway_ledger(plan), yes=True, pays=False)
     said = " ".join(capsys.readouterr().err.split())
     assert "Spending epsilon 1 (add-remove) of the budgets of those who hold data, and none of yours." in said

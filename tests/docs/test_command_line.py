@@ -91,7 +91,7 @@ def test_check_reports_all_problems_at_once_and_no_value(demo, tmp_path):
 def test_show_gives_the_whole_release_as_json(demo):
     shown = json.loads(run("show", "release", "--format", "json", cwd=demo).stdout)
     assert shown["certificate"]["epsilon"]["public"] == {"add-remove": "1", "replace": "2"}
-    assert len(shown["counts"]) == cp.load_release(demo / "release").counts.num_rows
+    assert len(shown["counts"]) == cp.load_release(demo / "release").table("counts").num_rows
 
 
 def test_show_refuses_a_release_that_was_changed(demo, tmp_path):
@@ -202,7 +202,7 @@ def test_a_party_that_cannot_pay_costs_the_others_nothing(demo, tmp_path):
 def test_an_unexpected_error_shows_no_traceback_unless_asked(demo):
     code = (
         "import copublish.cli.describe_command as command; from copublish.cli import main\n"
-        "command.load_agreement = lambda path: 1 / 0\n"
+        "command.describe_agreement = lambda path: 1 / 0\n"
         "main()"
     )
     command = [sys.executable, "-c", code, "describe", "agreement.toml"]

@@ -99,7 +99,7 @@ def test_the_folder_reads_back_as_it_was_written(synthetic):
     assert {path.name for path in (synthetic / "release").iterdir()} == set(release.files())
     assert release.to_pandas().shape == (release.records.num_rows, 7)
     assert release.to_polars().height == release.records.num_rows
-    with pytest.raises(cp.ReleaseError, match="has no table of counts"):
+    with pytest.raises(cp.ReleaseError, match="has no table 'counts'"):
         release.to_pandas("counts")
     assert "No record in it is a real person" in (synthetic / "release" / "README.md").read_text()
 

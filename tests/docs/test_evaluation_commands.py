@@ -131,7 +131,7 @@ def test_report_writes_a_page_and_replaces_none_unasked(folder, tmp_path):
 
 def test_plan_tries_settings_and_recommends(folder, tmp_path):
     plot = tmp_path / "plan.svg"
-    quick = ["--epsilon", "0.5", "--specializations", "2", "--runs", "1"]
+    quick = ["--epsilon", "0.5", "--try", "specializations=2", "--runs", "1"]
     done = run("plan", "agreement.toml", *quick, "--plot", plot, cwd=folder)
     for words in ("made up", "To take at epsilon 1", "The secure run", "MiB", "largest class", "score max"):
         assert words in done.stdout
@@ -143,7 +143,7 @@ def test_plan_tries_settings_and_recommends(folder, tmp_path):
 
 
 def test_plan_stands_mechanisms_side_by_side(folder, tmp_path):
-    quick = ["--epsilon", "1", "--specializations", "2", "--runs", "1"]
+    quick = ["--epsilon", "1", "--try", "specializations=2", "--runs", "1"]
     done = run("plan", "agreement.toml", "--mechanism", "copula", *quick, cwd=folder)
     for words in ("specialization (agreed, best setting", "● spec", "○ copula", "Side by side at epsilon 1", "MiB"):
         assert words in done.stdout

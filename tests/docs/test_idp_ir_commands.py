@@ -18,6 +18,7 @@ from copublish.cli import app, run_command
 from copublish.errors import CopublishError
 from copublish.local.demo import made_up_data, write_demo
 from copublish.mechanisms.idp_ir.settings import ACKNOWLEDGEMENT, WARNING
+from copublish.mechanisms.registry import plan_of
 from copublish.privacy.ledger import Ledger
 
 FIRST = "THIS IS NOT DIFFERENTIAL PRIVACY"
@@ -194,7 +195,7 @@ def test_consent_says_it_first_and_what_is_given_up(folder, cli, capsys, monkeyp
     agreement = cp.load_agreement("agreement.toml")
     cli("ledger", "consent.db", "--limit", f"{agreement.dataset}=unbounded")
     book = Ledger(folder / "consent.db")
-    run_command._ask_consent(agreement, book, yes=True)
+    run_command._ask_consent(plan_of(agreement), book, yes=True)
     said = " ".join(capsys.readouterr().err.split())
     assert said.startswith(f"WARNING: {FIRST}") and "an UNBOUNDED epsilon" in said
     asked = []
@@ -202,7 +203,7 @@ def test_consent_says_it_first_and_what_is_given_up(folder, cli, capsys, monkeyp
     monkeypatch.setattr(type(run_command.errors_console), "is_terminal", True)
     monkeypatch.setattr(typer, "confirm", lambda question, err: asked.append(question))
     with pytest.raises(CopublishError, match="Not confirmed"):
-        run_command._ask_consent(agreement, book, yes=False)
+        run_command._ask_consent(plan_of(agreement), book, yes=False)
     assert "UNBOUNDED" in asked[0]
     assert FIRST in capsys.readouterr().err
 

@@ -15,14 +15,13 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from copublish.agreement.template import EXAMPLE
-
 import copublish
 from copublish.agreement.loading import load_agreement
 from copublish.local.demo import made_up_data
 from copublish.node.identity import Identity, new_identity
 from copublish.node.port import Port
 from copublish.privacy.ledger import Ledger, Limit
+from copublish.release.draft import example_agreement
 
 NAMES = ("bank", "loans")
 DATASET = "customers-2026"
@@ -67,7 +66,11 @@ class TwoParties:
 
     def agreement_text(self, *changes: tuple[str, str]) -> str:
         # Fewer and simpler selections than the example's: less to compile, and as much to go wrong.
-        text = EXAMPLE.replace("specializations = 8", "specializations = 3").replace('score = "auto"', 'score = "max"')
+        text = (
+            example_agreement()
+            .replace("specializations = 8", "specializations = 3")
+            .replace('score = "auto"', 'score = "max"')
+        )
         for name in NAMES:
             lines = f'host = "{self.hosts[name]}"\ncertificate = "{self.identities[name].fingerprint}"\n'
             text = text.replace(f"[parties.{name}]\n", f"[parties.{name}]\n{lines}")

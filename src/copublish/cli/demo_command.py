@@ -81,7 +81,7 @@ def _run(folder: Path, files: dict[str, Path]) -> Path:
     """Run both parties as two organizations would, but on this machine."""
     agreement = folder / "agreement.toml"
     identities = {party: new_identity(party, folder / party / "identities" / party, days=30) for party in files}
-    hosts = add_network(agreement, identities)
+    hosts = add_network(agreement, {party: identity.fingerprint for party, identity in identities.items()})
     dataset = load_agreement(agreement).dataset
     processes = {}
     for party, host in hosts.items():

@@ -17,7 +17,6 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import Program
 from copublish.engine.joint_noise import add_noise_inside
 from copublish.engine.programs.packing import Packing
 from copublish.engine.secret import Secret
@@ -25,7 +24,7 @@ from copublish.errors import PartyLostError, ProgramMismatchError
 from copublish.privacy.coins import Coins, SystemCoins
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.noise_shares import SharedLaplace
-from copublish.types import BoolArray, IntArray
+from copublish.types import BoolArray, IntArray, Program
 
 T = TypeVar("T")
 

@@ -6,13 +6,13 @@ party sees; the reveal gate (`engine/reveal.py`) is the only code that opens one
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 from copublish.engine.secret import Secret
 from copublish.errors import EngineError
 from copublish.privacy.coins import Coins
-from copublish.types import BoolArray, IntArray
+from copublish.types import BoolArray, IntArray, Program
 
 if TYPE_CHECKING:
     from copublish.engine.counts import SecretCounts
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from copublish.privacy.noise_shares import SharedLaplace
 
 T = TypeVar("T")
-
-Program = Callable[..., IntArray]
-"""A function `program(xp, *arrays, **public)` on integer arrays; `xp` is the engine's array module. Written with the
-few vetted integer operations that are exact on every engine."""
 
 
 @runtime_checkable

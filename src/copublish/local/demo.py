@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from copublish.node.identity import Identity
 from copublish.release.draft import example_agreement
 
 if TYPE_CHECKING:
@@ -30,14 +29,14 @@ def write_demo(folder: Path, n_records: int) -> dict[str, Path]:
     return files
 
 
-def add_network(agreement: Path, parties: Mapping[str, Identity]) -> dict[str, str]:
+def add_network(agreement: Path, fingerprints: Mapping[str, str]) -> dict[str, str]:
     """Write hosts on this machine and certificates into an agreement; return each party's host."""
     text = agreement.read_text(encoding="utf-8")
     hosts = {}
-    for name, identity in parties.items():
+    for name, fingerprint in fingerprints.items():
         with socket.create_server(("127.0.0.1", 0)) as free:
             hosts[name] = f"127.0.0.1:{free.getsockname()[1]}"
-        lines = f'host = "{hosts[name]}"\ncertificate = "{identity.fingerprint}"\n'
+        lines = f'host = "{hosts[name]}"\ncertificate = "{fingerprint}"\n'
         text = text.replace(f"[parties.{name}]\n", f"[parties.{name}]\n{lines}")
     agreement.write_text(text, encoding="utf-8")
     return hosts

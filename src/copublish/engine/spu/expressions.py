@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-from copublish.engine.interface import Program
 from copublish.engine.spu.requests import Call, Kept, Shared, Step, Xored
+from copublish.types import Program
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import Program
 from copublish.engine.joint_noise import add_noise_inside
 from copublish.engine.messages import Messenger
 from copublish.engine.secret import Secret
@@ -24,7 +23,7 @@ from copublish.errors import EngineError, ProgramMismatchError
 from copublish.privacy.coins import Coins, SystemCoins
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.noise_shares import SharedLaplace
-from copublish.types import IntArray
+from copublish.types import IntArray, Program
 
 PART, READY, OPENED = "part of an input", "ready to open", "opened"
 """What messages between guests and nodes are about."""

@@ -15,7 +15,6 @@ from typing import Any, Self, TypeVar, cast
 import numpy as np
 
 from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import Program
 from copublish.engine.joint_noise import add_noise_inside
 from copublish.engine.messages import Messenger
 from copublish.engine.public_values import exchange_public
@@ -37,7 +36,7 @@ from copublish.errors import EngineError, ProgramMismatchError
 from copublish.privacy.coins import Coins, SystemCoins
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.noise_shares import SharedLaplace
-from copublish.types import IntArray
+from copublish.types import IntArray, Program
 
 T = TypeVar("T")
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from copublish.engine.interface import Program
 from copublish.engine.masked.pseudonyms import Pseudonyms
-from copublish.types import IntArray
+from copublish.types import IntArray, Program
 
 CHEETAH, ABY3 = "CHEETAH", "ABY3"
 

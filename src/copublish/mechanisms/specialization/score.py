@@ -21,10 +21,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from copublish.engine.interface import Program
 from copublish.mechanisms.specialization.score_programs import balanced_gains, max_scores, tv_gains
 from copublish.privacy.disclosures import Influence
-from copublish.types import IntArray
+from copublish.types import IntArray, Program
 
 ScoreName = Literal["max", "tv-gain", "balanced-gain"]
 
