@@ -108,9 +108,8 @@ def test_agreements_that_differ_in_one_character_end_the_run_before_data_is_touc
 def test_other_versions_are_named(tmp_path):
     parties = on_loopback(tmp_path)
     other = (
-        "import copublish.release.main_path as release; versions = release.software_versions(); "
-        "release.software_versions = lambda: {**versions, 'copublish': '9.9'}; "
-        "import copublish.node.run as run; run.software_versions = release.software_versions; "
+        "import copublish.release.preflight as preflight; versions = preflight.software_versions(); "
+        "preflight.software_versions = lambda: {**versions, 'copublish': '9.9'}; "
         "from copublish.cli import main; main()"
     )
     command = parties.command("loans")
