@@ -104,12 +104,12 @@ class MeetingError(CopublishError):
 
 
 def plain_text(said: object, limit: int = 200) -> str:
-    """Return what somebody else said as one short line that is safe to show in a terminal and a log."""
+    """Words of somebody else as one short line that is safe to show in a terminal and a log."""
     return "".join(character if character.isprintable() else " " for character in str(said)[:limit])
 
 
 def combined_error(errors: Sequence[CopublishError]) -> CopublishError:
-    """Return one error that says what all of them say, with the exit code of the first."""
+    """One error that says what all of them say, with the exit code of the first."""
     if len(errors) == 1:
         return errors[0]
     combined = CopublishError("\n".join(map(str, errors)))

@@ -32,7 +32,7 @@ def release_by_pseudonym(
     key: bytes,
     generator: np.random.Generator,
 ) -> Submission:
-    """Return the columns of all owners joined by person; epsilon is divided by owners first and then by attributes.
+    """The columns of all owners joined by person; epsilon is divided by owners first and then by attributes.
 
     Args:
         mechanism: What each owner runs.

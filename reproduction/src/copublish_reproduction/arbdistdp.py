@@ -44,7 +44,7 @@ class ArbDistDP:
     def run(
         self, table: PlainTable, generator: np.random.Generator, leaks: LeakLog | None = None
     ) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return generalized training cells with weights, and the generalized test records."""
+        """Generalized training cells with weights, and the generalized test records."""
         cut = self.specialize(table, generator, leaks)
         cells = noisy_cells(cut.leaf_counts(), 2 / self.epsilon, generator, class_in_leaf=self.class_in_leaf)
         return cut.records(cells), cut.generalized_test()
@@ -88,7 +88,7 @@ class ArbDistDP:
 
 
 def split_scores(table: PlainTable, piece: Piece) -> tuple[Ints, Ints]:
-    """Return the codes of the values at which an interval can be split, and the score Max of each split."""
+    """The codes of the values at which an interval can be split, and the score Max of each split."""
     column = table.columns[piece.column]
     if column.values is None:
         raise ValueError(f"'{column.name}' is no numerical attribute")
@@ -101,7 +101,7 @@ def split_scores(table: PlainTable, piece: Piece) -> tuple[Ints, Ints]:
 
 
 def split_at_value(table: PlainTable, piece: Piece, place: int) -> tuple[Piece, Piece]:
-    """Return [low, v) and [v, high) for the value v with this code."""
+    """Intervals [low, v) and [v, high) for the value v with this code."""
     values = table.columns[piece.column].values
     if values is None:
         raise ValueError("only numbers are split at a value")
@@ -113,7 +113,7 @@ def split_at_value(table: PlainTable, piece: Piece, place: int) -> tuple[Piece, 
 
 
 def noisy_cells(counts: Ints, scale: float, generator: np.random.Generator, *, class_in_leaf: bool) -> Floats:
-    """Return weights by leaf and class.
+    """Weights by leaf and class.
 
     Without the class in the leaf, the noisy number of a leaf is divided in the exact shares of its classes; a leaf
     without records has no class to give, so it stays out.

@@ -16,7 +16,7 @@ from copublish_reproduction.plain_table import Ints
 
 
 def audit(outputs: Ints, neighbor_outputs: Ints, alpha: float = 1e-3) -> float:
-    """Return a lower confidence bound on epsilon.
+    """A lower confidence bound on epsilon.
 
     Args:
         outputs: One whole number per run on a table: whatever the auditor makes of the output.
@@ -37,7 +37,7 @@ def _halves(values: Ints) -> tuple[Ints, Ints]:
 
 
 def most_telling_event(outputs: Ints, neighbor_outputs: Ints, alpha: float) -> Ints:
-    """Return the set of outputs whose bound is largest among the sets of largest ratios (Neyman and Pearson)."""
+    """The set of outputs whose bound is largest among the sets of largest ratios (Neyman and Pearson)."""
     values, places = np.unique(np.concatenate([outputs, neighbor_outputs]), return_inverse=True)
     counts = np.bincount(places[: len(outputs)], minlength=len(values))
     neighbor_counts = np.bincount(places[len(outputs) :], minlength=len(values))
@@ -57,7 +57,7 @@ def most_telling_event(outputs: Ints, neighbor_outputs: Ints, alpha: float) -> I
 
 
 def epsilon_bound(hits: int, runs: int, neighbor_hits: int, neighbor_runs: int, alpha: float) -> float:
-    """Return the log ratio of Clopper-Pearson bounds on an event's two probabilities, each at alpha / 2."""
+    """The log ratio of Clopper-Pearson bounds on an event's two probabilities, each at alpha / 2."""
     if hits == 0:
         return 0.0
     lowest = stats.beta.ppf(alpha / 2, hits, runs - hits + 1)

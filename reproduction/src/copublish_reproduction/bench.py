@@ -94,7 +94,7 @@ class Bench:
         return self._accuracy(*self._sound[key].run(epsilon))
 
     def enlarged(self, n: int) -> Bench:
-        """Return the bench with n training records, drawn from its own with replacement, as in ArbDistDP's Fig. 9."""
+        """The bench with n training records, drawn from its own with replacement, as in ArbDistDP's Fig. 9."""
         if len(self._enlarged) != 1 or len(self._enlarged[0].dataset.train) != n:
             rows = self.generator.integers(0, len(self.dataset.train), n)
             train = self.dataset.train.iloc[rows].reset_index(drop=True)
@@ -103,7 +103,7 @@ class Bench:
         return self._enlarged[0]
 
     def seconds(self, algorithm: Algorithm) -> float:
-        """Return the processor time of one run from data frames to published counts, at epsilon 1.
+        """The processor time of one run from data frames to published counts, at epsilon 1.
 
         Processor time, not the clock: it does not depend on what else the machine does.
         """

@@ -69,7 +69,7 @@ class Yardstick:
     real: Microdata
 
     def measure(self, published: Floats) -> tuple[float, float, float]:
-        """Return every measure for published records in any order."""
+        """Every measure for published records in any order."""
         names = list(self.real.names)
         ours, theirs = pd.DataFrame(self.real.values, columns=names), pd.DataFrame(published, columns=names)
         distance = float(np.mean(list(wasserstein_errors(theirs, ours, names).values())))
@@ -170,7 +170,7 @@ class CopulaReleases:
 
 
 def copula_mapping(name: MicrodataName, data: Microdata) -> dict[str, Any]:
-    """Return the agreement of a copula release of the same columns, as a mapping; its epsilon is filled in later."""
+    """The agreement of a copula release of the same columns, as a mapping; its epsilon is filled in later."""
     schema = {
         attribute.name: ATTRIBUTES[name][attribute.name]
         if attribute.categories is None
@@ -226,7 +226,7 @@ def beside_tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[str], list[li
 
 
 def beside_markdown(rows: Sequence[Row]) -> str:
-    """Return all tables for a Markdown page."""
+    """All tables for a Markdown page."""
     parts: list[str] = []
     for title, header, lines in beside_tables(rows):
         parts += [f"{title}:\n", *markdown_table(header, lines)]
@@ -234,7 +234,7 @@ def beside_markdown(rows: Sequence[Row]) -> str:
 
 
 def beside_records(rows: Sequence[Row]) -> list[dict[str, object]]:
-    """Return one plain record per row and measure, for CSV and JSON."""
+    """One plain record per row and measure, for CSV and JSON."""
     return [
         {
             "figure": NAME,

@@ -10,23 +10,23 @@ CELLS = 20
 
 
 def log_edges(lower: float, upper: float, cells: int, digits: int) -> list[str]:
-    """Return edges in equal proportions from above the lower bound on."""
+    """Edges in equal proportions from above the lower bound on."""
     edges = lower * (upper / lower) ** (np.arange(cells) / cells)
     return [f"{edge:.{digits}f}" for edge in edges]
 
 
 def number(lower: float, upper: float, **grid: Any) -> dict[str, Any]:
-    """Return the schema of a numerical attribute."""
+    """The schema of a numerical attribute."""
     return {"kind": "numerical", "bounds": [str(lower), str(upper)], "grid": grid}
 
 
 def whole(lower: int, upper: int, **grid: Any) -> dict[str, Any]:
-    """Return the schema of one whose values are whole numbers."""
+    """The schema of one whose values are whole numbers."""
     return {**number(lower, upper, **grid), "decimals": 0}
 
 
 def logarithmic(lower: float, upper: float, digits: int) -> dict[str, Any]:
-    """Return the schema of one with a heavy tail: cells in equal proportions."""
+    """The schema of one with a heavy tail: cells in equal proportions."""
     return number(lower, upper, edges=log_edges(lower, upper, CELLS, digits)[1:])
 
 

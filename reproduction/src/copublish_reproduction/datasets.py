@@ -72,7 +72,7 @@ class Dataset:
         return NUMERICAL[self.name]
 
     def taxonomies(self) -> dict[str, Any]:
-        """Return the tree of every categorical attribute."""
+        """The tree of every categorical attribute."""
         found: dict[str, Any] = json.loads((self.folder / "taxonomies" / f"{self.name}.json").read_text())
         return found
 
@@ -105,7 +105,7 @@ def load_dataset(name: DatasetName, folder: Path, seed: int = 0) -> Dataset:
 
 
 def read_table(file: Path, name: DatasetName) -> pd.DataFrame:
-    """Return the rows without missing values; Adult has 30,162 official training and 15,060 test rows."""
+    """The rows without missing values; Adult has 30,162 official training and 15,060 test rows."""
     frame = pd.read_csv(
         file,
         names=COLUMNS[name],
@@ -122,7 +122,7 @@ def read_table(file: Path, name: DatasetName) -> pd.DataFrame:
 
 
 def parties_of(name: DatasetName) -> dict[str, tuple[str, ...]]:
-    """Return which half of the columns each party of a vertical release holds."""
+    """Which half of the columns each party of a vertical release holds."""
     attributes = COLUMNS[name][:-1]
     half = len(attributes) // 2
     return {"bank": attributes[:half], "office": attributes[half:]}
@@ -138,7 +138,7 @@ def agreement_for(
     identifier: str | None = None,
     mechanism: Mapping[str, Any] | None = None,
 ) -> Agreement:
-    """Return a two-party agreement on a benchmark table; both parties know the class.
+    """A two-party agreement on a benchmark table; both parties know the class.
 
     Args:
         name: Which table.
@@ -176,12 +176,12 @@ def agreement_for(
 
 
 def split_columns(name: DatasetName, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return each party's columns; both hold the class."""
+    """Each party's columns; both hold the class."""
     return {party: frame[[*names, COLUMNS[name][-1]]] for party, names in parties_of(name).items()}
 
 
 def scatter_cells(name: DatasetName, frame: pd.DataFrame, seed: int = 0) -> dict[str, pd.DataFrame]:
-    """Return the table with every cell at a random one of the parties, empty at the other; both hold the class."""
+    """The table with every cell at a random one of the parties, empty at the other; both hold the class."""
     attributes, parties = list(COLUMNS[name][:-1]), list(parties_of(name))
     label = COLUMNS[name][-1]
     holder_of = np.random.default_rng(seed).integers(len(parties), size=(len(frame), len(attributes)))

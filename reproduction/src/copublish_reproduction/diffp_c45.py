@@ -61,7 +61,7 @@ class DiffPC45:
         return float(np.mean(np.array(table.class_values, dtype=object)[predicted] == truth))
 
     def grow(self, table: PlainTable, generator: np.random.Generator) -> Node:
-        """Return the tree before pruning."""
+        """The tree before pruning."""
         epsilon = self.epsilon / ((2 + len(table.numerical)) * self.depth + 2)
         top = {place: (column.low, column.high) for place, column in enumerate(table.columns)}
         return _grow(table, np.arange(len(table.classes)), top, self.depth, epsilon, generator)
@@ -113,7 +113,7 @@ def _draw_point(
     epsilon: float,
     generator: np.random.Generator,
 ) -> tuple[int, int]:
-    """Return a split point drawn as DiffGen draws it, and its score."""
+    """A split point drawn as DiffGen draws it, and its score."""
     values = table.columns[place].values
     low, high = interval
     occurs = np.flatnonzero(counts.sum(axis=1))
@@ -132,7 +132,7 @@ def _draw_point(
 def _parts(
     table: PlainTable, place: int, at: int, rows: Ints, open_columns: dict[int, tuple[int, int]]
 ) -> list[tuple[Ints, dict[int, tuple[int, int]]]]:
-    """Return the records of every child and the attributes that stay open below it."""
+    """The records of every child and the attributes that stay open below it."""
     column = table.columns[place]
     codes = column.codes[rows]
     if column.values is None:
@@ -158,7 +158,7 @@ def prune(node: Node) -> float:
 
 
 def estimated_errors(class_counts: Floats) -> float:
-    """Return C4.5's pessimistic number of errors of a leaf: the upper confidence bound of its error rate."""
+    """C4.5's pessimistic number of errors of a leaf: the upper confidence bound of its error rate."""
     n = float(class_counts.sum())
     if n <= 0:
         return 0.0

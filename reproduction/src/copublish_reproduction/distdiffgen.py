@@ -38,7 +38,7 @@ class DistDiffGen:
     floor_digits: int | None = None
 
     def run(self, table: PlainTable, generator: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return generalized training cells with weights, and the generalized test records."""
+        """Generalized training cells with weights, and the generalized test records."""
         cut = self.specialize(table, generator)
         cells = noisy_cells(cut.leaf_counts(), 2 / self.epsilon, generator, class_in_leaf=True)
         return cut.records(cells), cut.generalized_test()
@@ -75,7 +75,7 @@ def draw_split_point(
 
 
 def split_intervals(table: PlainTable, piece: Piece) -> tuple[Ints, Ints, Ints]:
-    """Return the runs (lowest, highest] of split points with equal score, and their scores Max.
+    """The runs (lowest, highest] of split points with equal score, and their scores Max.
 
     Run number i holds the points that leave i of the interval's distinct values below them.
     """

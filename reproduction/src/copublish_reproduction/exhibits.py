@@ -77,7 +77,7 @@ class Exhibit:
 
 
 def exhibits(scores: Sequence[str]) -> dict[str, Exhibit]:
-    """Return everything by name; copublish's own releases in figures have the given scores."""
+    """Everything by name; copublish's own releases in figures have the given scores."""
     every = [
         *(_figure(figure) for figure in (*figures(scores).values(), *hpdp_figures().values())),
         _findings("findings", FILES.values(), compute_findings),
@@ -92,7 +92,7 @@ def exhibits(scores: Sequence[str]) -> dict[str, Exhibit]:
 
 
 def joined(groups: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    """Return the files of several groups, each once."""
+    """The files of several groups, each once."""
     return tuple(dict.fromkeys(file for group in groups for file in group))
 
 

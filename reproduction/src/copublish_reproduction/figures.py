@@ -47,7 +47,7 @@ class Series:
 
 
 def load_bench(panel: str, folder: Path, run: int) -> Bench:
-    """Return the bench of a run on Adult or Nursery."""
+    """The bench of a run on Adult or Nursery."""
     return Bench.load(cast(DatasetName, panel), folder, run)
 
 
@@ -114,7 +114,7 @@ Tell = Callable[[str, int, int], None]
 
 
 def titled(panel: str) -> str:
-    """Return the name of a panel with a capital first letter."""
+    """The name of a panel with a capital first letter."""
     return panel[:1].upper() + panel[1:]
 
 
@@ -204,7 +204,7 @@ SCORES = ("max", "auto")
 
 
 def figures(scores: Sequence[str] = SCORES) -> dict[str, Figure]:
-    """Return every figure by its name on the command line."""
+    """Every figure by its name on the command line."""
     every = (
         Figure(
             "distdiffgen-fig3",

@@ -192,6 +192,6 @@ def _flooring(adult: Bench) -> Finding:
 
 
 def markdown_findings(findings: list[Finding]) -> str:
-    """Return the findings as a Markdown table."""
+    """The findings as a Markdown table."""
     rows = [f"| {f.number} | {f.printed} | {f.found} | {f.sound} |" for f in findings]
     return "\n".join(["| | as published | what comes out | copublish |", "| --- | --- | --- | --- |", *rows])

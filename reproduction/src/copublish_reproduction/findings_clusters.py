@@ -39,11 +39,11 @@ class Attack:
     k: int
 
     def table(self, candidate: int) -> Floats:
-        """Return the column if the person has one of the values."""
+        """The column if the person has one of the values."""
         return np.concatenate([[self.candidates[candidate]], self.others])
 
     def consistent(self, published: Floats) -> list[int]:
-        """Return the candidates under which every cluster has one published value, as it must."""
+        """The candidates under which every cluster has one published value, as it must."""
         sizes = cluster_sizes(len(published), k=self.k)
         starts = np.cumsum(sizes) - sizes
         found = []
@@ -55,7 +55,7 @@ class Attack:
         return found
 
     def neighbors(self, published: Floats) -> list[int]:
-        """Return the candidates whose nearest known records have the person's published value.
+        """The candidates whose nearest known records have the person's published value.
 
         For an attacker who does not know in which order equal values were sorted.
         """
@@ -69,7 +69,7 @@ class Attack:
     def success(
         self, mechanism: IdpIr, epsilon: float, trials: int, generator: np.random.Generator, *, whole_numbers: bool
     ) -> tuple[float, float]:
-        """Return how often each attacker is right; with two candidates left, or none, it tosses a coin.
+        """How often each attacker is right; with two candidates left, or none, it tosses a coin.
 
         Args:
             mechanism: How the column is published.
@@ -113,7 +113,7 @@ class ClusterFacts:
 
 
 def cluster_facts(data: Microdata, name: str, k: int) -> ClusterFacts:
-    """Return the numbers of a column."""
+    """The numbers of a column."""
     column = data.columns((name,))
     attribute = column.attributes[0]
     ranked = rank_column(attribute, column.values[:, 0], "schema").values
@@ -137,7 +137,7 @@ def cluster_facts(data: Microdata, name: str, k: int) -> ClusterFacts:
 
 
 def worst_loss(ranked: Floats, sizes: Ints, attribute: Attribute, scales: Floats) -> float:
-    """Return the largest privacy loss of one replaced value, in units of epsilon, where there is noise at all.
+    """The largest privacy loss of one replaced value, in units of epsilon, where there is noise at all.
 
     The noise of a neighbor is taken to be the same; that it is not makes things worse.
     """

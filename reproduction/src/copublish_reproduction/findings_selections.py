@@ -21,13 +21,13 @@ TABLE_1_CLASSES = (1, 0, 1, 0, 0, 1, 1, 0, 1, 1)
 
 
 def example_5() -> tuple[Floats, Floats]:
-    """Return the winning probabilities of Example 5 as printed and by running sums."""
+    """The winning probabilities of Example 5 as printed and by running sums."""
     weights = np.log(np.array(EXAMPLE_5_WEIGHTS, dtype=np.float64))
     return literal_law(weights), segment_law(weights)
 
 
 def first_round(table: PlainTable, epsilon: float, generator: np.random.Generator) -> Floats:
-    """Return the winning probabilities of ArbDistDP's first selection as printed."""
+    """The winning probabilities of ArbDistDP's first selection as printed."""
     step = step_epsilon(table, epsilon, rounds=10)
     scores: list[int] = []
 
@@ -41,13 +41,13 @@ def first_round(table: PlainTable, epsilon: float, generator: np.random.Generato
 
 
 def ages_table(ages: Sequence[int], classes: Sequence[int]) -> PlainTable:
-    """Return a table with ages between 1 and 98 and two classes, as in ArbDistDP's Table 1."""
+    """A table with ages between 1 and 98 and two classes, as in ArbDistDP's Table 1."""
     column = numerical_column("Age", np.array(ages), np.array(classes), 2, low=1, high=99)
     return PlainTable((column,), np.array(classes), ("N", "Y"), pd.DataFrame(), "Class")
 
 
 def split_point_law(ages: Sequence[int], classes: Sequence[int], epsilon: float) -> dict[int, float]:
-    """Return the probability of every split point that Algorithm 4 can draw."""
+    """The probability of every split point that Algorithm 4 can draw."""
     table = ages_table(ages, classes)
     places, scores = split_scores(table, table.top()[0])
     values = table.columns[0].values
@@ -58,7 +58,7 @@ def split_point_law(ages: Sequence[int], classes: Sequence[int], epsilon: float)
 
 
 def worst_loss_of_flooring(epsilon: float, digits: int) -> float:
-    """Return the largest loss of one selection with floored weights and scores up to 2,000.
+    """The largest loss of one selection with floored weights and scores up to 2,000.
 
     Replacing a record raises one candidate's score by one and lowers another's. If the latter has nearly all of the
     weight, the loss is the step of the floored weight up plus epsilon / 2; without flooring that is epsilon.

@@ -149,7 +149,7 @@ def _tradeoff(statlog: LabeledTable, adult: LabeledTable) -> Finding:
 
 
 def ilpg_ratio(epsilon: float, weight: float) -> float:
-    """Return what a weight multiplies ILPG by when scores stay the same."""
+    """Factor of ILPG for a weight when scores stay the same."""
     one = np.ones(1)
     with_weight, without = (Vhdp(epsilon, (w,)).ilpg(0 * one, one)[0] for w in (weight, 1.0))
     return float(with_weight / without)

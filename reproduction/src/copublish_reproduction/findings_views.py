@@ -12,13 +12,13 @@ from copublish_reproduction.plain_table import Bools, Floats, Ints, PlainTable
 
 
 def share_learned(table: PlainTable, place: int, is_first: Bools) -> float:
-    """Return the share of the second party's values of an attribute that the first one learns exactly (E7)."""
+    """The share of the second party's values of an attribute that the first one learns exactly (E7)."""
     widths = learned_widths(table, place, is_first)
     return float(np.mean(widths == 1))
 
 
 def learned_widths(table: PlainTable, place: int, is_first: Bools) -> Ints:
-    """Return how many numbers each of the second party's values can still be for the first one."""
+    """How many numbers each of the second party's values can still be for the first one."""
     column = table.columns[place]
     if column.values is None:
         raise ValueError(f"'{column.name}' is no numerical attribute")
@@ -29,21 +29,21 @@ def learned_widths(table: PlainTable, place: int, is_first: Bools) -> Ints:
 
 
 def half_noise(epsilon: float, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
-    """Return what hides a leaf count from a party that subtracts its own share of the noise: one square minus one."""
+    """Noise that hides a leaf count from a party that subtracts its own share of the noise: one square minus one."""
     squares = generator.normal(0, math.sqrt(1 / epsilon), size=(2, *shape)) ** 2
     noise: Floats = squares[0] - squares[1]
     return noise
 
 
 def half_noise_density(x: Floats, epsilon: float) -> Floats:
-    """Return the density of `half_noise`: a Bessel function that is infinite at 0."""
+    """The density of `half_noise`: a Bessel function that is infinite at 0."""
     scale = 2 / epsilon
     density: Floats = special.k0(np.abs(x) / scale) / (math.pi * scale)
     return density
 
 
 def delta_of_half_noise(epsilon: float, claim: float) -> float:
-    """Return the smallest delta with which a party's view of one leaf count is (claim, delta)-private.
+    """The smallest delta with which a party's view of one leaf count is (claim, delta)-private.
 
     That is the integral of max(0, f(x) - e^claim f(x - 1)), here over log |x|, which tames the infinite density.
     """
@@ -57,5 +57,5 @@ def delta_of_half_noise(epsilon: float, claim: float) -> float:
 
 
 def epsilon_of_half_noise(epsilon: float, delta: float) -> float:
-    """Return the smallest epsilon with which a party's view of one leaf count is (epsilon, delta)-private."""
+    """The smallest epsilon with which a party's view of one leaf count is (epsilon, delta)-private."""
     return float(optimize.brentq(lambda claim: delta_of_half_noise(epsilon, claim) - delta, epsilon / 2, 20.0))

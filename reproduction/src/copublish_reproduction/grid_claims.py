@@ -17,7 +17,7 @@ Claim = tuple[str, str]
 
 
 def claims_of(figure: GridFigure, grids: Sequence[Grid]) -> list[Claim]:
-    """Return every sentence about a figure with what comes out beside it."""
+    """Every sentence about a figure with what comes out beside it."""
     makers = {
         "idp-ir-fig2": _baseline,
         "idp-ir-fig3": _wine_baseline,
@@ -55,7 +55,7 @@ def _baseline(grids: Sequence[Grid]) -> list[Claim]:
 
 
 def _noise(grid: Grid, axis: int) -> NDArray[np.float64]:
-    """Return two standard errors of the differences between neighboring cells."""
+    """Two standard errors of the differences between neighboring cells."""
     if grid.standard_errors is None:
         return np.zeros(np.diff(grid.means["corrected"], axis=axis).shape)
     squares: NDArray[np.float64] = np.square(grid.standard_errors["corrected"])
@@ -126,7 +126,7 @@ def _wine_owners(grids: Sequence[Grid]) -> list[Claim]:
 
 
 def _rows(grid: Grid, metric: Metric, epsilons: tuple[float, ...]) -> NDArray[np.float64]:
-    """Return the cells of some epsilons, without plain iDP."""
+    """The cells of some epsilons, without plain iDP."""
     rows = [grid.epsilons.index(epsilon) for epsilon in epsilons if epsilon in grid.epsilons]
     columns = [column for column, k in enumerate(grid.ks) if k > 1]
     return grid.means[metric][np.ix_(rows, columns)]

@@ -126,7 +126,7 @@ WITHOUT_PLAIN: dict[MicrodataName, tuple[int, ...]] = {name: ks[1:] for name, ks
 
 
 def grid_figures() -> dict[str, GridFigure]:
-    """Return every figure of heat maps by its name on the command line."""
+    """Every figure of heat maps by its name on the command line."""
     adult, wine = Setting("adult"), Setting("wine")
     every = (
         GridFigure(
@@ -181,7 +181,7 @@ COLUMNS = ("figure", "panel", "private", "metric", "k", "epsilon", "mean", "stan
 
 
 def grid_records(figure: GridFigure, grids: Sequence[Grid]) -> list[dict[str, object]]:
-    """Return one plain record per cell and metric, for CSV and JSON."""
+    """One plain record per cell and metric, for CSV and JSON."""
     records: list[dict[str, object]] = []
     for grid in grids:
         for metric in METRICS:
@@ -196,7 +196,7 @@ def grid_records(figure: GridFigure, grids: Sequence[Grid]) -> list[dict[str, ob
 
 
 def number(value: float) -> str:
-    """Return a number with about three digits, large ones in powers of ten."""
+    """A number with about three digits, large ones in powers of ten."""
     if abs(value) >= 100_000:
         return f"{value:.2e}"
     digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2 if abs(value) >= 1 else 3

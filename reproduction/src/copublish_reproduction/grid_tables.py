@@ -20,7 +20,7 @@ METRIC_NAMES: dict[Metric, str] = {
 
 
 def grid_table(grid: Grid, metric: Metric) -> tuple[list[str], list[list[str]]]:
-    """Return a header and rows: a row per epsilon, a column per k."""
+    """A header and rows: a row per epsilon, a column per k."""
     header = ["epsilon", *(f"k = {k}" for k in grid.ks)]
     rows = []
     for row, epsilon in enumerate(grid.epsilons):
@@ -34,12 +34,12 @@ def grid_table(grid: Grid, metric: Metric) -> tuple[list[str], list[list[str]]]:
 
 
 def has_metric(grid: Grid, metric: Metric) -> bool:
-    """Return whether a panel has a metric: tables without categories have none of them wrong or right."""
+    """Whether a panel has a metric: tables without categories have none of them wrong or right."""
     return not bool(np.isnan(grid.means[metric]).any())
 
 
 def grid_markdown(figure: GridFigure, grids: Sequence[Grid]) -> str:
-    """Return all tables for a Markdown page, with what the paper's text says of the figure."""
+    """All tables for a Markdown page, with what the paper's text says of the figure."""
     parts = [f"{NOT_PRIVATE[0].upper()}{NOT_PRIVATE[1:]}, and not individually so either (E29).\n"]
     for metric in figure.metrics:
         for grid in grids:

@@ -18,7 +18,7 @@ from copublish_reproduction.plots import STYLE, files_of
 
 
 def heat_maps(figure: GridFigure, grids: Sequence[Grid]) -> dict[str, bytes]:
-    """Return the plot as PNG and SVG by file ending."""
+    """The plot as PNG and SVG by file ending."""
     metrics = [metric for metric in figure.metrics if all(has_metric(grid, metric) for grid in grids)]
     with mpl.rc_context(STYLE):
         drawing = Plot(figsize=(5.8 * len(grids), 2.1 * len(metrics) + 0.4), layout="constrained")

@@ -28,26 +28,26 @@ Add = Callable[[Sequence[Floats]], Floats]
 
 
 def add_in_the_clear(matrices: Sequence[Floats]) -> Floats:
-    """Return the sum of the owners' matrices."""
+    """The sum of the owners' matrices."""
     total: Floats = np.sum(matrices, axis=0)
     return total
 
 
 def scatter_matrix(values: Floats) -> Floats:
-    """Return the scatter of records around their own mean (line 3)."""
+    """The scatter of records around their own mean (line 3)."""
     centred = values - values.mean(axis=0)
     scatter: Floats = centred.T @ centred
     return scatter
 
 
 def gamma_scale(n_columns: int, n_owners: int, epsilon: float, noise_scale: NoiseScale) -> float:
-    """Return the scale of an owner's Gamma variables; infinite epsilon means no noise."""
+    """The scale of an owner's Gamma variables; infinite epsilon means no noise."""
     scale = n_columns * (n_columns + 1) / epsilon
     return scale / n_owners if noise_scale == "printed" else scale
 
 
 def noise_share(n_columns: int, n_owners: int, scale: float, generator: np.random.Generator) -> Floats:
-    """Return one owner's symmetric noise: differences of Gamma(1/M) variables above and on the diagonal (line 2)."""
+    """One owner's symmetric noise: differences of Gamma(1/M) variables above and on the diagonal (line 2)."""
     upper = np.triu_indices(n_columns)
     first, second = generator.gamma(1 / n_owners, scale, size=(2, len(upper[0])))
     share = np.zeros((n_columns, n_columns))
@@ -56,7 +56,7 @@ def noise_share(n_columns: int, n_owners: int, scale: float, generator: np.rando
 
 
 def first_that_reaches(eigenvalues: Floats, contribution: float) -> int:
-    """Return the smallest k whose eigenvalues have a share c of the sum; the printed loop has no break and ends at p.
+    """The smallest k whose eigenvalues have a share c of the sum; the printed loop has no break and ends at p.
 
     The sum has all eigenvalues, negative ones too, as printed.
     """
@@ -89,12 +89,12 @@ class Model:
         return weights
 
     def image(self, values: Floats) -> Floats:
-        """Return what the model makes of raw records, before mean and noise: `(X U_k) W'` (line 24)."""
+        """Reconstruction of raw records, before mean and noise: `(X U_k) W'` (line 24)."""
         image: Floats = (values @ self.directions) @ self.loadings.T
         return image
 
     def generate(self, values: Floats, generator: np.random.Generator) -> Floats:
-        """Return one owner's synthetic records, one for each of its raw ones, in their order."""
+        """One owner's synthetic records, one for each of its raw ones, in their order."""
         noise = generator.normal(0, math.sqrt(self.variance), values.shape)
         records: Floats = self.image(values) + values.mean(axis=0) + noise
         return records
@@ -121,7 +121,7 @@ def principal_components(
 
 
 def label_by_share(scores: Floats, share: float) -> Floats:
-    """Return 1 for the given share of records with the highest scores, 0 for the others."""
+    """1 for the given share of records with the highest scores, 0 for the others."""
     labels = np.zeros(len(scores))
     n_positive = round(share * len(scores))
     labels[np.argsort(-scores, kind="stable")[:n_positive]] = 1
@@ -177,14 +177,14 @@ class Hpdp:
             raise AgreementError("HPDP-DP", problems)
 
     def noisy_matrix(self, values: Floats, n_owners: int, generator: np.random.Generator) -> Floats:
-        """Return what one owner encrypts: its scatter matrix and its share of the noise (line 4)."""
+        """Plaintext of one owner: its scatter matrix and its share of the noise (line 4)."""
         p = values.shape[1]
         scale = gamma_scale(p, n_owners, self.epsilon, self.noise_scale)
         noisy: Floats = scatter_matrix(values) + noise_share(p, n_owners, scale, generator)
         return noisy
 
     def fit(self, owners: Sequence[Floats], generator: np.random.Generator, add: Add = add_in_the_clear) -> Model:
-        """Return the principal components that the curator sends back (lines 1 to 22)."""
+        """The principal components that the curator sends back (lines 1 to 22)."""
         refuse_unusable(owners, self.n_components)
         matrices = [self.noisy_matrix(values, len(owners), generator) for values in owners]
         n = sum(len(values) for values in owners)
@@ -193,7 +193,7 @@ class Hpdp:
     def publish(
         self, owners: Sequence[Floats], generator: np.random.Generator, add: Add = add_in_the_clear
     ) -> Published:
-        """Return the synthetic records of all owners; the last column is a class and becomes 0 or 1.
+        """The synthetic records of all owners; the last column is a class and becomes 0 or 1.
 
         The paper does not say how a real-valued label becomes a class: here each owner gives its share of positive
         records, exact like its means, to those with the highest values.
@@ -236,5 +236,5 @@ def refuse_unusable(owners: Sequence[Floats], n_components: int | None) -> None:
 
 
 def split_at_random(values: Floats, n_owners: int, generator: np.random.Generator) -> list[Floats]:
-    """Return the records of M owners with about as many each."""
+    """The records of M owners with about as many each."""
     return [values[part] for part in np.array_split(generator.permutation(len(values)), n_owners)]

@@ -14,7 +14,7 @@ from copublish_reproduction.plain_table import Floats, Ints
 
 
 def share_traced(model: Model, owners: Sequence[Floats], n_traced: int, generator: np.random.Generator) -> float:
-    """Return the share of synthetic records that are traced to their raw ones (E41).
+    """The share of synthetic records that are traced to their raw ones (E41).
 
     By somebody who has the model, the owners' means and everybody's raw records as candidates, and ignores that the
     order is kept: the nearest image wins.
@@ -33,7 +33,7 @@ def share_traced(model: Model, owners: Sequence[Floats], n_traced: int, generato
 def share_traced_when_drawn_anew(
     model: Model, owners: Sequence[Floats], n_traced: int, generator: np.random.Generator
 ) -> float:
-    """Return the same share where factors are drawn from N(0, I), as the model of Theorem 1 has it: a control."""
+    """The same share where factors are drawn from N(0, I), as the model of Theorem 1 has it: a control."""
     values = np.concatenate(owners)
     factors = generator.normal(size=(n_traced, model.directions.shape[1]))
     noise = generator.normal(0, math.sqrt(model.variance), (n_traced, values.shape[1]))
@@ -42,7 +42,7 @@ def share_traced_when_drawn_anew(
 
 
 def nearest_images(model: Model, owners: Sequence[Floats], synthetic: Floats) -> Ints:
-    """Return for every synthetic record the place of the raw record whose image is nearest, within the components."""
+    """For every synthetic record the place of the raw record whose image is nearest, within the components."""
     images = np.concatenate([model.image(values) + values.mean(axis=0) for values in owners]) @ model.directions
     seen = synthetic @ model.directions
     found: Ints = np.argmin((images**2).sum(axis=1) - 2 * seen @ images.T, axis=1)
@@ -50,7 +50,7 @@ def nearest_images(model: Model, owners: Sequence[Floats], synthetic: Floats) ->
 
 
 def gaussian_epsilon(shift_in_deviations: float, delta: float) -> float:
-    """Return the smallest epsilon of Gaussian noise for a shift (Balle and Wang, arXiv:1805.06530v2, Theorem 8)."""
+    """The smallest epsilon of Gaussian noise for a shift (Balle and Wang, arXiv:1805.06530v2, Theorem 8)."""
 
     def excess(epsilon: float) -> float:
         half, rest = shift_in_deviations / 2, epsilon / shift_in_deviations
@@ -65,7 +65,7 @@ def gaussian_epsilon(shift_in_deviations: float, delta: float) -> float:
 def loss_between_records(
     model: Model, values: Floats, pairs: int, delta: float, generator: np.random.Generator
 ) -> Floats:
-    """Return the epsilon of one synthetic record for pairs of raw records at random."""
+    """The epsilon of one synthetic record for pairs of raw records at random."""
     first, second = (values[generator.integers(len(values), size=pairs)] for _ in range(2))
     shifts = np.linalg.norm(model.image(first) - model.image(second), axis=1) / math.sqrt(model.variance)
     return np.array([gaussian_epsilon(float(shift), delta) for shift in shifts if shift > 0])

@@ -56,29 +56,29 @@ class HpdpBench:
         return cls(records.values[train], records.values[test], contribution, run, sound and sound.only(train))
 
     def raw(self) -> float:
-        """Return the accuracy of a classifier trained on the raw records, the paper's 'No Privacy'."""
+        """The accuracy of a classifier trained on the raw records, the paper's 'No Privacy'."""
         return self.accuracy_of(self.train)
 
     def majority(self) -> float:
-        """Return the accuracy of always saying the most frequent class."""
+        """The accuracy of always saying the most frequent class."""
         says = float(self.train[:, -1].mean() > 0.5)
         return float(np.mean(self.test[:, -1] == says))
 
     def published(self, mechanism: Hpdp, n_owners: int) -> float:
-        """Return the accuracy of a classifier trained on what HPDP-DP publishes."""
+        """The accuracy of a classifier trained on what HPDP-DP publishes."""
         generator = self._generator("published", mechanism, n_owners)
         owners = split_at_random(self.train, n_owners, generator)
         return self.accuracy_of(mechanism.publish(owners, generator).values)
 
     def own(self, epsilon: str, delta: str | None, n_owners: int) -> float:
-        """Return the accuracy of a classifier trained on a release of copublish's own `hpdp`."""
+        """The accuracy of a classifier trained on a release of copublish's own `hpdp`."""
         if self.sound is None:
             raise ValueError("the table came without what copublish releases of it")
         generator = self._generator("own", epsilon, delta, n_owners)
         return self.accuracy_of(self.sound.publish(epsilon, delta, n_owners, generator))
 
     def fit(self, mechanism: Hpdp, n_owners: int) -> Model:
-        """Return the principal components that the curator of HPDP-DP finds."""
+        """The principal components that the curator of HPDP-DP finds."""
         if (mechanism, n_owners) not in self.fitted:
             generator = self._generator("fit", mechanism, n_owners)
             owners = split_at_random(self.train, n_owners, generator)
@@ -95,5 +95,5 @@ class HpdpBench:
         return float(classifier.score(self.test[:, :-1], self.test[:, -1]))
 
     def _generator(self, *setting: object) -> np.random.Generator:
-        """Return randomness that depends on run and setting alone, not on what was measured before."""
+        """Randomness that depends on run and setting alone, not on what was measured before."""
         return np.random.default_rng([self.run, zlib.crc32(repr(setting).encode())])

@@ -35,7 +35,7 @@ OWN: dict[str | None, str] = {None: f"{COPUBLISH}, hpdp", DELTA: f"{COPUBLISH}, 
 
 
 def hpdp_figures() -> dict[str, Figure]:
-    """Return every figure by its name on the command line."""
+    """Every figure by its name on the command line."""
     references = (
         Series(BA, "no", lambda bench, _: bench.raw(), is_constant=True),
         Series(LA, "no", lambda bench, _: bench.majority(), is_constant=True),
@@ -111,7 +111,7 @@ def _over_owners(scale: NoiseScale) -> Series:
 
 
 def _own(delta: str | None, setting: Callable[[str], tuple[str, int]], *, is_constant: bool = False) -> Series:
-    """Return copublish's own line; a setting is an epsilon and a number of owners for every x."""
+    """Copublish's own line; a setting is an epsilon and a number of owners for every x."""
 
     def measure(bench: HpdpBench, x: str) -> float:
         epsilon, n_owners = setting(x)

@@ -12,7 +12,7 @@ from copublish_reproduction.plain_table import Floats
 
 
 def measured_scale(n_owners: int, noise_scale: NoiseScale, samples: int, generator: np.random.Generator) -> float:
-    """Return the mean size of all owners' noise together, as a share of the Laplace scale that epsilon needs (E39)."""
+    """The mean size of all owners' noise together, as a share of the Laplace scale that epsilon needs (E39)."""
     p = math.ceil(math.sqrt(2 * samples))  # a symmetric matrix of this size has at least as many free entries
     needed = gamma_scale(p, n_owners, 1.0, "theorem")
     scale = gamma_scale(p, n_owners, 1.0, noise_scale)
@@ -21,13 +21,13 @@ def measured_scale(n_owners: int, noise_scale: NoiseScale, samples: int, generat
 
 
 def scatter_change(others: Floats, first: Floats, second: Floats) -> float:
-    """Return the L1 change of a scatter matrix, upper triangle, when one record becomes another (E40)."""
+    """The L1 change of a scatter matrix, upper triangle, when one record becomes another (E40)."""
     before, after = (scatter_matrix(np.vstack([others, record])) for record in (first, second))
     return float(np.abs(np.triu(before - after)).sum())
 
 
 def structured_sensitivity(n_centred: int, n_groups: int) -> float:
-    """Return the L1 sensitivity of second moments, sums and the number of records (add or remove one).
+    """The L1 sensitivity of second moments, sums and the number of records (add or remove one).
 
     Columns are centred at the middle of public bounds, or belong to groups of which one is 1 and the others 0.
     """
@@ -36,7 +36,7 @@ def structured_sensitivity(n_centred: int, n_groups: int) -> float:
 
 
 def residual_density(x: Floats, shape: float, scale: float) -> Floats:
-    """Return the density of the difference of two Gamma variables: what is left of the noise for those who know some.
+    """The density of the difference of two Gamma variables: what is left of the noise for those who know some.
 
     It is infinite at 0 for shapes up to 1/2, and Laplace for shape 1.
     """
@@ -51,7 +51,7 @@ def residual_density(x: Floats, shape: float, scale: float) -> Floats:
 
 
 def residual_epsilon(n_owners: int, epsilon: float) -> float:
-    """Return what an owner's knowledge of its own share makes of the promise, for a change by 1 (E44).
+    """Promise that is left once an owner knows its own share, for a change by 1 (E44).
 
     The density falls from 0 on both sides, the faster the nearer, so 0 against 1 is the worst case.
     """
@@ -61,7 +61,7 @@ def residual_epsilon(n_owners: int, epsilon: float) -> float:
 
 
 def residual_delta(shape: float, epsilon: float) -> float:
-    """Return the smallest delta at the promised epsilon where noise of that shape is left, for a change by 1.
+    """The smallest delta at the promised epsilon where noise of that shape is left, for a change by 1.
 
     That is the integral of max(0, f(x) - e^epsilon f(x - 1)), here over log |x|, which tames the infinite density.
     """

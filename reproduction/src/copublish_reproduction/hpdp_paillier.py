@@ -37,14 +37,14 @@ class Owner:
     factor: int
 
     def encrypt_number(self, number: float) -> int:
-        """Return one entry: its ciphertext times the factor (line 7)."""
+        """One entry: its ciphertext times the factor (line 7)."""
         n = self.public_key.n
         whole = round(number * STEPS) % n
         ciphertext: int = self.public_key.raw_encrypt(whole) * self.factor % self.public_key.nsquare
         return ciphertext
 
     def encrypt(self, matrix: Floats) -> Ciphertexts:
-        """Return the ciphertexts of all entries."""
+        """The ciphertexts of all entries."""
         return np.array([[self.encrypt_number(float(x)) for x in row] for row in matrix], dtype=object)
 
 
@@ -56,20 +56,20 @@ class Curator:
     factor: int
 
     def decrypt_number(self, ciphertext: int) -> float:
-        """Return the number in a ciphertext that has no factor, or whose factors are complete."""
+        """The number in a ciphertext that has no factor, or whose factors are complete."""
         n = int(self.private_key.public_key.n)
         whole = int(self.private_key.raw_decrypt(ciphertext))
         return (whole - n if whole > n // 2 else whole) / STEPS
 
     def multiply(self, ciphertexts: Sequence[int]) -> int:
-        """Return the owners' ciphertexts of one entry and the curator's factor as one product (line 12)."""
+        """The owners' ciphertexts of one entry and the curator's factor as one product (line 12)."""
         product = self.factor
         for ciphertext in ciphertexts:
             product = product * ciphertext % self.private_key.public_key.nsquare
         return product
 
     def add(self, matrices: Sequence[Ciphertexts]) -> Floats:
-        """Return the sum of the owners' matrices, all that the paper means the curator to see (line 13)."""
+        """The sum of the owners' matrices, all that the paper means the curator to see (line 13)."""
         total = np.empty(matrices[0].shape)
         for place in np.ndindex(*total.shape):
             total[place] = self.decrypt_number(self.multiply([matrix[place] for matrix in matrices]))
@@ -77,7 +77,7 @@ class Curator:
 
 
 def deal(n_owners: int, key_bits: int) -> tuple[list[Owner], Curator]:
-    """Return what the dealer hands out: keys, and factors whose product is 1 modulo n^2.
+    """Hand-out of the dealer: keys, and factors whose product is 1 modulo n^2.
 
     The paper's dealer is "the system"; it sees everything.
     """
@@ -102,13 +102,13 @@ class PaillierSum:
     key_bits: int = 2048
 
     def __call__(self, matrices: Sequence[Floats]) -> Floats:
-        """Return what the curator decrypts."""
+        """Sum that the curator decrypts."""
         owners, curator = deal(len(matrices), self.key_bits)
         return curator.add([owner.encrypt(matrix) for owner, matrix in zip(owners, matrices, strict=True)])
 
 
 def strip_factor(curator: Curator, ciphertexts: Ciphertexts) -> Floats:
-    """Return one owner's matrix minus its first entry, from its message alone (E43).
+    """One owner's matrix minus its first entry, from its message alone (E43).
 
     Args:
         curator: Who knows the private key and not the owner's factor.

@@ -129,7 +129,7 @@ def attribute_columns(
 
 
 def _bits(name: str, frame: pd.DataFrame, taxonomies: dict[str, object]) -> dict[str, Floats]:
-    """Return the binary digits of a range's or category's place, the largest first."""
+    """The binary digits of a range's or category's place, the largest first."""
     if name in NUMERICAL["adult"]:
         n_codes = RANGES
         codes = np.minimum((n_codes * _scaled(name, frame)).astype(np.int64), n_codes - 1)
@@ -142,7 +142,7 @@ def _bits(name: str, frame: pd.DataFrame, taxonomies: dict[str, object]) -> dict
 
 
 def _one_hot(name: str, frame: pd.DataFrame) -> dict[str, Floats]:
-    """Return numbers as one column, most attributes as one per category, sex and country as one; no education names."""
+    """Numbers as one column, most attributes as one per category, sex and country as one; no education names."""
     if name in NUMERICAL["adult"]:
         return {name: _scaled(name, frame)}
     if name in ONE_HOT:
@@ -181,7 +181,7 @@ def load_nltcs(folder: Path) -> Records:
 
 
 def made_up_nltcs(n: int = NLTCS_RECORDS) -> Records:
-    """Return records of NLTCS's shape, always the same: latent factors, thresholds by the published item counts.
+    """Records of NLTCS's shape, always the same: latent factors, thresholds by the published item counts.
 
     A person is unable where general frailty, a factor of the item's group and chance together exceed the item's
     threshold. The loadings are chosen so that principal components have about the shares that the paper mentions, so

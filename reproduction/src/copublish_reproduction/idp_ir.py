@@ -90,7 +90,7 @@ class ClusteredColumn:
     sensitivities: Floats
 
     def noisy_values(self, epsilon: float, generator: np.random.Generator, *, clamp: bool) -> Floats:
-        """Return the published value of every cluster: a number, or a place in schema order."""
+        """The published value of every cluster: a number, or a place in schema order."""
         noise = generator.laplace(size=len(self.sizes)) * (self.sensitivities / epsilon)
         noisy: Floats = self.centroids + noise
         attribute, places = self.ranked.attribute, self.ranked.schema_places
@@ -152,7 +152,7 @@ class IdpIr:
         return ClusteredColumn(ranked, sizes, centroids(ranked.values, sizes), scale)
 
     def protect(self, data: Microdata, epsilon: float, generator: np.random.Generator) -> Microdata:
-        """Return one owner's records with noisy centroids; epsilon is divided evenly among the attributes."""
+        """One owner's records with noisy centroids; epsilon is divided evenly among the attributes."""
         protected = np.empty_like(data.values, order="F")
         for place, attribute in enumerate(data.attributes):
             ranked = rank_column(attribute, data.values[:, place], self.category_order)
@@ -163,7 +163,7 @@ class IdpIr:
 
 
 def release_horizontal(mechanism: IdpIr, owners: Mapping[str, Microdata], generator: np.random.Generator) -> Microdata:
-    """Return the records of all owners one below the other; every owner spends the whole epsilon.
+    """The records of all owners one below the other; every owner spends the whole epsilon.
 
     Raises:
         AgreementError: If the owners' schemas differ.
@@ -177,7 +177,7 @@ def release_horizontal(mechanism: IdpIr, owners: Mapping[str, Microdata], genera
 
 
 def release_vertical(mechanism: IdpIr, owners: Mapping[str, Microdata], generator: np.random.Generator) -> Microdata:
-    """Return the columns of all owners side by side; epsilon is divided by owners first and then by attributes.
+    """The columns of all owners side by side; epsilon is divided by owners first and then by attributes.
 
     Records are joined by their position.
 
@@ -195,7 +195,7 @@ def release_vertical(mechanism: IdpIr, owners: Mapping[str, Microdata], generato
 
 
 def release_central(mechanism: IdpIr, data: Microdata, generator: np.random.Generator) -> Microdata:
-    """Return what one owner of everything releases, the paper's baseline.
+    """Release of one owner of everything, the paper's baseline.
 
     Raises:
         FragmentError: If the records are too few or break the schema.

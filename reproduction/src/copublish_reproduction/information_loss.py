@@ -57,13 +57,13 @@ class LossMeter:
         return LossMeter(variances, np.array([_is_categorical(a) for a in original.attributes]))
 
     def measure(self, original: Floats, published: Floats) -> Loss:
-        """Return the loss of published records, in the order of the original ones; shapes (n, n_attributes)."""
+        """The loss of published records, in the order of the original ones; shapes (n, n_attributes)."""
         difference = published - original
         squares = np.einsum("ng,ng->g", difference, difference)
         return self.summarize(len(original), squares, np.count_nonzero(difference, axis=0).astype(np.float64))
 
     def summarize(self, n: int, squares: Floats, unequal: Floats) -> Loss:
-        """Return the loss from sums over records.
+        """The loss from sums over records.
 
         Args:
             n: Number of records.

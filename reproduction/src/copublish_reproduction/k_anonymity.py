@@ -27,7 +27,7 @@ class TopDownKAnonymity:
     k: int = 5
 
     def run(self, table: PlainTable) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return generalized training records with weights, and the generalized test records."""
+        """Generalized training records with weights, and the generalized test records."""
         cut, group = self.specialize(table)
         _, first, size = np.unique(group * table.n_classes + table.classes, return_index=True, return_counts=True)
         records: dict[str, object] = {}
@@ -40,7 +40,7 @@ class TopDownKAnonymity:
         return pd.DataFrame(records), cut.generalized_test()
 
     def specialize(self, table: PlainTable) -> tuple[Cut, Ints]:
-        """Return the cut and each record's group."""
+        """The cut and each record's group."""
         pieces = table.top()
         group = np.zeros(len(table.classes), dtype=np.int64)
         refused: set[Piece] = set()  # once a specialization breaks k it always will: groups only get smaller
@@ -71,7 +71,7 @@ class TopDownKAnonymity:
 
 
 def best_children(table: PlainTable, piece: Piece) -> tuple[Piece, ...]:
-    """Return a category's children, or the halves of an interval at the value with the largest information gain."""
+    """A category's children, or the halves of an interval at the value with the largest information gain."""
     column = table.columns[piece.column]
     if column.values is None:
         return table.children(piece)
@@ -90,7 +90,7 @@ def best_children(table: PlainTable, piece: Piece) -> tuple[Piece, ...]:
 
 
 def regroup(table: PlainTable, group: Ints, children: tuple[Piece, ...]) -> Ints:
-    """Return the groups, numbered from 0, after records that fall into one of the children are told apart by it."""
+    """The groups, numbered from 0, after records that fall into one of the children are told apart by it."""
     starts = np.array([child.start for child in children])
     codes = table.columns[children[0].column].codes
     child = np.searchsorted(starts, codes, side="right")
@@ -100,7 +100,7 @@ def regroup(table: PlainTable, group: Ints, children: tuple[Piece, ...]) -> Ints
 
 
 def weighted_entropy(counts: Ints) -> Floats:
-    """Return number times entropy of the classes of each row, in nats."""
+    """Number times entropy of the classes of each row, in nats."""
     totals = counts.sum(axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(counts > 0, counts * np.log(counts / totals[..., np.newaxis]), 0.0)
@@ -109,7 +109,7 @@ def weighted_entropy(counts: Ints) -> Floats:
 
 
 def information_gain(child_counts: Ints) -> float:
-    """Return how much the class of a record of the parent gets clearer by its child, in nats."""
+    """How much the class of a record of the parent gets clearer by its child, in nats."""
     parent = child_counts.sum(axis=0)
     gain = float(weighted_entropy(parent) - weighted_entropy(child_counts).sum()) / max(int(parent.sum()), 1)
     return gain if gain > 1e-12 else 0.0

@@ -38,7 +38,7 @@ class LabeledTable:
     labels: Ints
 
     def column(self, name: str) -> Floats:
-        """Return one attribute."""
+        """One attribute."""
         return self.values[:, self.names.index(name)]
 
 
@@ -67,6 +67,6 @@ def load_labeled(name: LabeledName, folder: Path) -> LabeledTable:
 
 
 def _codes(column: pd.Series) -> Floats:
-    """Return the place of every value among those that occur, in alphabetical order: the paper names no other."""
+    """The place of every value among those that occur, in alphabetical order: the paper names no other."""
     codes: Floats = np.unique(column.to_numpy(), return_inverse=True)[1].astype(np.float64)
     return codes

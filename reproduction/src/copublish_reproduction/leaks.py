@@ -56,12 +56,12 @@ class LeakLog:
 
 
 def random_holders(table: PlainTable, generator: np.random.Generator) -> Bools:
-    """Return an arbitrary partition: every cell at a random one of two parties."""
+    """An arbitrary partition: every cell at a random one of two parties."""
     return generator.random((len(table.classes), len(table.columns))) < 0.5
 
 
 def majorities(counts: Ints) -> Ints:
-    """Return what Algorithm 2 tells both parties about a cut: the majority class of each child."""
+    """Knowledge that Algorithm 2 gives both parties about a cut: the majority class of each child."""
     winners: Ints = counts.argmax(axis=1)
     return winners
 
@@ -71,7 +71,7 @@ Comparison = int
 
 
 def merge_transcript(first: Sequence[int], second: Sequence[int]) -> list[Comparison]:
-    """Return the results that both parties see while Algorithm 4 merges two sorted lists."""
+    """The results that both parties see while Algorithm 4 merges two sorted lists."""
     results, i, j = [], 0, 0
     while i < len(first) and j < len(second):
         result = (first[i] > second[j]) - (first[i] < second[j])
@@ -84,7 +84,7 @@ def merge_transcript(first: Sequence[int], second: Sequence[int]) -> list[Compar
 def learned_intervals(
     first: Sequence[int], transcript: Sequence[Comparison], n_second: int, low: int, high: int
 ) -> list[tuple[int, int]]:
-    """Return what the first party knows of each value of the other's sorted list after the merge.
+    """Knowledge of the first party about each value of the other's sorted list after the merge.
 
     Args:
         first: Its own sorted list.

@@ -41,7 +41,7 @@ class Setting:
     bounds: Bounds = "published"
 
     def mechanism(self, k: int, epsilon: float = 1.0) -> IdpIr:
-        """Return what each owner runs; k = 1 is plain iDP."""
+        """Algorithm of each owner; k = 1 is plain iDP."""
         return IdpIr(epsilon, None if k == 1 else k, self.local_sensitivity, self.category_order)
 
 
@@ -79,7 +79,7 @@ class Experiment:
         return Experiment(setting, data, LossMeter.of(data))
 
     def run(self, runs: int, ks: Sequence[int], epsilons: Sequence[float]) -> NDArray[np.float64]:
-        """Return the loss, shape (metrics, runs, epsilons, ks).
+        """The loss, shape (metrics, runs, epsilons, ks).
 
         Raises:
             FragmentError: If an owner has fewer records than the largest k.

@@ -35,7 +35,7 @@ class Attribute:
 
     @staticmethod
     def categorical(name: str, categories: tuple[str, ...]) -> Attribute:
-        """Return an attribute whose values are places in a list of categories."""
+        """An attribute whose values are places in a list of categories."""
         return Attribute(name, 0.0, float(len(categories) - 1), categories)
 
 
@@ -57,11 +57,11 @@ class Microdata:
         return tuple(attribute.name for attribute in self.attributes)
 
     def rows(self, places: Ints) -> Microdata:
-        """Return some of the records."""
+        """Some of the records."""
         return Microdata(self.attributes, np.asfortranarray(self.values[places]))
 
     def columns(self, names: tuple[str, ...]) -> Microdata:
-        """Return some of the columns, in the order asked for."""
+        """Some of the columns, in the order asked for."""
         places = [self.names.index(name) for name in names]
         return Microdata(tuple(self.attributes[place] for place in places), self.values[:, places])
 

@@ -109,13 +109,13 @@ class Owners:
     data: Microdata
 
     def horizontal(self, generator: np.random.Generator) -> dict[str, Microdata]:
-        """Return other records at every owner, at random; the numbers are scaled where the table is another size."""
+        """Other records at every owner, at random; the numbers are scaled where the table is another size."""
         n, sizes = len(self.data.values), np.array(HORIZONTAL[self.name])
         ends = np.rint(np.cumsum(sizes) * (n / sizes.sum())).astype(np.int64)
         parts = np.split(generator.permutation(n), ends[:-1])
         return {f"owner {number}": self.data.rows(part) for number, part in enumerate(parts, start=1)}
 
     def vertical(self) -> dict[str, Microdata]:
-        """Return other columns at every owner."""
+        """Other columns at every owner."""
         groups = enumerate(VERTICAL[self.name], start=1)
         return {f"owner {number}": self.data.columns(names) for number, names in groups}

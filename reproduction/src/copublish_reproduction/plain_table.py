@@ -93,24 +93,24 @@ class PlainTable:
         return [place for place, column in enumerate(self.columns) if column.values is not None]
 
     def top(self) -> list[Piece]:
-        """Return for every attribute the value that stands for all."""
+        """For every attribute the value that stands for all."""
         return [
             Piece(place, 0, len(column.counts), column.low, column.high) for place, column in enumerate(self.columns)
         ]
 
     def children(self, piece: Piece) -> tuple[Piece, ...]:
-        """Return the children of a category in its taxonomy; none for a value that has no children."""
+        """The children of a category in its taxonomy; none for a value that has no children."""
         domain = self.columns[piece.column].domain
         splits = domain.splits((piece.start, piece.stop)) if domain else ()
         return tuple(Piece(piece.column, start, stop) for start, stop in splits[0]) if splits else ()
 
     def class_counts(self, pieces: Sequence[Piece]) -> Ints:
-        """Return the records of each piece by class, shape (n_pieces, n_classes)."""
+        """The records of each piece by class, shape (n_pieces, n_classes)."""
         cumulative = self.columns[pieces[0].column].cumulative
         return cumulative[[piece.stop for piece in pieces]] - cumulative[[piece.start for piece in pieces]]
 
     def max_score(self, children: Sequence[Piece]) -> int:
-        """Return the score Max of a split: the sum over the children of the largest class count."""
+        """The score Max of a split: the sum over the children of the largest class count."""
         return int(self.class_counts(children).max(axis=1).sum())
 
 
@@ -148,7 +148,7 @@ def numerical_column(
 
 
 def category_codes(texts: pd.Series, values: Sequence[str]) -> Ints:
-    """Return the place of each text in a list of values."""
+    """The place of each text in a list of values."""
     codes = pd.Categorical(texts, categories=list(values)).codes.astype(np.int64)
     if (codes < 0).any():
         raise ValueError(f"column '{texts.name}' has values that are not in its taxonomy")
@@ -156,5 +156,5 @@ def category_codes(texts: pd.Series, values: Sequence[str]) -> Ints:
 
 
 def counts_by_class(codes: Ints, n_codes: int, classes: Ints, n_classes: int) -> Ints:
-    """Return the number of records by code and class, shape (n_codes, n_classes)."""
+    """The number of records by code and class, shape (n_codes, n_classes)."""
     return np.bincount(codes * n_classes + classes, minlength=n_codes * n_classes).reshape(n_codes, n_classes)

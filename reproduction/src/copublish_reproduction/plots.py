@@ -18,7 +18,7 @@ COLORS = ("#0072b2", "#56b4e9", "#cc79a7", "#e69f00", "#d55e00", "#999999")
 
 
 def plot(figure: Figure, points: Sequence[Point]) -> dict[str, bytes]:
-    """Return the plot as PNG and SVG by file ending."""
+    """The plot as PNG and SVG by file ending."""
     with mpl.rc_context(STYLE):
         columns = min(len(figure.panels), 2)
         rows = -(-len(figure.panels) // columns)
@@ -34,7 +34,7 @@ def plot(figure: Figure, points: Sequence[Point]) -> dict[str, bytes]:
 
 
 def files_of(drawing: Plot) -> dict[str, bytes]:
-    """Return a drawing as PNG and SVG by file ending."""
+    """A drawing as PNG and SVG by file ending."""
     files = {}
     for ending in ("png", "svg"):
         buffer = BytesIO()

@@ -22,5 +22,5 @@ PRINTED: dict[Key, Printed] = {
 
 
 def printed(figure: str, dataset: str, series: str, x: str) -> Printed | None:
-    """Return the number that a paper prints for a point of a figure, if it does."""
+    """The number that a paper prints for a point of a figure, if it does."""
     return PRINTED.get((figure, dataset, series, x))

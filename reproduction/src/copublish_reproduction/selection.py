@@ -20,13 +20,13 @@ EXACT_BITS = 52
 
 
 def log_weights(scores: Ints | Floats, epsilon: float, floor_digits: int | None = None) -> Floats:
-    """Return log floor(exp(epsilon score / 2) 10^l); without `floor_digits` the weights are not floored."""
+    """Weight log floor(exp(epsilon score / 2) 10^l); without `floor_digits` the weights are not floored."""
     exact = epsilon * np.asarray(scores, dtype=np.float64) / 2
     return exact if floor_digits is None else floored(exact, floor_digits)
 
 
 def floored(exact: Floats, digits: int) -> Floats:
-    """Return the logarithm of weights, given as logarithms, after they are scaled by 10^digits and floored."""
+    """The logarithm of weights, given as logarithms, after they are scaled by 10^digits and floored."""
     scaled = exact + digits * np.log(10)
     largest = EXACT_BITS * np.log(2)
     # The small tolerance keeps exp(log 10^l) from falling just below the whole number that it is.
@@ -36,14 +36,14 @@ def floored(exact: Floats, digits: int) -> Floats:
 
 
 def segment_law(weights: Floats) -> Floats:
-    """Return each candidate's probability to win: proportional to its weight."""
+    """Each candidate's probability to win: proportional to its weight."""
     shares = np.exp(weights - weights.max())
     law: Floats = shares / shares.sum()
     return law
 
 
 def literal_law(weights: Floats) -> Floats:
-    """Return each candidate's probability to win one draw as printed; what is missing to 1 is nobody's."""
+    """Each candidate's probability to win one draw as printed; what is missing to 1 is nobody's."""
     shares = np.exp(weights - weights.max())
     best_before = np.maximum.accumulate(np.concatenate([[0.0], shares[:-1]]))
     law: Floats = np.maximum(0.0, shares - best_before) / shares.sum()
@@ -51,7 +51,7 @@ def literal_law(weights: Floats) -> Floats:
 
 
 def draw(weights: Floats, generator: np.random.Generator, winner: Winner = "segment") -> int:
-    """Return the number of the winning candidate."""
+    """The number of the winning candidate."""
     if winner == "literal":
         law = literal_law(weights)
         return int(generator.choice(len(law), p=law / law.sum()))

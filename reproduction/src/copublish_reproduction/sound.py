@@ -55,13 +55,13 @@ class SoundReleases:
         return simulate_fragments(self.agreement(epsilon), self.fragments())
 
     def fragments(self) -> Mapping[str, Fragment]:
-        """Return each party's encoded data, read when they are first needed."""
+        """Each party's encoded data, read when they are first needed."""
         if "read" not in self._fragments:
             self._fragments["read"] = read_fragments(self.agreement("1"), self._data())
         return self._fragments["read"]
 
     def agreement(self, epsilon: str) -> Agreement:
-        """Return the agreement of a release with this budget."""
+        """The agreement of a release with this budget."""
         dataset = self.table.dataset
         return agreement_for(
             dataset.name, dataset.folder, epsilon, partition=self.partition, mechanism={**SIZE, "score": self.score}

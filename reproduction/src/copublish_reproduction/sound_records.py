@@ -62,7 +62,7 @@ class SoundRecords:
         return _nltcs(folder, label) if table == "NLTCS-like" else _adult(load_dataset("adult", folder), label)
 
     def only(self, places: np.ndarray[Any, Any]) -> SoundRecords:
-        """Return the table with some of its rows."""
+        """The table with some of its rows."""
         return replace(self, rows=self.rows.iloc[places].reset_index(drop=True), _fragments={})
 
     def publish(self, epsilon: str, delta: str | None, n_owners: int, generator: np.random.Generator) -> Floats:
@@ -83,7 +83,7 @@ class SoundRecords:
         return self.encode(release.to_pandas(), generator)
 
     def agreement(self, epsilon: str, delta: str | None, n_owners: int) -> Agreement:
-        """Return the agreement between some owners of whole rows."""
+        """The agreement between some owners of whole rows."""
         return agreement_from_mapping(
             {
                 "format": 1,

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the lines of a Markdown table, and an empty one."""
+    """The lines of a Markdown table, and an empty one."""
     lines = [f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)]
     return [*lines, ""]
 
 
 def csv_text(records: Sequence[Mapping[str, object]]) -> str:
-    """Return records, which all have the same keys, as CSV text."""
+    """Records, which all have the same keys, as CSV text."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
     writer.writeheader()

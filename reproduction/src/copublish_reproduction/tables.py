@@ -11,7 +11,7 @@ PRINTED_ROW = "printed in the paper"
 
 
 def panel_table(figure: Figure, points: Sequence[Point], dataset: str) -> tuple[list[str], list[list[str]]]:
-    """Return a header and rows: a row per series, and below it what the paper prints for it."""
+    """A header and rows: a row per series, and below it what the paper prints for it."""
     there = {point.x for point in points if point.dataset == dataset}
     shown = [x for x in figure.xs if x in there]
     header = ["", "private", *(_spelled(figure, x) for x in shown)]
@@ -46,7 +46,7 @@ def _printed(point: Point | None) -> str:
 
 
 def markdown(figure: Figure, points: Sequence[Point]) -> str:
-    """Return the tables of all data sets for a Markdown page."""
+    """The tables of all data sets for a Markdown page."""
     runs = max(point.runs for point in points)
     parts = []
     for dataset in figure.panels:
@@ -83,7 +83,7 @@ COLUMNS = (
 
 
 def as_records(figure: Figure, points: Sequence[Point]) -> list[dict[str, object]]:
-    """Return one plain record per point, for CSV and JSON."""
+    """One plain record per point, for CSV and JSON."""
     records = []
     for point in points:
         values = (point.figure, point.dataset, point.series, point.guarantee, figure.x_name, point.x, figure.unit)

@@ -44,7 +44,7 @@ class Cut:
         return math.prod(self.shape)
 
     def leaf_counts(self) -> Ints:
-        """Return the exact number of records by leaf and class, shape (n_leaves, n_classes)."""
+        """The exact number of records by leaf and class, shape (n_leaves, n_classes)."""
         if self.n_leaves * self.table.n_classes > MAX_LEAVES:
             raise ValueError(f"{self.n_leaves} leaves do not fit into memory; ask for fewer specializations")
         leaf = np.zeros(len(self.table.classes), dtype=np.int64)
@@ -58,7 +58,7 @@ class Cut:
         return cells.reshape(self.n_leaves, self.table.n_classes)
 
     def records(self, cells: Floats) -> pd.DataFrame:
-        """Return generalized training cells with their weight; attributes that were never split are left out."""
+        """Generalized training cells with their weight; attributes that were never split are left out."""
         leaves, classes = np.nonzero(cells > 0)
         frame: dict[str, object] = {}
         for place, parts in enumerate(np.unravel_index(leaves, self.shape)):
@@ -69,7 +69,7 @@ class Cut:
         return pd.DataFrame(frame)
 
     def generalized_test(self) -> pd.DataFrame:
-        """Return the test records under the same cut, coded as `records` are."""
+        """The test records under the same cut, coded as `records` are."""
         frame: dict[str, object] = {}
         for column, pieces in zip(self.table.columns, self.pieces, strict=True):
             if len(pieces) == 1:
@@ -108,12 +108,12 @@ def specialize(table: PlainTable, rounds: int, choose_split: SplitChooser, choos
 
 
 def step_epsilon(table: PlainTable, epsilon: float, rounds: int) -> float:
-    """Return the budget of one selection: half of epsilon over the number of selections."""
+    """The budget of one selection: half of epsilon over the number of selections."""
     return epsilon / (2 * (len(table.numerical) + 2 * rounds))
 
 
 def laplace_from_squares(scale: float, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
-    """Return Laplace noise as the papers draw it: two squares of Gaussians minus two, each of variance scale / 2."""
+    """Laplace noise as the papers draw it: two squares of Gaussians minus two, each of variance scale / 2."""
     squares = generator.normal(0, math.sqrt(scale / 2), size=(4, *shape)) ** 2
     noise: Floats = squares[0] + squares[1] - squares[2] - squares[3]
     return noise

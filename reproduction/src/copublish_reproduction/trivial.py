@@ -71,7 +71,7 @@ class NoisyTables:
     epsilon: float
 
     def run(self, table: CodedTable, generator: np.random.Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return synthetic training records, as many as the noisy tables add up to, and the test records."""
+        """Synthetic training records, as many as the noisy tables add up to, and the test records."""
         class_values = CLASSES[table.dataset.name]
         scale = len(table.sizes) / self.epsilon
         tables = [
@@ -93,7 +93,7 @@ class NoisyTables:
 
     @staticmethod
     def _noisy(counts: Ints, scale: float, generator: np.random.Generator) -> Floats:
-        """Return counts with Laplace noise; clamped at zero, each class scaled back to its noisy total."""
+        """Counts with Laplace noise; clamped at zero, each class scaled back to its noisy total."""
         noisy = counts + generator.laplace(0, scale, counts.shape)
         clamped = np.maximum(noisy, 0) + 1e-9  # a class that no value is left for is drawn evenly
         totals = np.maximum(noisy.sum(axis=0), 0)

@@ -39,7 +39,7 @@ class Entropies:
     intrinsic: float
 
     def gain_ratio(self, slip: IgrSlip = "none") -> float:
-        """Return the information gain ratio; not a number for a constant attribute, where it is 0/0."""
+        """The information gain ratio; not a number for a constant attribute, where it is 0/0."""
         if self.intrinsic == 0:
             return float("nan")
         subtracted = self.conditional + (self.intrinsic if slip == "joint" else 0.0)
@@ -64,7 +64,7 @@ def _entropy(counts: Ints, n: int) -> float:
 
 
 def gain_ratios(values: Floats, labels: Ints, slip: IgrSlip = "none") -> Floats:
-    """Return the score of every attribute, shape (n_attributes,): Algorithm 1."""
+    """The score of every attribute, shape (n_attributes,): Algorithm 1."""
     return np.array([entropies(column, labels).gain_ratio(slip) for column in values.T])
 
 
@@ -115,12 +115,12 @@ class Vhdp:
 
     @staticmethod
     def heterogeneous(epsilon: float, table: LabeledTable) -> Vhdp:
-        """Return the mechanism with weights by the table's own scores, as published."""
+        """The mechanism with weights by the table's own scores, as published."""
         return Vhdp(epsilon, tuple(privacy_weights(gain_ratios(table.values, table.labels)).tolist()))
 
     @staticmethod
     def homogeneous(epsilon: float, n_attributes: int) -> Vhdp:
-        """Return the mechanism with all weights 1, which the paper calls DP."""
+        """The mechanism with all weights 1, which the paper calls DP."""
         return Vhdp(epsilon, (1.0,) * n_attributes)
 
     @property
@@ -139,7 +139,7 @@ class Vhdp:
         return float(self.budgets.sum())
 
     def perturb(self, values: Floats, generator: np.random.Generator) -> Floats:
-        """Return the values with noise of scale 1 / budget on every one of them: Algorithm 2."""
+        """The values with noise of scale 1 / budget on every one of them: Algorithm 2."""
         noisy = [
             column + laplace_noise(1 / budget, len(column), generator)
             for column, budget in zip(values.T, self.budgets, strict=True)
@@ -147,13 +147,13 @@ class Vhdp:
         return np.column_stack(noisy)
 
     def ilpg(self, scores: Floats, noisy_scores: Floats) -> Floats:
-        """Return the change of every score over 1 + 1 / budget: Algorithm 3."""
+        """The change of every score over 1 + 1 / budget: Algorithm 3."""
         found: Floats = (noisy_scores - scores) / (1 + 1 / self.budgets)
         return found
 
 
 def laplace_noise(scale: float, n: int, generator: np.random.Generator) -> Floats:
-    """Return noise as Definition 13 draws it; minus infinity, should `rand` be 0 (once in 2^53 draws)."""
+    """Noise as Definition 13 draws it; minus infinity, should `rand` be 0 (once in 2^53 draws)."""
     u = generator.random(n) - 0.5
     noise: Floats = -scale * np.sign(u) * np.log(1 - 2 * np.abs(u))
     return noise

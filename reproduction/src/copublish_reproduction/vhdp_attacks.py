@@ -16,12 +16,12 @@ from copublish_reproduction.vhdp import Vhdp, entropies, gain_ratios, privacy_we
 
 
 def success_allowed(epsilon: float) -> float:
-    """Return how often somebody can tell two equally likely neighbors apart at most, if epsilon holds."""
+    """How often somebody can tell two equally likely neighbors apart at most, if epsilon holds."""
     return 1 / (1 + math.exp(-epsilon))
 
 
 def log_ratios(released: Floats, budgets: Floats) -> Floats:
-    """Return how much more likely records are if all attributes are 1 than if all are 0, as logarithms, shape (n,)."""
+    """How much more likely records are if all attributes are 1 than if all are 0, as logarithms, shape (n,)."""
     found: Floats = (np.abs(released) - np.abs(released - 1)) @ budgets
     return found
 
@@ -67,14 +67,14 @@ def read_off(values: Floats, epsilon: float, generator: np.random.Generator) -> 
 
 
 def ratio_after_one_change(table: LabeledTable, label: int) -> float:
-    """Return the score of an attribute that is constant but for one record with a label."""
+    """The score of an attribute that is constant but for one record with a label."""
     values = np.zeros(len(table.labels))
     values[np.flatnonzero(table.labels == label)[0]] = 1
     return entropies(values, table.labels).gain_ratio()
 
 
 def records_that_move_weights(table: LabeledTable) -> int:
-    """Return how many records change the published weights when they alone are left out."""
+    """How many records change the published weights when they alone are left out."""
     weights = privacy_weights(gain_ratios(table.values, table.labels))
     moving = 0
     for record in range(len(table.labels)):

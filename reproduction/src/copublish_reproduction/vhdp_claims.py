@@ -16,7 +16,7 @@ ROUNDING = 1e-9
 
 
 def vhdp_claims(figure: VhdpFigure, tables: Sequence[ScoreTable]) -> list[Claim]:
-    """Return every sentence about a figure with what comes out beside it."""
+    """Every sentence about a figure with what comes out beside it."""
     makers = {"igr": _scores if len(tables) > 1 else _noisy_scores, "bias": _bias, "ilpg": _ilpg}
     if figure.name == "vhdp-fig10":
         return _smallest(tables)

@@ -146,7 +146,7 @@ def _score_table(name: LabeledName, trial: _Trial, measured: dict[Curve, NDArray
 
 
 def vhdp_figures() -> dict[str, VhdpFigure]:
-    """Return every figure by its name on the command line."""
+    """Every figure by its name on the command line."""
     both: tuple[LabeledName, ...] = ("statlog", "adult")
     figures = [
         VhdpFigure(
@@ -185,7 +185,7 @@ COLUMNS = (
 
 
 def score_records(figure: VhdpFigure, tables: Sequence[ScoreTable]) -> list[dict[str, object]]:
-    """Return one plain record per attribute and curve, for CSV and JSON."""
+    """One plain record per attribute and curve, for CSV and JSON."""
     records: list[dict[str, object]] = []
     for table in tables:
         for curve in figure.curves:

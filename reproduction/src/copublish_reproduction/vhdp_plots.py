@@ -17,7 +17,7 @@ MARKERS = "os^D"
 
 
 def vhdp_plot(figure: VhdpFigure, tables: Sequence[ScoreTable]) -> dict[str, bytes]:
-    """Return the plot as PNG and SVG by file ending."""
+    """The plot as PNG and SVG by file ending."""
     panels = [(table, *panel) for table in tables for panel in _panels(figure)]
     n_columns = 2
     n_rows = -(-len(panels) // n_columns)

@@ -17,14 +17,14 @@ QUANTITIES: dict[Quantity, str] = {
 
 
 def curve_name(figure: VhdpFigure, curve: Curve) -> str:
-    """Return how tables and plots call a curve within its figure."""
+    """How tables and plots call a curve within its figure."""
     if figure.name == "vhdp-fig5":
         return "as defined" if curve.slip == "none" else "joint entropy"
     return curve.method if curve.epsilon is None else f"{curve.method} {curve.epsilon:g}"
 
 
 def score_table(figure: VhdpFigure, table: ScoreTable) -> tuple[list[str], list[list[str]]]:
-    """Return a header and rows: a row per attribute, a column per curve."""
+    """A header and rows: a row per attribute, a column per curve."""
     header = ["attribute", "weight", *(curve_name(figure, curve) for curve in figure.curves)]
     rows = [
         [name, f"{table.weights[place]:g}", *(f"{table.means[curve][place] + 0.0:.4f}" for curve in figure.curves)]
@@ -34,7 +34,7 @@ def score_table(figure: VhdpFigure, table: ScoreTable) -> tuple[list[str], list[
 
 
 def caption(figure: VhdpFigure, table: ScoreTable) -> str:
-    """Return what a table shows, and how much it varies."""
+    """Mean of a table, and how much it varies."""
     slipped = any(curve.slip == "joint" for curve in figure.curves) and figure.name != "vhdp-fig5"
     what = QUANTITIES[figure.quantity] + (", joint entropy for conditional" if slipped else "")
     return f"{what}; {TITLES[table.dataset]}, {_runs(figure, table)}"
@@ -50,7 +50,7 @@ def _runs(figure: VhdpFigure, table: ScoreTable) -> str:
 
 
 def vhdp_markdown(figure: VhdpFigure, tables: Sequence[ScoreTable]) -> str:
-    """Return all tables for a Markdown page, with what the paper's text says of the figure."""
+    """All tables for a Markdown page, with what the paper's text says of the figure."""
     parts = [f"{NOT_PRIVATE[0].upper()}{NOT_PRIVATE[1:]}.\n"]
     for table in tables:
         parts += [f"{caption(figure, table)}:\n", *markdown_table(*score_table(figure, table))]

@@ -85,7 +85,7 @@ class CategoricalAttribute(Section):
         return flat_taxonomy(self.values) if self.values is not None else parse_taxonomy(self.taxonomy)
 
     def domain(self, name: str) -> Domain:
-        """Return the public domain under this attribute's name."""
+        """The public domain under this attribute's name."""
         return CategoricalDomain(name, self.tree, missing=self.missing == "category")
 
 
@@ -105,7 +105,7 @@ class Grid(Section):
         return self
 
     def thresholds(self, lower: Decimal, upper: Decimal) -> tuple[Decimal, ...]:
-        """Return the public split points inside the bounds, in ascending order."""
+        """The public split points inside the bounds, in ascending order."""
         with decimal.localcontext(decimal.Context(prec=2 * MAX_DIGITS)):  # not the caller's
             found = self._find_thresholds(lower, upper)
         increase = all(a < b for a, b in pairwise(found))
@@ -169,7 +169,7 @@ class NumericalAttribute(Section):
         return self
 
     def domain(self, name: str) -> NumericalDomain:
-        """Return the public domain under this attribute's name."""
+        """The public domain under this attribute's name."""
         lower, upper = self.bounds
         thresholds = self.grid.thresholds(lower, upper)
         return NumericalDomain(name, lower, upper, thresholds, self.missing == "category", self.decimals)

@@ -67,7 +67,7 @@ def broken_budget_rules(agreement: Agreement) -> Iterator[str]:
 
 
 def agreed_weights(agreement: Agreement) -> dict[str, Fraction] | None:
-    """Return every column's weight, or nothing if the run will tell."""
+    """Every column's weight, or nothing if the run will tell."""
     budget, columns = agreement.budget, agreement.columns
     if budget.allocation == "information-gain":
         return None
@@ -75,7 +75,7 @@ def agreed_weights(agreement: Agreement) -> dict[str, Fraction] | None:
 
 
 def least_shares(agreement: Agreement) -> dict[str, Fraction]:
-    """Return the smallest share of the columns' budget that each column can get."""
+    """The smallest share of the columns' budget that each column can get."""
     weights = agreed_weights(agreement)
     if weights is not None:
         return {column: weight / sum(weights.values()) for column, weight in weights.items()}

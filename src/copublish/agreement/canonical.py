@@ -22,7 +22,7 @@ ORDERED_TABLES = ("parties", "attributes", "taxonomy")
 
 
 def canonical_spelling(agreement: Agreement) -> str:
-    """Return an agreement in the spelling that is hashed."""
+    """An agreement in the spelling that is hashed."""
     content = agreement.model_dump(mode="python", by_alias=True)
     # Agreements from before a key was there keep their hash.
     content["mechanism"] = {**hashed_for_all(), **agreement.mechanism.hashed()}
@@ -39,7 +39,7 @@ def canonical_spelling(agreement: Agreement) -> str:
 
 
 def hashes_of_parts(spelling: str) -> dict[str, str]:
-    """Return a hash for every part of an agreement in its one spelling."""
+    """A hash for every part of an agreement in its one spelling."""
     found: dict[str, object] = {}
     for key, value in json.loads(spelling).items():
         if key in ("parties", "attributes"):

@@ -55,15 +55,15 @@ class CategoricalDomain:
         return max((len(split) for splits in self._splits_by_range.values() for split in splits), default=1)
 
     def splits(self, part: CodeRange) -> tuple[Split, ...]:
-        """Return the ways to specialize `part`: its children in the tree, or nothing."""
+        """The ways to specialize `part`: its children in the tree, or nothing."""
         return self._splits_by_range[part]
 
     def label(self, part: CodeRange) -> str:
-        """Return how a published table names `part`."""
+        """How a published table names `part`."""
         return self._labels[part]
 
     def members(self, part: CodeRange) -> tuple[str, ...]:
-        """Return the values of the data that `part` stands for."""
+        """The values of the data that `part` stands for."""
         return self.values[part[0] : part[1]]
 
     @cached_property
@@ -158,7 +158,7 @@ class NumericalDomain:
         return 2 + self.missing
 
     def splits(self, part: CodeRange) -> tuple[Split, ...]:
-        """Return one split for each threshold inside `part`.
+        """One split for each threshold inside `part`.
 
         The top range of an attribute with a missing category splits into three: below, from the threshold on,
         and missing; or into numbers and missing.
@@ -177,7 +177,7 @@ class NumericalDomain:
         return tuple(((start, at), (at, stop)) for at in range(start + 1, stop))
 
     def label(self, part: CodeRange) -> str:
-        """Return how a published table names `part`: an interval, or the missing category."""
+        """How a published table names `part`: an interval, or the missing category."""
         start, stop = part
         if start == self.number_codes:
             return MISSING_LABEL
@@ -187,7 +187,7 @@ class NumericalDomain:
         return f"[{format_number(self._edges[start])}, {format_number(self._edges[stop])}{bracket}"
 
     def bounds(self, part: CodeRange) -> tuple[Decimal, Decimal]:
-        """Return the interval that the numbers in `part` lie in."""
+        """The interval that the numbers in `part` lie in."""
         return self._edges[part[0]], self._edges[min(part[1], self.number_codes)]
 
 
@@ -195,7 +195,7 @@ Domain = CategoricalDomain | NumericalDomain
 
 
 def format_number(number: Decimal) -> str:
-    """Return the shortest plain spelling of a number: 20, not 2E+1 or 20.0."""
+    """The shortest plain spelling of a number: 20, not 2E+1 or 20.0."""
     text = format(number, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 

@@ -183,7 +183,7 @@ def _sentences(error: ErrorDetails) -> list[str]:
 
 
 def _complaint(error: ErrorDetails, steps: list[str]) -> str:
-    """Say what is wrong with a value and what to write instead."""
+    """Words for what is wrong with a value and what to write instead."""
     kind, context, given = error["type"], error.get("ctx", {}), _shown(error["input"])
     last = steps[-1] if steps else ""
     if kind == "literal_error" and last == "format":
@@ -226,7 +226,7 @@ TABLES = {
 
 
 def _shown(value: object) -> str:
-    """Return a value as TOML writes it."""
+    """A value as TOML writes it."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, Decimal):

@@ -223,20 +223,20 @@ class Agreement(Section):
         return self.budget.label or self.class_.name
 
     def holders(self, column: str) -> tuple[str, ...]:
-        """Return the parties that hold cells of an attribute or of the class."""
+        """The parties that hold cells of an attribute or of the class."""
         held_by = self.class_.held_by if column == self.class_.name else self.attributes[column].held_by
         return self.owners if held_by is None else held_by
 
     def columns_of(self, party: str) -> tuple[str, ...]:
-        """Return the attributes, then the class, of which a party holds cells."""
+        """The attributes, then the class, of which a party holds cells."""
         return tuple(c for c in (*self.attributes, self.class_.name) if party in self.holders(c))
 
     def canonical(self) -> str:
-        """Return the agreement in the one spelling that is hashed."""
+        """The agreement in the one spelling that is hashed."""
         return canonical_spelling(self)
 
     def parts(self) -> dict[str, str]:
-        """Return a hash for every part, so that parties whose agreements differ can say where."""
+        """A hash for every part, so that parties whose agreements differ can say where."""
         return hashes_of_parts(self.canonical())
 
     @cached_property

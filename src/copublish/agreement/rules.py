@@ -21,7 +21,7 @@ MAX_STEPS = 2**53
 
 
 def broken_rules(agreement: Agreement) -> list[str]:
-    """Return one sentence for every rule that the agreement breaks."""
+    """One sentence for every rule that the agreement breaks."""
     return [
         *_network(agreement),
         *_owners(agreement),

@@ -36,12 +36,12 @@ class TaxonomyNode:
             yield from child.labels()
 
     def as_mapping(self) -> dict[str, object]:
-        """Return the nested mapping this tree was written as."""
+        """The nested mapping this tree was written as."""
         return {child.label: child.as_mapping() for child in self.children}
 
 
 def flat_taxonomy(values: tuple[str, ...]) -> TaxonomyNode:
-    """Return the tree whose root splits straight into all values."""
+    """The tree whose root splits straight into all values."""
     return TaxonomyNode(ROOT_LABEL, tuple(TaxonomyNode(value) for value in values))
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 import inspect
 import os
 import sys
+from typing import Annotated
 
 import typer
 
+import copublish
 from copublish.cli import (
     check_command,
     demo_command,
@@ -62,6 +64,21 @@ for module in (
     ledger_command,
 ):
     module.register(app)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"copublish {copublish.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Organizations that hold pieces of one table publish one differentially private data set together."""
 
 
 def _flow_paragraphs(commands: typer.Typer) -> None:

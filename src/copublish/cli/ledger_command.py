@@ -103,7 +103,7 @@ def _number(text: str) -> Fraction | None:
 def _limit_after(
     before: Limit | None, epsilon: Fraction | None, delta: Fraction | None, neighbours: Neighbours | None
 ) -> Limit:
-    """Return the limit that is set: what is not said stays as it was."""
+    """The limit that is set: what is not said stays as it was."""
     kept = before or Limit(epsilon, "add-remove")
     if delta is None:  # what was unbounded had no delta to keep
         delta = DEFAULT_DELTA if kept.epsilon is None else kept.delta
@@ -173,7 +173,7 @@ def _print_table(title: str, rows: Sequence[Mapping[str, str | None]]) -> None:
 
 
 def show_left(limit: Limit, spent: Cost) -> tuple[str, str]:
-    """Return how much of a limit is left, of epsilon and of delta, in words where it is no number."""
+    """How much of a limit is left, of epsilon and of delta, in words where it is no number."""
     if limit.epsilon is None:
         return UNBOUNDED, UNBOUNDED
     before = spent.under(limit.neighbours)

@@ -70,7 +70,7 @@ def _kept_here(result: Mapping[str, Any]) -> str:
 
 
 def _by_epsilon(rows: Sequence[Mapping[str, Any]], key: str, form: str) -> str:
-    """Return the values of every epsilon: one, or the least and the most."""
+    """The values of every epsilon: one, or the least and the most."""
     found = []
     for epsilon, here in groupby(rows, key=lambda row: row["epsilon"]):
         values = [row[key] for row in here]

@@ -149,14 +149,14 @@ def _ask_consent(plan: Plan[Any], ledger: Ledger, *, yes: bool, pays: bool = Tru
 
 
 def _price_of_others(cost: Cost, limit: Limit) -> str:
-    """Return what a release takes of the budgets of others, for a party that has none of its own."""
+    """Price of a release in the budgets of others, for a party that has none of its own."""
     wanted = cost.under(limit.neighbours)
     said = "" if wanted is None else f"epsilon {show_exact(wanted)} ({limit.neighbours}) "
     return f"{said}of the budgets of those who hold data, and none of yours"
 
 
 def _price(agreement: Agreement, limit: Limit, cost: Cost, spent: Cost) -> str:
-    """Return what a release would take, of what is left."""
+    """Price of a release, and the rest of the budget."""
     wanted, delta = cost.under(limit.neighbours), show_bound(cost.delta)
     if wanted is None and agreement.mechanism.no_promise(agreement) is None:
         said = "unknown" if cost.replace is None else show_exact(cost.replace)

@@ -35,7 +35,7 @@ TableOption = Annotated[
 
 
 def results_console() -> Console:
-    """Return the console of results; a table is not squeezed when it goes into a file or a pipe."""
+    """The console of results; a table is not squeezed when it goes into a file or a pipe."""
     return Console(width=None if sys.stdout.isatty() else 120, highlight=False)
 
 

@@ -39,7 +39,7 @@ class SecretCounts:
         return self.secret.shape[0] * self.packing.row
 
     def place_of_cell(self) -> IntArray | None:
-        """Return for each cell in agreed order its place in the rows; none if they lie in that order."""
+        """For each cell in agreed order its place in the rows; none if they lie in that order."""
         return None if self.cell_at is None else np.argsort(self.cell_at)
 
     def in_order(self, opened: IntArray) -> IntArray:

@@ -121,7 +121,7 @@ class IdealEngine:
         self._room, self.own_coins = room, coins
 
     def share(self, local: IntArray) -> Secret:
-        """Return the sum of what every party puts in."""
+        """The sum of what every party puts in."""
         return self._secret(("share", local.shape), local, lambda parts: np.sum(parts, axis=0, dtype=np.int64))
 
     def joint_histogram(
@@ -153,7 +153,7 @@ class IdealEngine:
         return self._secret(("joint_matches", packing, down.shape, across.shape), (down, across), count)
 
     def rows_per_product(self, n_rows: int, packing: Packing) -> int:
-        """Return how many records are counted at a time."""
+        """How many records are counted at a time."""
         return ROWS_PER_PRODUCT
 
     def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
@@ -163,18 +163,18 @@ class IdealEngine:
         return self._secret(request, None, lambda _: np.asarray(program(np, *values, **public), np.int64))
 
     def rows(self, secret: Secret) -> list[Secret]:
-        """Return the rows of a secret, to be used in different computations later."""
+        """The rows of a secret, to be used in different computations later."""
         value = cast(IntArray, secret._handle)
         rows = self._room.meet(self.party, ("rows", secret.shape), None, lambda _: list(value))
         return [Secret(row, row.shape) for row in rows]
 
     def coins(self, shape: tuple[int, ...]) -> Secret:
-        """Return fresh joint coins: the XOR of every party's own."""
+        """Fresh joint coins: the XOR of every party's own."""
         own = self.own_coins.words(shape)
         return self._secret(("coins", shape), own, lambda parts: reduce(np.bitwise_xor, parts))
 
     def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
-        """Return the counts, each with noise and a public offset."""
+        """The counts, each with noise and a public offset."""
         return add_noise_inside(self, counts, noise, offset)
 
     def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
@@ -182,7 +182,7 @@ class IdealEngine:
         return self._room.meet(self.party, ("exchange", topic), public, lambda parts: tuple(parts))
 
     def align(self, identifiers: Sequence[str] | None) -> IntArray:
-        """Return the positions of the common records among one's own, in an order that all parties share."""
+        """The positions of the common records among one's own, in an order that all parties share."""
         told = self._room.meet(self.party, ("align",), identifiers, lambda parts: parts)
         if identifiers is None:
             return np.empty(0, dtype=np.int64)
@@ -194,7 +194,7 @@ class IdealEngine:
         return np.array([position[identifier] for identifier in common], dtype=np.int64)
 
     def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
-        """Return whether any two parties list the same identifier."""
+        """Whether any two parties list the same identifier."""
         return self._room.meet(
             self.party,
             ("have_common", padded_to),

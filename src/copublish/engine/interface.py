@@ -51,11 +51,11 @@ class SumEngine(Protocol):
         ...
 
     def share(self, local: IntArray) -> Secret:
-        """Return the sum of what every party puts in. Each party's own part stays its own."""
+        """The sum of what every party puts in. Each party's own part stays its own."""
         ...
 
     def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
-        """Return the counts, packed as they are, each with a draw of noise of its own and a public offset.
+        """The counts, packed as they are, each with a draw of noise of its own and a public offset.
 
         How the noise comes about is the engine's: nobody, or no more parties than the agreement says, may know it.
         """
@@ -83,7 +83,7 @@ class ProgramEngine(SumEngine, Protocol):
         ...
 
     def coins(self, shape: tuple[int, ...]) -> Secret:
-        """Return fresh joint coins: words uniform and unknown to all as long as one party is honest."""
+        """Fresh joint coins: words uniform and unknown to all as long as one party is honest."""
         ...
 
 
@@ -92,7 +92,7 @@ class AligningEngine(SumEngine, Protocol):
     """An engine that also compares people."""
 
     def align(self, identifiers: Sequence[str] | None) -> IntArray:
-        """Return the positions of the common records among one's own, in an order that all parties share.
+        """The positions of the common records among one's own, in an order that all parties share.
 
         A party without data gives none and gets none.
 
@@ -101,7 +101,7 @@ class AligningEngine(SumEngine, Protocol):
         ...
 
     def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
-        """Return whether any two parties list the same identifier; they may learn which ones, if there are any.
+        """Whether any two parties list the same identifier; they may learn which ones, if there are any.
 
         Lists are padded to a public length, so that their own lengths stay secret.
         """
@@ -144,7 +144,7 @@ class JoinEngine(ProgramEngine, AligningEngine, Protocol):
         ...
 
     def rows_per_product(self, n_rows: int, packing: Packing) -> int:
-        """Return how many records one call should have for a table with so many rows, from public shapes alone."""
+        """How many records one call should have for a table with so many rows, from public shapes alone."""
         ...
 
 

@@ -61,7 +61,7 @@ def join_columns(own: OwnColumns, engine: SumEngine) -> dict[str, IntArray]:
 
 
 def _columns(content: object, sizes: Mapping[str, int], party: str) -> dict[str, IntArray]:
-    """Return what a party sent as columns of one length, one after the other in the message."""
+    """Columns of one length that a party sent, one after the other in the message."""
     row = sum(_small(size).itemsize for size in sizes.values())
     is_bytes = isinstance(content, np.ndarray) and content.dtype == np.uint8 and content.ndim == 1
     if not is_bytes or not isinstance(content, np.ndarray) or (content.size % row if row else content.size):
@@ -75,5 +75,5 @@ def _columns(content: object, sizes: Mapping[str, int], party: str) -> dict[str,
 
 
 def _small(n_values: int) -> np.dtype[Any]:
-    """Return the smallest type that holds 0 .. n - 1, the same bytes on every machine."""
+    """The smallest type that holds 0 .. n - 1, the same bytes on every machine."""
     return np.min_scalar_type(n_values - 1).newbyteorder("<")

@@ -23,14 +23,14 @@ MAX_PIECES = 256
 
 
 def to_text(topic: str, value: object) -> str:
-    """Return a topic and a JSON value, or an array of bytes, as text."""
+    """A topic and a JSON value, or an array of bytes, as text."""
     is_array = isinstance(value, np.ndarray)
     content = base64.b64encode(value.astype(np.uint8).tobytes()).decode() if isinstance(value, np.ndarray) else value
     return json.dumps([topic, is_array, content])
 
 
 def from_text(text: str | bytes) -> tuple[str, Any]:
-    """Return topic and value of a text.
+    """Topic and value of a text.
 
     Raises:
         ProgramMismatchError: If it is not one that `to_text` makes.

@@ -24,7 +24,7 @@ CLASSES: dict[DatasetName, tuple[str, ...]] = {
 
 
 def benchmark_of(agreement: Agreement) -> DatasetName | None:
-    """Return the benchmark table that an agreement is about, if it is about one.
+    """The benchmark table that an agreement is about, if it is about one.
 
     It is if its class has the table's values and all its attributes are the table's; some may be left out, and copies
     of these tables spell names in many ways: capitals, '-', '_', '.' and spaces do not count.

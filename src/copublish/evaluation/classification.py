@@ -62,7 +62,7 @@ def accuracy(
 
 
 def majority_accuracy(train: pd.DataFrame, test: pd.DataFrame, target: str, weights: str | None = None) -> float:
-    """Return the accuracy of always saying the most frequent class of `train` (ties: the first in the alphabet)."""
+    """The accuracy of always saying the most frequent class of `train` (ties: the first in the alphabet)."""
     weight = pd.Series(1, train.index) if weights is None else train[weights]
     totals = weight.groupby(train[target].astype(str).to_numpy()).sum()
     return float(np.mean(test[target].astype(str) == totals.idxmax()))
@@ -76,7 +76,7 @@ class Trained:
     model: Any
 
     def predict(self, frame: pd.DataFrame) -> NDArray[Any]:
-        """Return the class of each row, as text."""
+        """The class of each row, as text."""
         with threadpool_limits(1):  # as in training: beside other work threads wait for each other most of the time
             return np.asarray(self.model.predict(_plain(frame[self.features])))
 
@@ -126,7 +126,7 @@ def _new_classifier(name: ClassifierName, seed: int) -> Any:
 
 
 def _encoder(features: pd.DataFrame, classifier: ClassifierName) -> ColumnTransformer:
-    """Return the encoding: ordered codes for trees, which split them; one column per value for linear classifiers."""
+    """The encoding: ordered codes for trees, which split them; one column per value for linear classifiers."""
     numbers = [name for name in features if _is_number(features[name])]
     texts = [name for name in features if not _is_number(features[name])]
     categories = [_categories(features[name]) for name in texts]
@@ -150,7 +150,7 @@ def _categories(column: pd.Series) -> list[str]:
 
 
 def _plain(features: pd.DataFrame) -> pd.DataFrame:
-    """Return categories as text, which is what the encoders compare."""
+    """Categories as text, which is what the encoders compare."""
     return features.assign(
         **{str(name): features[name].astype(str).astype(object) for name in features if not _is_number(features[name])}
     )

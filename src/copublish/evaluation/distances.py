@@ -14,7 +14,7 @@ from copublish.mechanisms.shared.generalization import Generalization, Generaliz
 
 
 def wasserstein_errors(released: pd.DataFrame, data: pd.DataFrame, columns: Sequence[str]) -> dict[str, float]:
-    """Return for each column the first Wasserstein distance, in standard deviations of the data.
+    """For each column the first Wasserstein distance, in standard deviations of the data.
 
     Missing values are left out; so is a column with no spread in the data, or with no value in one of the frames.
     """
@@ -27,7 +27,7 @@ def wasserstein_errors(released: pd.DataFrame, data: pd.DataFrame, columns: Sequ
 
 
 def rank_correlation_error(released: pd.DataFrame, data: pd.DataFrame, columns: Sequence[str]) -> float | None:
-    """Return the mean error of Spearman's rank correlations over all pairs of columns, or nothing without a pair.
+    """The mean error of Spearman's rank correlations over all pairs of columns, or nothing without a pair.
 
     A column that does not vary is correlated with nothing: its correlations are 0.
     """
@@ -39,7 +39,7 @@ def rank_correlation_error(released: pd.DataFrame, data: pd.DataFrame, columns: 
 
 
 def mean_sse(data: pd.DataFrame, cut: Generalization, columns: Sequence[str]) -> float | None:
-    """Return the mean squared distance of records to the centres of the intervals that stand for them.
+    """The mean squared distance of records to the centres of the intervals that stand for them.
 
     The distance of a record is (1/l) * sqrt(sum over its l numerical attributes of (difference / standard
     deviation)^2). It measures what generalizing costs, not noise: no record of a release belongs to a record of the
@@ -55,7 +55,7 @@ def mean_sse(data: pd.DataFrame, cut: Generalization, columns: Sequence[str]) ->
 
 
 def mean_sse_of_sorted_columns(released: pd.DataFrame, data: pd.DataFrame, columns: Sequence[str]) -> float | None:
-    """Return the mean squared distance of records after both frames were sorted column by column.
+    """The mean squared distance of records after both frames were sorted column by column.
 
     The distance is that of `mean_sse`. No record of a release belongs to a record of the data; however they were
     matched, they would be at least this far apart. Frames of other lengths are compared quantile by quantile. Missing

@@ -37,7 +37,7 @@ class Published:
 
     @classmethod
     def of_records(cls, records: pd.DataFrame, domains: Mapping[str, Domain], target: str) -> Published:
-        """Return records that hold values of the domains, synthetic or perturbed, as what is scored."""
+        """Records that hold values of the domains, synthetic or perturbed, as what is scored."""
         return cls(domains, target, as_features(domains, target, records), None, records)
 
     @classmethod
@@ -50,19 +50,19 @@ class Published:
         return cls(columns.domains, columns.class_name, counts, COUNT, values.plain_records(release, cut), cut)
 
     def in_its_terms(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return other records, values of the domains, in the terms of `cells`."""
+        """Other records, values of the domains, in the terms of `cells`."""
         if self.cut is None:
             return self.as_features(frame)
         codes = values.published_codes(self.cut, values.codes_of(self.domains, frame))
         return values.published_labels(self.cut, codes)
 
     def as_features(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return records, values of the domains, as classifiers take them."""
+        """Records, values of the domains, as classifiers take them."""
         return as_features(self.domains, self.target, frame)
 
 
 def as_features(domains: Mapping[str, Domain], target: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return records as classifiers take them, so that raw and published ones are encoded alike.
+    """Records as classifiers take them, so that raw and published ones are encoded alike.
 
     Categories are in agreed order, numbers as they are; of a numerical target, the interval of the agreed grid.
     """

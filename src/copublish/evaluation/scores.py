@@ -25,7 +25,7 @@ def score(
     train_on: TrainOn = "release",
     classifiers: Sequence[ClassifierName] = CLASSIFIERS,
 ) -> dict[str, Any]:
-    """Return all scores as plain JSON values; the same call gives the same numbers.
+    """All scores as plain JSON values; the same call gives the same numbers.
 
     For the records of any mechanism: `score(Published.of_records(frame, agreement.columns, target), test, train)`.
 
@@ -59,7 +59,7 @@ def classification_scores(
     train_on: TrainOn,
     classifier: ClassifierName,
 ) -> dict[str, Any]:
-    """Return BA (raw data), CA (what is published), LA (the largest class) and what lies between them."""
+    """BA (raw data), CA (what is published), LA (the largest class) and what lies between them."""
     target, test_in_its_terms = published.target, published.in_its_terms(test)
     cells, weights, noisy = published.cells, published.weights, True
     if train_on == "generalized" and raw is not None:
@@ -85,7 +85,7 @@ def classification_scores(
 
 
 def marginal_scores(published: Published, reference: pd.DataFrame) -> dict[str, Any]:
-    """Return total variations, of the agreed domains' values and, where they are coarser, of the published values."""
+    """Total variations, of the agreed domains' values and, where they are coarser, of the published values."""
     domains, cut = published.domains, published.cut
     codes = [values.codes_of(domains, frame) for frame in (published.records, reference)]
     compared = {"agreed_values": ({name: domain.size for name, domain in domains.items()}, codes)}
@@ -100,7 +100,7 @@ def marginal_scores(published: Published, reference: pd.DataFrame) -> dict[str, 
 
 
 def number_scores(published: Published, reference: pd.DataFrame) -> dict[str, Any]:
-    """Return how far numerical columns are off, each on its own and in how they rise and fall together."""
+    """How far numerical columns are off, each on its own and in how they rise and fall together."""
     records, cut = published.records, published.cut
     columns = [name for name, domain in published.domains.items() if isinstance(domain, NumericalDomain)]
     by_column = distances.wasserstein_errors(records, reference, columns)

@@ -16,7 +16,7 @@ from copublish.types import IntArray
 
 
 def plain_records(release: Publication, cut: Generalization, seed: int = 0) -> pd.DataFrame:
-    """Return the release's records with values of the domains in place of generalized ones.
+    """The release's records with values of the domains in place of generalized ones.
 
     What a generalized value stands for is spread evenly: intervals over equally spaced points, groups of categories
     over their members, each in random order, independently for every attribute. That is all a release says about
@@ -47,7 +47,7 @@ def _spread(value: GeneralizedValue, n: int) -> NDArray[Any]:
 
 
 def codes_of(domains: Mapping[str, Domain], values: pd.DataFrame) -> pd.DataFrame:
-    """Return the codes of the agreed domains for a frame of values, as `read_values` and `plain_records` give it."""
+    """The codes of the agreed domains for a frame of values, as `read_values` and `plain_records` give it."""
     found: dict[str, IntArray] = {}
     for name, domain in domains.items():
         column = values[name]
@@ -66,7 +66,7 @@ def _positions(column: pd.Series, values: tuple[str, ...]) -> IntArray:
 
 
 def published_codes(cut: Generalization, codes: pd.DataFrame) -> pd.DataFrame:
-    """Return for each code of a domain the number of the published value it falls into."""
+    """For each code of a domain the number of the published value it falls into."""
     part_of_code = {name: attribute.part_of_code() for name, attribute in cut.attributes.items()}
     return pd.DataFrame(
         {name: part_of_code[name][codes[name]] if name in part_of_code else codes[name] for name in codes}
@@ -74,7 +74,7 @@ def published_codes(cut: Generalization, codes: pd.DataFrame) -> pd.DataFrame:
 
 
 def published_labels(cut: Generalization, published: pd.DataFrame) -> pd.DataFrame:
-    """Return published codes as categorical columns, in the order in which the release lists its values."""
+    """Published codes as categorical columns, in the order in which the release lists its values."""
     return pd.DataFrame(
         {
             name: pd.Categorical.from_codes(published[name].to_numpy(), categories=list(labels))
@@ -84,5 +84,5 @@ def published_labels(cut: Generalization, published: pd.DataFrame) -> pd.DataFra
 
 
 def published_sizes(cut: Generalization) -> dict[str, int]:
-    """Return the number of published values of every attribute and of the class."""
+    """The number of published values of every attribute and of the class."""
     return {name: len(labels) for name, labels in cut.labels().items()}

@@ -9,13 +9,13 @@ HOME_VARIABLE = "COPUBLISH_HOME"
 
 
 def home_folder() -> Path:
-    """Return the folder that `COPUBLISH_HOME` names, else `.copublish` in the user's own folder."""
+    """The folder that `COPUBLISH_HOME` names, else `.copublish` in the user's own folder."""
     named = os.environ.get(HOME_VARIABLE)
     return Path(named) if named else Path.home() / ".copublish"
 
 
 def default_ledger() -> Path:
-    """Return where this user's ledger is unless a command says otherwise."""
+    """Where this user's ledger is unless a command says otherwise."""
     return home_folder() / "ledger.db"
 
 

@@ -19,7 +19,7 @@ SOCKET_PATH_BYTES = 100
 
 
 def folder_for_sockets() -> Scratch:
-    """Return a folder with a path short enough for unix sockets: in /tmp if that of temporary files is too long."""
+    """A folder with a path short enough for unix sockets: in /tmp if that of temporary files is too long."""
     parent = Path(tempfile.gettempdir()).absolute()
     longest = parent / f"copublish-{'0' * 16}" / "peer.sock"
     return Scratch(parent=parent if len(os.fsencode(longest)) <= SOCKET_PATH_BYTES else Path("/tmp"))  # noqa: S108

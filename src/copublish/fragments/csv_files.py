@@ -22,7 +22,7 @@ UNEVEN = (
 
 
 def csv_options(path: Path) -> dict[str, Any]:
-    """Return how DuckDB is to read a file: every cell as text, and every line after the header as a record.
+    """How DuckDB is to read a file: every cell as text, and every line after the header as a record.
 
     Raises:
         SourceError: If the file has no header line, or one that names a column twice. It never quotes the line: in a
@@ -50,7 +50,7 @@ def csv_options(path: Path) -> dict[str, Any]:
 
 
 def csv_problem(exc: Exception) -> str | None:
-    """Return what may be said about an error of DuckDB, whose own words quote rows; nothing if it is not about CSV."""
+    """Words for an error of DuckDB, whose own words quote rows; nothing if it is not about CSV."""
     words = str(exc)
     if "Invalid unicode" in words:
         return NOT_UTF8
@@ -58,7 +58,7 @@ def csv_problem(exc: Exception) -> str | None:
 
 
 def _header(path: Path) -> tuple[list[str], str]:
-    """Return the cells of the first line, and the delimiter: the one that makes most of them."""
+    """The cells of the first line, and the delimiter: the one that makes most of them."""
     rows: dict[str, list[str]] = {}
     for delimiter in DELIMITERS:
         try:

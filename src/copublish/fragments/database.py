@@ -68,7 +68,7 @@ class DatabaseTable:
         return f"{parts.scheme}://{login.partition(':')[0]}{at}{hosts}{parts.path}"
 
     def connect(self) -> Any:
-        """Return an Ibis connection that can only read.
+        """An Ibis connection that can only read.
 
         Raises:
             SourceError: Says what is wrong with the file, the server, the login or the database.
@@ -76,7 +76,7 @@ class DatabaseTable:
         return _connect_postgres(self) if self.is_postgres else _connect_duckdb(self)
 
     def open(self, connection: Any) -> Any:
-        """Return the Ibis table; nothing of its rows is read yet.
+        """The Ibis table; nothing of its rows is read yet.
 
         Raises:
             SourceError: If there is no such table.
@@ -94,7 +94,7 @@ class DatabaseTable:
 
 
 def scheme_of(text: str | Path) -> str | None:
-    """Return the scheme of an address; none for the name of a file."""
+    """The scheme of an address; none for the name of a file."""
     scheme, separator, _ = str(text).partition("://")
     return scheme.lower() if separator and not isinstance(text, Path) else None
 
@@ -119,7 +119,7 @@ def refuse_malformed_address(address: str) -> None:
 
 
 def reading_problem(exc: Exception, table: DatabaseTable) -> str:
-    """Return what may be said about an error that the database gave while it was read."""
+    """Words for an error that the database gave while it was read."""
     if table.is_postgres:
         import psycopg
 

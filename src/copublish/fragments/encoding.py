@@ -22,7 +22,7 @@ NOT_LISTED = "values that are not in the agreed list (spelling counts; whole num
 
 
 def column_expression(column: Any, domain: Domain) -> Any:
-    """Return what encoding needs of a column, for the source to compute: its numbers or its text.
+    """Expression that encoding needs of a column, for the source to compute: its numbers or its text.
 
     Only conversions that cannot fail are left to the source. What may or may not be a number comes as text and is read
     here, by one reader for all sources.
@@ -43,7 +43,7 @@ def column_expression(column: Any, domain: Domain) -> Any:
 
 
 def as_text(column: Any) -> Any:
-    """Return a column as text without surrounding space; floats as they are, for `texts_of` to write."""
+    """A column as text without surrounding space; floats as they are, for `texts_of` to write."""
     if column.type().is_floating():
         return column
     # Not column.cast(), which does nothing where Ibis sees text already: enumerations are not text to PostgreSQL.
@@ -53,7 +53,7 @@ def as_text(column: Any) -> Any:
 
 
 def texts_of(values: pa.Array) -> pa.Array:
-    """Return what `as_text` gave as text. Databases write floats in different ways, 7 or 7.0, so it is done here."""
+    """Text of what `as_text` gave. Databases write floats in different ways, 7 or 7.0, so it is done here."""
     if not pa.types.is_floating(values.type):
         return values
     numbers = values.to_numpy(zero_copy_only=False)
@@ -97,7 +97,7 @@ def encode_batch(
 
 
 def quantize_batch(domain: NumericalDomain, batch: pa.RecordBatch, codes: Codes) -> NDArray[np.int64]:
-    """Return a batch's numbers as `quantize` does.
+    """A batch's numbers as `quantize` does.
 
     Args:
         domain: The column's public domain.
@@ -108,7 +108,7 @@ def quantize_batch(domain: NumericalDomain, batch: pa.RecordBatch, codes: Codes)
 
 
 def quantize(domain: NumericalDomain, numbers: NDArray[np.float64], codes: Codes) -> NDArray[np.int64]:
-    """Return a column's numbers in steps of the last agreed decimal above the lower bound; -1 where there is none.
+    """A column's numbers in steps of the last agreed decimal above the lower bound; -1 where there is none.
 
     Args:
         domain: The column's public domain.
@@ -123,7 +123,7 @@ def quantize(domain: NumericalDomain, numbers: NDArray[np.float64], codes: Codes
 
 
 def _empty_cells(values: pa.Array, missing_spellings: tuple[str, ...]) -> tuple[BoolArray, BoolArray]:
-    """Return which cells are empty, and which are spelled as missing."""
+    """Which cells are empty, and which are spelled as missing."""
     if pa.types.is_floating(values.type):  # data frames write NaN for an empty cell
         null = _mask(pc.is_null(values, nan_is_null=True))
         return null, np.zeros_like(null)
@@ -132,7 +132,7 @@ def _empty_cells(values: pa.Array, missing_spellings: tuple[str, ...]) -> tuple[
 
 
 def numbers_of(values: pa.Array) -> NDArray[np.float64]:
-    """Return numbers, read from text where they are text; NaN where there is none."""
+    """Numbers, read from text where they are text; NaN where there is none."""
     import polars as pl
 
     numbers = cast(pl.Series, pl.from_arrow(values)).cast(pl.Float64, strict=False)
@@ -140,7 +140,7 @@ def numbers_of(values: pa.Array) -> NDArray[np.float64]:
 
 
 def _finite_numbers(spellings: tuple[str, ...]) -> NDArray[np.float64]:
-    """Return the spellings that are numbers: -9 is missing however a source writes or stores it."""
+    """The spellings that are numbers: -9 is missing however a source writes or stores it."""
     numbers = numbers_of(pa.array(spellings, pa.string()))
     return cast(NDArray[np.float64], numbers[np.isfinite(numbers)])
 

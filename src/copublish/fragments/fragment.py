@@ -39,7 +39,7 @@ class Fragment:
     private_numbers: Mapping[str, IntArray] = field(default_factory=dict, repr=False)
 
     def take(self, positions: IntArray) -> Fragment:
-        """Return these records in this order."""
+        """These records in this order."""
         if len(positions) == self.n_records and np.array_equal(positions, np.arange(self.n_records)):
             return self
         return replace(
@@ -51,7 +51,7 @@ class Fragment:
         )
 
     def holds(self, column: str, rows: slice = slice(None)) -> BoolArray:
-        """Return which cells of a column this party holds."""
+        """Which cells of a column this party holds."""
         if column not in self.private_codes:
             return np.zeros(len(range(*rows.indices(self.n_records))), dtype=np.bool_)
         return cast(BoolArray, self.private_codes[column][rows] != self.sizes[column])
@@ -63,7 +63,7 @@ class Fragment:
 
 
 def partial_cells(fragment: Fragment, axes: Sequence[Axis], rows: slice) -> IntArray:
-    """Return this party's part of each record's cell number.
+    """This party's part of each record's cell number.
 
     A cell number is the sum over axes of cell times stride; a party adds the terms of the cells it holds and 0 for
     the others, so the parties' parts add up to the whole number.

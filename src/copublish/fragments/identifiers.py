@@ -17,7 +17,7 @@ PUNCTUATION = "".join(c for c in map(chr, range(128)) if unicodedata.category(c)
 
 
 def normalize(identifier: str, rules: Collection[str]) -> str:
-    """Return what an identifier is compared by. This is the definition; batches take a faster way to the same.
+    """Form in which an identifier is compared. This is the definition; batches take a faster way to the same.
 
     Always: Unicode normalization form C, no white space at either end. By rule, in this order:
 
@@ -102,13 +102,13 @@ class Identifiers(Sequence[str]):
         return "Identifiers(...)"  # a repr may end up in a log
 
     def take(self, positions: IntArray) -> Identifiers:
-        """Return these identifiers in this order."""
+        """These identifiers in this order."""
         return Identifiers(self._column.take(pa.array(positions)))
 
     def has_empty(self) -> bool:
-        """Return whether some record has no identifier."""
+        """Whether some record has no identifier."""
         return bool(pc.any(pc.equal(self._column, "")).as_py())
 
     def has_repeated(self) -> bool:
-        """Return whether two records have the same identifier."""
+        """Whether two records have the same identifier."""
         return bool(pc.count_distinct(self._column).as_py() < len(self._column))

@@ -50,7 +50,7 @@ def read_fragment(agreement: Agreement, party: str, source: Source | None) -> Fr
 
 
 def refuse_unagreed_source(agreement: Agreement, party: str, source: Source | None) -> Source | None:
-    """Return the source, unless the agreement says something else about whether this party holds data.
+    """The source, unless the agreement says something else about whether this party holds data.
 
     Raises:
         FragmentError: If there is no such party, or there are data and should be none.
@@ -68,7 +68,7 @@ def refuse_unagreed_source(agreement: Agreement, party: str, source: Source | No
 
 
 def empty_fragment(agreement: Agreement, party: str) -> Fragment:
-    """Return the fragment of a party that computes and holds no data."""
+    """The fragment of a party that computes and holds no data."""
     identifiers = None if agreement.records.identifier is None else Identifiers([])
     return Fragment(party, 0, {}, {}, identifiers)
 
@@ -120,7 +120,7 @@ def _column_problems(agreement: Agreement, party: str, present: list[str]) -> li
 
 
 def ambiguous_columns(wanted: list[str], present: list[str]) -> list[str]:
-    """Return a problem for every wanted column that the source cannot tell from another one: it ignores case."""
+    """A problem for every wanted column that the source cannot tell from another one: it ignores case."""
     return [
         f"Column '{column}' is there twice, in upper and lower case. Rename one of them."
         for column in wanted
@@ -147,14 +147,14 @@ class _Reader:
         self._problems: set[str] = set()
 
     def expressions(self, table: Any) -> list[Any]:
-        """Return what the source is asked for."""
+        """Expressions that the source is asked for."""
         expressions = [column_expression(table[column], domain) for column, domain in self._domains.items()]
         if (identifier := self.agreement.records.identifier) is not None:
             expressions.append(as_text(table[identifier]).name(identifier))
         return expressions
 
     def read(self, opened: OpenSource) -> Fragment:
-        """Return the fragment, or raise with everything that is wrong with it."""
+        """The fragment, or raise with everything that is wrong with it."""
         identifier = self.agreement.records.identifier
         n_records = 0
         for batch in opened.batches(self.expressions(opened.table)):

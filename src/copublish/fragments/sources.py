@@ -32,7 +32,7 @@ KINDS_OF_DATA = "a .csv, .parquet or .duckdb file, or postgresql://user@host/dat
 
 
 def source_from(data: str | Path, table: str | None = None) -> Source:
-    """Return the source that a user names on the command line: a file, or a database and its table.
+    """The source that a user names on the command line: a file, or a database and its table.
 
     Raises:
         SourceError: If the two do not go together, or are of no known kind.
@@ -136,6 +136,6 @@ def _table(source: Source, connection: Any) -> Any:
 
 
 def _why(exc: Exception) -> str:
-    """Return what may be told of an error: what is wrong with a CSV file, or the kind of error alone."""
+    """Words for an error: what is wrong with a CSV file, or the kind of error alone."""
     problem = csv_problem(exc)
     return f" ({type(exc).__name__})" if problem is None else f": {problem}"

@@ -43,7 +43,7 @@ def add_network(agreement: Path, fingerprints: Mapping[str, str]) -> dict[str, s
 
 
 def made_up_data(n_records: int) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the bank's and the lender's tables, each in an order of its own, with people only one of them knows."""
+    """The bank's and the lender's tables, each in an order of its own, with people only one of them knows."""
     generator = np.random.default_rng(20)  # made-up data may have a seed; noise never has one
     everyone = n_records + n_records // 10
     age = generator.integers(18, 100, everyone)

@@ -19,7 +19,7 @@ LENGTH_BYTES = 8
 
 
 def pipes_between(parties: Sequence[str]) -> dict[str, Ends]:
-    """Return every party's ends of a pipe for each pair. Whoever hands them to processes closes its own copies."""
+    """Every party's ends of a pipe for each pair. Whoever hands them to processes closes its own copies."""
     ends: dict[str, Ends] = {party: {} for party in parties}
     for one, other in combinations(parties, 2):
         ends[one][other], ends[other][one] = socket.socketpair()

@@ -49,7 +49,7 @@ class Channel:
         self._socket, self._secure = sock, secure
 
     def fileno(self) -> int:
-        """Return the file to wait for."""
+        """The file to wait for."""
         return self._socket.fileno()
 
     def pending(self) -> bool:
@@ -57,7 +57,7 @@ class Channel:
         return self._secure is not None and self._secure.pending() > 0
 
     def try_read(self) -> bytes | None:
-        """Return what is there, nothing if there is nothing yet.
+        """Bytes that are there, none if there are none yet.
 
         Raises:
             ChannelClosedError: If the other side has ended the connection, or it broke.
@@ -238,7 +238,7 @@ Chain = tuple[x509.Certificate, ...]
 
 
 def peer_problem(agreement: Agreement, party: str, chain: Chain) -> str | None:
-    """Say why certificates are not those of a party of the agreement; nothing if they are."""
+    """Reason why certificates are not those of a party of the agreement; nothing if they are."""
     agreed = agreement.parties[party]
     if agreed.certificate is None and agreed.authority is None:
         return f"could not be checked: the agreement has no certificate for '{party}'"
@@ -283,7 +283,7 @@ def means_loopback(host: str) -> bool:
 
 
 def plain_channel(sock: socket.socket) -> Channel:
-    """Return a channel without TLS, to and from this machine alone.
+    """A channel without TLS, to and from this machine alone.
 
     Raises:
         RefusedError: If the other end is on another machine.

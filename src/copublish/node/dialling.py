@@ -69,7 +69,7 @@ def dial(
 
 
 def _checked(sock: socket.socket, agreement: Agreement, identity: Identity | None, peer: str) -> Channel:
-    """Return a channel to a peer whose certificate is the agreed one."""
+    """A channel to a peer whose certificate is the agreed one."""
     who = f"Who answers at {agreement.parties[peer].host} as '{peer}'"
     try:
         if identity is None:

@@ -54,12 +54,12 @@ class Identity:
 
 
 def fingerprint(certificate: x509.Certificate) -> str:
-    """Return the SHA-256 of a certificate as the agreement writes it."""
+    """The SHA-256 of a certificate as the agreement writes it."""
     return f"sha256:{hashlib.sha256(certificate.public_bytes(serialization.Encoding.DER)).hexdigest()}"
 
 
 def identity_folder(name: str) -> Path:
-    """Return where the identity of a party is kept."""
+    """Where the identity of a party is kept."""
     return home_folder() / "identities" / name
 
 
@@ -134,7 +134,7 @@ def load_identity(folder: Path) -> Identity:
 
 
 def expiry_problem(certificate: x509.Certificate) -> str | None:
-    """Say that a certificate has expired, if it has by more than clocks may differ.
+    """Sentence that a certificate has expired, if it has by more than clocks may differ.
 
     When it starts to be valid is not checked: it is pinned, and a clock that runs late is no reason to fail.
     """
@@ -143,7 +143,7 @@ def expiry_problem(certificate: x509.Certificate) -> str | None:
 
 
 def common_name(certificate: x509.Certificate) -> str:
-    """Return the name in a certificate, or nothing."""
+    """The name in a certificate, or nothing."""
     names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
     return str(names[0].value) if len(names) == 1 else ""
 
@@ -151,7 +151,7 @@ def common_name(certificate: x509.Certificate) -> str:
 def certificate_problem(
     chain: tuple[x509.Certificate, ...], party: str, *, pinned: str | None, authority: str | None
 ) -> str | None:
-    """Say why a certificate is not the one that the agreement expects of a party; nothing if it is.
+    """Reason why a certificate is not the one that the agreement expects of a party; nothing if it is.
 
     Args:
         chain: What the peer showed; it has proved that it holds the key of the first one.

@@ -46,6 +46,6 @@ class RunLog:
 
 
 def log_file(folder: Path, release: str, party: str) -> Path:
-    """Return the file for a run that starts now."""
+    """The file for a run that starts now."""
     start = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     return folder / f"{start}-{release}-{party}-{os.getpid()}.jsonl"

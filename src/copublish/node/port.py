@@ -117,7 +117,7 @@ class Port:
         return dial(self.agreement, self.party, self.identity, peer, purpose, run=run, timeout_seconds=self._timeout)
 
     def newest_arrival(self, peer: str) -> Channel | None:
-        """Return a party's last connection for meeting that has come in and was not returned yet, if any."""
+        """A party's last connection for meeting that has come in and was not returned yet, if any."""
         newest = None
         with contextlib.suppress(queue.Empty):
             while True:
@@ -216,7 +216,7 @@ class Port:
             sock.close()
 
     def _greet(self, channel: Channel, known: str | None, greeting: dict[str, Any]) -> str:
-        """Return which party of the agreement came; it has taken one of its places.
+        """Which party of the agreement came; it has taken one of its places.
 
         Raises:
             MeetingError: If it is somebody else, does not say what it should, or has too many connections.

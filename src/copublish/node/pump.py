@@ -60,7 +60,7 @@ def carry(channel: Channel, local: socket.socket) -> Iterator[tuple[int, int]]:
 
 
 def _read(local: socket.socket) -> tuple[bytes, bool]:
-    """Return what is there, and whether the engine is still there."""
+    """Bytes that are there, and whether the engine still is."""
     try:
         data = local.recv(CHUNK)
     except BlockingIOError:

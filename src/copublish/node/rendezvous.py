@@ -102,7 +102,7 @@ class Rendezvous:
         return hashlib.sha256(json.dumps(sorted(drawn.items())).encode()).hexdigest()[:32]
 
     def keep(self, deadline: float) -> tuple[dict[str, tuple[Channel, Channel]], str]:
-        """Return for every party the connection to speak on and the one to listen to, and the number of the run.
+        """For every party the connection to speak on and the one to listen to, and the number of the run.
 
         Raises:
             MeetingError: If a party does not come in time, differs from us, or says that it leaves.
@@ -256,14 +256,14 @@ def refuse_differences(here: dict[str, str], there: object, peer: str) -> None:
 
 
 def left(peer: str, message: dict[str, Any]) -> str:
-    """Say that a party has stopped, and why, as far as it said so."""
+    """Sentence that a party has stopped, and why, as far as it said so."""
     if "stop" in message:
         return f"Party '{peer}' stopped: {plain_text(message['stop'])}."
     return f"Party '{peer}' stopped ({'it is in another run' if message else 'the connection ended'})."
 
 
 def in_words(names: list[str]) -> str:
-    """Return a list as people write it: a, b and c."""
+    """A list as people write it: a, b and c."""
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 

@@ -33,7 +33,7 @@ columns 19 to 26 s, 51 MiB (21 s, 50 MiB), cell by cell 32 s, 109 MiB (33 s, 108
 
 
 def unknown_cost(agreement: Agreement) -> dict[str, Any]:
-    """Return that nothing is predicted for a mechanism that the model was not measured with, and what to do instead."""
+    """No prediction: for a mechanism that the model was not measured with, and what to do instead."""
     return {
         "seconds": None,
         "mib_sent": None,
@@ -61,6 +61,6 @@ def predict(agreement: Agreement, work: Work) -> dict[str, Any]:
 
 
 def dot(coefficients: Work, work: Work) -> float:
-    """Return the cost of some work."""
+    """The cost of some work."""
     pairs = zip(vars(coefficients).values(), vars(work).values(), strict=True)
     return float(sum(coefficient * amount for coefficient, amount in pairs))

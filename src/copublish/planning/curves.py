@@ -9,7 +9,7 @@ Rows = list[Mapping[str, Any]]
 
 
 def curves_of(plan: Mapping[str, Any]) -> dict[str, Rows]:
-    """Return what is drawn: a name, and the best trial of each epsilon in ascending order.
+    """Curves that are drawn: a name, and the best trial of each epsilon in ascending order.
 
     One mechanism with settings has a curve for each kind of them; of several mechanisms each has one.
     """
@@ -24,7 +24,7 @@ def curves_of(plan: Mapping[str, Any]) -> dict[str, Rows]:
 
 
 def printed_points(plan: Mapping[str, Any]) -> dict[str, Rows]:
-    """Return what papers print for the very data set that is planned, by their algorithm.
+    """Numbers that papers print for the very data set that is planned, by their algorithm.
 
     Accuracies of another data set would look as if they could be compared, so they are not drawn.
     """
@@ -36,19 +36,19 @@ def printed_points(plan: Mapping[str, Any]) -> dict[str, Rows]:
 
 
 def floor_of(plan: Mapping[str, Any]) -> float:
-    """Return where the axis of accuracies ends: far below LA all are as worthless, and would squeeze the others."""
+    """Where the axis of accuracies ends: far below LA all are as worthless, and would squeeze the others."""
     return float(plan["LA"] - max((plan["BA"] - plan["LA"]) / 2, 0.02))
 
 
 def ticks_of(plan: Mapping[str, Any]) -> list[float]:
-    """Return the budgets that were tried, and the ends of what is printed."""
+    """The budgets that were tried, and the ends of what is printed."""
     printed = [float(point["epsilon"]) for points in printed_points(plan).values() for point in points]
     tried = {float(trial["epsilon"]) for trial in plan["trials"]}
     return sorted(tried | {end([*tried, *printed]) for end in (min, max)})
 
 
 def label_of(plan: Mapping[str, Any], name: str, below: str) -> str:
-    """Return the name of a curve and what has to be said about it; `below` says where what is too low to see is."""
+    """The name of a curve and what has to be said about it; `below` says where what is too low to see is."""
     rows, is_one_of_several = curves_of(plan)[name], len(plan["mechanisms"]) > 1
     low = [row["accuracy"] < floor_of(plan) for row in rows]
     said = []

@@ -90,7 +90,7 @@ def _draw_curves(axes: Axes, plan: Mapping[str, Any]) -> list[Any]:
 
 
 def text_plot(plan: Mapping[str, Any], width: int = 64, height: int = 12) -> list[str]:
-    """Return the trade-off as lines of characters: accuracy upwards, epsilon to the right, evenly by its logarithm."""
+    """The trade-off as lines of characters: accuracy upwards, epsilon to the right, evenly by its logarithm."""
     curves, printed, ticks = curves_of(plan), printed_points(plan), ticks_of(plan)
     marked = [*zip(CHARACTERS, curves.values(), strict=False), *zip(PRINTED_CHARACTERS, printed.values(), strict=False)]
     seen = [max(row["accuracy"], floor_of(plan)) for _, rows in marked for row in rows]
@@ -129,7 +129,7 @@ def text_plot(plan: Mapping[str, Any], width: int = 64, height: int = 12) -> lis
 
 
 def _free_column(line: Sequence[str], wanted: int, marker: str) -> int:
-    """Return the wanted column, or the next one to it where no other curve's point is: none may hide another."""
+    """The wanted column, or the next one to it where no other curve's point is: none may hide another."""
     order = sorted(range(len(line)), key=lambda column: (abs(column - wanted), -column))
     return next((column for column in order if line[column] in f"{marker} ·-"), wanted)
 

@@ -42,7 +42,7 @@ class Reference:
 
 
 def references_for(agreement: Agreement, *, is_made_up: bool) -> list[dict[str, Any]]:
-    """Return everything that is printed, as JSON values; made-up data are nobody's, whatever the columns are called."""
+    """Everything that is printed, as JSON values; made-up data are nobody's, whatever the columns are called."""
     planned = None if is_made_up else benchmark_of(agreement)
     return [
         asdict(reference)
@@ -77,5 +77,5 @@ def _printed_in(paper: Paper, planned: str | None) -> list[Reference]:
 
 
 def kept(accuracy: float, ba: float, la: float) -> float | None:
-    """Return how much of BA - LA an accuracy keeps; nothing where raw data give no more than the largest class."""
+    """How much of BA - LA an accuracy keeps; nothing where raw data give no more than the largest class."""
     return (accuracy - la) / (ba - la) if ba > la else None

@@ -27,7 +27,7 @@ CLASS_SPREAD = 0.6
 
 
 def read_like(agreement: Agreement, source: Source) -> pd.DataFrame:
-    """Return a public table with all attributes and the class, checked against the agreed domains.
+    """A public table with all attributes and the class, checked against the agreed domains.
 
     Raises:
         EvaluationError: If the class or all rows are missing.
@@ -42,7 +42,7 @@ def read_like(agreement: Agreement, source: Source) -> pd.DataFrame:
 
 
 def made_up_table(agreement: Agreement, n: int, generator: np.random.Generator) -> pd.DataFrame:
-    """Return made-up records: values spread evenly over the domains, a class that depends on them, and chance."""
+    """Made-up records: values spread evenly over the domains, a class that depends on them, and chance."""
     columns: dict[str, Any] = {}
     strength = np.zeros(n)
     for number, (name, domain) in enumerate(agreement.domains.items()):
@@ -72,7 +72,7 @@ def _values(domain: Domain, codes: NDArray[np.int64], generator: np.random.Gener
 def as_fragments(
     agreement: Agreement, table: pd.DataFrame, generator: np.random.Generator, *, with_numbers: bool = False
 ) -> dict[str, Fragment]:
-    """Return the table as the agreement's parties would hold it: by people, by columns, or cell by cell at random.
+    """The table as the agreement's parties would hold it: by people, by columns, or cell by cell at random.
 
     Args:
         agreement: Who holds what.

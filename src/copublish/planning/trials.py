@@ -45,7 +45,7 @@ class Scores:
     marginal_error: float
 
     def described(self) -> dict[str, float | None]:
-        """Return them as JSON values."""
+        """The scores as JSON values."""
         return {**asdict(self), "standard_error": None if np.isnan(self.standard_error) else self.standard_error}
 
 
@@ -76,7 +76,7 @@ class TrialGround:
         self._test_features = self._as_features(test)
 
     def baselines(self) -> tuple[float, float]:
-        """Return BA, the accuracy after training on the raw records, and LA, that of the largest class."""
+        """BA, the accuracy after training on the raw records, and LA, that of the largest class."""
         target = self.agreement.class_.name
         return (
             accuracy(self._as_features(self.train), self._test_features, target, CLASSIFIER),
@@ -84,7 +84,7 @@ class TrialGround:
         )
 
     def releases(self, agreement: Agreement, runs: int) -> list[Release]:
-        """Return `runs` releases with fresh noise; the agreement has the same people and columns as the planned one."""
+        """So many releases with fresh noise; the agreement has the same people and columns as the planned one."""
         return [simulate_fragments(agreement, self._fragments) for _ in range(runs)]
 
     def scores(self, releases: Sequence[Release]) -> Scores:

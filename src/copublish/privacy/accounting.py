@@ -24,7 +24,7 @@ class Cost:
     delta: Fraction = Fraction(0)
 
     def under(self, neighbours: Neighbours) -> Fraction | None:
-        """Return epsilon under a relation."""
+        """Epsilon under a relation."""
         return self.add_remove if neighbours == "add-remove" else self.replace
 
     def __add__(self, other: Cost) -> Cost:

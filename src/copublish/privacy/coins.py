@@ -20,7 +20,7 @@ class Coins(Protocol):
     """One party's fair coins, 64 in a word. No coin is ever given out twice."""
 
     def words(self, shape: tuple[int, ...]) -> IntArray:
-        """Return fresh uniform 64-bit words."""
+        """Fresh uniform 64-bit words."""
         ...
 
 
@@ -28,5 +28,5 @@ class SystemCoins:
     """Coins from the operating system's generator."""
 
     def words(self, shape: tuple[int, ...]) -> IntArray:
-        """Return fresh uniform 64-bit words."""
+        """Fresh uniform 64-bit words."""
         return np.frombuffer(os.urandom(8 * math.prod(shape)), np.int64).reshape(shape)

@@ -81,11 +81,11 @@ class Disclosure(Protocol):
         ...
 
     def epsilon(self, neighbours: Neighbours) -> Fraction | None:
-        """Return the exact cost under a relation; none if no finite epsilon holds."""
+        """The exact cost under a relation; none if no finite epsilon holds."""
         ...
 
     def delta(self, neighbours: Neighbours) -> Fraction:
-        """Return a bound on what the sampler's distance to the exact law adds."""
+        """A bound on what the sampler's distance to the exact law adds."""
         ...
 
 
@@ -129,11 +129,11 @@ class Select:
         return self.noise.scale / self.points_per_person
 
     def epsilon(self, neighbours: Neighbours) -> Fraction:
-        """Return the exact cost under a relation."""
+        """The exact cost under a relation."""
         return self.noise.rate * self.score_range[neighbours]
 
     def delta(self, neighbours: Neighbours) -> Fraction:
-        """Return a bound on what the sampler's distance to the exact law adds."""
+        """A bound on what the sampler's distance to the exact law adds."""
         return _exchange(self.epsilon(neighbours)) * self.candidates * self.noise.distance
 
 
@@ -184,17 +184,17 @@ class Measure:
         return self.noise.scale / self.points_per_person
 
     def within(self, confidence: float) -> int:
-        """Return how far an entry is off at most with this probability, in its own unit."""
+        """How far an entry is off at most with this probability, in its own unit."""
         if isinstance(self.noise, SharedLaplace):
             return self.noise.within(confidence)
         return laplace_quantile(self.noise.rate, confidence)
 
     def epsilon(self, neighbours: Neighbours) -> Fraction:
-        """Return the exact cost under a relation."""
+        """The exact cost under a relation."""
         return self.noise.rate * self.l1_sensitivity[neighbours]
 
     def delta(self, neighbours: Neighbours) -> Fraction:
-        """Return a bound on what the sampler's distance to the exact law adds."""
+        """A bound on what the sampler's distance to the exact law adds."""
         return _exchange(self.epsilon(neighbours)) * 2 * self.changed_entries[neighbours] * self.noise.distance
 
 
@@ -253,7 +253,7 @@ class GaussianMeasure:
         return _exchange(epsilon) * BATCHES * noise.candidates(self.entries) * noise.distance
 
     def rho(self, neighbours: Neighbours) -> Fraction:
-        """Return the exact cost under a relation, as zero-concentrated differential privacy."""
+        """The exact cost under a relation, as zero-concentrated differential privacy."""
         return Fraction(self.squared_l2_sensitivity[neighbours], 2 * self.noise.variance)
 
     @property
@@ -262,13 +262,13 @@ class GaussianMeasure:
         return self.noise.deviation / self.points_per_person
 
     def epsilon(self, neighbours: Neighbours) -> Fraction:
-        """Return the cost under a relation, at the agreed delta."""
+        """The cost under a relation, at the agreed delta."""
         if neighbours == self.calibrated_to:
             return self.budget
         return epsilon_for(self.rho(neighbours), self._delta_without_sampler)
 
     def delta(self, neighbours: Neighbours) -> Fraction:
-        """Return delta: the agreed one, which holds the sampler's part, or more if that is larger than foreseen."""
+        """Delta: the agreed one, which holds the sampler's part, or more if that is larger than foreseen."""
         sampler = self._sampler_delta(self.epsilon(neighbours), self.noise)
         return max(self.agreed_delta, self._delta_without_sampler + sampler)
 
@@ -299,11 +299,11 @@ class PerturbCategory:
         return randomized_response(self.budget, self.n_values)
 
     def epsilon(self, neighbours: Neighbours) -> Fraction | None:
-        """Return the exact cost under a relation; none if no finite epsilon holds."""
+        """The exact cost under a relation; none if no finite epsilon holds."""
         return self.budget if neighbours == "replace" else None
 
     def delta(self, neighbours: Neighbours) -> Fraction:
-        """Return what the sampler adds: nothing, its own law keeps the budget."""
+        """Part of the sampler: nothing, its own law keeps the budget."""
         return Fraction(0)
 
 
@@ -345,11 +345,11 @@ class PerturbNumber:
         return randomized_response(self.budget / 2, 2) if self.missing else None
 
     def epsilon(self, neighbours: Neighbours) -> Fraction | None:
-        """Return the exact cost under a relation; none if no finite epsilon holds."""
+        """The exact cost under a relation; none if no finite epsilon holds."""
         return self.budget if neighbours == "replace" else None
 
     def delta(self, neighbours: Neighbours) -> Fraction:
-        """Return a bound on what the sampler's distance to the exact law adds."""
+        """A bound on what the sampler's distance to the exact law adds."""
         return _exchange(self.budget) * 2 * self.noise.distance
 
 
@@ -380,11 +380,11 @@ class Divided:
     kind: Literal["divided"] = "divided"
 
     def epsilon(self, neighbours: Neighbours) -> Fraction | None:
-        """Return the cost under a relation, or a bound on it; none if no finite epsilon holds."""
+        """The cost under a relation, or a bound on it; none if no finite epsilon holds."""
         return self.budget[neighbours]
 
     def delta(self, neighbours: Neighbours) -> Fraction:
-        """Return a bound on what the samplers' distances to the exact laws add, however the budget is divided."""
+        """A bound on what the samplers' distances to the exact laws add, however the budget is divided."""
         total = Fraction(0)
         for least, most in self.parts:
             relation = neighbours if least.epsilon(neighbours) is not None else "replace"
@@ -411,15 +411,15 @@ class Unprotected:
     kind: Literal["unprotected"] = "unprotected"
 
     def epsilon(self, neighbours: Neighbours) -> None:
-        """Return that no finite epsilon holds, under either relation."""
+        """No finite epsilon, under either relation."""
         return
 
     def delta(self, neighbours: Neighbours) -> Fraction:
-        """Return that there is nothing to add to what is unbounded."""
+        """Nothing to add to what is unbounded."""
         return Fraction(0)
 
 
 def _exchange(epsilon: Fraction) -> Fraction:
-    """Return a rational bound on 1 + e^epsilon: the price of exchanging a law before and after."""
+    """A rational bound on 1 + e^epsilon: the price of exchanging a law before and after."""
     rounded_up = math.nextafter(math.exp(float(epsilon)) * (1 + 1e-12), math.inf)
     return 1 + Fraction(rounded_up)

@@ -107,7 +107,7 @@ class DiscreteGaussian:
         return Fraction(1, 2**64) + (self.bits + self.square_bits) * Fraction(1, 2**63)
 
     def candidates(self, entries: int) -> int:
-        """Return how many candidates one draw has: so many that it hardly ever keeps too few.
+        """How many candidates one draw has: so many that it hardly ever keeps too few.
 
         About 3 of 4 are kept, of noise of small scale 1 of 2; the margin is more than ten deviations.
         """
@@ -130,6 +130,6 @@ class CutGeometric:
 
 @cache
 def gaussian_noise(least_variance: Fraction) -> DiscreteGaussian:
-    """Return noise whose parameter v is at least so large, and hardly more."""
+    """Noise whose parameter v is at least so large, and hardly more."""
     scale = math.isqrt(math.floor(least_variance)) + 1
     return DiscreteGaussian(scale, max(1, math.ceil(least_variance / scale)))

@@ -57,7 +57,7 @@ class Geometric:
         return self.thresholds_for(self.bits)
 
     def thresholds_for(self, bits: int) -> tuple[int, ...]:
-        """Return the thresholds of the lowest bits, however many: fewer of them cut the law off earlier."""
+        """The thresholds of the lowest bits, however many: fewer of them cut the law off earlier."""
         found = []
         for i in range(bits):
             power = _PRECISION.exp(_decimal(-self.rate * 2**i))
@@ -86,7 +86,7 @@ class Geometric:
 
 
 def planes_of(thresholds: tuple[int, ...]) -> IntArray:
-    """Return thresholds bit by bit, most significant first, as masks 0 or -1: (COIN_BITS, len(thresholds), 1)."""
+    """Thresholds bit by bit, most significant first, as masks 0 or -1: (COIN_BITS, len(thresholds), 1)."""
     table = [[-((t >> (COIN_BITS - 1 - j)) & 1) for t in thresholds] for j in range(COIN_BITS)]
     planes = np.array(table, dtype=np.int64).reshape(COIN_BITS, len(thresholds), 1)
     planes.flags.writeable = False
@@ -95,12 +95,12 @@ def planes_of(thresholds: tuple[int, ...]) -> IntArray:
 
 @cache
 def geometric_noise(rate: Fraction) -> Geometric:
-    """Return the noise at a rate; its thresholds are computed once."""
+    """The noise at a rate; its thresholds are computed once."""
     return Geometric(rate)
 
 
 def laplace_quantile(rate: Fraction, confidence: float) -> int:
-    """Return the smallest t with Pr[|X| <= t] >= confidence for discrete Laplace X with p = exp(-rate)."""
+    """The smallest t with Pr[|X| <= t] >= confidence for discrete Laplace X with p = exp(-rate)."""
     # Pr[|X| > t] = 2 p^(t+1) / (1 + p)
     p = float(np.exp(-float(rate)))
     tail = (1.0 - confidence) * (1.0 + p) / 2.0

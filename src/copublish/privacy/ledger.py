@@ -106,7 +106,7 @@ class Ledger:
             )
 
     def limit(self, dataset: str) -> Limit | None:
-        """Return the limit of a data set, if one was set."""
+        """The limit of a data set, if one was set."""
         with self._reading():
             query = "SELECT epsilon, neighbours, delta FROM limits WHERE dataset = ? ORDER BY id DESC LIMIT 1"
             row = self._database.execute(query, (dataset,)).fetchone()
@@ -116,12 +116,12 @@ class Ledger:
             return Limit(epsilon, cast(Neighbours, row[1]), DEFAULT_DELTA if row[2] is None else Fraction(row[2]))
 
     def limited_datasets(self) -> list[str]:
-        """Return the data sets that have a limit."""
+        """The data sets that have a limit."""
         with self._reading():
             return [row[0] for row in self._database.execute("SELECT DISTINCT dataset FROM limits ORDER BY dataset")]
 
     def spent(self, dataset: str) -> Cost:
-        """Return everything ever reserved on a data set, finished or not."""
+        """Everything ever reserved on a data set, finished or not."""
         total = NOTHING
         for entry in self.entries():
             if entry.dataset == dataset:
@@ -129,7 +129,7 @@ class Ledger:
         return total
 
     def entries(self) -> list[Entry]:
-        """Return all charges, oldest first."""
+        """All charges, oldest first."""
         with self._reading():
             rows = self._database.execute(
                 "SELECT dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, delta, state, "

@@ -39,7 +39,7 @@ class Limit:
             raise ValueError(f"a limit is never below 0, got epsilon={self.epsilon}, delta={self.delta}")
 
     def refusal(self, spent: Cost, cost: Cost, *, dataset: str, ledger: str) -> str | None:
-        """Return why a release may not be made, and what can be done about it; nothing if it may.
+        """Why a release may not be made, and what can be done about it; nothing if it may.
 
         Args:
             spent: On the data set so far.

@@ -7,14 +7,14 @@ from copublish.privacy.noise_shares import NoiseShares
 
 
 def how_noise_is_drawn(agreement: Agreement) -> str:
-    """Return who draws the noise."""
+    """Who draws the noise."""
     if NoiseShares.of(agreement) is None:
         return "All noise is drawn jointly"
     return "All noise is the sum of shares that the owners of data draw"
 
 
 def assumptions_about_noise(agreement: Agreement) -> list[str]:
-    """Return what noise in shares rests on; nothing if a secure engine draws it."""
+    """Assumptions of noise in shares; nothing if a secure engine draws it."""
     shares = NoiseShares.of(agreement)
     if shares is None:
         return []
@@ -28,7 +28,7 @@ def assumptions_about_noise(agreement: Agreement) -> list[str]:
 
 
 def assumptions_about_pseudonyms(agreement: Agreement) -> list[str]:
-    """Return what comparing identifiers without a secure engine rests on."""
+    """Assumptions of comparing identifiers without a secure engine."""
     if agreement.engine.name != "masked-sum" or not _compares(agreement):
         return []
     return [
@@ -38,7 +38,7 @@ def assumptions_about_pseudonyms(agreement: Agreement) -> list[str]:
 
 
 def limits_of_masked_sums(agreement: Agreement) -> list[str]:
-    """Return from whom nothing is protected."""
+    """Those from whom nothing is protected."""
     shares = NoiseShares.of(agreement)
     if shares is None:
         return []
@@ -49,7 +49,7 @@ def limits_of_masked_sums(agreement: Agreement) -> list[str]:
 
 
 def seen_by_aggregator(agreement: Agreement, party: str) -> list[str]:
-    """Return what a party sees because it adds up and compares for the others."""
+    """View of a party because it adds up and compares for the others."""
     if agreement.engine.name != "masked-sum" or party != agreement.aggregator:
         return []
     shares, seen = NoiseShares.of(agreement), []

@@ -36,7 +36,7 @@ class NoiseShares:
 
     @staticmethod
     def of(agreement: Agreement) -> NoiseShares | None:
-        """Return the shares of an agreement; none if a secure engine draws the noise, or there are no joint sums."""
+        """The shares of an agreement; none if a secure engine draws the noise, or there are no joint sums."""
         if agreement.engine.name != "masked-sum" or agreement.mechanism.needs(agreement.partition) != "sums":
             return None
         return NoiseShares(agreement.owners, agreement.colluders)
@@ -101,7 +101,7 @@ class SharedLaplace:
         return float(1 / self.rate) * math.sqrt(self.shares.variance_factor)
 
     def within(self, confidence: float) -> int:
-        """Return the smallest t with Pr[|X| <= t] >= confidence for the sum of all shares, about, at small rates."""
+        """The smallest t with Pr[|X| <= t] >= confidence for the sum of all shares, about, at small rates."""
         if self.rate >= FINEST_RATE:
             return _quantile(float(self.rate), float(self.shares.variance_factor), confidence)
         finest = _quantile(float(FINEST_RATE), float(self.shares.variance_factor), confidence)
@@ -110,13 +110,13 @@ class SharedLaplace:
 
 @cache
 def shared_laplace(rate: Fraction, shares: NoiseShares) -> SharedLaplace:
-    """Return the noise at a rate."""
+    """The noise at a rate."""
     return SharedLaplace(rate, shares)
 
 
 @cache
 def _quantile(rate: float, shape: float, confidence: float) -> int:
-    """Return a quantile of |NB(shape, p) - NB(shape, p)| from its characteristic function.
+    """A quantile of |NB(shape, p) - NB(shape, p)| from its characteristic function.
 
     At n equidistant angles that gives the law modulo n, which is the law but for what lies beyond n / 2.
     """

@@ -71,7 +71,7 @@ def not_protected(agreement: Agreement) -> list[str]:
 
 
 def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list[str]:
-    """Return what the guarantee rests on."""
+    """Assumptions of the guarantee."""
     found = [
         f"One person is one record{_told_apart(agreement)}.",
         "Domains, bounds, grids and the expected number of records in the agreement come from public knowledge.",
@@ -87,7 +87,7 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
 
 
 def _coins(agreement: Agreement) -> list[str]:
-    """Return whose coins make the noise unknown."""
+    """Whose coins make the noise unknown."""
     jointly = assumptions_about_noise(agreement) or [_joint_coins(agreement)]
     if not agreement.publishes_each_record:
         return jointly
@@ -107,7 +107,7 @@ def _joint_coins(agreement: Agreement) -> str:
 
 
 def view_of(agreement: Agreement, party: str) -> list[str]:
-    """Return everything one party sees during a run."""
+    """Everything one party sees during a run."""
     own = "its own fragment and its own coins" if party in agreement.owners else "its own coins"
     seen, by = [own, "the agreement"], _compared_by(agreement)
     if agreement.guests and party in agreement.compute_nodes and computes_jointly(agreement):
@@ -174,7 +174,7 @@ def _told_apart(agreement: Agreement) -> str:
 
 
 def _compared_by(agreement: Agreement) -> str:
-    """Return how people are compared, in words; nothing where there is no identifier."""
+    """How people are compared, in words; nothing where there is no identifier."""
     if agreement.records.identifier is None:
         return ""
     ignored = ", ".join(IGNORED_BY_RULE[rule] for rule in agreement.records.identifier_rules)

@@ -68,5 +68,5 @@ class RandomizedResponse:
 
 @cache
 def randomized_response(epsilon: Fraction, n_values: int) -> RandomizedResponse:
-    """Return the law; its threshold is computed once."""
+    """The law; its threshold is computed once."""
     return RandomizedResponse(epsilon, n_values)

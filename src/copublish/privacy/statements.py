@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from enum import StrEnum
 from fractions import Fraction
-from typing import Literal
+from typing import Annotated, Literal, TypeVar
 
+from pydantic import AfterValidator
 from pydantic.dataclasses import dataclass
 
-from copublish.privacy.disclosures import Kind, Neighbours, Place
+from copublish.privacy.disclosures import NEIGHBOURS, Kind, Neighbours, Place
 from copublish.types import TypedJson
+
+T = TypeVar("T")
 
 UNPROTECTED, UNBOUNDED = "not protected", "unbounded"
 """What stands in the place of an epsilon where none holds: by the relation, or by the mechanism."""
 
-ByRelation = dict[Neighbours, str]
+
+def _both(by_relation: dict[Neighbours, T]) -> dict[Neighbours, T]:
+    """Refuse what is said of one relation alone."""
+    if by_relation.keys() != set(NEIGHBOURS):
+        raise ValueError(f"needs both of {', '.join(NEIGHBOURS)}")
+    return by_relation
+
+
+ByRelation = Annotated[dict[Neighbours, str], AfterValidator(_both)]
 """An exact epsilon, or one of the two words above, for each relation."""
 
 
@@ -82,7 +93,7 @@ class DisclosureStatement(TypedJson):
     epsilon: ByRelation
     delta_bound: str | None = None
     noise: Noise
-    rho: dict[Neighbours, float] | None = None
+    rho: Annotated[dict[Neighbours, float], AfterValidator(_both)] | None = None
     candidates: int | None = None
     values_opened: int | None = None
 

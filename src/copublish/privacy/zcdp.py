@@ -33,7 +33,7 @@ HALVINGS = 30
 
 @cache
 def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """Return a delta that rho-zCDP is sure to give at an epsilon; at most 1."""
+    """A delta that rho-zCDP is sure to give at an epsilon; at most 1."""
     with decimal.localcontext(_CONTEXT):
         exact_rho, exact_epsilon = _decimal(rho), _decimal(epsilon)
         if exact_epsilon <= exact_rho:
@@ -50,7 +50,7 @@ def delta_of(rho: Fraction, epsilon: Fraction) -> Fraction:
 
 
 def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """Return the largest rho found whose guarantee is within an epsilon and a delta."""
+    """The largest rho found whose guarantee is within an epsilon and a delta."""
     low, high = 0, int(epsilon * 2**GRID_BITS)
     while high - low > max(1, low >> 30):
         middle = (low + high) // 2
@@ -62,7 +62,7 @@ def rho_for(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 @cache
 def epsilon_for(rho: Fraction, delta: Fraction) -> Fraction:
-    """Return the smallest epsilon found that rho-zCDP is sure to give at a delta."""
+    """The smallest epsilon found that rho-zCDP is sure to give at a delta."""
     low, high = 0, int((rho + 1) * 2**GRID_BITS)
     while delta_of(rho, Fraction(high, 2**GRID_BITS)) > delta:
         high *= 2
@@ -78,13 +78,13 @@ def _gives(rho_on_grid: int, epsilon: Fraction, delta: Fraction) -> bool:
 
 
 def _log_delta(beyond_one: Decimal, rho: Decimal, epsilon: Decimal) -> Decimal:
-    """Return log delta at alpha = 1 + beyond_one."""
+    """Logarithm of delta at alpha = 1 + beyond_one."""
     alpha = 1 + beyond_one
     return beyond_one * (alpha * rho - epsilon) - beyond_one.ln() + alpha * (beyond_one / alpha).ln()
 
 
 def _slope(beyond_one: Decimal, rho: Decimal, epsilon: Decimal) -> Decimal:
-    """Return the slope of log delta at alpha = 1 + beyond_one."""
+    """The slope of log delta at alpha = 1 + beyond_one."""
     alpha = 1 + beyond_one
     return (2 * alpha - 1) * rho - epsilon + (beyond_one / alpha).ln()
 

@@ -54,7 +54,7 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: SumEngine) -
 
 
 def _rows_of_owners(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> set[int]:
-    """Return the different numbers of rows that the owners of data have."""
+    """The different numbers of rows that the owners of data have."""
     told = zip(agreement.parties, _exchange_rows(fragment, engine), strict=True)
     return {rows for party, rows in told if party in agreement.owners}
 

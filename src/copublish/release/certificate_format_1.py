@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from copublish.mechanisms.registry import AnyMechanism
+from copublish.privacy.certificate import CERTIFICATE_FORMAT
 from copublish.privacy.certify import SAMPLERS_DELTA
 from copublish.privacy.statements import UNPROTECTED, Law
 
@@ -22,6 +23,7 @@ def upgraded(said: dict[str, Any], mechanism: AnyMechanism) -> dict[str, Any]:
     number = said["public_facts"]["number_of_records"]
     return {
         **said,
+        "certificate_format": CERTIFICATE_FORMAT,
         "mechanism": mechanism.name,
         "delta_is": delta_is,
         "samplers_delta": delta_is == SAMPLERS_DELTA,

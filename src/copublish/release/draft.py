@@ -102,7 +102,7 @@ class Draft:
 
 
 def draft_agreement(draft: Draft) -> str:
-    """Return a commented agreement with the schema's kinds filled in and its public domains left to people.
+    """A commented agreement with the schema's kinds filled in and its public domains left to people.
 
     Privacy:
         Values and bounds are never drafted from data: an agreement is public, and a value that occurs once in

@@ -56,7 +56,7 @@ def _unfit(agreement: Agreement) -> list[str]:
 
 
 def needs_messenger(agreement: Agreement) -> bool:
-    """Return whether the parties talk to each other beside the secure engine's own link, or instead of it."""
+    """Whether the parties talk to each other beside the secure engine's own link, or instead of it."""
     return agreement.engine.name == "masked-sum" or bool(agreement.guests)
 
 
@@ -68,7 +68,7 @@ def engine_for(
     coins: Coins | None = None,
     timeout_seconds: int = 600,
 ) -> SpuNode | GuestEngine | MaskedSumEngine:
-    """Return a party's end of the agreed engine, to be used in a `with` statement.
+    """A party's end of the agreed engine, to be used in a `with` statement.
 
     Args:
         agreement: What all parties agreed on.

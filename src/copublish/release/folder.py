@@ -247,7 +247,7 @@ def load_release(folder: str | Path) -> Release:
     folder = Path(folder)
     try:
         said = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
-        digests: Mapping[str, str] = said["files"]
+        digests: dict[str, str] = dict(said["files"].items())
         contents = {name: (folder / name).read_bytes() for name in digests}
     except FileNotFoundError as exc:
         raise ReleaseError(f"'{folder}' is no complete release folder: {Path(exc.filename).name} is missing.") from exc
@@ -261,8 +261,9 @@ def load_release(folder: str | Path) -> Release:
     stored = [name for name in mechanism.tables if f"{name}.parquet" in contents]
     try:
         details = mechanism.details.from_json(json.loads(contents[mechanism.details_file]))
+        _ = details.public_columns  # so that domains which are none are noticed here
         tables = {name: _table(contents[f"{name}.parquet"]) for name in stored if not mechanism.derives(name)}
-    except (ValueError, RecursionError, pa.ArrowException) as exc:
+    except (ValueError, ArithmeticError, RecursionError, pa.ArrowException) as exc:
         raise ReleaseError(f"'{folder}' holds something else than the release its certificate is about: {exc}") from exc
     return Release(certificate, Contents(tables, details), mechanism)
 

@@ -86,11 +86,11 @@ class MaskedSumEngine(EngineWithoutWorker):
         )
 
     def share(self, local: IntArray) -> Secret:
-        """Return the sum of what every owner puts in: its own part stays with each of them."""
+        """The sum of what every owner puts in: its own part stays with each of them."""
         return Secret(OwnPart(np.array(local, dtype=np.int64), has_noise=False), local.shape)
 
     def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
-        """Return the counts with this owner's share of the noise, and once the public offset.
+        """The counts with this owner's share of the noise, and once the public offset.
 
         Privacy:
             Guarantee: see `SharedLaplace`. Every owner's share leaves it only as part of a masked sum.
@@ -106,7 +106,7 @@ class MaskedSumEngine(EngineWithoutWorker):
         return Secret(OwnPart(part.values + added, has_noise=True), counts.secret.shape)
 
     def align(self, identifiers: Sequence[str] | None) -> IntArray:
-        """Return the positions of the common records among one's own; none at a party without data.
+        """The positions of the common records among one's own; none at a party without data.
 
         Privacy:
             Reveals: to every owner which of its records are common; to the aggregator, which must be a party without
@@ -115,7 +115,7 @@ class MaskedSumEngine(EngineWithoutWorker):
         return self._join().common(identifiers or [])
 
     def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
-        """Return whether any two owners list the same identifier.
+        """Whether any two owners list the same identifier.
 
         Privacy:
             Reveals: the answer to everyone; to the aggregator, which must be a party without data, also how many

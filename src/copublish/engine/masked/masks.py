@@ -29,7 +29,7 @@ Words = NDArray[np.uint64]
 
 
 def agree_on_keys(messenger: Messenger, owners: Sequence[str]) -> dict[str, bytes]:
-    """Return a fresh key for every other owner: a hash of random bytes of both, which only the two of them know."""
+    """A fresh key for every other owner: a hash of random bytes of both, which only the two of them know."""
     others = [owner for owner in owners if owner != messenger.party]
     own = {other: os.urandom(KEY_BYTES) for other in others}
     for other in others:
@@ -45,7 +45,7 @@ def _part(messenger: Messenger, sender: str) -> bytes:
 
 
 def pair_key(one: str, part_of_one: bytes, other: str, part_of_other: bytes, owners: Sequence[str]) -> bytes:
-    """Return the key of two owners; it is the same at both, and another one for every pair and list of owners."""
+    """The key of two owners; it is the same at both, and another one for every pair and list of owners."""
     (first, part_of_first), (second, part_of_second) = sorted([(one, part_of_one), (other, part_of_other)])
     digest = hashlib.sha256(KEY_PURPOSE)
     for text in (*(name.encode() for name in (*owners, first, second)), part_of_first, part_of_second):
@@ -54,7 +54,7 @@ def pair_key(one: str, part_of_one: bytes, other: str, part_of_other: bytes, own
 
 
 def mask_of(party: str, owners: Sequence[str], keys: Mapping[str, bytes], opening: int, n: int) -> Words:
-    """Return what an owner adds to n numbers: its pairs' masks, those with owners before it with the sign turned.
+    """Mask of an owner for n numbers: its pairs' masks, those with owners before it with the sign turned.
 
     Args:
         party: Which owner this is.
@@ -72,7 +72,7 @@ def mask_of(party: str, owners: Sequence[str], keys: Mapping[str, bytes], openin
 
 
 def key_stream(key: bytes, opening: int, n: int) -> Words:
-    """Return n words of ChaCha20 under a key, with the number of the opening as nonce."""
+    """ChaCha20 in n words under a key, with the number of the opening as nonce."""
     block_counter, nonce = bytes(4), opening.to_bytes(12, "little")
     encryptor = Cipher(ChaCha20(key, block_counter + nonce), mode=None).encryptor()
     return np.frombuffer(encryptor.update(bytes(WORD.itemsize * n)), dtype=WORD).astype(np.uint64)

@@ -46,7 +46,7 @@ class PseudonymJoin:
         self._party = messenger.party
 
     def common(self, identifiers: Sequence[str]) -> IntArray:
-        """Return the positions of the identifiers that all owners list, in an order that all of them share."""
+        """The positions of the identifiers that all owners list, in an order that all of them share."""
         if self._party == self._aggregator:
             lists = self._collect()
             shared = lists[0]
@@ -66,7 +66,7 @@ class PseudonymJoin:
         return order[places].astype(np.int64)
 
     def any_shared(self, identifiers: Sequence[str], padded_to: int) -> bool:
-        """Return whether two owners list the same identifier. Lists are padded to a public length."""
+        """Whether two owners list the same identifier. Lists are padded to a public length."""
         if padded_to and len(identifiers) > padded_to:
             raise EngineError("More identifiers than the public length they are to be padded to. Nothing was sent.")
         if self._party == self._aggregator:
@@ -90,7 +90,7 @@ class PseudonymJoin:
         return order, len(pseudonyms)
 
     def _key(self) -> bytes:
-        """Return a fresh key that all owners have, and nobody else: the XOR of a part from each."""
+        """A fresh key that all owners have, and nobody else: the XOR of a part from each."""
         own = os.urandom(KEY_BYTES).hex()
         others = [owner for owner in self._owners if owner != self._party]
         for owner in others:
@@ -104,7 +104,7 @@ class PseudonymJoin:
         return joint_key(parts)
 
     def _collect(self) -> list[Pseudonyms]:
-        """Return every owner's pseudonyms, ascending."""
+        """Every owner's pseudonyms, ascending."""
         lists = []
         for owner in self._owners:
             content = self._messenger.receive(owner, "pseudonyms")

@@ -30,17 +30,17 @@ DTYPE = f"S{PSEUDONYM_BYTES}"
 
 
 def part_of_key() -> str:
-    """Return what one party adds to the key."""
+    """Part of one party in the key."""
     return os.urandom(KEY_BYTES).hex()
 
 
 def joint_key(parts: Iterable[str]) -> bytes:
-    """Return the XOR of every party's part."""
+    """The XOR of every party's part."""
     return reduce(xor, (int(part, 16) for part in parts)).to_bytes(KEY_BYTES, "big")
 
 
 def pseudonyms_of(identifiers: Iterable[str], how_many: int, key: bytes) -> Pseudonyms:
-    """Return a keyed digest of every identifier."""
+    """A keyed digest of every identifier."""
     keyed = hashlib.blake2b(key=key, digest_size=PSEUDONYM_BYTES)
 
     def digest(identifier: str) -> bytes:
@@ -52,23 +52,23 @@ def pseudonyms_of(identifiers: Iterable[str], how_many: int, key: bytes) -> Pseu
 
 
 def made_up_pseudonyms(how_many: int) -> Pseudonyms:
-    """Return pseudonyms that nobody shares, to fill up a list."""
+    """Pseudonyms that nobody shares, to fill up a list."""
     return from_bytes(os.urandom(how_many * PSEUDONYM_BYTES))
 
 
 def from_bytes(digests: bytes) -> Pseudonyms:
-    """Return digests that stand one after the other."""
+    """Digests that stand one after the other."""
     return np.frombuffer(digests, dtype=DTYPE)
 
 
 def have_repeated(pseudonyms: Pseudonyms) -> bool:
-    """Return whether a pseudonym is listed twice."""
+    """Whether a pseudonym is listed twice."""
     ordered = np.sort(pseudonyms)
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def positions_of(common: Pseudonyms, own: Pseudonyms) -> IntArray:
-    """Return where the common ones are among one's own, by ascending pseudonym: the parties share that order.
+    """Where the common ones are among one's own, by ascending pseudonym: the parties share that order.
 
     It is a new one every time, as the key is, and tells nothing.
     """

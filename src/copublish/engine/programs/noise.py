@@ -78,7 +78,7 @@ def _pairs_below(words: IntArray, planes: IntArray) -> tuple[IntArray, IntArray]
 
 
 def _halves(blocks: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the first and the second of each pair of neighbours, leaving out a last one that has none."""
+    """The first and the second of each pair of neighbours, leaving out a last one that has none."""
     pairs = blocks[: len(blocks) // 2 * 2].reshape(-1, 2, *blocks.shape[1:])
     return pairs[:, 0], pairs[:, 1]
 
@@ -101,7 +101,7 @@ def handicaps(xp: ModuleType, *words: IntArray, planes: IntArray, places: int) -
 
 
 def noisy_argmax(xp: ModuleType, scores: IntArray, handicap: IntArray) -> IntArray:
-    """Return the index of the largest score plus geometric noise, ties to the lowest index, as `opened_index` reads it.
+    """The index of the largest score plus geometric noise, ties to the lowest index, as `opened_index` reads it.
 
     The result, shape (1,), holds the index in its highest bits and nothing else: on shares a shift to the left is
     free and drops the score, where masking it off would take another conversion.
@@ -121,7 +121,7 @@ def _index_bits(places: int) -> int:
 
 
 def tournament_maximum(xp: ModuleType, values: IntArray) -> IntArray:
-    """Return the maximum over the last axis by rounds in which each value meets all others of its group at once.
+    """The maximum over the last axis by rounds in which each value meets all others of its group at once.
 
     A comparison on shares is ten messages to and fro however many there are, so groups are as large as
     `COMPARISONS_PER_ROUND` allows.
@@ -134,7 +134,7 @@ def tournament_maximum(xp: ModuleType, values: IntArray) -> IntArray:
 
 
 def _group_maxima(xp: ModuleType, values: IntArray, size: int) -> IntArray:
-    """Return the maximum of every group of neighbours, the last one perhaps smaller: (..., n) to (..., n_groups)."""
+    """The maximum of every group of neighbours, the last one perhaps smaller: (..., n) to (..., n_groups)."""
     n = values.shape[-1]
     starts, pairs = np.arange(0, n, size), np.triu_indices(size, 1)
     first, second = ((starts[:, None] + members).ravel() for members in pairs)

@@ -33,7 +33,7 @@ class Packing:
 
     @staticmethod
     def densest(row: int, largest_count: int, noise_bits: int) -> Packing:
-        """Return the packing with most lanes whose counts plus noise plus offset stay inside their lane."""
+        """The packing with most lanes whose counts plus noise plus offset stay inside their lane."""
         needed = (largest_count + 2 ** (noise_bits + 1)).bit_length()
         return Packing(row, max(1, min(3, row, ELEMENT_BITS // needed)))
 
@@ -48,7 +48,7 @@ class Packing:
         return -(-self.row // self.lanes)
 
     def weight(self, position: IntArray) -> IntArray:
-        """Return what one record adds to its element if it counts at this position of the row."""
+        """Weight of one record in its element if it counts at this position of the row."""
         return cast(IntArray, np.int64(1) << (self.lane_bits * (position % self.lanes)))
 
     def pack(self, xp: ModuleType, counts: IntArray) -> IntArray:

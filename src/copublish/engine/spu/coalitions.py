@@ -21,7 +21,7 @@ PARTIES_IN_WORDS = {"CHEETAH": "two-party", "ABY3": "three-party"}
 
 
 def secrecy_of(protocol: str, nodes: Sequence[str], guests: Sequence[str]) -> str:
-    """Return who could see what."""
+    """Who could see what."""
     if protocol == "CHEETAH" and not guests:
         return SECRECY_OF_TWO
     sharing = (
@@ -38,7 +38,7 @@ def secrecy_of(protocol: str, nodes: Sequence[str], guests: Sequence[str]) -> st
 
 
 def assumptions_of(protocol: str, nodes: Sequence[str], guests: Sequence[str]) -> tuple[str, ...]:
-    """Return what the secrecy rests on."""
+    """Assumptions of the secrecy."""
     if protocol == "CHEETAH" and not guests:
         return ASSUMPTIONS_OF_TWO
     one_node = f"one of them and {in_words(guests)} together" if guests else "one of them"
@@ -63,6 +63,6 @@ def coalitions(nodes: Sequence[str]) -> str:
 
 
 def in_words(parties: Sequence[str]) -> str:
-    """Return names in quotes, the last one after an 'and'."""
+    """Names in quotes, the last one after an 'and'."""
     quoted = [f"'{party}'" for party in parties]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"

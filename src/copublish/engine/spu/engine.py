@@ -70,27 +70,27 @@ class SpuEngine(SpuNode):
         return self.compute(assemble, *tiles, per_row=1, shape=(len(down), packing.elements))
 
     def _both(self, own: IntArray) -> tuple[Step, Step]:
-        """Return two boolean inputs: this party's words and the other's."""
+        """Two boolean inputs: this party's words and the other's."""
         nothing = np.zeros_like(own)
         return Xored(own if self._rank == 0 else nothing), Xored(own if self._rank == 1 else nothing)
 
     def rows_per_product(self, n_rows: int, packing: Packing) -> int:
-        """Return the largest number of records for which a product fits into memory."""
+        """The largest number of records for which a product fits into memory."""
         return most_records(n_rows * packing.elements)
 
     def align(self, identifiers: Sequence[str] | None) -> IntArray:
-        """Return the positions of the common records among one's own, by private set intersection."""
+        """The positions of the common records among one's own, by private set intersection."""
         return self._common(identifiers or [], made_up=0)
 
     def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
-        """Return whether both parties list the same identifier, by private set intersection of padded lists."""
+        """Whether both parties list the same identifier, by private set intersection of padded lists."""
         if padded_to and len(identifiers) > padded_to:
             raise EngineError("More identifiers than the public length they are to be padded to. Nothing was sent.")
         # The intersection shows the lists' lengths, so made-up entries that nobody shares fill them up.
         return len(self._common(identifiers, made_up=max(0, padded_to - len(identifiers)))) > 0
 
     def _common(self, identifiers: Sequence[str], made_up: int) -> IntArray:
-        """Return the positions of the common identifiers, in an order that both parties share."""
+        """The positions of the common identifiers, in an order that both parties share."""
         key = joint_key(self.exchange(part_of_key(), topic="identifiers"))
         pseudonyms = pseudonyms_of(identifiers, len(identifiers), key)
         if have_repeated(pseudonyms):

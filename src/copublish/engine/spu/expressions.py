@@ -20,7 +20,7 @@ class Node:
 
 
 def steps_of(target: Node) -> tuple[Step, ...]:
-    """Return the steps that compute a node, each node once, the target last."""
+    """The steps that compute a node, each node once, the target last."""
     steps: list[Step] = []
     place: dict[int, int] = {}
 

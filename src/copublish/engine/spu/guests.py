@@ -46,7 +46,7 @@ class Guests:
         self._messenger, self._names = messenger, tuple(names)
 
     def add_parts(self, own: IntArray) -> IntArray:
-        """Return this node's input with every guest's part for this node added."""
+        """This node's input with every guest's part for this node added."""
         total = own.astype(np.int64)
         for guest in self._names:
             part = _integers(self._messenger.receive(guest, PART), own.shape)
@@ -98,20 +98,20 @@ class GuestEngine(EngineWithoutWorker):
         return Secret(None, own.shape)
 
     def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
-        """Return what stands for the counts with noise from the nodes' joint coins."""
+        """Placeholder for counts with noise from the nodes' joint coins."""
         return add_noise_inside(self, counts, noise, offset)
 
     def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
-        """Return what stands for the result of a program that the nodes run."""
+        """Placeholder for the result of a program that the nodes run."""
         zeros = [np.zeros(secret.shape, dtype=np.int64) for secret in secrets]
         return Secret(None, np.shape(program(np, *zeros, **public)))
 
     def rows(self, secret: Secret) -> list[Secret]:
-        """Return what stands for the rows of a secret that the nodes keep."""
+        """Placeholders for rows of a secret that the nodes keep."""
         return [Secret(None, secret.shape[1:]) for _ in range(secret.shape[0])]
 
     def coins(self, shape: tuple[int, ...]) -> Secret:
-        """Return what stands for the nodes' joint coins."""
+        """Placeholder for the nodes' joint coins."""
         return Secret(None, shape)
 
     def _open(self, secret: Secret) -> IntArray:

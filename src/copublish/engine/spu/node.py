@@ -130,7 +130,7 @@ class SpuNode:
             self._worker.end()
 
     def share(self, local: IntArray) -> Secret:
-        """Return the sum of what every party puts in. Each party's own part stays its own."""
+        """The sum of what every party puts in. Each party's own part stays its own."""
         own = np.ascontiguousarray(local, dtype=np.int64)
         return Secret(Node(Shared(self._guests().add_parts(own) if self.guests else own)), local.shape)
 
@@ -149,11 +149,11 @@ class SpuNode:
         return [Secret(Node(Kept(name, shape)), shape) for name in names]
 
     def coins(self, shape: tuple[int, ...]) -> Secret:
-        """Return fresh joint coins: this party's words are its share of their XOR."""
+        """Fresh joint coins: this party's words are its share of their XOR."""
         return Secret(Node(Xored(self.own_coins.words(shape))), shape)
 
     def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
-        """Return the counts, each with noise and a public offset."""
+        """The counts, each with noise and a public offset."""
         return add_noise_inside(self, counts, noise, offset)
 
     def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
@@ -188,7 +188,7 @@ class SpuNode:
         return self._worker.ask(request)
 
     def _node_that_left(self) -> str | None:
-        """Return a compute node that left the messenger. Without guests that tells nothing: it is not used then."""
+        """A compute node that left the messenger. Without guests that tells nothing: it is not used then."""
         if self.messenger is None or not self.guests:
             return None
         others = (node for node in self.nodes if node != self.party)

@@ -23,20 +23,20 @@ PRODUCT_ROWS = tuple(2**power for power in range(11, 17))
 
 
 def padded_records(n_records: int) -> int:
-    """Return how many records a product of so many has, with those that pad it."""
+    """How many records a product of so many has, with those that pad it."""
     fitting: list[int] = [size for size in PRODUCT_ROWS if size >= n_records]
     return fitting[0]
 
 
 def most_records(n_cells: int) -> int:
-    """Return the largest number of records for which a product with so many cells fits into memory."""
+    """The largest number of records for which a product with so many cells fits into memory."""
     cells = min(MAX_PRODUCT_CELLS, n_cells)
     fitting: list[int] = [size for size in PRODUCT_ROWS if size * cells <= MAX_PRODUCT_WORK]
     return fitting[-1] if fitting else PRODUCT_ROWS[0]
 
 
 def tiles_per_row(n_columns: int) -> int:
-    """Return how many tiles stand beside each other in a table with so many columns."""
+    """How many tiles stand beside each other in a table with so many columns."""
     return -(-n_columns // MAX_PRODUCT_CELLS)
 
 

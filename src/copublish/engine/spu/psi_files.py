@@ -29,7 +29,7 @@ def write_pseudonyms(file: Path, pseudonyms: Pseudonyms) -> None:
 
 
 def read_pseudonyms(file: Path) -> Pseudonyms:
-    """Return what a file lists, and remove it."""
+    """Entries of a file, which is removed."""
     header, _, lines = file.read_text().partition("\n")
     if header.strip('"') != NAME:
         raise ValueError("the result of the intersection has another form than expected")
@@ -50,7 +50,7 @@ def remove_traces() -> None:
 
 
 def _varint(number: int) -> bytes:
-    """Return a number as it stands in a protocol buffer, seven bits a byte."""
+    """A number as it stands in a protocol buffer, seven bits a byte."""
     groups = []
     while number > 127:
         groups.append(number % 128 + 128)

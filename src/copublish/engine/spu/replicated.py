@@ -21,7 +21,7 @@ SUM_TYPE, XOR_TYPE = "aby3.AShr<FM64>", "aby3.BShr<PT_U64,64>"
 
 
 def share_of_sum(link: Any, rank: int, own: IntArray) -> IntArray:
-    """Return this node's share of the sum of what every node puts in.
+    """This node's share of the sum of what every node puts in.
 
     Privacy:
         Reveals: nothing. A node gets two of the three parts into which another one splits its own, and they are
@@ -31,7 +31,7 @@ def share_of_sum(link: Any, rank: int, own: IntArray) -> IntArray:
 
 
 def share_of_xor(link: Any, rank: int, own: IntArray) -> IntArray:
-    """Return this node's share of the XOR of what every node puts in.
+    """This node's share of the XOR of what every node puts in.
 
     Privacy:
         Reveals: nothing, as above: no node sees another one's words.

@@ -33,7 +33,7 @@ class OwnedMatrix:
     """Row, column and value of the entries, at the owner alone."""
 
     def dense(self) -> IntArray:
-        """Return the matrix as SPU takes it; zeros stand for what only the owner knows."""
+        """The matrix as SPU takes it; zeros stand for what only the owner knows."""
         matrix = np.zeros(self.shape, dtype=np.int64)
         if self.entries is not None:
             rows, columns, values = self.entries

@@ -203,7 +203,7 @@ class Worker:
         return self.settings.protocol == ABY3
 
     def _inputs_of(self, step: Step) -> list[tuple[IntArray, int | None]]:
-        """Return what goes in for a step, each with its owner; none where all nodes make shares of it together."""
+        """Inputs of a step, each with its owner; none where all nodes make shares of it together."""
         ranks = range(len(self.settings.addresses))
         if isinstance(step, Shared) and self._is_replicated:
             return [(step.local, None)]
@@ -219,7 +219,7 @@ class Worker:
         return []
 
     def _share(self, step: Step, own: IntArray) -> Any:
-        """Return this node's share of the sum or the XOR of what every node knows alone."""
+        """This node's share of the sum or the XOR of what every node knows alone."""
         if not self._is_replicated:
             return self._as_share(own, own.shape, BOOLEAN_TYPE)
         if isinstance(step, Shared):
@@ -263,7 +263,7 @@ class Worker:
         return executable
 
     def _intersect(self, pseudonyms: Pseudonyms) -> Pseudonyms:
-        """Return the common pseudonyms."""
+        """The common pseudonyms."""
         import spu.psi as psi
 
         with tempfile.TemporaryDirectory(prefix="psi-") as folder:
@@ -298,12 +298,12 @@ def _quietly(work: Any, *arguments: Any) -> None:
 
 
 def _results(request: Run) -> list[str]:
-    """Return what a program calls its results."""
+    """Names of a program's results."""
     return [f"{RESULT}{number}" for number in range(max(1, len(request.keep_as)))]
 
 
 def _as_jax(request: Run, n_summands: int) -> Any:
-    """Return the function that JAX traces: the steps of a run on its inputs."""
+    """The function that JAX traces: the steps of a run on its inputs."""
 
     def function(*inputs: Any) -> Any:
         import jax.numpy as jnp
@@ -328,7 +328,7 @@ def _as_jax(request: Run, n_summands: int) -> Any:
 
 
 def _signature(steps: Sequence[Step]) -> list[Any]:
-    """Return what a compiled program depends on, and no local data."""
+    """Key of a compiled program: all that it depends on, and no local data."""
     found: list[Any] = []
     for step in steps:
         if isinstance(step, Call):
@@ -351,7 +351,7 @@ def _silence_and_confine(scratch: str) -> None:
 
 
 def _bytes_written() -> int:
-    """Return the bytes this process has written so far, nearly all of them to the other parties."""
+    """The bytes this process has written so far, nearly all of them to the other parties."""
     for line in Path("/proc/self/io").read_text().splitlines() if Path("/proc/self/io").exists() else []:
         if line.startswith("wchar:"):
             return int(line.split()[1])

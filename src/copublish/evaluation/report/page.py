@@ -74,7 +74,7 @@ def report(release: Release, evaluation: Evaluation | Mapping[str, Any] | None =
 
 
 def report_page(release: Release, scores: Evaluation | Mapping[str, Any] | None = None) -> str:
-    """Return the report as HTML; the same release gives the same page.
+    """The report as HTML; the same release gives the same page.
 
     Args:
         release: The release.
@@ -113,7 +113,7 @@ def _check_scores(scores: Mapping[str, Any], release: Release) -> None:
 
 
 def _utility(scores: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return what a report says about scores, if it was given some."""
+    """Part of a report about scores, if it was given some."""
     if scores is None:
         return {"scores": None}
     marginals = scores["marginals"]

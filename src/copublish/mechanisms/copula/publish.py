@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +20,6 @@ from copublish.mechanisms.shared.arrow import categories, numbers
 from copublish.mechanisms.shared.eigen import pairs_of
 from copublish.mechanisms.shared.label_information import LabelInformation, describe_information
 from copublish.types import Codes, IntArray, TypedJson
-
-COPULA_FORMAT = 1
 
 CORRELATION_DIGITS, WITHIN_DIGITS = 6, 3
 
@@ -81,7 +80,7 @@ class CopulaDetails(Details):
         missing_spellings: Texts that stand for a missing value; none in releases that do not say.
     """
 
-    copula_format: int = COPULA_FORMAT
+    copula_format: Literal[1] = 1
     columns: dict[str, CopulaColumn]
     pairs: tuple[Pair, ...]
     allocation: Division

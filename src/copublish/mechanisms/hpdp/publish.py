@@ -20,8 +20,6 @@ from copublish.mechanisms.shared.arrow import categories, numbers
 from copublish.privacy.described import NORMAL_95
 from copublish.types import TypedJson
 
-HPDP_FORMAT = 2
-
 COLUMNS_OF_PRODUCTS = ("coordinate", "coordinate", "noisy sum", "weight it was multiplied with")
 
 DIGITS = 6
@@ -102,7 +100,7 @@ class HpdpDetails(Details):
         missing_spellings: Texts that stand for a missing value; none in releases that do not say.
     """
 
-    hpdp_format: int = HPDP_FORMAT
+    hpdp_format: Literal[2] = 2
     unit: str
     coordinates: tuple[str, ...]
     columns: dict[str, ColumnDetails]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pyarrow as pa
 from pydantic.dataclasses import dataclass
 
@@ -12,8 +14,6 @@ from copublish.mechanisms.idp_ir.result import IdpIrResult
 from copublish.mechanisms.idp_ir.settings import WARNING, CategoryOrder, LocalSensitivity
 from copublish.mechanisms.shared.arrow import categories, numbers
 from copublish.types import IntArray
-
-IDP_IR_FORMAT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class IdpIrDetails(Details):
 
     warning: str = WARNING
     acknowledged: str
-    idp_ir_format: int = IDP_IR_FORMAT
+    idp_ir_format: Literal[1] = 1
     publishes: str
     k: int
     local_sensitivity: LocalSensitivity

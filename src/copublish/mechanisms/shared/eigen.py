@@ -12,12 +12,12 @@ SWEEPS = 30
 
 
 def pairs_of(n_columns: int) -> list[tuple[int, int]]:
-    """Return all pairs of columns, the first one's pairs first."""
+    """All pairs of columns, the first one's pairs first."""
     return [(i, j) for i in range(n_columns) for j in range(i + 1, n_columns)]
 
 
 def symmetric_eigen(matrix: FloatArray) -> tuple[list[float], FloatArray]:
-    """Return eigenvalues and eigenvectors (as columns) of a symmetric matrix by Jacobi's rotations.
+    """Eigenvalues and eigenvectors (as columns) of a symmetric matrix by Jacobi's rotations.
 
     A library's routine would be faster and give other last digits on another machine.
     """

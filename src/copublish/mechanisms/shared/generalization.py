@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import AliasChoices, Field
@@ -58,7 +58,7 @@ class GeneralizedClass(TypedJson):
 class Generalization(TypedJson):
     """The published values of every attribute."""
 
-    cut_format: int = 1
+    cut_format: Literal[1] = 1
     class_: Annotated[GeneralizedClass, Field(alias="class", validation_alias=AliasChoices("class", "class_"))]
     missing_spellings: tuple[str, ...]
     attributes: dict[str, GeneralizedAttribute]

@@ -22,7 +22,7 @@ BITS_DIGITS = Decimal("0.000001")
 
 
 def mutual_information(counts: IntArray) -> Decimal:
-    """Return what the rows of a table of counts tell about its columns, in nats: shape (n_rows, n_columns)."""
+    """Information of the rows of a table of counts about its columns, in nats: shape (n_rows, n_columns)."""
     total = int(counts.sum())
     if total == 0:
         return Decimal(0)
@@ -32,14 +32,14 @@ def mutual_information(counts: IntArray) -> Decimal:
 
 
 def entropy(counts: IntArray) -> Decimal:
-    """Return how much a column with these counts can tell, in nats."""
+    """How much a column with these counts can tell, in nats."""
     total = int(counts.sum())
     with decimal.localcontext(_CONTEXT):
         return (_times_log(total) - _sum_of_logs(counts)) / total if total else Decimal(0)
 
 
 def gain_ratio(counts: IntArray, noise_variance: Fraction) -> Decimal:
-    """Return the information gain ratio of a table of noisy counts, less what noise alone would make of it.
+    """The information gain ratio of a table of noisy counts, less what noise alone would make of it.
 
     Args:
         counts: Non-negative counts of values (rows) by label (columns), made consistent from noisy ones.
@@ -54,7 +54,7 @@ def gain_ratio(counts: IntArray, noise_variance: Fraction) -> Decimal:
 
 
 def information_of_noise(counts: IntArray, noise_variance: Fraction) -> Decimal:
-    """Return how much noise adds to the mutual information of counts, about, in nats.
+    """How much noise adds to the mutual information of counts, about, in nats.
 
     By the second-order term of x ln x: noise of variance v adds v / (2 x) to it on average. Counts below the noise's
     deviation are taken as large as that, where the expansion ends.
@@ -70,7 +70,7 @@ def information_of_noise(counts: IntArray, noise_variance: Fraction) -> Decimal:
 def information_kept(
     columns: Mapping[str, Codes | IntArray], sizes: Mapping[str, int], label: str
 ) -> dict[str, Decimal]:
-    """Return for every other column of some records how many bits it tells about the label.
+    """For every other column of some records how many bits it tells about the label.
 
     What columns that have nothing to do with each other would show by chance, (a - 1) (b - 1) / 2n nats for a and b
     values (Miller and Madow), is taken off.
@@ -90,7 +90,7 @@ def information_kept(
 
 
 def bits(nats: Decimal) -> Decimal:
-    """Return an amount of information in bits, rounded."""
+    """An amount of information in bits, rounded."""
     with decimal.localcontext(_CONTEXT):
         return (nats / Decimal(2).ln()).quantize(BITS_DIGITS)
 

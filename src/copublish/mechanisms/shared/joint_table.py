@@ -46,7 +46,7 @@ class JointTable:
         return len(own) <= 1 or one_holder_each
 
     def count_locally(self, axes: Sequence[Axis]) -> IntArray:
-        """Return this party's part of additive counts, shape (n_cells,), last axis fastest."""
+        """This party's part of additive counts, shape (n_cells,), last axis fastest."""
         is_counted_here = any(not self._is_shared_class(axis) for axis in axes) or self._number() == 0
         if not is_counted_here:
             return np.zeros(n_cells(axes), dtype=np.int64)
@@ -60,7 +60,7 @@ class JointTable:
         noise_bits: int | None,
         progress: Callable[[int, int], None] = lambda done, of: None,
     ) -> SecretCounts:
-        """Return the secret counts of the joined table.
+        """The secret counts of the joined table.
 
         Args:
             axes: The columns of the table and the cells their codes fall into.
@@ -113,7 +113,7 @@ class JointTable:
         return engine.joint_matches(self._matches(down, rows), self._matches(across, rows), packing)
 
     def _matches(self, axes: Sequence[Axis], rows: slice) -> BoolArray:
-        """Return for each cell and record whether what this party holds fits: shape (n_cells, n_records).
+        """For each cell and record whether what this party holds fits: shape (n_cells, n_records).
 
         A party that holds nothing of a record fits everywhere, so that the others decide.
         """
@@ -156,7 +156,7 @@ def _halves(axes: Sequence[Axis]) -> tuple[list[Axis], list[Axis]]:
 
 
 def _order(present: Sequence[Axis], wanted: Sequence[Axis]) -> IntArray | None:
-    """Return for each place in the present order of axes its cell in the wanted one; none if they are the same."""
+    """For each place in the present order of axes its cell in the wanted one; none if they are the same."""
     if list(wanted) == list(present):
         return None
     numbers = np.arange(n_cells(wanted), dtype=np.int64).reshape([axis.n_cells for axis in wanted])

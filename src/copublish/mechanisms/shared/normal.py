@@ -28,24 +28,24 @@ _CONTEXT = decimal.Context(prec=40)
 
 
 def quantile(numerator: int, denominator: int) -> int:
-    """Return the step nearest to the normal quantile of a probability, from -REACH to REACH."""
+    """The step nearest to the normal quantile of a probability, from -REACH to REACH."""
     scaled = (numerator << PROBABILITY_BITS) // denominator
     return int(np.searchsorted(_borders(), scaled, side="right")) - REACH
 
 
 def normal_steps(words: NDArray[np.uint32]) -> NDArray[np.int16]:
-    """Return normal variables, in steps, from uniform words."""
+    """Normal variables, in steps, from uniform words."""
     return (np.searchsorted(_borders(), words.astype(np.int64), side="right") - REACH).astype(np.int16)
 
 
 def density(step: int) -> float:
-    """Return the normal density at a step."""
+    """The normal density at a step."""
     return _densities()[abs(step)]
 
 
 @cache
 def _borders() -> IntArray:
-    """Return the probabilities, times 2^32, at which one step ends and the next begins: shape (2 * REACH,)."""
+    """The probabilities, times 2^32, at which one step ends and the next begins: shape (2 * REACH,)."""
     with decimal.localcontext(_CONTEXT):
         upper = [_cumulative(Decimal(2 * k + 1) / (2 * STEPS)) for k in range(REACH)]
         scale = Decimal(2**PROBABILITY_BITS)
@@ -60,7 +60,7 @@ def _densities() -> list[float]:
 
 
 def _cumulative(x: Decimal) -> Decimal:
-    """Return the normal distribution function at x >= 0: 1/2 + density * (x + x^3/3 + x^5/15 + ...)."""
+    """The normal distribution function at x >= 0: 1/2 + density * (x + x^3/3 + x^5/15 + ...)."""
     term, total, odd = x, x, 1
     while term > Decimal("1e-30"):
         odd += 2

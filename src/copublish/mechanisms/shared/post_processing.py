@@ -8,7 +8,7 @@ from copublish.types import IntArray
 
 
 def consistent_counts(noisy_counts: IntArray, total: int) -> IntArray:
-    """Return the non-negative integers nearest to noisy counts that add up to `total`.
+    """The non-negative integers nearest to noisy counts that add up to `total`.
 
     First the Euclidean projection on {x >= 0, sum x = total}: the same shift is taken from all counts that stay
     positive. Clamping at zero instead would keep all positive noise and drop all negative noise, which blows up
@@ -36,7 +36,7 @@ def consistent_counts(noisy_counts: IntArray, total: int) -> IntArray:
 
 
 def consistent_counts_by_class(noisy_counts: IntArray, total: int) -> IntArray:
-    """Return non-negative integers that add up to `total` and, class by class, to the nearest totals of the classes.
+    """Non-negative integers that add up to `total` and, class by class, to the nearest totals of the classes.
 
     First the classes' noisy totals are made consistent, then each class's counts with its total. A rare class keeps its
     share, where one shift for all counts would take from it what noise adds to the empty cells of the others.

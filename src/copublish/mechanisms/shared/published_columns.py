@@ -6,7 +6,7 @@ from copublish.agreement.model import Agreement
 
 
 def published_columns(agreement: Agreement) -> dict[str, tuple[str, ...]]:
-    """Return for every party the columns that it publishes, in agreed order, the class last.
+    """For every party the columns that it publishes, in agreed order, the class last.
 
     Horizontal: every owner publishes all columns, of its own rows. Vertical: a column is published once, by its
     holder; a class that several parties hold by the first of them.

@@ -11,7 +11,7 @@ from copublish.types import IntArray
 
 
 def order_without_meaning(columns: Sequence[IntArray]) -> IntArray:
-    """Return an order of records that is a function of their published values alone.
+    """An order of records that is a function of their published values alone.
 
     Sorted by their values, records are a set without an order; they are then shuffled by words from SHAKE-256 under a
     hash of that set, so that a part of the file is not a part of the sorted values. All parties get the same order.

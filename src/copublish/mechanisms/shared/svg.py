@@ -33,5 +33,5 @@ class Figure:
             ET.SubElement(element, "title").text = tooltip
 
     def markup(self) -> Markup:
-        """Return the picture as text for a page; ElementTree has escaped what came in."""
+        """The picture as text for a page; ElementTree has escaped what came in."""
         return Markup(ET.tostring(self.root, encoding="unicode"))  # noqa: S704

@@ -35,7 +35,7 @@ class Cut:
 
     @staticmethod
     def top(domains: Mapping[str, Domain]) -> Cut:
-        """Return the cut at which every attribute has one value that stands for all."""
+        """The cut at which every attribute has one value that stands for all."""
         return Cut(domains, {name: ((0, domain.size),) for name, domain in domains.items()})
 
     @property
@@ -44,7 +44,7 @@ class Cut:
         return math.prod(len(parts) for parts in self.parts.values())
 
     def candidates(self, max_leaves: int) -> list[Candidates]:
-        """Return what may be specialized next, in public order: attribute, then value, then split.
+        """Candidates for the next specialization, in public order: attribute, then value, then split.
 
         A value that has nothing below it is no candidate, nor is a split that would make too many leaves. The
         list never depends on private data.
@@ -60,7 +60,7 @@ class Cut:
         return found
 
     def specialize(self, candidates: Sequence[Candidates], winner: int) -> Cut:
-        """Return the cut after taking the split with this number among all candidates' splits."""
+        """The cut after taking the split with this number among all candidates' splits."""
         for group in candidates:
             if winner < len(group.splits):
                 break
@@ -71,11 +71,11 @@ class Cut:
         return Cut(self.domains, {**self.parts, group.attribute: tuple(parts)})
 
     def axes(self) -> list[Axis]:
-        """Return the axes of the table of leaves, in agreed order."""
+        """The axes of the table of leaves, in agreed order."""
         return [Axis(name, self.part_of_code(name), len(self.parts[name])) for name in self.domains]
 
     def part_of_code(self, attribute: str) -> IntArray:
-        """Return for each code of an attribute the number of the generalized value it falls into."""
+        """For each code of an attribute the number of the generalized value it falls into."""
         lengths = [stop - start for start, stop in self.parts[attribute]]
         return np.repeat(np.arange(len(lengths), dtype=np.int64), lengths)
 

@@ -101,7 +101,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         return int(2 ** self.selection(0, 1).noise.bits) if self.rounds else 0
 
     def class_counts(self) -> Measure:
-        """Return the disclosure of the class counts that a score weighs classes by."""
+        """The disclosure of the class counts that a score weighs classes by."""
         return Measure(
             place=Place(CLASSES),
             label="number of records of every class, to weigh the classes when splits are compared",
@@ -113,7 +113,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         )
 
     def selection(self, number: int, candidates: int, score_range: Influence | None = None) -> Select:
-        """Return the disclosure of one round; without a range with the widest that the score can have."""
+        """The disclosure of one round; without a range with the widest that the score can have."""
         return Select(
             place=split_number(number + 1),
             label=f"specialization {number + 1} of at most {self.rounds}: which value is split, and where",
@@ -125,7 +125,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         )
 
     def leaf_counts(self, rounds_done: int, n_cells: int) -> Measure:
-        """Return the disclosure of the leaf counts, with all budget that is left."""
+        """The disclosure of the leaf counts, with all budget that is left."""
         return Measure(
             place=Place(LEAVES),
             label="number of records in every leaf, by class",
@@ -137,7 +137,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         )
 
     def disclosures(self) -> list[Disclosure]:
-        """Return what a run opens if it uses all rounds; noise, candidate and cell numbers are upper bounds."""
+        """Disclosures of a run that uses all rounds; noise, candidate and cell numbers are upper bounds."""
         classes = [self.class_counts()] if self.epsilon_for_classes else []
         candidates = max_candidates(self.agreement)
         selections = [self.selection(number, candidates) for number in range(self.rounds)]
@@ -145,7 +145,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         return [*classes, *selections, self.leaf_counts(self.rounds, n_cells)]
 
     def cost(self) -> Cost:
-        """Return what the ledger reserves: epsilon exactly, delta for however many rounds are used."""
+        """Price that the ledger reserves: epsilon exactly, delta for however many rounds are used."""
         public = self.agreement.records.public
         planned = self.disclosures()
         # Stopping early moves budget to the leaves, which changes their delta in both directions.
@@ -155,7 +155,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         return replace(cost_of(planned, number_of_records_is_public=public), delta=worst.delta)
 
     def method(self) -> Method:
-        """Return what the mechanism does, in words for the certificate."""
+        """Method in words, for the certificate."""
         weighs_classes = bool(self.epsilon_for_classes)
         counted, total = ("the class counts and ", " of every class") if weighs_classes else ("", "")
         return Method(
@@ -168,7 +168,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         )
 
     def describe(self) -> dict[str, Any]:
-        """Return the size of the published table and how splits are compared."""
+        """The size of the published table and how splits are compared."""
         return {
             "score": {"asked": self.settings.score, "used": self.score},
             "specializations": self.rounds,
@@ -194,7 +194,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         return run_specialization(self, table, engine, gate, progress)
 
     def warnings(self) -> list[str]:
-        """Return what people should think about before they spend anything."""
+        """Points to think about before anything is spent."""
         agreement, found = self.agreement, []
         asked = self.settings.specializations
         if self.rounds < asked:
@@ -209,7 +209,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
 
 
 def _max_cells(agreement: Agreement, score: ScoreName) -> int:
-    """Return the cap on leaves times classes: as agreed, or by the expected number of records and the leaves' noise."""
+    """The cap on leaves times classes: as agreed, or by the expected number of records and the leaves' noise."""
     settings = agreement.settings(SpecializationSettings)
     if settings.max_cells is not None:
         return settings.max_cells

@@ -43,7 +43,7 @@ class CountNoise:
         return CountNoise(math.sqrt(2 * p) / (1 - p), int(noise.within_95_percent or 0))
 
     def of_sum(self, cells: int) -> float:
-        """Return how far a sum over cells is off at most, in 95 of 100 cases; sums are close to normal."""
+        """How far a sum over cells is off at most, in 95 of 100 cases; sums are close to normal."""
         return float(self.within_95_percent) if cells == 1 else NORMAL_95 * self.deviation * math.sqrt(cells)
 
 
@@ -85,7 +85,7 @@ class Node:
 
 
 def estimates(release: Publication) -> dict[str, list[ValueRow]]:
-    """Return every published value of every attribute that was split, with error bars."""
+    """Every published value of every attribute that was split, with error bars."""
     noise, counts = CountNoise.of(release.certificate), counts_of(release)
     details = details_of(release)
     class_name, shown = details.class_.name, details.shown_class
@@ -104,7 +104,7 @@ def estimates(release: Publication) -> dict[str, list[ValueRow]]:
 
 
 def _share(positive: int, total: int, positive_cells: int, cells: int, noise: CountNoise) -> tuple[float | None, ...]:
-    """Return a share and its error by the delta method; nothing where noise leaves nothing to say."""
+    """A share and its error by the delta method; nothing where noise leaves nothing to say."""
     if total <= noise.of_sum(cells):
         return None, None
     share = min(max(positive / total, 0.0), 1.0)
@@ -115,7 +115,7 @@ def _share(positive: int, total: int, positive_cells: int, cells: int, noise: Co
 
 
 def total_people(release: Publication) -> Estimate:
-    """Return how many people the release is about: exactly, if that is public, else the sum of all counts."""
+    """How many people the release is about: exactly, if that is public, else the sum of all counts."""
     public = release.certificate.public_facts.number_of_records
     if public is not None:
         return Estimate(public, 0.0)
@@ -124,7 +124,7 @@ def total_people(release: Publication) -> Estimate:
 
 
 def largest_cells(release: Publication) -> list[Cell]:
-    """Return the cells with the largest counts, with error bars."""
+    """The cells with the largest counts, with error bars."""
     noise, details = CountNoise.of(release.certificate), details_of(release)
     counts = counts_of(release).sort_values(NOISY_COUNT, ascending=False, kind="stable").head(LARGEST_CELLS)
     return [
@@ -138,13 +138,13 @@ def largest_cells(release: Publication) -> list[Cell]:
 
 
 def cells_like_empty(release: Publication) -> int:
-    """Return how many cells have a count that an empty cell could have as well, in 95 of 100 cases."""
+    """How many cells have a count that an empty cell could have as well, in 95 of 100 cases."""
     counts: pd.Series = counts_of(release)[NOISY_COUNT]
     return int(np.sum(counts.abs() <= CountNoise.of(release.certificate).within_95_percent))
 
 
 def partition_trees(release: Publication) -> dict[str, Node]:
-    """Return for every attribute that was split the tree from all its values down to the published ones."""
+    """For every attribute that was split the tree from all its values down to the published ones."""
     rows, details = estimates(release), details_of(release)
     trees = {}
     for name in details.split_attributes:

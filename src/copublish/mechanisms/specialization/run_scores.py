@@ -59,7 +59,7 @@ class CandidateScores:
                 )
 
     def of(self, candidates: Sequence[Candidates]) -> Secret:
-        """Return the secret score of each split of each candidate, shape (max_candidates,)."""
+        """The secret score of each split of each candidate, shape (max_candidates,)."""
         own = np.zeros(self._length, dtype=np.int64)
         added = np.zeros((self._length, self._most_children, self.table.agreement.class_domain.size), dtype=np.int64)
         joint: list[Secret] = []
@@ -105,7 +105,7 @@ class CandidateScores:
         return range_counts(np, self._own_tables[group.attribute], *self._child_ranges(group))
 
     def _joint_child_counts(self, group: Candidates, places: slice) -> Secret:
-        """Return the children's counts at their places in a tensor for all candidates."""
+        """The children's counts at their places in a tensor for all candidates."""
         starts = np.zeros((self._length, self._most_children), dtype=np.int64)
         stops = np.zeros_like(starts)
         starts[places], stops[places] = self._child_ranges(group)
@@ -113,7 +113,7 @@ class CandidateScores:
         return self.engine.compute(range_counts, table, starts=starts, stops=stops)
 
     def _child_ranges(self, group: Candidates) -> tuple[IntArray, IntArray]:
-        """Return where the children of all splits start and stop, shape (n_splits, most_children), padded empty."""
+        """Where the children of all splits start and stop, shape (n_splits, most_children), padded empty."""
         none = (0, 0)
         padded = [[*split, *[none] * (self._most_children - len(split))] for split in group.splits]
         ranges = np.array(padded, dtype=np.int64)
@@ -121,5 +121,5 @@ class CandidateScores:
 
 
 def count(candidates: Sequence[Candidates]) -> int:
-    """Return the number of splits on offer."""
+    """The number of splits on offer."""
     return sum(len(group.splits) for group in candidates)

@@ -62,7 +62,7 @@ class Score:
     public: dict[str, Any]
 
     def of(self, child_counts: IntArray) -> IntArray:
-        """Return the scores from counts that one party has in the clear, shape (n_candidates,)."""
+        """The scores from counts that one party has in the clear, shape (n_candidates,)."""
         return self.program(np, child_counts, **self.public)
 
 
@@ -70,17 +70,17 @@ MAX = Score("max", 1, MAX_SCORE_RANGE, max_scores, {})
 
 
 def points_per_person(name: ScoreName) -> int:
-    """Return how many points of a score stand for one person."""
+    """How many points of a score stand for one person."""
     return 1 if name == "max" else POINTS_PER_PERSON
 
 
 def gain_score(name: ScoreName, noisy_class_counts: IntArray) -> Score:
-    """Return a score that weighs classes by released counts of them."""
+    """A score that weighs classes by released counts of them."""
     return balanced_gain(noisy_class_counts) if name == "balanced-gain" else tv_gain(noisy_class_counts)
 
 
 def balanced_gain(noisy_class_counts: IntArray) -> Score:
-    """Return the balanced gain with weights from released class counts.
+    """The balanced gain with weights from released class counts.
 
     Weights are a_k = q c_2 / c_k, at most q, where c_2 is the second largest count: the largest class weighs as much
     as the second largest, the others fully.
@@ -102,7 +102,7 @@ def balanced_gain(noisy_class_counts: IntArray) -> Score:
 
 
 def tv_gain(noisy_class_counts: IntArray) -> Score:
-    """Return the gain in total variation with shares from released class counts.
+    """The gain in total variation with shares from released class counts.
 
     Privacy:
         Let V(c) = sum_k (q n_c^k - a_k n_c)^+ with whole a_k >= 0 that add up to q. A record of class k added to c

@@ -16,7 +16,7 @@ from copublish.types import IntArray
 
 
 def range_counts(xp: ModuleType, table: IntArray, starts: IntArray, stops: IntArray) -> IntArray:
-    """Return counts by class of code ranges.
+    """Counts by class of code ranges.
 
     Args:
         xp: Array module.
@@ -34,7 +34,7 @@ def range_counts(xp: ModuleType, table: IntArray, starts: IntArray, stops: IntAr
 
 
 def max_scores(xp: ModuleType, child_counts: IntArray) -> IntArray:
-    """Return for each candidate the sum over its children of the largest class count (the score Max).
+    """For each candidate the sum over its children of the largest class count (the score Max).
 
     Args:
         xp: Array module.
@@ -45,7 +45,7 @@ def max_scores(xp: ModuleType, child_counts: IntArray) -> IntArray:
 
 
 def balanced_gains(xp: ModuleType, child_counts: IntArray, weights: IntArray) -> IntArray:
-    """Return for each candidate how much the largest weighted class counts of its children exceed the parent's.
+    """For each candidate how much the largest weighted class counts of its children exceed the parent's.
 
     Args:
         xp: Array module.
@@ -56,7 +56,7 @@ def balanced_gains(xp: ModuleType, child_counts: IntArray, weights: IntArray) ->
 
 
 def tv_gains(xp: ModuleType, child_counts: IntArray, shares: IntArray) -> IntArray:
-    """Return for each candidate how much farther its children's classes are from public shares than the parent's.
+    """For each candidate how much farther its children's classes are from public shares than the parent's.
 
     The distance of a node with n records, n_k of class k, from shares a_k / q is the sum over classes of the positive
     part of q n_k - a_k n: q times n times the total variation distance.
@@ -78,5 +78,5 @@ def _with_parent(xp: ModuleType, child_counts: IntArray) -> IntArray:
 
 
 def _gain(values: IntArray) -> IntArray:
-    """Return what the children have more than the parent, which is last: shape (n, children + 1) to (n,)."""
+    """Surplus of the children over the parent, which is last: shape (n, children + 1) to (n,)."""
     return cast(IntArray, values[:, :-1].sum(axis=1) - values[:, -1])

@@ -41,18 +41,18 @@ print(data.frame(total[1], share = share, within = 1.96 * sd * sqrt(parts) / tot
 
 
 def example_attribute(release: Publication) -> str:
-    """Return the attribute that the examples group by: one that was split, if any was."""
+    """The attribute that the examples group by: one that was split, if any was."""
     details = details_of(release)
     return next(iter([*details.split_attributes, *details.attributes]))
 
 
 def python_snippet(release: Publication) -> str:
-    """Return the lines of Python."""
+    """The lines of Python."""
     return _filled(PYTHON, release)
 
 
 def r_snippet(release: Publication) -> str:
-    """Return the lines of R."""
+    """The lines of R."""
     return _filled(R, release)
 
 

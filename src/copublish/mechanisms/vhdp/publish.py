@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pyarrow as pa
 from pydantic.dataclasses import dataclass
@@ -16,8 +18,6 @@ from copublish.mechanisms.vhdp.result import VhdpResult
 from copublish.privacy.described import state_noise
 from copublish.privacy.statements import Noise
 from copublish.types import IntArray, TypedJson
-
-VHDP_FORMAT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +49,7 @@ class VhdpDetails(Details):
         missing_spellings: Texts that stand for a missing value; none in releases that do not say.
     """
 
-    vhdp_format: int = VHDP_FORMAT
+    vhdp_format: Literal[1] = 1
     columns: dict[str, VhdpColumn]
     allocation: Division
     label_information: LabelInformation
