@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from copublish.agreement.columns import NOISY_COUNT
 from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain
@@ -139,7 +138,7 @@ def largest_cells(release: Publication) -> list[Cell]:
 
 def cells_like_empty(release: Publication) -> int:
     """How many cells have a count that an empty cell could have as well, in 95 of 100 cases."""
-    counts: pd.Series = counts_of(release)[NOISY_COUNT]
+    counts = counts_of(release)[NOISY_COUNT]
     return int(np.sum(counts.abs() <= CountNoise.of(release.certificate).within_95_percent))
 
 
