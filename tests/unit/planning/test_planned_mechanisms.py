@@ -13,7 +13,7 @@ from copublish.errors import AgreementError, EvaluationError
 from copublish.evaluation.scorecard import evaluate
 from copublish.fragments.reading import read_fragment
 from copublish.mechanisms.idp_ir.settings import ACKNOWLEDGEMENT
-from copublish.mechanisms.registry import plan_of
+from copublish.mechanisms.registry import mechanisms, plan_of
 from copublish.mechanisms.shared.tuning import Setting
 from copublish.planning.advice import plan_release
 from copublish.planning.curves import curves_of, floor_of, label_of
@@ -25,6 +25,7 @@ from support import fragment_frames, repartition, small_mapping
 
 PUBLIC = {"records.public": True, "privacy.neighbours": "replace"}
 MISSING = {"attributes.region.missing": "category", "attributes.income.missing": "category"}
+PLANNED = ("specialization", "copula", "hpdp", "vhdp")
 
 
 def agreed(mechanism: str = "specialization", partition: str = "horizontal", **changes: object) -> Agreement:
@@ -86,7 +87,7 @@ def test_the_noise_that_is_told_is_what_describe_tells():
     assert plan_of(agreed("specialization")).typical_noise() is None
 
 
-@pytest.mark.parametrize("name", planned_names())
+@pytest.mark.parametrize("name", PLANNED)
 def test_a_release_is_scored_as_evaluate_scores_it(name):
     agreement, generator = agreed(name, **MISSING), np.random.default_rng(4)
     table = made_up_table(agreement, 900, generator)
@@ -129,6 +130,12 @@ def test_no_record_left_is_worth_what_one_class_is():
     scores = ground.scores([empty])
     assert scores.accuracy == (table["default"] == "no").mean()
     assert scores.marginal_error == 1
+
+
+def test_all_that_is_differentially_private_can_be_planned():
+    own = [known.name for known in mechanisms() if type(known).__module__.startswith("copublish.")]
+    assert [name for name in planned_names() if name in own] == list(PLANNED)
+    assert set(own) - set(PLANNED) == {"idp-ir"}
 
 
 def test_another_mechanism_keeps_people_columns_and_budget():

@@ -15,7 +15,7 @@ from copublish.mechanisms.registry import mechanisms
 from copublish.types import TypedJson
 from support.any_release import any_release, cases_of
 
-MECHANISMS = [known.name for known in mechanisms()]
+MECHANISMS = ["specialization", "copula", "hpdp", "vhdp", "idp-ir"]
 FORMAT_1 = sorted((Path(__file__).parents[2] / "support" / "format_1").iterdir())
 
 FEW = settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
@@ -83,6 +83,11 @@ def test_a_release_of_format_1_is_written_in_the_newest_format(folder: Path, tmp
     assert_same_release(release, newest)
     for name in release.data_files():
         assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes(), name
+
+
+def test_every_mechanism_of_the_package_is_among_them() -> None:
+    own = [known.name for known in mechanisms() if type(known).__module__.startswith("copublish.")]
+    assert own == MECHANISMS
 
 
 def test_another_value_is_another_certificate() -> None:

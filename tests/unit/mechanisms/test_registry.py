@@ -1,0 +1,201 @@
+"""The one list of mechanisms: an unknown name is an error wherever it comes up, and keys belong to one mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+import copublish as cp
+from copublish.agreement.settings import MechanismSettings, known_settings
+from copublish.local.simulation import simulate_fragments
+from copublish.mechanisms.registry import mechanism_named, mechanism_of, mechanisms, plan_of, register
+from copublish.mechanisms.specialization import Specialization
+from copublish.planning.mechanisms import with_mechanism
+from copublish.privacy.ledger import Ledger
+from copublish.release.preflight import preflight, prepare, prepare_simulation
+from support import small_mapping
+
+NAMES = ("specialization", "distdiffgen", "arbdistdp", "copula", "hpdp", "vhdp", "idp-ir")
+"""All that agreements may name. A plug-in of another test may have added its own."""
+
+UNKNOWN = ["k-anonymity", "Copula", "copula ", "", "specialisation"]
+
+
+def assert_names_the_known(error: cp.AgreementError, unknown: str) -> None:
+    (problem,) = error.problems
+    assert problem.startswith(f"mechanism.name: {unknown!r} is not one of ")
+    assert all(f"'{name}'" in problem for name in NAMES)
+
+
+# --- An unknown name -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_an_agreement_on_an_unknown_mechanism_is_answered_with_the_known_ones(name: str) -> None:
+    with pytest.raises(cp.AgreementError) as caught:
+        cp.agreement_from_mapping(small_mapping(mechanism={"name": name}))
+    assert_names_the_known(caught.value, name)
+
+
+@pytest.mark.parametrize("name", [7, None, True, ["copula"], {"copula": {}}])
+def test_a_name_that_is_no_text_is_answered_with_the_known_ones(name: Any) -> None:
+    mapping = small_mapping()
+    mapping["mechanism"] = {"name": name}
+    with pytest.raises(cp.AgreementError) as caught:
+        cp.agreement_from_mapping(mapping)
+    (problem,) = caught.value.problems
+    assert problem.startswith("mechanism.name: expected text in quotes") and "'copula'" in problem
+
+
+def test_an_unknown_mechanism_does_not_hide_other_mistakes() -> None:
+    with pytest.raises(cp.AgreementError) as caught:
+        cp.agreement_from_mapping(small_mapping(mechanism={"name": "none"}, **{"privacy.epsilon": 0}))
+    assert sorted(problem.split(":")[0] for problem in caught.value.problems) == ["mechanism.name", "privacy.epsilon"]
+
+
+def unchecked(name: str) -> cp.Agreement:
+    """An agreement that nobody has checked: `model_copy` does not validate."""
+    agreement = cp.agreement_from_mapping(small_mapping())
+    return agreement.model_copy(update={"mechanism": MechanismSettings(name=name)})
+
+
+NOTHING_READ = {"bank": "no such file", "loans": "no such file"}
+
+WAYS: dict[str, Callable[[cp.Agreement], Any]] = {
+    "plan_of": plan_of,
+    "mechanism_of": mechanism_of,
+    "describe": cp.describe,
+    "check": cp.check,
+    "check data": lambda agreement: cp.check(agreement, "bank", "no such file"),
+    "plan": cp.plan,
+    "prepare": prepare,
+    "prepare_simulation": prepare_simulation,
+    "simulate": lambda agreement: cp.simulate(agreement, NOTHING_READ),
+    "simulate in processes": lambda agreement: cp.simulate(agreement, NOTHING_READ, engine="spu"),
+    "simulate_fragments": lambda agreement: simulate_fragments(agreement, {}),
+    "with_mechanism": lambda agreement: with_mechanism(agreement, "copula"),
+}
+"""Everything that asks for the agreed mechanism."""
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+@pytest.mark.parametrize("way", WAYS)
+def test_an_unknown_mechanism_is_refused_where_validation_was_bypassed(way: str, name: str) -> None:
+    with pytest.raises(cp.AgreementError) as caught:
+        WAYS[way](unchecked(name))
+    assert_names_the_known(caught.value, name)
+
+
+def test_a_node_refuses_an_unknown_mechanism_before_it_writes_or_reserves(tmp_path: Path) -> None:
+    ledger = Ledger(":memory:")
+    with pytest.raises(cp.AgreementError) as caught:
+        preflight(unchecked("none"), "bank", "no such file", ledger, out=tmp_path / "new" / "release", overwrite=False)
+    assert_names_the_known(caught.value, "none")
+    assert ledger.entries() == [] and not (tmp_path / "new").exists()
+
+
+def test_settings_of_one_mechanism_under_the_name_of_another_are_refused() -> None:
+    """Whoever bypasses validation does not get another mechanism's plan with a default in the place of settings."""
+    agreement = cp.agreement_from_mapping(small_mapping(mechanism={"name": "copula"}))
+    for name in NAMES:
+        if name == "vhdp":
+            continue  # which has no settings
+        mixed = agreement.model_copy(update={"mechanism": MechanismSettings(name=name)})
+        with pytest.raises(TypeError, match=f"the agreement is about '{name}'"):
+            plan_of(mixed).method()
+
+
+# --- Keys ------------------------------------------------------------------------------------------------------------
+
+KEYS: dict[str, tuple[str, ...]] = {
+    "specialization": ("specializations", "score", "selection_share", "max_cells"),
+    "copula": ("dependence_share",),
+    "hpdp": ("noise", "records"),
+    "vhdp": (),
+    "idp-ir": ("k", "local_sensitivity", "category_order", "acknowledge"),
+}
+"""The keys of the section [mechanism], written down by hand."""
+
+FOREIGN = [
+    (name, key)
+    for name in NAMES
+    for other, keys in KEYS.items()
+    for key in keys
+    if other not in (name, mechanism_named(name).name)
+]
+
+
+def test_the_keys_are_those_of_the_settings() -> None:
+    for name, keys in KEYS.items():
+        assert tuple(known_settings()[name].model_fields) == ("name", *keys)
+
+
+@pytest.mark.parametrize(("name", "key"), FOREIGN)
+@pytest.mark.parametrize("value", [1, "max", None, {"a": 1}])
+def test_keys_of_another_mechanism_mean_nothing_to_this_one(name: str, key: str, value: Any) -> None:
+    mapping = small_mapping()
+    mapping["mechanism"] = {"name": name, key: value}
+    with pytest.raises(cp.AgreementError) as caught:
+        cp.agreement_from_mapping(mapping)
+    own = ", ".join(("name", *KEYS[mechanism_named(name).name]))
+    said = f"mechanism.{key}: it means nothing to the mechanism '{name}'. Remove it; keys allowed here: {own}"
+    assert said in caught.value.problems
+
+
+def test_several_foreign_keys_are_all_named_and_own_mistakes_with_them() -> None:
+    section = {"name": "copula", "k": 5, "specializations": 3, "dependence_share": 7, "dependence": 1}
+    with pytest.raises(cp.AgreementError) as caught:
+        cp.agreement_from_mapping(small_mapping(mechanism=section))
+    assert {problem.split(":")[0]: problem.split(": ")[1] for problem in caught.value.problems} == {
+        "mechanism.k": "it means nothing to the mechanism 'copula'. Remove it; keys allowed here",
+        "mechanism.specializations": "it means nothing to the mechanism 'copula'. Remove it; keys allowed here",
+        "mechanism.dependence_share": "must be at most 0.99, got 7",
+        "mechanism.dependence": "there is no such key; did you mean 'dependence_share'?",
+    }
+
+
+def test_a_key_that_no_mechanism_has_is_answered_with_the_nearest_or_all() -> None:
+    for key, said in (("specialisations", "did you mean 'specializations'?"), ("speed", "Keys allowed here: name, ")):
+        with pytest.raises(cp.AgreementError) as caught:
+            cp.agreement_from_mapping(small_mapping(mechanism={"name": "specialization", key: 3}))
+        (problem,) = caught.value.problems
+        assert problem.startswith(f"mechanism.{key}: there is no such key") and said in problem
+
+
+# --- The list --------------------------------------------------------------------------------------------------------
+
+
+def test_every_name_has_settings_and_one_mechanism() -> None:
+    assert set(NAMES) <= set(known_settings())
+    assert [mechanism_named(name).name for name in NAMES] == [
+        *["specialization"] * 3,
+        *("copula", "hpdp", "vhdp", "idp-ir"),
+    ]
+    assert len(set(mechanisms())) == len(mechanisms())
+    files = [known.details_file for known in mechanisms()]
+    assert len(set(files)) == len(files), "releases of format 1 are told apart by them"
+
+
+def test_a_name_is_given_once() -> None:
+    class OtherSettings(MechanismSettings):
+        name: Literal["copula"]
+
+    class Other(Specialization):
+        settings = OtherSettings
+
+    before = dict(known_settings())
+    with pytest.raises(ValueError, match="there is a mechanism 'copula' already"):
+        register(Other())
+    assert dict(known_settings()) == before
+    register(Specialization())  # the same one again is no other one
+    assert mechanism_named("copula").name == "copula"
+
+
+def test_an_agreement_that_names_a_mechanism_costs_what_it_says() -> None:
+    agreement = cp.agreement_from_mapping(small_mapping(mechanism={"name": "distdiffgen"}))
+    assert mechanism_of(agreement).name == "specialization" and agreement.mechanism.name == "distdiffgen"
+    assert plan_of(agreement).cost().add_remove == Fraction(1)
