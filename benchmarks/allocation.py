@@ -50,7 +50,7 @@ def agreement_for(folder: Path, n: int, epsilon: str, budget: dict[str, Any]) ->
         "records": {"expected": n, "public": True},
         "class": {"name": LABEL, "values": list(datasets.CLASSES["adult"])},
         "attributes": attributes,
-        "privacy": {"epsilon": epsilon, "neighbours": "replace"},
+        "privacy": {"epsilon": epsilon, "neighbors": "replace"},
         "mechanism": {"name": "copula"},
         "budget": budget,
     }

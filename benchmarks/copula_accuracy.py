@@ -58,7 +58,7 @@ def agreement_for(name: str, n: int, epsilon: str, partition: str = "horizontal"
         "records": {"expected": n, "public": True},
         "class": {"name": class_name, "values": values},
         "attributes": ATTRIBUTES[name],
-        "privacy": {"epsilon": epsilon, "neighbours": "replace"},
+        "privacy": {"epsilon": epsilon, "neighbors": "replace"},
         "mechanism": {"name": "copula"},
     }
     return cp.agreement_from_mapping(mapping)

@@ -27,7 +27,7 @@ MILLIONTH = Fraction(1, 10**6)
 
 
 def cost(epsilon: Fraction | int | str, delta: Fraction | int | str = 0) -> Cost:
-    return Cost(Fraction(epsilon), 2 * Fraction(epsilon), Fraction(delta))
+    return Cost(add_remove=Fraction(epsilon), replace=2 * Fraction(epsilon), delta=Fraction(delta))
 
 
 def spend(ledger: Ledger, price: Cost, dataset: str = "people") -> None:
@@ -39,8 +39,8 @@ def spend(ledger: Ledger, price: Cost, dataset: str = "people") -> None:
 
 EPSILONS, DELTAS = st.fractions(0, 2, max_denominator=30), st.fractions(0, MILLIONTH, max_denominator=10**8)
 COSTS = st.one_of(
-    st.builds(lambda epsilon, delta: Cost(epsilon, 2 * epsilon, delta), EPSILONS, DELTAS),
-    st.builds(lambda epsilon, delta: Cost(None, epsilon, delta), EPSILONS, DELTAS),
+    st.builds(lambda epsilon, delta: Cost(add_remove=epsilon, replace=2 * epsilon, delta=delta), EPSILONS, DELTAS),
+    st.builds(lambda epsilon, delta: Cost(add_remove=None, replace=epsilon, delta=delta), EPSILONS, DELTAS),
     st.just(UNLIMITED),
 )
 LIMITS = st.builds(
@@ -67,7 +67,7 @@ def test_no_sequence_of_limits_and_reservations_exceeds_either_limit(steps) -> N
         # Infinity stands for what has no bound; sums are made anew each time, apart from the ledger's own.
         epsilons = [
             float("inf") if price is None else price
-            for price in (one.under(limit.neighbours if limit else "replace") for one in (*spent, wanted))
+            for price in (one.under(limit.neighbors if limit else "replace") for one in (*spent, wanted))
         ]
         deltas = sum((one.delta for one in (*spent, wanted)), Fraction(0))
         allowed = limit is not None and (
@@ -86,7 +86,7 @@ def test_no_sequence_of_limits_and_reservations_exceeds_either_limit(steps) -> N
         spent.append(wanted)
         found = ledger.spent("people")
         assert found.delta == deltas
-        assert limit.epsilon is None or (found.under(limit.neighbours) <= limit.epsilon and found.delta <= limit.delta)
+        assert limit.epsilon is None or (found.under(limit.neighbors) <= limit.epsilon and found.delta <= limit.delta)
     ledger.close()
 
 
@@ -150,7 +150,7 @@ def agreed(mechanism: dict[str, str], **privacy: object) -> cp.Agreement:
 
 @pytest.mark.parametrize("name", ["specialization", "copula", "hpdp", "vhdp"])
 def test_without_a_delta_limit_pure_epsilon_is_let_in_many_times(name: str) -> None:
-    agreement = agreed({"name": name}, neighbours="replace")
+    agreement = agreed({"name": name}, neighbors="replace")
     price = plan_of(agreement).cost()
     assert 0 < 1000 * price.delta <= DEFAULT_DELTA
     ledger = Ledger(":memory:")
@@ -255,14 +255,14 @@ def test_older_software_can_go_on_with_a_file_and_what_it_sets_has_the_default(t
     path = old_file(tmp_path / "old.db")
     Ledger(path).close()
     with sqlite3.connect(path) as database:
-        database.execute("INSERT INTO limits (dataset, neighbours, epsilon, set_at) VALUES ('new', 'replace', '1', '')")
+        database.execute("INSERT INTO limits (dataset, neighbors, epsilon, set_at) VALUES ('new', 'replace', '1', '')")
     database.close()
     assert Ledger(path).limit("new") == Limit(Fraction(1), "replace", DEFAULT_DELTA)
 
 
 def test_a_table_of_another_program_is_not_changed(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "other.db") as database:
-        database.execute("CREATE TABLE limits (dataset TEXT, epsilon TEXT, neighbours TEXT)")
+        database.execute("CREATE TABLE limits (dataset TEXT, epsilon TEXT, neighbors TEXT)")
     with pytest.raises(LedgerError):
         Ledger(tmp_path / "other.db").limit("people")
     assert len(database.execute("PRAGMA table_info(limits)").fetchall()) == 3

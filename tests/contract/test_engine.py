@@ -203,7 +203,7 @@ ROWS = [Packing(1), Packing(4), Packing(4, 2), Packing(4, 3), Packing(5, 3), Pac
 
 
 def sizes_for(parties: int) -> tuple[int, ...]:
-    """Numbers of cells of which no two neighbours are equal, a party without cells of its own among them."""
+    """Numbers of cells of which no two neighbors are equal, a party without cells of its own among them."""
     return (2, 3, 1, 4, 2)[:parties]
 
 
@@ -545,7 +545,7 @@ def charges() -> Callable[[Cost], Charge]:
     return make
 
 
-ENOUGH = Cost(Fraction(100), Fraction(100), Fraction(1, 2**20))
+ENOUGH = Cost(add_remove=Fraction(100), replace=Fraction(100), delta=Fraction(1, 2**20))
 BOTH = {"add-remove": 1, "replace": 2}
 
 
@@ -604,7 +604,7 @@ CHOICE = Select(label="which", budget=Fraction(1), calibrated_to="add-remove", s
 COUNTS = Measure(
     label="counts", budget=Fraction(1), calibrated_to="add-remove", l1_sensitivity=BOTH, changed_entries=BOTH, entries=4
 )
-TOO_LITTLE = Cost(Fraction(9, 10), Fraction(5), Fraction(1))
+TOO_LITTLE = Cost(add_remove=Fraction(9, 10), replace=Fraction(5), delta=Fraction(1))
 
 
 def test_the_gate_opens_a_selection_that_is_paid_for_and_has_a_place_for_every_candidate(room: Room, charges) -> None:

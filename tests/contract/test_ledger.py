@@ -41,7 +41,7 @@ def ledger(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Ledger]:
 
 
 def cost(epsilon: Fraction | int | str, delta: Fraction | int = 0) -> Cost:
-    return Cost(Fraction(epsilon), 2 * Fraction(epsilon), Fraction(delta))
+    return Cost(add_remove=Fraction(epsilon), replace=2 * Fraction(epsilon), delta=Fraction(delta))
 
 
 def spend(ledger: Ledger, price: Cost, dataset: str = "people") -> None:
@@ -66,10 +66,10 @@ def test_a_charge_is_written_whole_and_ends_complete(ledger: Ledger) -> None:
     assert ledger.spent("people") == price
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-def test_what_does_not_fit_is_refused_with_the_numbers_and_nothing_is_written(ledger: Ledger, neighbours) -> None:
-    factor = 1 if neighbours == "add-remove" else 2
-    ledger.set_limit("people", Limit(Fraction(factor), neighbours))
+@pytest.mark.parametrize("neighbors", ["add-remove", "replace"])
+def test_what_does_not_fit_is_refused_with_the_numbers_and_nothing_is_written(ledger: Ledger, neighbors) -> None:
+    factor = 1 if neighbors == "add-remove" else 2
+    ledger.set_limit("people", Limit(Fraction(factor), neighbors))
     spend(ledger, cost("4/5"))
     with pytest.raises(BudgetExceededError) as refused:
         spend(ledger, cost("1/2"))
@@ -106,7 +106,7 @@ def test_fractions_without_a_short_decimal_are_kept_exactly(ledger: Ledger) -> N
     ledger.set_limit("people", Limit(sum(parts), "add-remove"))
     for part in parts:
         spend(ledger, cost(part, part / 2**70))
-    assert ledger.spent("people") == Cost(sum(parts), 2 * sum(parts), sum(parts) / 2**70)
+    assert ledger.spent("people") == Cost(add_remove=sum(parts), replace=2 * sum(parts), delta=sum(parts) / 2**70)
     assert ledger.limit("people") == Limit(sum(parts), "add-remove")
     with pytest.raises(BudgetExceededError):
         spend(ledger, cost(Fraction(1, 2**300)))
@@ -121,7 +121,7 @@ def test_without_a_limit_nothing_may_be_spent(ledger: Ledger) -> None:
 
 
 def test_a_cost_without_a_finite_epsilon_is_refused_where_the_limit_is_stated_for_that_relation(ledger: Ledger) -> None:
-    unbounded = Cost(None, Fraction(1))
+    unbounded = Cost(add_remove=None, replace=Fraction(1))
     ledger.set_limit("people", Limit(Fraction(10), "add-remove"))
     with pytest.raises(BudgetExceededError, match="No finite epsilon"):
         spend(ledger, unbounded)
@@ -166,11 +166,11 @@ def test_nothing_is_refunded_when_a_release_ends_with_an_error(ledger: Ledger, e
 @pytest.mark.parametrize(
     "second",
     [
-        Cost(Fraction(1, 2) + Fraction(1, 10**30), Fraction(1), Fraction(0)),
-        Cost(Fraction(1, 2), Fraction(1) + Fraction(1, 10**30), Fraction(0)),
-        Cost(Fraction(1, 2), Fraction(1), Fraction(1, 2**60)),
-        Cost(None, Fraction(1), Fraction(0)),
-        Cost(Fraction(1, 2), None, Fraction(0)),
+        Cost(add_remove=Fraction(1, 2) + Fraction(1, 10**30), replace=Fraction(1), delta=Fraction(0)),
+        Cost(add_remove=Fraction(1, 2), replace=Fraction(1) + Fraction(1, 10**30), delta=Fraction(0)),
+        Cost(add_remove=Fraction(1, 2), replace=Fraction(1), delta=Fraction(1, 2**60)),
+        Cost(add_remove=None, replace=Fraction(1), delta=Fraction(0)),
+        Cost(add_remove=Fraction(1, 2), replace=None, delta=Fraction(0)),
     ],
 )
 def test_a_disclosure_beyond_the_reservation_is_refused_and_not_written(ledger: Ledger, second: Cost) -> None:
@@ -483,6 +483,8 @@ def test_processes_that_compete_for_a_limit_get_exactly_what_it_allows(
     assert sum(words.count("reserved") for words in said) == 5
     assert sum(words.count("refused") for words in said) == 10 * processes - 5
     book = Ledger(path)
-    assert book.spent("contested") == Cost(Fraction(5, 7), Fraction(10, 7), Fraction(5, 10**11))
+    assert book.spent("contested") == Cost(
+        add_remove=Fraction(5, 7), replace=Fraction(10, 7), delta=Fraction(5, 10**11)
+    )
     assert all(entry.state == "complete" for entry in book.entries())
     book.close()

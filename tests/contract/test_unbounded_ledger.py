@@ -14,8 +14,8 @@ from copublish.privacy.ledger import Ledger, Limit
 
 PRICES = st.fractions(Fraction(1, 50), 1, max_denominator=50)
 COSTS = st.one_of(
-    st.builds(lambda epsilon: Cost(epsilon, 2 * epsilon), PRICES),
-    st.builds(lambda epsilon: Cost(None, epsilon), PRICES),
+    st.builds(lambda epsilon: Cost(add_remove=epsilon, replace=2 * epsilon), PRICES),
+    st.builds(lambda epsilon: Cost(add_remove=None, replace=epsilon), PRICES),
     st.just(UNLIMITED),
 )
 LIMITS = st.builds(Limit, st.one_of(st.none(), PRICES), st.sampled_from(["add-remove", "replace"]))
@@ -39,7 +39,7 @@ def test_mixtures_of_bounded_and_unbounded_charges_are_allowed_exactly_as_the_ne
             for relation, epsilon in (("add-remove", step.add_remove), ("replace", step.replace))
         }
         allowed = limit is not None and (
-            limit.epsilon is None or spent[limit.neighbours] + price[limit.neighbours] <= limit.epsilon
+            limit.epsilon is None or spent[limit.neighbors] + price[limit.neighbors] <= limit.epsilon
         )
         if allowed:
             with ledger.reserve("people", "release", "hash", step) as charge:
@@ -64,7 +64,7 @@ def test_a_finite_limit_says_how_to_allow_what_has_no_bound_and_what_that_means(
     assert "not differentially private" in str(caught.value)
     with pytest.raises(BudgetExceededError) as caught:  # another matter: the relation of the limit
         ledger.set_limit("people", Limit(Fraction(3), "add-remove"))
-        ledger.refuse_if_over("people", Cost(None, Fraction(1)))
+        ledger.refuse_if_over("people", Cost(add_remove=None, replace=Fraction(1)))
     assert "unbounded" not in str(caught.value)
 
 
@@ -79,7 +79,7 @@ def test_after_an_unbounded_charge_a_finite_limit_never_holds_again(tmp_path):
     again = Ledger(path)
     assert again.entries()[0].cost == UNLIMITED
     with pytest.raises(BudgetExceededError, match="no finite limit can hold any more"):
-        again.refuse_if_over("people", Cost(Fraction(1, 10**6), Fraction(1, 10**6)))
+        again.refuse_if_over("people", Cost(add_remove=Fraction(1, 10**6), replace=Fraction(1, 10**6)))
     again.close()
 
 

@@ -148,7 +148,7 @@ def test_plan_stands_mechanisms_side_by_side(folder, tmp_path):
     for words in ("specialization (agreed, best setting", "● spec", "○ copula", "Side by side at epsilon 1", "MiB"):
         assert words in done.stdout
     said = re.sub(r"\s+", " ", run("plan", "agreement.toml", "--mechanism", "vhdp", cwd=folder, code=3).stderr)
-    assert "The agreement with the mechanism 'vhdp' has 1 problem" in said and 'Write neighbours = "replace"' in said
+    assert "The agreement with the mechanism 'vhdp' has 1 problem" in said and 'Write neighbors = "replace"' in said
     run("plan", "agreement.toml", "--mechanism", "idp-ir", cwd=folder, code=2)
 
 

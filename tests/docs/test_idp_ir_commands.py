@@ -34,7 +34,7 @@ def folder(tmp_path_factory) -> Path:
     text = text[: text.index("[mechanism]")]
     for old, new in (
         ("public = false", "public = true"),
-        ('neighbours = "add-remove"', 'neighbours = "replace"'),
+        ('neighbors = "add-remove"', 'neighbors = "replace"'),
         ('name = "default"', 'name = "default"\nheld_by = "loans"'),
     ):
         assert old in text
@@ -173,7 +173,7 @@ def test_the_ledger_allows_it_only_after_somebody_gave_up_the_limit(cli, folder)
 
     dataset = cp.load_agreement("agreement.toml").dataset
     for file in ("bank.db", "loans.db"):
-        assert cli("ledger", file, "--limit", f"{dataset}=5", "--neighbours", "replace").exit_code == 0
+        assert cli("ledger", file, "--limit", f"{dataset}=5", "--neighbors", "replace").exit_code == 0
     refused = simulate()
     assert refused.exit_code != 0 and f"{dataset}=unbounded" in " ".join(str(refused.exception).split())
     for file in ("bank.db", "loans.db"):
@@ -181,7 +181,7 @@ def test_the_ledger_allows_it_only_after_somebody_gave_up_the_limit(cli, folder)
         assert allowed.exit_code == 0 and "NO LIMIT" in allowed.stderr
     assert says_it_first(simulate())
     shown = json.loads(cli("ledger", "bank.db", "--format", "json").stdout)
-    told = {"limit": "unbounded", "neighbours": "replace", "spent": "unbounded", "left": "unbounded"}
+    told = {"limit": "unbounded", "neighbors": "replace", "spent": "unbounded", "left": "unbounded"}
     assert shown["datasets"][dataset].items() >= told.items()
     assert shown["charges"][0]["epsilon_replace"] == shown["charges"][0]["epsilon_add_remove"] == "unbounded"
     labels = [row[0] for row in sqlite3.connect("bank.db").execute("SELECT label FROM disclosures")]

@@ -34,9 +34,9 @@ def shown(cli, *arguments: str) -> dict[str, str]:
 
 
 def test_a_limit_is_epsilon_or_epsilon_and_delta_and_what_is_not_said_stays(cli, tmp_path: Path) -> None:
-    for written, epsilon, neighbours, delta in (
+    for written, epsilon, neighbors, delta in (
         (["people=2"], Fraction(2), "add-remove", DEFAULT_DELTA),
-        (["people=2,1e-6", "--neighbours", "replace"], Fraction(2), "replace", Fraction(1, 10**6)),
+        (["people=2,1e-6", "--neighbors", "replace"], Fraction(2), "replace", Fraction(1, 10**6)),
         (["people=0.3"], Fraction(3, 10), "replace", Fraction(1, 10**6)),
         (["people=3,0"], Fraction(3), "replace", Fraction(0)),
         (["people=3,0.1"], Fraction(3), "replace", Fraction(1, 10)),
@@ -45,7 +45,7 @@ def test_a_limit_is_epsilon_or_epsilon_and_delta_and_what_is_not_said_stays(cli,
     ):
         assert cli("--limit", *written).exit_code == 0
         limit = Ledger(tmp_path / "party.db").limit("people")
-        assert (limit.epsilon, limit.neighbours) == (epsilon, neighbours)
+        assert (limit.epsilon, limit.neighbors) == (epsilon, neighbors)
         assert epsilon is None or limit.delta == delta
 
 
@@ -53,14 +53,16 @@ def test_what_is_left_of_both_is_shown_for_people_and_machines(cli, tmp_path: Pa
     told = shown(cli, "--limit", "people=2,1e-5")
     assert told == {
         "limit": "2",
-        "neighbours": "add-remove",
+        "neighbors": "add-remove",
         "spent": "0",
         "left": "2",
         "delta_limit": "1e-05",
         "delta_spent": "0",
         "delta_left": "1.0e-05",
     }
-    with Ledger(tmp_path / "party.db").reserve("people", "r", "h", Cost(Fraction(1), Fraction(2), Fraction(3, 10**6))):
+    with Ledger(tmp_path / "party.db").reserve(
+        "people", "r", "h", Cost(add_remove=Fraction(1), replace=Fraction(2), delta=Fraction(3, 10**6))
+    ):
         pass
     told = shown(cli)
     assert (told["left"], told["delta_spent"], told["delta_left"]) == ("1", "3.0e-06", "7.0e-06")

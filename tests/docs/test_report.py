@@ -57,14 +57,14 @@ def reports(plain, hostile, tmp_path_factory) -> dict[str, Path]:
         "horizontal": report_page(small_release(500, **HORIZONTAL)[0]),
         "perturbed": report_page(perturbed[0], evaluate(*perturbed, classifiers=["decision-tree"])),
         "by gains": report_page(small_release(300, mechanism={"name": "copula"}, budget=GAINS, **PUBLIC)[0]),
-        "public size": report_page(small_release(500, **{"records.public": True, "privacy.neighbours": "replace"})[0]),
+        "public size": report_page(small_release(500, **{"records.public": True, "privacy.neighbors": "replace"})[0]),
     }
     for name, page in pages.items():
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
     return {name: folder / f"{name}.html" for name in pages}
 
 
-PUBLIC = {"records.public": True, "privacy.neighbours": "replace"}
+PUBLIC = {"records.public": True, "privacy.neighbors": "replace"}
 
 GAINS = {"allocation": "information-gain"}
 
@@ -103,7 +103,7 @@ def test_the_checks_of_the_browser_can_fail(chromium, tmp_path):
     page.close()
 
 
-def test_it_prints_on_a_few_pages_in_light_colours(chromium, reports):
+def test_it_prints_on_a_few_pages_in_light_colors(chromium, reports):
     page, _ = open_page(chromium, reports["hostile"], 1280, color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(255, 255, 255)"
     pdf = page.pdf(prefer_css_page_size=True)

@@ -22,7 +22,7 @@ def folder(tmp_path_factory) -> Path:
     write_demo(folder, 600)
     text = (folder / "agreement.toml").read_text()
     text = text[: text.index("[mechanism]")].replace("public = false", "public = true")
-    text = text.replace('neighbours = "add-remove"', 'neighbours = "replace"')
+    text = text.replace('neighbors = "add-remove"', 'neighbors = "replace"')
     for name, rest in (("vhdp", '"vhdp"\n'), ("gains", f'"copula"\n{GAINS}')):
         (folder / f"{name}.toml").write_text(f"{text}[mechanism]\nname = {rest}")
     data = [f"--data=bank={folder / 'bank.parquet'}", f"--data=loans={folder / 'loans.csv'}"]

@@ -45,7 +45,7 @@ class ClassCountsPlan(Plan["ClassCountsResult"]):
             place=Place("class counts"),
             label="number of records of every class",
             budget=self.agreement.epsilon,
-            calibrated_to=self.agreement.privacy.neighbours,
+            calibrated_to=self.agreement.privacy.neighbors,
             l1_sensitivity=HISTOGRAM_L1,  # a person is in one class
             changed_entries=HISTOGRAM_L1,
             entries=self.agreement.class_domain.size,

@@ -61,7 +61,7 @@ def test_the_checks_can_fail(tmp_path):
     from copublish.privacy.ledger import Ledger
 
     for _ in range(2):
-        with Ledger(home / "ledger.db").reserve("customers-2026", "x", "y", Cost(1, 2, 0)):
+        with Ledger(home / "ledger.db").reserve("customers-2026", "x", "y", Cost(add_remove=1, replace=2, delta=0)):
             pass
     outcome = stage.look(Outcome("made up", "never"))
     for words in ("half a release", "identifiers.csv", "charged twice"):

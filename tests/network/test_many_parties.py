@@ -9,7 +9,7 @@ import pytest
 import copublish as cp
 from copublish.errors import MeetingError
 from copublish.node.channel import Channel, RefusedError
-from copublish.node.dialling import dial
+from copublish.node.dialing import dial
 from copublish.node.identity import new_identity
 from copublish.node.port import Port
 from copublish.node.rendezvous import Rendezvous, in_words

@@ -78,7 +78,7 @@ def test_a_party_whose_connection_led_to_a_run_that_was_ending_dials_again(pair)
     with pair.port("loans") as loans, ThreadPoolExecutor() as pool:
         with pair.port("bank") as old:
             two = pool.submit(pair.meet, loans)
-            wait_until(lambda: not old._arrivals["loans"].empty())  # it has dialled the bank's old run, which ends now
+            wait_until(lambda: not old._arrivals["loans"].empty())  # it has dialed the bank's old run, which ends now
         with pair.port("bank") as bank:
             one = pool.submit(pair.meet, bank)
             assert one.result(SECONDS).run == two.result(SECONDS).run

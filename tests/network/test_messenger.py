@@ -13,7 +13,7 @@ from copublish.engine.messages import Messenger
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from copublish.node import messenger as messenger_module
 from copublish.node.channel import RefusedError
-from copublish.node.dialling import dial
+from copublish.node.dialing import dial
 from copublish.node.messenger import HEADER, MAX_CONTENT_BYTES, MAX_TOPIC_BYTES, PortMessenger
 from support.circle import SECONDS, Circle, identities_in
 from support.waiting import wait_until

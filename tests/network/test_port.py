@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import copublish as cp
 from copublish.errors import MeetingError, plain_text
 from copublish.node.channel import Channel, RefusedError
-from copublish.node.dialling import UnreachableError, dial
+from copublish.node.dialing import UnreachableError, dial
 from copublish.node.identity import Identity, fingerprint, load_identity, new_identity
 from copublish.node.port import Port
 from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places

@@ -62,7 +62,7 @@ def test_who_does_not_consent_spends_nothing_and_calls_nobody(tmp_path, monkeypa
     home = parties.home("bank")
     monkeypatch.setenv("COPUBLISH_HOME", str(home))
     arguments = {"party": "bank", "data": home / "data.parquet", "out": tmp_path / "release"}
-    with pytest.raises(cp.CopublishError, match="Not agreed to. Nothing was spent"):
+    with pytest.raises(cp.CopublishError, match=r"Not agreed to\. Nothing was spent"):
         cp.run(home / "agreement.toml", **arguments, consent=lambda described: False)
     with pytest.raises(cp.CopublishError, match="There is no party 'bnak'"):
         cp.run(home / "agreement.toml", **{**arguments, "party": "bnak"})

@@ -37,7 +37,9 @@ BOTH = {"add-remove": 1, "replace": 2}
 def open_gate(engine):
     ledger = Ledger(":memory:")
     ledger.set_limit("data", Limit(Fraction(10**6), "add-remove", delta=Fraction(1)))
-    reservation = ledger.reserve("data", "test", "hash", Cost(Fraction(10**5), Fraction(10**6), Fraction(1)))
+    reservation = ledger.reserve(
+        "data", "test", "hash", Cost(add_remove=Fraction(10**5), replace=Fraction(10**6), delta=Fraction(1))
+    )
     return RevealGate(engine, reservation.__enter__(), False), reservation
 
 

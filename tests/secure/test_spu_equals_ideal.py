@@ -101,7 +101,7 @@ def test_perturbed_records_with_tables_by_label_are_identical_for_the_same_coins
         attributes={name: SMALL["attributes"][name] for name in ("job", "age")},
         mechanism={"name": "vhdp"},
         budget={"allocation": "information-gain", "label": "job"},
-        **{"privacy.neighbours": "replace"},
+        **{"privacy.neighbors": "replace"},
     )
     agreement = cp.agreement_from_mapping(repartition(mapping, "vertical"))
     generator = np.random.default_rng(11)

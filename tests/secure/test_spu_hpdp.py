@@ -89,7 +89,9 @@ def draw(engine: ProgramEngine) -> np.ndarray:
     """Open nothing but noise."""
     ledger = Ledger(":memory:")
     ledger.set_limit("nobody", Limit(Fraction(10), "replace", delta=Fraction(1, 10**5)))
-    cost = Cost(MEASURE.epsilon("add-remove"), MEASURE.epsilon("replace"), MEASURE.delta("replace"))
+    cost = Cost(
+        add_remove=MEASURE.epsilon("add-remove"), replace=MEASURE.epsilon("replace"), delta=MEASURE.delta("replace")
+    )
     with ledger.reserve("nobody", "noise", "0", cost) as charge:
         gate = RevealGate(engine, charge, False)
         return gate.reveal_gaussian_measurement(engine.share(np.zeros((SAMPLES, 1), dtype=np.int64)), MEASURE)

@@ -38,7 +38,7 @@ def agreement_with(attributes: dict[str, Any], epsilon: object, weights: dict[st
             "records": {"expected": RECORDS, "public": True},
             "class": {"name": "bit", "values": ["no", "yes"]},
             "attributes": attributes,
-            "privacy": {"epsilon": epsilon, "neighbours": "replace"},
+            "privacy": {"epsilon": epsilon, "neighbors": "replace"},
             "mechanism": {"name": "vhdp"},
             "budget": {} if weights is None else {"allocation": "weights", "weights": weights},
         }

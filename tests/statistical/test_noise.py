@@ -26,7 +26,7 @@ from copublish.engine.programs.noise import geometric
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
 from copublish.privacy.accounting import Cost
-from copublish.privacy.disclosures import Measure, Neighbours
+from copublish.privacy.disclosures import Measure, Neighbors
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.ledger import Ledger, Limit
 from support import seeded
@@ -45,7 +45,7 @@ def in_a_room(job: Callable[[IdealEngine], Any], seed: int) -> Any:
 
 def measured(
     epsilon: Fraction,
-    neighbours: Neighbours,
+    neighbors: Neighbors,
     counts: np.ndarray,
     seed: int,
     packing: Packing = ONE_BY_ONE,
@@ -58,11 +58,13 @@ def measured(
     def job(engine: IdealEngine) -> np.ndarray:
         ledger = Ledger(":memory:")
         ledger.set_limit("d", Limit(Fraction(100), "replace", delta=Fraction(1)))
-        with ledger.reserve("d", "r", "h", Cost(Fraction(50), Fraction(50), Fraction(1))) as charge:
+        with ledger.reserve(
+            "d", "r", "h", Cost(add_remove=Fraction(50), replace=Fraction(50), delta=Fraction(1))
+        ) as charge:
             disclosure = Measure(
                 label="counts",
                 budget=epsilon,
-                calibrated_to=neighbours,
+                calibrated_to=neighbors,
                 l1_sensitivity=HISTOGRAM,
                 changed_entries=HISTOGRAM,
                 entries=len(counts),
@@ -156,21 +158,21 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("epsilon", "neighbours", "counts", "scale"), CASES)
-def test_what_the_gate_opens_is_the_count_plus_discrete_laplace_noise(epsilon, neighbours, counts, scale) -> None:
-    noise = measured(epsilon, neighbours, counts, 14)
+@pytest.mark.parametrize(("epsilon", "neighbors", "counts", "scale"), CASES)
+def test_what_the_gate_opens_is_the_count_plus_discrete_laplace_noise(epsilon, neighbors, counts, scale) -> None:
+    noise = measured(epsilon, neighbors, counts, 14)
     assert laplace_fit(noise, scale) >= ALPHA
     assert abs(noise.mean()) < 5 * math.sqrt(2) * scale / math.sqrt(SAMPLES)
 
 
-@pytest.mark.parametrize(("epsilon", "neighbours", "counts", "scale"), CASES)
+@pytest.mark.parametrize(("epsilon", "neighbors", "counts", "scale"), CASES)
 @pytest.mark.parametrize("wrong", [Fraction(13, 10), Fraction(7, 10)])
-def test_opened_counts_with_a_scale_30_percent_off_are_rejected(epsilon, neighbours, counts, scale, wrong) -> None:
-    noise = measured(epsilon / wrong, neighbours, counts[:FEW_SAMPLES], 15)
+def test_opened_counts_with_a_scale_30_percent_off_are_rejected(epsilon, neighbors, counts, scale, wrong) -> None:
+    noise = measured(epsilon / wrong, neighbors, counts[:FEW_SAMPLES], 15)
     assert laplace_fit(noise, scale) < ALPHA
 
 
-def test_noise_is_independent_of_the_count_and_of_its_neighbours() -> None:
+def test_noise_is_independent_of_the_count_and_of_its_neighbors() -> None:
     noise = measured(Fraction(1, 2), "add-remove", COUNTS, 16)
     # A correlation of independent samples is normal with standard deviation 1 / sqrt(n).
     bound = stats.norm.isf(ALPHA / 2) / math.sqrt(SAMPLES)

@@ -1,4 +1,4 @@
-"""Selections: exact winner probabilities, the exact worst loss over neighbours, and the gate's frequencies (S13.2).
+"""Selections: exact winner probabilities, the exact worst loss over neighbors, and the gate's frequencies (S13.2).
 
 Samples: 2,000 selections through the gate per case. Test: chi-square of winners against exact probabilities, rare
 winners pooled. Error rate: ALPHA = 10^-4 for each of the 6 cases, on seeded coins, so they pass always or never.
@@ -21,7 +21,7 @@ from copublish.engine.ideal import IdealEngine, Room
 from copublish.engine.reveal import RevealGate
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.score import MAX_SCORE_RANGE
-from copublish.privacy.disclosures import NEIGHBOURS, Neighbours, Select
+from copublish.privacy.disclosures import NEIGHBORS, Neighbors, Select
 from copublish.privacy.ledger import Charge
 from support import seeded, small_mapping
 
@@ -115,12 +115,12 @@ FREQUENCIES = [
 """Scores, budget, relation, and how many places without a candidate there are."""
 
 
-@pytest.mark.parametrize(("scores", "epsilon", "neighbours", "padding"), FREQUENCIES)
-def test_winners_come_as_often_as_the_exact_law_says(scores, epsilon, neighbours: Neighbours, padding: int) -> None:
+@pytest.mark.parametrize(("scores", "epsilon", "neighbors", "padding"), FREQUENCIES)
+def test_winners_come_as_often_as_the_exact_law_says(scores, epsilon, neighbors: Neighbors, padding: int) -> None:
     disclosure = Select(
-        label="which", budget=epsilon, calibrated_to=neighbours, score_range=MAX_SCORE_RANGE, candidates=len(scores)
+        label="which", budget=epsilon, calibrated_to=neighbors, score_range=MAX_SCORE_RANGE, candidates=len(scores)
     )
-    rate = float(epsilon) / {"add-remove": 1, "replace": 2}[neighbours]
+    rate = float(epsilon) / {"add-remove": 1, "replace": 2}[neighbors]
     observed = winners(scores, disclosure, padding, 21)
     assert fit(observed, winner_law(scores, rate)) >= ALPHA
     if len(set(scores)) > 1:  # with equal scores only ties depend on the scale
@@ -159,13 +159,13 @@ def test_a_place_without_a_candidate_loses_with_the_largest_noise_against_scores
 
 
 def test_the_mechanism_gives_places_without_a_candidate_the_score_that_never_wins() -> None:
-    for neighbours in NEIGHBOURS:
-        plan = SpecializationPlan.of(agreement_from_mapping(small_mapping(**{"privacy.neighbours": neighbours})))
+    for neighbors in NEIGHBORS:
+        plan = SpecializationPlan.of(agreement_from_mapping(small_mapping(**{"privacy.neighbors": neighbors})))
         assert -plan.largest_selection_noise - 1 == never_wins(plan.selection(0, 10))
 
 
 def worst_loss(scores: Sequence[int], changes: Sequence[int], rate: float) -> float:
-    """The largest log ratio between neighbours, over all winners and both directions."""
+    """The largest log ratio between neighbors, over all winners and both directions."""
     moved = [score + change for score, change in zip(scores, changes, strict=True)]
     return float(np.abs(np.log(winner_law(scores, rate)) - np.log(winner_law(moved, rate))).max())
 
@@ -173,23 +173,23 @@ def worst_loss(scores: Sequence[int], changes: Sequence[int], rate: float) -> fl
 CHANGES = {"add-remove": (0, 1), "replace": (-1, 0, 1)}
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 2), Fraction(2)])
-def test_no_neighbour_changes_a_winners_probability_by_more_than_epsilon(neighbours: Neighbours, epsilon) -> None:
+def test_no_neighbor_changes_a_winners_probability_by_more_than_epsilon(neighbors: Neighbors, epsilon) -> None:
     generator = np.random.default_rng(3)
     for candidates in (2, 2, 2, 3, 3, 4):
         disclosure = Select(
-            label="which", budget=epsilon, calibrated_to=neighbours, score_range=MAX_SCORE_RANGE, candidates=candidates
+            label="which", budget=epsilon, calibrated_to=neighbors, score_range=MAX_SCORE_RANGE, candidates=candidates
         )
         rate = float(disclosure.noise.rate)
         scores = generator.integers(0, 15, candidates).tolist()
-        for changes in itertools.product(CHANGES[neighbours], repeat=candidates):
-            assert worst_loss(scores, changes, rate) <= float(disclosure.epsilon(neighbours)) + ROUNDING
-            assert disclosure.epsilon(neighbours) == epsilon
+        for changes in itertools.product(CHANGES[neighbors], repeat=candidates):
+            assert worst_loss(scores, changes, rate) <= float(disclosure.epsilon(neighbors)) + ROUNDING
+            assert disclosure.epsilon(neighbors) == epsilon
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1, 2), Fraction(2)])
-def test_the_budget_is_used_up_by_a_pair_of_neighbours(epsilon: Fraction) -> None:
+def test_the_budget_is_used_up_by_a_pair_of_neighbors(epsilon: Fraction) -> None:
     added = Select(label="which", budget=epsilon, calibrated_to="add-remove", score_range=MAX_SCORE_RANGE, candidates=2)
     assert worst_loss((30, 0), (0, 1), float(added.noise.rate)) >= 0.99 * float(epsilon)
     replaced = Select(label="which", budget=epsilon, calibrated_to="replace", score_range=MAX_SCORE_RANGE, candidates=2)

@@ -127,7 +127,9 @@ def test_what_is_opened_varies_as_much_more_as_the_certificate_says(owners, coll
         engine = MaskedSumEngine(messenger, names, names[-1], SeededCoins(100 * owners + names.index(messenger.party)))
         ledger = Ledger(":memory:")
         ledger.set_limit("d", Limit(Fraction(100), "replace", delta=Fraction(1)))
-        with ledger.reserve("d", "r", "h", Cost(Fraction(50), Fraction(50), Fraction(1))) as charge:
+        with ledger.reserve(
+            "d", "r", "h", Cost(add_remove=Fraction(50), replace=Fraction(50), delta=Fraction(1))
+        ) as charge:
             counts = SecretCounts(engine.share(np.full((entries, 1), 7)), Packing(1))
             return RevealGate(engine, charge, False).reveal_measurement(counts, disclosure) - 7 * owners
 

@@ -5,7 +5,7 @@ It opens a TUN device called `wan` in each namespace and answers one line of JSO
 `count`, `cut`, `restore`. It ends, and both devices vanish, when its standard input does.
 
 The devices hand over large TCP segments unsplit (what a network card would split at the MTU), so that 100 Mbit/s cost a
-few per cent of a core. The rate counts bytes as they would be on a wire: with headers for every packet of the MTU. Each
+few percent of a core. The rate counts bytes as they would be on a wire: with headers for every packet of the MTU. Each
 direction has its own rate. Nothing is lost but by a cut: what waits is bounded by the senders' windows.
 """
 

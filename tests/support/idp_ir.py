@@ -13,7 +13,7 @@ from support import repartition, small_mapping
 
 def idp_ir_mapping(partition: str, parties: int = 2, **mechanism: Any) -> dict[str, Any]:
     """A good agreement; `mechanism` changes its section, None removes a key."""
-    changes = {"privacy.neighbours": "replace", "records.public": True, "privacy.epsilon": 1}
+    changes = {"privacy.neighbors": "replace", "records.public": True, "privacy.epsilon": 1}
     mapping = repartition(small_mapping(**changes), partition, parties)
     section = {"name": "idp-ir", "k": 5, "acknowledge": ACKNOWLEDGEMENT, **mechanism}
     mapping["mechanism"] = {key: value for key, value in section.items() if value is not None}

@@ -46,7 +46,7 @@ def tiny_agreement(parties: int, mechanism: str = "specialization", **engine: An
 
 
 def tiny_moments(parties: int, noise: str, **engine: Any) -> cp.Agreement:
-    """An agreement of the same owners on moments: two centred coordinates and a group of three, 15 sums."""
+    """An agreement of the same owners on moments: two centered coordinates and a group of three, 15 sums."""
     privacy = TINY["privacy"] | ({"delta": "1e-6"} if noise == "gaussian" else {})
     mechanism = {"name": "hpdp", "noise": noise}
     names = {f"p{number}": {} for number in range(parties)}

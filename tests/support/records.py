@@ -1,4 +1,4 @@
-"""A domain of 4 x 3 x 3, small enough to try every neighbour: its candidates, and their scores through an engine."""
+"""A domain of 4 x 3 x 3, small enough to try every neighbor: its candidates, and their scores through an engine."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ def copula_mapping(name: MicrodataName, data: Microdata) -> dict[str, Any]:
 
 
 def _agreement(mapping: dict[str, Any], epsilon: float) -> Agreement:
-    return agreement_from_mapping({**mapping, "privacy": {"epsilon": f"{epsilon:g}", "neighbours": "replace"}})
+    return agreement_from_mapping({**mapping, "privacy": {"epsilon": f"{epsilon:g}", "neighbors": "replace"}})
 
 
 def _frame(name: MicrodataName, data: Microdata, mapping: dict[str, Any]) -> pd.DataFrame:

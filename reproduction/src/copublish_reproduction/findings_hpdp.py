@@ -105,9 +105,9 @@ def _sensitivity(adult: Adult) -> Finding:
         "E40",
         f"a scatter matrix has sensitivity p(p + 1): {p * (p + 1):,} for p = {p}",
         f"valid, and twice too large: p(p + 1)/2 bounds it. All ones against all zeros among {n:,} records change it "
-        f"by {attained:,.0f}. Centred at the middle of public bounds it is p(p + 1)/8 = {p * (p + 1) / 8:.1f}; Adult "
+        f"by {attained:,.0f}. Centered at the middle of public bounds it is p(p + 1)/8 = {p * (p + 1) / 8:.1f}; Adult "
         f"one-hot, with sums and N, has {one_hot:.2f} instead of {48 * 49:,}",
-        "public bounds, centred; one-hot groups counted as such",
+        "public bounds, centered; one-hot groups counted as such",
     )
 
 
@@ -149,7 +149,7 @@ def _means(adult: Adult) -> Finding:
     seven = lost_scatter([adult.values[has] for has in adult.by_status])
     return Finding(
         "E42",
-        "each owner centres at its own mean, which also enters every synthetic record",
+        "each owner centers at its own mean, which also enters every synthetic record",
         "exact means are published, and scatter between owners is lost. One owner of the married who live together and "
         f"one of the others: {two.share:.0%} of it, the top eigenvalue falls to {two.top_eigenvalue:.2f} and its "
         f"direction turns (cosine {two.cosine:.2f}); one owner for each marital status: {seven.share:.0%}, "
@@ -232,7 +232,7 @@ def _generation(adult: Adult) -> Finding:
         "records come from the generative model of probabilistic PCA",
         "that model wants coordinates with variance 1; U'x has the eigenvalues instead, so they become lambda (lambda "
         f"- sigma^2) + sigma^2: the variances sum to {traces[1]:.2f} (closed form {predicted:.2f}) instead of "
-        f"{traces[0]:.2f}. X is not centred, so means move by {shift:.0%} of their length. How a real-valued label "
+        f"{traces[0]:.2f}. X is not centered, so means move by {shift:.0%} of their length. How a real-valued label "
         "becomes a class is not said",
         "coordinates with variance 1 around one noisy mean",
     )

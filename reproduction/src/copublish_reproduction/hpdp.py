@@ -35,8 +35,8 @@ def add_in_the_clear(matrices: Sequence[Floats]) -> Floats:
 
 def scatter_matrix(values: Floats) -> Floats:
     """The scatter of records around their own mean (line 3)."""
-    centred = values - values.mean(axis=0)
-    scatter: Floats = centred.T @ centred
+    centered = values - values.mean(axis=0)
+    scatter: Floats = centered.T @ centered
     return scatter
 
 

@@ -73,7 +73,7 @@ def loss_between_records(
 
 @dataclass(frozen=True)
 class LostScatter:
-    """What centring at every owner loses (E42).
+    """What centering at every owner loses (E42).
 
     Attributes:
         share: Of the trace of the pooled covariance.

@@ -26,13 +26,13 @@ def scatter_change(others: Floats, first: Floats, second: Floats) -> float:
     return float(np.abs(np.triu(before - after)).sum())
 
 
-def structured_sensitivity(n_centred: int, n_groups: int) -> float:
+def structured_sensitivity(n_centered: int, n_groups: int) -> float:
     """The L1 sensitivity of second moments, sums and the number of records (add or remove one).
 
-    Columns are centred at the middle of public bounds, or belong to groups of which one is 1 and the others 0.
+    Columns are centered at the middle of public bounds, or belong to groups of which one is 1 and the others 0.
     """
-    l1, squares = n_groups + n_centred / 2, n_groups + n_centred / 4
-    return (l1**2 + squares) / 2 + n_centred / 2 + 1
+    l1, squares = n_groups + n_centered / 2, n_groups + n_centered / 4
+    return (l1**2 + squares) / 2 + n_centered / 2 + 1
 
 
 def residual_density(x: Floats, shape: float, scale: float) -> Floats:

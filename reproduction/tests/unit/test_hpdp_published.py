@@ -94,10 +94,10 @@ def test_the_first_k_that_reaches_c():
 
 
 def test_components_are_those_of_a_singular_value_decomposition(table):
-    """Of all records, each centred at its owner's mean: another way to the same numbers."""
+    """Of all records, each centered at its owner's mean: another way to the same numbers."""
     owners = [table[:100], table[100:]]
-    centred = np.concatenate([values - values.mean(axis=0) for values in owners])
-    _, singular, right = np.linalg.svd(centred)
+    centered = np.concatenate([values - values.mean(axis=0) for values in owners])
+    _, singular, right = np.linalg.svd(centered)
     expected = singular**2 / len(table)
     model = Hpdp(math.inf, 0.9).fit(owners, np.random.default_rng(0))
     assert model.eigenvalues == pytest.approx(expected)
@@ -251,12 +251,12 @@ def test_half_of_the_printed_sensitivity_bounds_every_change_and_is_reached():
 
 
 def test_structured_sensitivity_is_the_worst_corner():
-    """Two centred columns and one group of three: what one record adds, for every corner."""
+    """Two centered columns and one group of three: what one record adds, for every corner."""
     added = []
-    for centred in itertools.product((-0.5, 0.0, 0.5), repeat=2):
+    for centered in itertools.product((-0.5, 0.0, 0.5), repeat=2):
         for group in np.eye(3):
-            y = np.array([*centred, *group])
-            added.append(np.abs(np.triu(np.outer(y, y))).sum() + np.abs(centred).sum() + 1)
+            y = np.array([*centered, *group])
+            added.append(np.abs(np.triu(np.outer(y, y))).sum() + np.abs(centered).sum() + 1)
     assert structured_sensitivity(2, 1) == pytest.approx(max(added))
     assert structured_sensitivity(9, 5) == 54.25
     assert structured_sensitivity(52, 0) == pytest.approx(52 * 53 / 8 + 52 / 2 + 1)
@@ -345,7 +345,7 @@ def test_two_records_are_as_far_apart_as_their_images():
     assert losses == pytest.approx(np.full(len(losses), gaussian_epsilon(2.0, 1e-5)))
 
 
-def test_local_centring_loses_the_scatter_between_owners():
+def test_local_centering_loses_the_scatter_between_owners():
     generator = np.random.default_rng(11)
     owners = [generator.random((n, 3)) + shift for n, shift in ((50, 0.0), (150, 0.4), (20, -0.3))]
     pooled = np.concatenate(owners)

@@ -172,7 +172,14 @@ class NumericalAttribute(Section):
         """The public domain under this attribute's name."""
         lower, upper = self.bounds
         thresholds = self.grid.thresholds(lower, upper)
-        return NumericalDomain(name, lower, upper, thresholds, self.missing == "category", self.decimals)
+        return NumericalDomain(
+            name,
+            lower=lower,
+            upper=upper,
+            thresholds=thresholds,
+            missing=self.missing == "category",
+            decimals=self.decimals,
+        )
 
 
 Attribute = Annotated[CategoricalAttribute | NumericalAttribute, Field(discriminator="kind")]

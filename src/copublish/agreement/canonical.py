@@ -24,7 +24,8 @@ ORDERED_TABLES = ("parties", "attributes", "taxonomy")
 def canonical_spelling(agreement: Agreement) -> str:
     """An agreement in the spelling that is hashed."""
     content = agreement.model_dump(mode="python", by_alias=True)
-    # Agreements from before a key was there keep their hash.
+    # Agreements from before a key was there, or was spelled otherwise, keep their hash.
+    content["privacy"]["neighbours"] = content["privacy"].pop("neighbors")
     content["mechanism"] = {**hashed_for_all(), **agreement.mechanism.hashed()}
     for table in (content["privacy"], *content["attributes"].values()):
         for key in [key for key, value in table.items() if value is None and key not in FIRST_KEYS]:

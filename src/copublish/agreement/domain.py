@@ -6,7 +6,7 @@ a `CodeRange`. Counting a generalized value is then one difference of prefix sum
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from decimal import Decimal
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -110,6 +110,7 @@ class NumericalDomain:
     """
 
     name: str
+    _: KW_ONLY
     lower: Decimal
     upper: Decimal
     thresholds: tuple[Decimal, ...]
@@ -226,7 +227,7 @@ class NumericalDescription(TypedJson):
         """The domain under a column's name."""
         lower, upper = (Decimal(bound) for bound in self.bounds)
         thresholds = tuple(Decimal(threshold) for threshold in self.thresholds)
-        return NumericalDomain(name, lower, upper, thresholds, missing=self.missing)
+        return NumericalDomain(name, lower=lower, upper=upper, thresholds=thresholds, missing=self.missing)
 
 
 DomainDescription = Annotated[CategoricalDescription | NumericalDescription, Field(discriminator="kind")]

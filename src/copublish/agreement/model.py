@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Literal, TypeVar, get_args
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, StrictBool, field_validator, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, SerializeAsAny, StrictBool, field_validator, model_validator
 
 from copublish.agreement.attributes import Attribute, ClassAttribute, distinct
 from copublish.agreement.budget import Budget
@@ -73,7 +73,10 @@ class Privacy(Section):
 
     epsilon: Number
     delta: Number | None = None
-    neighbours: Literal["add-remove", "replace"] = "add-remove"
+    neighbors: Literal["add-remove", "replace"] = Field(
+        default="add-remove",
+        validation_alias=AliasChoices("neighbors", "neighbours"),  # the second is how older agreements spell it
+    )
 
     @field_validator("delta")
     @classmethod

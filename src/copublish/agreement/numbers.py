@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 MAX_DIGITS = 30
 
 SMALLEST_WEIGHT, LARGEST_WEIGHT = Decimal("0.001"), Decimal(1000)
-"""Wide enough for any judgement, and the noise of the least weight still fits the engine's integers."""
+"""Wide enough for any judgment, and the noise of the least weight still fits the engine's integers."""
 
 
 def refuse_bool(value: object) -> object:

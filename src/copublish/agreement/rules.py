@@ -119,10 +119,10 @@ def _holders_of(agreement: Agreement, place: str, held_by: tuple[str, ...] | Non
 
 def _records(agreement: Agreement) -> Iterator[str]:
     records = agreement.records
-    if records.public and agreement.privacy.neighbours == "add-remove":
+    if records.public and agreement.privacy.neighbors == "add-remove":
         yield (
             "records.public: a public number of records shows whether one person was added, so it contradicts "
-            'privacy.neighbours = "add-remove". Write neighbours = "replace", or public = false'
+            'privacy.neighbors = "add-remove". Write neighbors = "replace", or public = false'
         )
     if agreement.partition == "horizontal" and records.alignment == "row-order":
         yield 'records.alignment: horizontal data are not joined, so "row-order" means nothing here. Remove it'

@@ -72,13 +72,13 @@ def _draft(kinds: dict[str, Kind] | None, asking: bool) -> Draft:
     epsilon = question("Epsilon", "1.0")
     attributes = {column: kind for column, kind in columns.items() if column not in (identifier, class_name)}
     return Draft(
-        name,
-        cast(Literal["horizontal", "vertical", "arbitrary"], partition),
-        parties,
-        identifier,
-        class_name,
-        epsilon,
-        attributes,
+        name=name,
+        partition=cast(Literal["horizontal", "vertical", "arbitrary"], partition),
+        parties=parties,
+        identifier=identifier,
+        class_name=class_name,
+        epsilon=epsilon,
+        kinds=attributes,
     )
 
 

@@ -15,7 +15,7 @@ from copublish.cli.terminal import Format, FormatOption, note, parse_pairs, prin
 from copublish.files.home import default_ledger, make_private_folder
 from copublish.privacy.accounting import Cost
 from copublish.privacy.described import show_at_least, show_bound, show_exact
-from copublish.privacy.disclosures import NEIGHBOURS, Neighbours
+from copublish.privacy.disclosures import NEIGHBORS, Neighbors
 from copublish.privacy.ledger import Ledger
 from copublish.privacy.limits import DEFAULT_DELTA, UNBOUNDED, Limit
 
@@ -45,9 +45,13 @@ def ledger(
             "said stays as it was, at first 1e-9: too little for Gaussian noise. DATASET=unbounded: no limit."
         ),
     ] = None,
-    neighbours: Annotated[
+    neighbors: Annotated[
         str | None,
-        typer.Option(help="The relation the limit is stated for: add-remove or replace. Default: as before."),
+        typer.Option(
+            "--neighbors",
+            "--neighbours",
+            help="The relation the limit is stated for: add-remove or replace. Default: as before.",
+        ),
     ] = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
@@ -60,8 +64,8 @@ def ledger(
     Example: copublish ledger --limit customers-2026=3,1e-5
     """
     file = file or default_ledger()
-    if neighbours is not None and neighbours not in NEIGHBOURS:
-        raise typer.BadParameter(f"choose one of {', '.join(NEIGHBOURS)}", param_hint="--neighbours")
+    if neighbors is not None and neighbors not in NEIGHBORS:
+        raise typer.BadParameter(f"choose one of {', '.join(NEIGHBORS)}", param_hint="--neighbors")
     limits = {name: _read_limit(text) for name, text in parse_pairs(limit or [], "--limit").items()}
     if not file.exists() and not limits:
         raise typer.BadParameter(f"there is no ledger '{file}'; --limit DATASET=EPSILON creates one")
@@ -70,7 +74,7 @@ def ledger(
     for dataset, (epsilon, delta) in limits.items():
         if epsilon is None:
             note(NO_LIMIT.format(dataset=dataset))
-        book.set_limit(dataset, _limit_after(book.limit(dataset), epsilon, delta, neighbours))
+        book.set_limit(dataset, _limit_after(book.limit(dataset), epsilon, delta, neighbors))
     _print(book, output)
     book.close()
 
@@ -101,13 +105,13 @@ def _number(text: str) -> Fraction | None:
 
 
 def _limit_after(
-    before: Limit | None, epsilon: Fraction | None, delta: Fraction | None, neighbours: Neighbours | None
+    before: Limit | None, epsilon: Fraction | None, delta: Fraction | None, neighbors: Neighbors | None
 ) -> Limit:
     """The limit that is set: what is not said stays as it was."""
     kept = before or Limit(epsilon, "add-remove")
     if delta is None:  # what was unbounded had no delta to keep
         delta = DEFAULT_DELTA if kept.epsilon is None else kept.delta
-    return Limit(epsilon, neighbours or kept.neighbours, delta)
+    return Limit(epsilon, neighbors or kept.neighbors, delta)
 
 
 def _print(book: Ledger, output: Format) -> None:
@@ -118,8 +122,8 @@ def _print(book: Ledger, output: Format) -> None:
         left, delta_left = (None, None) if limit is None else show_left(limit, spent)
         datasets[dataset] = {
             "limit": None if limit is None else _show(limit.epsilon),
-            "neighbours": None if limit is None else limit.neighbours,
-            "spent": None if limit is None else _show(spent.under(limit.neighbours)),
+            "neighbors": None if limit is None else limit.neighbors,
+            "spent": None if limit is None else _show(spent.under(limit.neighbors)),
             "left": left,
             "delta_limit": None if limit is None else _show(None if limit.epsilon is None else limit.delta),
             "delta_spent": show_bound(spent.delta),
@@ -176,7 +180,7 @@ def show_left(limit: Limit, spent: Cost) -> tuple[str, str]:
     """How much of a limit is left, of epsilon and of delta, in words where it is no number."""
     if limit.epsilon is None:
         return UNBOUNDED, UNBOUNDED
-    before = spent.under(limit.neighbours)
+    before = spent.under(limit.neighbors)
     if before is None:
         return "nothing", "nothing"
     return show_exact(limit.epsilon - before), show_at_least(limit.delta - spent.delta)

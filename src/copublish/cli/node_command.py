@@ -14,7 +14,7 @@ from copublish.agreement.model import Agreement
 from copublish.cli.run_command import IdentityOption, InsecureOption
 from copublish.cli.terminal import Format, FormatOption, print_json, refuse_unknown_party, results_console
 from copublish.errors import MeetingError
-from copublish.node.dialling import UnreachableError, dial, refuse_unfit_hosts
+from copublish.node.dialing import UnreachableError, dial, refuse_unfit_hosts
 from copublish.node.identity import Identity, identity_folder, load_identity
 
 app = typer.Typer(no_args_is_help=True, help="Look at your own node and at those of the other parties.")

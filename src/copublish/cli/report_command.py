@@ -38,7 +38,7 @@ def report(
     """Write a report on a release for privacy officers and analysts: one HTML page that opens offline.
 
     It says in plain words what is protected and what is not, what was disclosed at which price, what was split, what
-    the counts say with error bars, what each party saw, and how to analyse the data in Python and R. It is made from
+    the counts say with error bars, what each party saw, and how to analyze the data in Python and R. It is made from
     the release alone and costs nothing. With --evaluation it also holds scores that are not private, and says so.
 
     Example: copublish report release/ --out report.html

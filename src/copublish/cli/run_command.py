@@ -92,7 +92,14 @@ def run(
     source = _own_source(agreed, party, data, table)
     who = None if insecure else load_identity(identity or identity_folder(party))
     book, pays = ledger_of(agreed, party, ledger)
-    ready = ready_party(agreed, party, source, who, book, RunSettings(out, force, _address(listen), wait, timeout))
+    ready = ready_party(
+        agreed,
+        party,
+        source,
+        who,
+        book,
+        RunSettings(out, overwrite=force, listen=_address(listen), wait_seconds=wait, timeout_seconds=timeout),
+    )
     _ask_consent(ready.plan, book, yes=yes, pays=pays)
     run_log = RunLog(log or log_file(home_folder() / "logs", agreed.name, party), tell=note if verbose else None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other parties are told and folders go
@@ -150,14 +157,14 @@ def _ask_consent(plan: Plan[Any], ledger: Ledger, *, yes: bool, pays: bool = Tru
 
 def _price_of_others(cost: Cost, limit: Limit) -> str:
     """Price of a release in the budgets of others, for a party that has none of its own."""
-    wanted = cost.under(limit.neighbours)
-    said = "" if wanted is None else f"epsilon {show_exact(wanted)} ({limit.neighbours}) "
+    wanted = cost.under(limit.neighbors)
+    said = "" if wanted is None else f"epsilon {show_exact(wanted)} ({limit.neighbors}) "
     return f"{said}of the budgets of those who hold data, and none of yours"
 
 
 def _price(agreement: Agreement, limit: Limit, cost: Cost, spent: Cost) -> str:
     """Price of a release, and the rest of the budget."""
-    wanted, delta = cost.under(limit.neighbours), show_bound(cost.delta)
+    wanted, delta = cost.under(limit.neighbors), show_bound(cost.delta)
     if wanted is None and agreement.mechanism.no_promise(agreement) is None:
         said = "unknown" if cost.replace is None else show_exact(cost.replace)
         return (
@@ -169,7 +176,7 @@ def _price(agreement: Agreement, limit: Limit, cost: Cost, spent: Cost) -> str:
     left, delta_left = show_left(limit, spent)
     of = "no limit" if limit.epsilon is None else f"the epsilon {left} and delta {delta_left} that are left"
     price = f"epsilon {show_exact(wanted)} and delta {delta}"
-    return f"{price} of {of} for data set '{agreement.dataset}' ({limit.neighbours})"
+    return f"{price} of {of} for data set '{agreement.dataset}' ({limit.neighbors})"
 
 
 def _address(listen: str | None) -> tuple[str, int] | None:

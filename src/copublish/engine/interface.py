@@ -160,5 +160,5 @@ def engine_as(kind: type[E], engine: SumEngine) -> E:
         EngineError: If it cannot.
     """
     if not isinstance(engine, kind):
-        raise EngineError(f"The engine '{engine.name}' cannot do what a {kind.__name__} does. Nothing was computed.")
+        raise EngineError(f"The engine '{engine.name}' is no {kind.__name__}, which this needs. Nothing was computed.")
     return engine

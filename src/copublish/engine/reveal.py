@@ -148,7 +148,7 @@ class RevealGate:
                     engine.coins((n_words,)),
                     size_planes=noise.sizes.threshold_planes,
                     pass_planes=noise.threshold_planes,
-                    centre=noise.centre,
+                    center=noise.center,
                 )
             )
             values.append(secret_values)

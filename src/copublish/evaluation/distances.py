@@ -39,7 +39,7 @@ def rank_correlation_error(released: pd.DataFrame, data: pd.DataFrame, columns: 
 
 
 def mean_sse(data: pd.DataFrame, cut: Generalization, columns: Sequence[str]) -> float | None:
-    """The mean squared distance of records to the centres of the intervals that stand for them.
+    """The mean squared distance of records to the centers of the intervals that stand for them.
 
     The distance of a record is (1/l) * sqrt(sum over its l numerical attributes of (difference / standard
     deviation)^2). It measures what generalizing costs, not noise: no record of a release belongs to a record of the
@@ -50,7 +50,7 @@ def mean_sse(data: pd.DataFrame, cut: Generalization, columns: Sequence[str]) ->
         numbers = data[name].to_numpy(dtype=float)
         deviation = float(np.nanstd(numbers)) if not np.isnan(numbers).all() else 0.0
         if deviation > 0:
-            squares += np.nan_to_num((numbers - _centres(numbers, cut.attributes[name].values)) / deviation) ** 2
+            squares += np.nan_to_num((numbers - _centers(numbers, cut.attributes[name].values)) / deviation) ** 2
     return float(np.mean(squares / len(columns) ** 2)) if columns and len(data) else None
 
 
@@ -72,8 +72,8 @@ def mean_sse_of_sorted_columns(released: pd.DataFrame, data: pd.DataFrame, colum
     return total / len(columns) ** 2 if columns and len(released) and len(data) else None
 
 
-def _centres(numbers: np.ndarray[Any, Any], values: Sequence[GeneralizedValue]) -> np.ndarray[Any, Any]:
+def _centers(numbers: np.ndarray[Any, Any], values: Sequence[GeneralizedValue]) -> np.ndarray[Any, Any]:
     intervals = [(float(v.lower), float(v.upper)) for v in values if v.lower is not None and v.upper is not None]
     inner_edges = [lower for lower, _ in intervals[1:]]
-    centres = np.array([(lower + upper) / 2 for lower, upper in intervals])
-    return np.asarray(centres[np.searchsorted(inner_edges, numbers, side="right")])
+    centers = np.array([(lower + upper) / 2 for lower, upper in intervals])
+    return np.asarray(centers[np.searchsorted(inner_edges, numbers, side="right")])

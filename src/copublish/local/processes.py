@@ -133,9 +133,9 @@ def open_ledger(plan: Plan[Any], file: str | Path | None) -> Ledger:
 def throwaway_ledger(plan: Plan[Any]) -> Ledger:
     """A ledger in memory with just the budget of one release."""
     ledger = Ledger(":memory:")
-    cost, neighbours = plan.cost(), plan.agreement.privacy.neighbours
+    cost, neighbors = plan.cost(), plan.agreement.privacy.neighbors
     ledger.set_limit(
-        plan.agreement.dataset, Limit(cost.under(neighbours), neighbours, cost.delta)
+        plan.agreement.dataset, Limit(cost.under(neighbors), neighbors, cost.delta)
     )  # none: it is unbounded
     return ledger
 

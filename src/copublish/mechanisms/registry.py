@@ -31,10 +31,11 @@ def register(mechanism: AnyMechanism) -> None:
     Raises:
         ValueError: If another one has the name.
     """
-    for name in mechanism.settings.names():
-        known = _by_name.setdefault(name, mechanism)
-        if type(known) is not type(mechanism):
+    names = mechanism.settings.names()
+    for name in names:
+        if name in _by_name and type(_by_name[name]) is not type(mechanism):
             raise ValueError(f"there is a mechanism '{name}' already")
+    _by_name.update({name: mechanism for name in names if name not in _by_name})
     register_settings(mechanism.settings)
 
 

@@ -16,7 +16,7 @@ from functools import partial
 
 from copublish.errors import EngineError, MeetingError, PartyLostError, ProgramMismatchError
 from copublish.node.channel import CHUNK, Channel
-from copublish.node.dialling import UnreachableError
+from copublish.node.dialing import UnreachableError
 from copublish.node.port import Port
 
 HEADER = struct.Struct(">HI")
@@ -161,7 +161,7 @@ class PortMessenger:
             else:
                 with self._changed:
                     self._outgoing[peer] = channel
-        if self._is_over:  # it may have ended while we dialled
+        if self._is_over:  # it may have ended while we dialed
             raise self._ended()
         return self._outgoing[peer]
 

@@ -78,7 +78,9 @@ def run(
     who = None if insecure else load_identity(identity_folder(party) if identity is None else Path(identity))
     book, _ = ledger_of(agreement, party, ledger)
     try:
-        settings = RunSettings(Path(out), overwrite, listen, wait_seconds, timeout_seconds)
+        settings = RunSettings(
+            Path(out), overwrite=overwrite, listen=listen, wait_seconds=wait_seconds, timeout_seconds=timeout_seconds
+        )
         ready = ready_party(agreement, party, data, who, book, settings)
         if not consent(describe_plan(ready.plan)):
             raise CopublishError("Not agreed to. Nothing was spent and nobody was called.")

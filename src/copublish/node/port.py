@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from copublish.agreement.model import Agreement
 from copublish.errors import MeetingError
 from copublish.node.channel import HANDSHAKE_SECONDS, Channel, RefusedError, peer_problem, plain_channel, secure_channel
-from copublish.node.dialling import PROTOCOL, dial, refuse_unfit_hosts, tune
+from copublish.node.dialing import PROTOCOL, dial, refuse_unfit_hosts, tune
 from copublish.node.identity import Identity, common_name
 from copublish.node.listening import connect_patiently, listen_at
 from copublish.node.pump import carry
@@ -113,7 +113,7 @@ class Port:
         return tuple(name for name in self.agreement.parties if name != self.party)
 
     def dial(self, peer: str, purpose: str, run: str | None = None) -> Channel:
-        """Connect to another party and say what for; see `dialling.dial`."""
+        """Connect to another party and say what for; see `dialing.dial`."""
         return dial(self.agreement, self.party, self.identity, peer, purpose, run=run, timeout_seconds=self._timeout)
 
     def newest_arrival(self, peer: str) -> Channel | None:
@@ -123,7 +123,7 @@ class Port:
             while True:
                 channel = self._arrivals[peer].get_nowait()
                 if newest is not None:
-                    newest.close()  # of a run that ended, or was dialled again
+                    newest.close()  # of a run that ended, or was dialed again
                 newest = channel
         return newest
 

@@ -1,6 +1,6 @@
 """Meeting the other parties before data is touched: everybody with everybody, until all name the same run.
 
-Each party dials every other one and speaks on the connection it dialled, so both directions between every two are known
+Each party dials every other one and speaks on the connection it dialed, so both directions between every two are known
 to work before anything begins. Everything said here is public between the parties.
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from copublish.errors import MeetingError, plain_text
 from copublish.node.channel import HANDSHAKE_SECONDS, Channel
-from copublish.node.dialling import UnreachableError
+from copublish.node.dialing import UnreachableError
 from copublish.node.port import Log, Port
 from copublish.release.preflight import differences
 
@@ -38,7 +38,7 @@ class Line:
     """The two connections with one other party, one each way, and what was said on them.
 
     A party that is started again, or comes while another one is just leaving, leaves connections behind that lead
-    nowhere. So a connection we dialled is dialled again when it ends, and of those that come in the newest counts.
+    nowhere. So a connection we dialed is dialed again when it ends, and of those that come in the newest counts.
     """
 
     peer: str
@@ -62,7 +62,7 @@ class Line:
         return self.to_peer is not None
 
     def hang_up(self) -> None:
-        """Close the connection that we dialled, which leads nowhere."""
+        """Close the connection that we dialed, which leads nowhere."""
         if self.to_peer is not None:
             self.to_peer.close()
         self.to_peer, self.we_agreed = None, None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
 from copublish.mechanisms.base import Plan
-from copublish.node.dialling import refuse_unfit_hosts
+from copublish.node.dialing import refuse_unfit_hosts
 from copublish.node.identity import Identity
 from copublish.node.meeting import Meeting
 from copublish.node.messenger import PortMessenger
@@ -51,6 +51,7 @@ class RunSettings:
     """
 
     out: Path
+    _: KW_ONLY
     overwrite: bool = False
     listen: tuple[str, int] | None = None
     wait_seconds: int = 3600

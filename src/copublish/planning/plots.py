@@ -15,14 +15,14 @@ from copublish.planning.curves import curves_of, floor_of, label_of, printed_poi
 
 FORMATS = (".png", ".svg")
 STYLE: dict[Any, Any] = {"svg.hashsalt": "copublish", "svg.fonttype": "none", "font.size": 10}
-COLOURS = ("#0b5f73", "#b86b1d", "#6a4c93", "#3d7a3d")
+COLORS = ("#0b5f73", "#b86b1d", "#6a4c93", "#3d7a3d")
 SHAPES = ("o", "s", "D", "^")
 BESIDE = ((6, -12), (6, 6), (-36, 6), (-36, -12))
 """Where the notes of each curve stand: around a point, so that curves that meet do not write over each other."""
 
 CHARACTERS = "●○◆◇"
 
-PRINTED_COLOUR = "#333333"
+PRINTED_COLOR = "#333333"
 PRINTED_SHAPES, PRINTED_CHARACTERS = ("x", "+"), "x+"
 """Points without a line: between them a paper prints nothing."""
 
@@ -42,7 +42,7 @@ def plan_figure(plan: Mapping[str, Any]) -> Figure:
         handles = _draw_curves(axes, plan)
         for points, shape in zip(printed_points(plan).values(), PRINTED_SHAPES, strict=False):
             x, y = [float(point["epsilon"]) for point in points], [point["accuracy"] for point in points]
-            handles += axes.plot(x, y, shape, color=PRINTED_COLOUR, markersize=8, zorder=5, label=points[0]["label"])
+            handles += axes.plot(x, y, shape, color=PRINTED_COLOR, markersize=8, zorder=5, label=points[0]["label"])
         agreed = float(plan["agreed"]["epsilon"])
         handles += [
             axes.axhline(plan["BA"], color="#555555", linestyle="--", linewidth=1, label="BA: raw data"),
@@ -71,11 +71,11 @@ def _draw_curves(axes: Axes, plan: Mapping[str, Any]) -> list[Any]:
     """Draw what was tried and return it, for the legend."""
     handles: list[Any] = []
     curves = curves_of(plan)
-    for (name, rows), colour, shape, beside in zip(curves.items(), COLOURS, SHAPES, BESIDE, strict=False):
+    for (name, rows), color, shape, beside in zip(curves.items(), COLORS, SHAPES, BESIDE, strict=False):
         x, y = [float(row["epsilon"]) for row in rows], [row["accuracy"] for row in rows]
         errors = [1.96 * (row["standard_error"] or 0) for row in rows]
         label = label_of(plan, name, "below the axis")
-        handles.append(axes.errorbar(x, y, yerr=errors, color=colour, marker=shape, capsize=3, label=label))
+        handles.append(axes.errorbar(x, y, yerr=errors, color=color, marker=shape, capsize=3, label=label))
         for row in rows:
             if len(plan["mechanisms"]) == 1 and "note" in row:  # beside other mechanisms it would be too much
                 axes.annotate(
@@ -84,7 +84,7 @@ def _draw_curves(axes: Axes, plan: Mapping[str, Any]) -> list[Any]:
                     xytext=beside,
                     textcoords="offset points",
                     fontsize=8,
-                    color=colour,
+                    color=color,
                 )
     return handles
 

@@ -28,7 +28,7 @@ WAYS = 2
 """Columns of the marginals that are compared: what single columns and pairs of them say is what most analyses need."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scores:
     """How good some releases are, by the scores of `copublish evaluate`.
 
@@ -91,9 +91,9 @@ class TrialGround:
         """Score some releases of the training records."""
         found = [self._accuracy(release) for release in releases]
         return Scores(
-            float(np.mean(found)),
-            float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else float("nan"),
-            self._marginal_error(releases[0]),
+            accuracy=float(np.mean(found)),
+            standard_error=float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else float("nan"),
+            marginal_error=self._marginal_error(releases[0]),
         )
 
     def _accuracy(self, release: Release) -> float:
@@ -121,7 +121,7 @@ class TrialGround:
         return 0.0 if errors is None else errors.mean  # an agreement has an attribute and a class, so there is a pair
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Trial:
     """A mechanism and a setting of it, and what some runs gave.
 
@@ -159,4 +159,11 @@ def try_setting(ground: TrialGround, agreement: Agreement, setting: Setting, run
     releases = ground.releases(agreement, runs)
     measured = {} if mechanism.tuning is None else mechanism.tuning.measured(agreement, releases)
     noise = mechanism.plan(agreement).typical_noise()
-    return Trial(mechanism.name, setting, ground.scores(releases), measured, noise, releases[-1])
+    return Trial(
+        mechanism=mechanism.name,
+        setting=setting,
+        scores=ground.scores(releases),
+        measured=measured,
+        noise=noise,
+        release=releases[-1],
+    )

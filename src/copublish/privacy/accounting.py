@@ -1,4 +1,4 @@
-"""Adding up what a release costs, exactly, for each neighbouring relation and for whom."""
+"""Adding up what a release costs, exactly, for each neighboring relation and for whom."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from copublish.privacy.disclosures import Disclosure, Neighbours
+from copublish.privacy.disclosures import Disclosure, Neighbors
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cost:
     """What something costs under each relation. `None` means that no finite epsilon holds.
 
@@ -23,15 +23,15 @@ class Cost:
     replace: Fraction | None
     delta: Fraction = Fraction(0)
 
-    def under(self, neighbours: Neighbours) -> Fraction | None:
+    def under(self, neighbors: Neighbors) -> Fraction | None:
         """Epsilon under a relation."""
-        return self.add_remove if neighbours == "add-remove" else self.replace
+        return self.add_remove if neighbors == "add-remove" else self.replace
 
     def __add__(self, other: Cost) -> Cost:
         return Cost(
-            _plus(self.add_remove, other.add_remove),
-            _plus(self.replace, other.replace),
-            self.delta + other.delta,
+            add_remove=_plus(self.add_remove, other.add_remove),
+            replace=_plus(self.replace, other.replace),
+            delta=self.delta + other.delta,
         )
 
     def fits_in(self, limit: Cost) -> bool:
@@ -40,9 +40,9 @@ class Cost:
         return self.delta <= limit.delta and all(_at_most(cost, bound) for cost, bound in pairs)
 
 
-NOTHING = Cost(Fraction(0), Fraction(0))
+NOTHING = Cost(add_remove=Fraction(0), replace=Fraction(0))
 
-UNLIMITED = Cost(None, None)
+UNLIMITED = Cost(add_remove=None, replace=None)
 """What a release costs that is not differentially private under any relation."""
 
 
@@ -57,9 +57,9 @@ def cost_of(disclosures: Sequence[Disclosure], *, number_of_records_is_public: b
     total = NOTHING
     for disclosure in disclosures:
         total += Cost(
-            None if number_of_records_is_public else disclosure.epsilon("add-remove"),
-            disclosure.epsilon("replace"),
-            max(disclosure.delta("add-remove"), disclosure.delta("replace")),
+            add_remove=None if number_of_records_is_public else disclosure.epsilon("add-remove"),
+            replace=disclosure.epsilon("replace"),
+            delta=max(disclosure.delta("add-remove"), disclosure.delta("replace")),
         )
     return total
 

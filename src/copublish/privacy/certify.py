@@ -117,7 +117,7 @@ def state_epsilon(agreement: Agreement, cost: Cost) -> EpsilonStatement:
     """
     if agreement.mechanism.no_promise(agreement) is not None:
         return EpsilonStatement(
-            calibrated_to=agreement.privacy.neighbours,
+            calibrated_to=agreement.privacy.neighbors,
             agreed=UNBOUNDED,
             public={"add-remove": UNBOUNDED, "replace": UNBOUNDED},
             insiders={"add-remove": UNBOUNDED, "replace": UNBOUNDED},
@@ -126,7 +126,7 @@ def state_epsilon(agreement: Agreement, cost: Cost) -> EpsilonStatement:
     public: ByRelation = {"add-remove": epsilon_or_not(cost.add_remove), "replace": epsilon_or_not(cost.replace)}
     insiders_know_members = agreement.partition != "horizontal"
     return EpsilonStatement(
-        calibrated_to=agreement.privacy.neighbours,
+        calibrated_to=agreement.privacy.neighbors,
         agreed=show_exact(agreement.epsilon),
         public=public,
         insiders={**public, "add-remove": UNPROTECTED} if insiders_know_members else public,
@@ -183,7 +183,7 @@ def _secrecy(agreement: Agreement, circumstances: Circumstances) -> str:
 
 
 def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) -> Deployment:
-    replace = agreement.privacy.neighbours == "replace"
+    replace = agreement.privacy.neighbors == "replace"
     epsilon = cost.replace if replace else cost.add_remove
     no_promise = agreement.mechanism.no_promise(agreement)
     return Deployment(

@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from copublish.privacy.disclosures import (
-    NEIGHBOURS,
+    NEIGHBORS,
     Disclosure,
     Divided,
     GaussianMeasure,
@@ -35,12 +35,12 @@ def state_disclosure(disclosure: Disclosure) -> DisclosureStatement:
             what=disclosure.label,
             place=disclosure.place,
             known_to=KNOWN_TO,
-            epsilon=dict.fromkeys(NEIGHBOURS, UNBOUNDED),
+            epsilon=dict.fromkeys(NEIGHBORS, UNBOUNDED),
             noise=state_noise(disclosure),
         )
     rho = None
     if isinstance(disclosure, GaussianMeasure):
-        rho = {relation: _rounded(disclosure.rho(relation), 6, decimal.ROUND_CEILING) for relation in NEIGHBOURS}
+        rho = {relation: _rounded(disclosure.rho(relation), 6, decimal.ROUND_CEILING) for relation in NEIGHBORS}
     opened = 1 if isinstance(disclosure, Select) else None
     if isinstance(disclosure, Measure | GaussianMeasure):
         opened = disclosure.entries
@@ -60,7 +60,7 @@ def state_disclosure(disclosure: Disclosure) -> DisclosureStatement:
 
 def epsilons_of(disclosure: Disclosure) -> ByRelation:
     """The exact price of a disclosure under each relation."""
-    return {relation: epsilon_or_not(disclosure.epsilon(relation)) for relation in NEIGHBOURS}
+    return {relation: epsilon_or_not(disclosure.epsilon(relation)) for relation in NEIGHBORS}
 
 
 def state_noise(disclosure: Disclosure) -> Noise:

@@ -4,7 +4,7 @@ There are two ways out of a secret: *select* an index and *measure* integers. An
 its own records before it leaves. What leaves it unprotected, because the agreement says so in words, is a disclosure as
 well: one without a price.
 
-A disclosure is calibrated to one neighbouring relation and costs a known amount in the other one as well, because its
+A disclosure is calibrated to one neighboring relation and costs a known amount in the other one as well, because its
 noise is fixed while what one person can change differs.
 """
 
@@ -26,12 +26,12 @@ from copublish.privacy.randomized_response import RandomizedResponse, randomized
 from copublish.privacy.zcdp import epsilon_for, rho_for
 from copublish.types import TypedJson
 
-Neighbours = Literal["add-remove", "replace"]
+Neighbors = Literal["add-remove", "replace"]
 """add-remove: one person's record is there or not. replace: one person's record has other values."""
 
-NEIGHBOURS: tuple[Neighbours, Neighbours] = ("add-remove", "replace")
+NEIGHBORS: tuple[Neighbors, Neighbors] = ("add-remove", "replace")
 
-Influence = dict[Neighbours, int]
+Influence = dict[Neighbors, int]
 """How far one person can move what is disclosed, under each relation."""
 
 HISTOGRAM_L1: Influence = {"add-remove": 1, "replace": 2}
@@ -80,11 +80,11 @@ class Disclosure(Protocol):
         """How it becomes known: select, measure, perturb, divided, or unprotected."""
         ...
 
-    def epsilon(self, neighbours: Neighbours) -> Fraction | None:
+    def epsilon(self, neighbors: Neighbors) -> Fraction | None:
         """The exact cost under a relation; none if no finite epsilon holds."""
         ...
 
-    def delta(self, neighbours: Neighbours) -> Fraction:
+    def delta(self, neighbors: Neighbors) -> Fraction:
         """A bound on what the sampler's distance to the exact law adds."""
         ...
 
@@ -97,21 +97,21 @@ class Select:
         label: What becomes known.
         budget: Epsilon spent under the calibrated relation.
         calibrated_to: The relation that `budget` is stated for.
-        score_range: For each relation, the largest value over neighbours of (largest change of any candidate's
+        score_range: For each relation, the largest value over neighbors of (largest change of any candidate's
             score) minus (smallest change). It, not the sensitivity, fixes the noise.
         candidates: Number of candidates.
         points_per_person: How many points of the score stand for one person.
 
     Privacy:
         Guarantee: budget-DP with exact noise. Fix the other candidates' noise; candidate i wins iff its noise
-        reaches a threshold t_i, so with probability p^max(0, t_i). A neighbour moves t_i by at most the range
+        reaches a threshold t_i, so with probability p^max(0, t_i). A neighbor moves t_i by at most the range
         R, the probability by a factor of at most p^-R = e^budget.
         Sampler: (1 + e^epsilon) * candidates * distance is added as delta.
     """
 
     label: str
     budget: Fraction
-    calibrated_to: Neighbours
+    calibrated_to: Neighbors
     score_range: Influence
     candidates: int
     points_per_person: int = 1
@@ -128,13 +128,13 @@ class Select:
         """The noise's scale, in people."""
         return self.noise.scale / self.points_per_person
 
-    def epsilon(self, neighbours: Neighbours) -> Fraction:
+    def epsilon(self, neighbors: Neighbors) -> Fraction:
         """The exact cost under a relation."""
-        return self.noise.rate * self.score_range[neighbours]
+        return self.noise.rate * self.score_range[neighbors]
 
-    def delta(self, neighbours: Neighbours) -> Fraction:
+    def delta(self, neighbors: Neighbors) -> Fraction:
         """A bound on what the sampler's distance to the exact law adds."""
-        return _exchange(self.epsilon(neighbours)) * self.candidates * self.noise.distance
+        return _exchange(self.epsilon(neighbors)) * self.candidates * self.noise.distance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,13 +156,13 @@ class Measure:
     Privacy:
         Guarantee: budget-DP with exact noise: the ratio of the laws is at most p^-(L1 change). With shares it holds
         against owners that collude, up to the agreed number of them; `SharedLaplace` says why.
-        Sampler: entries that do not change have one law under both neighbours whatever the sampler, so only
+        Sampler: entries that do not change have one law under both neighbors whatever the sampler, so only
         the changed ones are exchanged for exact ones, each at distance 2 * distance, before and after.
     """
 
     label: str
     budget: Fraction
-    calibrated_to: Neighbours
+    calibrated_to: Neighbors
     l1_sensitivity: Influence
     changed_entries: Influence
     entries: int
@@ -189,13 +189,13 @@ class Measure:
             return self.noise.within(confidence)
         return laplace_quantile(self.noise.rate, confidence)
 
-    def epsilon(self, neighbours: Neighbours) -> Fraction:
+    def epsilon(self, neighbors: Neighbors) -> Fraction:
         """The exact cost under a relation."""
-        return self.noise.rate * self.l1_sensitivity[neighbours]
+        return self.noise.rate * self.l1_sensitivity[neighbors]
 
-    def delta(self, neighbours: Neighbours) -> Fraction:
+    def delta(self, neighbors: Neighbors) -> Fraction:
         """A bound on what the sampler's distance to the exact law adds."""
-        return _exchange(self.epsilon(neighbours)) * 2 * self.changed_entries[neighbours] * self.noise.distance
+        return _exchange(self.epsilon(neighbors)) * 2 * self.changed_entries[neighbors] * self.noise.distance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,7 +224,7 @@ class GaussianMeasure:
     label: str
     budget: Fraction
     agreed_delta: Fraction
-    calibrated_to: Neighbours
+    calibrated_to: Neighbors
     squared_l2_sensitivity: Influence
     entries: int
     points_per_person: int = 1
@@ -252,24 +252,24 @@ class GaussianMeasure:
     def _sampler_delta(self, epsilon: Fraction, noise: DiscreteGaussian) -> Fraction:
         return _exchange(epsilon) * BATCHES * noise.candidates(self.entries) * noise.distance
 
-    def rho(self, neighbours: Neighbours) -> Fraction:
+    def rho(self, neighbors: Neighbors) -> Fraction:
         """The exact cost under a relation, as zero-concentrated differential privacy."""
-        return Fraction(self.squared_l2_sensitivity[neighbours], 2 * self.noise.variance)
+        return Fraction(self.squared_l2_sensitivity[neighbors], 2 * self.noise.variance)
 
     @property
     def scale_in_people(self) -> float:
         """The noise's standard deviation, in people."""
         return self.noise.deviation / self.points_per_person
 
-    def epsilon(self, neighbours: Neighbours) -> Fraction:
+    def epsilon(self, neighbors: Neighbors) -> Fraction:
         """The cost under a relation, at the agreed delta."""
-        if neighbours == self.calibrated_to:
+        if neighbors == self.calibrated_to:
             return self.budget
-        return epsilon_for(self.rho(neighbours), self._delta_without_sampler)
+        return epsilon_for(self.rho(neighbors), self._delta_without_sampler)
 
-    def delta(self, neighbours: Neighbours) -> Fraction:
+    def delta(self, neighbors: Neighbors) -> Fraction:
         """Delta: the agreed one, which holds the sampler's part, or more if that is larger than foreseen."""
-        sampler = self._sampler_delta(self.epsilon(neighbours), self.noise)
+        sampler = self._sampler_delta(self.epsilon(neighbors), self.noise)
         return max(self.agreed_delta, self._delta_without_sampler + sampler)
 
 
@@ -284,7 +284,7 @@ class PerturbCategory:
 
     Privacy:
         Guarantee: budget-DP if one person's value is replaced, exactly: the other rows have one law under both
-        neighbours. A row for every person shows how many there are, so nothing holds if somebody is added.
+        neighbors. A row for every person shows how many there are, so nothing holds if somebody is added.
     """
 
     label: str
@@ -298,11 +298,11 @@ class PerturbCategory:
         """The law of a published value."""
         return randomized_response(self.budget, self.n_values)
 
-    def epsilon(self, neighbours: Neighbours) -> Fraction | None:
+    def epsilon(self, neighbors: Neighbors) -> Fraction | None:
         """The exact cost under a relation; none if no finite epsilon holds."""
-        return self.budget if neighbours == "replace" else None
+        return self.budget if neighbors == "replace" else None
 
-    def delta(self, neighbours: Neighbours) -> Fraction:
+    def delta(self, neighbors: Neighbors) -> Fraction:
         """Part of the sampler: nothing, its own law keeps the budget."""
         return Fraction(0)
 
@@ -344,11 +344,11 @@ class PerturbNumber:
         """The law of whether a value is said to be missing."""
         return randomized_response(self.budget / 2, 2) if self.missing else None
 
-    def epsilon(self, neighbours: Neighbours) -> Fraction | None:
+    def epsilon(self, neighbors: Neighbors) -> Fraction | None:
         """The exact cost under a relation; none if no finite epsilon holds."""
-        return self.budget if neighbours == "replace" else None
+        return self.budget if neighbors == "replace" else None
 
-    def delta(self, neighbours: Neighbours) -> Fraction:
+    def delta(self, neighbors: Neighbors) -> Fraction:
         """A bound on what the sampler's distance to the exact law adds."""
         return _exchange(self.budget) * 2 * self.noise.distance
 
@@ -374,22 +374,22 @@ class Divided:
 
     label: str
     parts: tuple[tuple[Disclosure, Disclosure], ...]
-    budget: Mapping[Neighbours, Fraction | None]
+    budget: Mapping[Neighbors, Fraction | None]
     usual: Disclosure | None = None
     place: Place = UNPLACED
     kind: Literal["divided"] = "divided"
 
-    def epsilon(self, neighbours: Neighbours) -> Fraction | None:
+    def epsilon(self, neighbors: Neighbors) -> Fraction | None:
         """The cost under a relation, or a bound on it; none if no finite epsilon holds."""
-        return self.budget[neighbours]
+        return self.budget[neighbors]
 
-    def delta(self, neighbours: Neighbours) -> Fraction:
+    def delta(self, neighbors: Neighbors) -> Fraction:
         """A bound on what the samplers' distances to the exact laws add, however the budget is divided."""
         total = Fraction(0)
         for least, most in self.parts:
-            relation = neighbours if least.epsilon(neighbours) is not None else "replace"
+            relation = neighbors if least.epsilon(neighbors) is not None else "replace"
             small, large = least.epsilon(relation) or Fraction(0), most.epsilon(relation) or Fraction(0)
-            total += least.delta(neighbours) * _exchange(large) / _exchange(small)
+            total += least.delta(neighbors) * _exchange(large) / _exchange(small)
         return total
 
 
@@ -410,11 +410,11 @@ class Unprotected:
     place: Place = UNPLACED
     kind: Literal["unprotected"] = "unprotected"
 
-    def epsilon(self, neighbours: Neighbours) -> None:
+    def epsilon(self, neighbors: Neighbors) -> None:
         """No finite epsilon, under either relation."""
         return
 
-    def delta(self, neighbours: Neighbours) -> Fraction:
+    def delta(self, neighbors: Neighbors) -> Fraction:
         """Nothing to add to what is unbounded."""
         return Fraction(0)
 

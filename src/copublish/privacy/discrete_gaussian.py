@@ -43,7 +43,7 @@ class DiscreteGaussian:
 
     Args:
         scale: The whole number t, of the candidates.
-        centre: The whole number c; the variance parameter v is their product.
+        center: The whole number c; the variance parameter v is their product.
 
     Privacy:
         `distance` bounds the total variation distance of one candidate's fate (kept or not, and its value) to the exact
@@ -53,18 +53,18 @@ class DiscreteGaussian:
     """
 
     scale: int
-    centre: int
+    center: int
 
     def __post_init__(self) -> None:
-        if self.scale < 1 or self.centre < 1:
-            raise ValueError(f"discrete Gaussian noise needs scale and centre of at least 1, got {self}")
+        if self.scale < 1 or self.center < 1:
+            raise ValueError(f"discrete Gaussian noise needs scale and center of at least 1, got {self}")
         if self.bits > MAX_SIZE_BITS:
             raise ValueError("this noise does not fit the engine's integers")
 
     @property
     def variance(self) -> int:
         """The parameter v, which is above the variance by less than 1 in 10^7 from v = 1 on."""
-        return self.scale * self.centre
+        return self.scale * self.center
 
     @property
     def deviation(self) -> float:
@@ -84,7 +84,7 @@ class DiscreteGaussian:
     @cached_property
     def square_bits(self) -> int:
         """Bits of the largest z^2."""
-        return int(max(2**self.bits - 1 - self.centre, self.centre) ** 2).bit_length()
+        return int(max(2**self.bits - 1 - self.center, self.center) ** 2).bit_length()
 
     @cached_property
     def thresholds(self) -> tuple[int, ...]:

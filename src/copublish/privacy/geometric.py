@@ -3,7 +3,7 @@
 For 0 < p < 1 let bit i be 1 with probability q_i = p^(2^i) / (1 + p^(2^i)), independently for i < K. Then
 G = sum of 2^i b_i has Pr[G = g] = p^g (1 - p) / (1 - p^(2^K)) on 0 .. 2^K - 1, because the product of the
 factors is p^g / prod(1 + p^(2^i)) and (1 - p) prod(1 + p^(2^i)) = 1 - p^(2^K). Discrete Laplace noise is the
-difference of two such variables. Integers only: floating-point noise tells neighbouring values apart.
+difference of two such variables. Integers only: floating-point noise tells neighboring values apart.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import cast
 
 from copublish.errors import BudgetExceededError, LedgerError
 from copublish.privacy.accounting import NOTHING, Cost
-from copublish.privacy.disclosures import Neighbours
+from copublish.privacy.disclosures import Neighbors
 from copublish.privacy.limits import DEFAULT_DELTA, UNBOUNDED, Limit
 
 __all__ = ["UNBOUNDED", "Charge", "Entry", "Ledger", "Limit"]
@@ -46,7 +46,7 @@ _LIMITS_WITHOUT_DELTA = ["id", "dataset", "neighbours", "epsilon", "set_at"]
 """The columns of that table in ledgers that were made when only epsilon had a limit."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """One charge, as `copublish ledger` shows it."""
 
@@ -102,7 +102,7 @@ class Ledger:
         with self._transaction():
             self._database.execute(
                 "INSERT INTO limits (dataset, neighbours, epsilon, delta, set_at) VALUES (?, ?, ?, ?, ?)",
-                (dataset, limit.neighbours, epsilon, str(limit.delta), _now()),
+                (dataset, limit.neighbors, epsilon, str(limit.delta), _now()),
             )
 
     def limit(self, dataset: str) -> Limit | None:
@@ -113,7 +113,7 @@ class Ledger:
             if row is None:
                 return None
             epsilon = None if row[0] == UNBOUNDED else Fraction(row[0])
-            return Limit(epsilon, cast(Neighbours, row[1]), DEFAULT_DELTA if row[2] is None else Fraction(row[2]))
+            return Limit(epsilon, cast(Neighbors, row[1]), DEFAULT_DELTA if row[2] is None else Fraction(row[2]))
 
     def limited_datasets(self) -> list[str]:
         """The data sets that have a limit."""
@@ -135,7 +135,18 @@ class Ledger:
                 "SELECT dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, delta, state, "
                 "reserved_at, (SELECT count(*) FROM disclosures WHERE charge = charges.id) FROM charges ORDER BY id"
             )
-            return [Entry(row[0], row[1], row[2], _read_cost(row[3:6]), row[6], row[7], row[8]) for row in rows]
+            return [
+                Entry(
+                    dataset=row[0],
+                    release=row[1],
+                    agreement_hash=row[2],
+                    cost=_read_cost(row[3:6]),
+                    state=row[6],
+                    reserved_at=row[7],
+                    disclosures=row[8],
+                )
+                for row in rows
+            ]
 
     def refuse_if_over(self, dataset: str, cost: Cost) -> None:
         """Raise if a cost is more than is left, of epsilon or of delta, and write nothing.
@@ -259,7 +270,7 @@ def _read_cost(row: tuple[str | None, str | None, str]) -> Cost:
     add_remove, replace, delta = (None if text is None else Fraction(text) for text in row)
     if delta is None or any(number is not None and number < 0 for number in (add_remove, replace, delta)):
         raise ValueError("a charge is never negative")  # somebody changed the file
-    return Cost(add_remove, replace, delta)
+    return Cost(add_remove=add_remove, replace=replace, delta=delta)
 
 
 def _now() -> str:

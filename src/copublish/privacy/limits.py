@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from copublish.privacy.accounting import UNLIMITED, Cost
-from copublish.privacy.disclosures import Neighbours
+from copublish.privacy.disclosures import Neighbors
 
 UNBOUNDED = "unbounded"
 """How files and people write that there is no finite epsilon."""
@@ -21,7 +21,7 @@ class Limit:
 
     Attributes:
         epsilon: The most; none for no limit at all, which has to be said: without it nothing may be spent.
-        neighbours: The relation.
+        neighbors: The relation.
         delta: The most of delta. Without a limit for epsilon it limits nothing: no delta makes that a promise.
 
     Privacy:
@@ -31,7 +31,7 @@ class Limit:
     """
 
     epsilon: Fraction | None
-    neighbours: Neighbours
+    neighbors: Neighbors
     delta: Fraction = DEFAULT_DELTA
 
     def __post_init__(self) -> None:
@@ -49,11 +49,11 @@ class Limit:
         """
         if self.epsilon is None:
             return None
-        wanted, before = cost.under(self.neighbours), spent.under(self.neighbours)
+        wanted, before = cost.under(self.neighbors), spent.under(self.neighbors)
         if before is None:
             return (
                 f"No finite epsilon holds for what was released from data set '{dataset}' so far, under the relation "
-                f"'{self.neighbours}' of its limit. So no finite limit can hold any more. Nothing was measured."
+                f"'{self.neighbors}' of its limit. So no finite limit can hold any more. Nothing was measured."
             )
         if wanted is None:
             return self._why_not_finite(cost, dataset, ledger)
@@ -76,9 +76,9 @@ class Limit:
                 f"this release and all later ones, say so: copublish ledger {ledger} --limit {dataset}={UNBOUNDED}"
             )
         return (
-            f"No finite epsilon holds for this release under the relation '{self.neighbours}' of the limit of data "
+            f"No finite epsilon holds for this release under the relation '{self.neighbors}' of the limit of data "
             f"set '{dataset}'. Nothing was measured. Set the limit under the other one: copublish ledger {ledger} "
-            f"--limit {dataset}=EPSILON --neighbours replace"
+            f"--limit {dataset}=EPSILON --neighbors replace"
         )
 
     def _how_to_allow_delta(self, dataset: str, ledger: str) -> str:

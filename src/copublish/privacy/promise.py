@@ -30,7 +30,7 @@ def protected(agreement: Agreement) -> list[str]:
     epsilon = show_exact(agreement.epsilon)
     if agreement.delta:
         epsilon += f", delta {show_bound(agreement.delta)}"
-    if agreement.privacy.neighbours == "add-remove":
+    if agreement.privacy.neighbors == "add-remove":
         return [
             f"Whether any one person is in the data at all, with all their cells at every party (epsilon {epsilon}).",
             "Every attribute and the class of every person.",

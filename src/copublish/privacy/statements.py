@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import AfterValidator
 from pydantic.dataclasses import dataclass
 
-from copublish.privacy.disclosures import NEIGHBOURS, Kind, Neighbours, Place
+from copublish.privacy.disclosures import NEIGHBORS, Kind, Neighbors, Place
 from copublish.types import TypedJson
 
 T = TypeVar("T")
@@ -18,14 +18,14 @@ UNPROTECTED, UNBOUNDED = "not protected", "unbounded"
 """What stands in the place of an epsilon where none holds: by the relation, or by the mechanism."""
 
 
-def _both(by_relation: dict[Neighbours, T]) -> dict[Neighbours, T]:
+def _both(by_relation: dict[Neighbors, T]) -> dict[Neighbors, T]:
     """Refuse what is said of one relation alone."""
-    if by_relation.keys() != set(NEIGHBOURS):
-        raise ValueError(f"needs both of {', '.join(NEIGHBOURS)}")
+    if by_relation.keys() != set(NEIGHBORS):
+        raise ValueError(f"needs both of {', '.join(NEIGHBORS)}")
     return by_relation
 
 
-ByRelation = Annotated[dict[Neighbours, str], AfterValidator(_both)]
+ByRelation = Annotated[dict[Neighbors, str], AfterValidator(_both)]
 """An exact epsilon, or one of the two words above, for each relation."""
 
 
@@ -93,7 +93,7 @@ class DisclosureStatement(TypedJson):
     epsilon: ByRelation
     delta_bound: str | None = None
     noise: Noise
-    rho: Annotated[dict[Neighbours, float], AfterValidator(_both)] | None = None
+    rho: Annotated[dict[Neighbors, float], AfterValidator(_both)] | None = None
     candidates: int | None = None
     values_opened: int | None = None
 
@@ -110,13 +110,13 @@ class EpsilonStatement(TypedJson):
         insiders_know_members: Whether the parties know who is in the table.
     """
 
-    calibrated_to: Neighbours
+    calibrated_to: Neighbors
     agreed: str
     public: ByRelation
     insiders: ByRelation
     insiders_know_members: bool
 
-    def exact(self, who: Literal["public", "insiders"], neighbours: Neighbours) -> Fraction | None:
+    def exact(self, who: Literal["public", "insiders"], neighbors: Neighbors) -> Fraction | None:
         """The epsilon as a number; none if no finite one holds."""
-        said = (self.public if who == "public" else self.insiders)[neighbours]
+        said = (self.public if who == "public" else self.insiders)[neighbors]
         return None if said in (UNPROTECTED, UNBOUNDED) else Fraction(said)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import decimal
 import re
 
-from copublish.privacy.disclosures import Neighbours
+from copublish.privacy.disclosures import Neighbors
 from copublish.privacy.statements import EpsilonStatement, Noise
 
 TOO_LONG_FOR_G = 1e5
 
-RELATION_WORDS: dict[Neighbours, str] = {
+RELATION_WORDS: dict[Neighbors, str] = {
     "add-remove": "one person being added or removed",
     "replace": "one person's values being replaced",
 }

@@ -1,4 +1,4 @@
-"""From zero-concentrated differential privacy (zCDP) to epsilon and delta and back, never in one's own favour.
+"""From zero-concentrated differential privacy (zCDP) to epsilon and delta and back, never in one's own favor.
 
 rho-zCDP implies (epsilon, delta)-DP with, for every alpha > 1,
 

@@ -22,7 +22,7 @@ from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.privacy.certificate import NoiseSharesStatement
 from copublish.privacy.certify import bound_on_delta, delta_words, state_epsilon, state_shares, warning_of
 from copublish.privacy.described import show_exact, state_disclosure
-from copublish.privacy.disclosures import Neighbours
+from copublish.privacy.disclosures import Neighbors
 from copublish.privacy.promise import assumptions, not_protected, protected, view_of
 from copublish.privacy.statements import DisclosureStatement, EpsilonStatement, Noise
 from copublish.privacy.words import epsilon_rows, noise_words
@@ -223,7 +223,7 @@ class DisclosureGroup:
     known_to: str
 
 
-def grouped(disclosures: Sequence[DisclosureStatement], relation: Neighbours) -> list[DisclosureGroup]:
+def grouped(disclosures: Sequence[DisclosureStatement], relation: Neighbors) -> list[DisclosureGroup]:
     """Disclosures that follow each other and are alike, together: numbered ones by what they have in common."""
     found = []
     for _, group in groupby(disclosures, key=lambda d: (_what(d), d.epsilon[relation], d.noise)):
@@ -246,7 +246,7 @@ def _what(disclosure: DisclosureStatement) -> str:
     return disclosure.place.common or disclosure.what
 
 
-def disclosure_table(disclosures: Sequence[DisclosureStatement], relation: Neighbours) -> Table:
+def disclosure_table(disclosures: Sequence[DisclosureStatement], relation: Neighbors) -> Table:
     """Everything that is opened, those that are alike in one row."""
     table = text_table("Everything that is opened", DISCLOSURE_HEADINGS)
     for group in grouped(disclosures, relation):

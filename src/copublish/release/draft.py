@@ -78,7 +78,7 @@ held_by = "loans"
 
 [privacy]
 epsilon = 1.0                    # smaller protects more; 0.1 to 2 is usual
-neighbours = "add-remove"        # protects a person's presence; "replace" protects a person's values
+neighbors = "add-remove"        # protects a person's presence; "replace" protects a person's values
 
 """
 
@@ -88,7 +88,7 @@ def example_agreement() -> str:
     return COLUMNS_AND_PARTIES + mechanism_named(FIRST_CHOICE).example
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Draft:
     """What `copublish init` knows when it drafts an agreement."""
 
@@ -138,7 +138,7 @@ def draft_agreement(draft: Draft) -> str:
     lines += [
         "\n[privacy]",
         f"epsilon = {draft.epsilon}                    # smaller protects more; 0.1 to 2 is usual",
-        'neighbours = "add-remove"        # protects a person\'s presence; "replace" protects a person\'s values',
+        'neighbors = "add-remove"        # protects a person\'s presence; "replace" protects a person\'s values',
     ]
     return "\n".join(lines) + "\n\n" + mechanism_named(FIRST_CHOICE).example
 

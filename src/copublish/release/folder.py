@@ -276,7 +276,10 @@ def _mechanism(folder: Path, said: Mapping[str, Any], contents: Mapping[str, byt
         try:
             found = [mechanism_named(str(said.get("mechanism")))]
         except AgreementError as exc:
-            raise ReleaseError(f"'{folder}' was made by a mechanism that this version does not know. {exc}") from exc
+            known = ", ".join(f"'{known.name}'" for known in mechanisms())
+            raise ReleaseError(
+                f"'{folder}' was made by a mechanism that this version does not know. It knows {known}."
+            ) from exc
     files = {f"{name}.parquet" for known in found for name in known.tables}
     if not found or not {found[0].details_file, *files} <= contents.keys():
         raise ReleaseError(f"'{folder}/certificate.json' does not cover the files of a release.")

@@ -12,7 +12,7 @@ from copublish.release.describe import describe
 from support import repartition, small_mapping
 
 WEIGHTS = {"job": 1, "region": 2, "age": "0.5", "income": 1, "default": 3}
-REPLACE = {"records.public": True, "privacy.neighbours": "replace"}
+REPLACE = {"records.public": True, "privacy.neighbors": "replace"}
 
 
 def mapping_with(budget: dict[str, Any], mechanism: str = "copula", **changes: Any) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def test_an_engine_is_told_to_be_what_it_is_and_refused_as_what_it_is_not(name: 
     with pytest.raises(EngineError) as caught:
         engine_as(kind, engine)
     assert str(caught.value) == (
-        f"The engine '{engine.name}' cannot do what a {kind.__name__} does. Nothing was computed."
+        f"The engine '{engine.name}' is no {kind.__name__}, which this needs. Nothing was computed."
     )
     assert post.sent == []
 
@@ -159,6 +159,6 @@ WORK: dict[str, tuple[type, Callable[[SumEngine], Any]]] = {
 def test_work_that_an_engine_cannot_do_is_refused_before_anything_is_sent_or_charged(name: str, work: str) -> None:
     kind, do = WORK[work]
     post = Post(PARTIES)
-    with pytest.raises(EngineError, match=f"cannot do what an? {kind.__name__} does. Nothing was computed"):
+    with pytest.raises(EngineError, match=f"is no {kind.__name__}, which this needs. Nothing was computed"):
         do(ENGINES[name](post))
     assert post.sent == []

@@ -57,7 +57,7 @@ def test_moving_every_value_by_one_deviation_is_a_wasserstein_distance_of_1():
 
 
 def test_a_uniform_and_a_point_are_a_quarter_of_the_range_apart():
-    """W1 between uniform on [0, 1] and its centre is 1/4; the data's deviation is 1/sqrt(12)."""
+    """W1 between uniform on [0, 1] and its center is 1/4; the data's deviation is 1/sqrt(12)."""
     uniform = pd.DataFrame({"x": (np.arange(20_000) + 0.5) / 20_000})
     point = pd.DataFrame({"x": np.full(100, 0.5)})
     assert wasserstein_errors(point, uniform, ["x"])["x"] == pytest.approx(0.25 * 12**0.5, rel=1e-3)
@@ -111,14 +111,14 @@ def test_mean_sse_is_that_of_a_naive_loop():
         }
     )
     data = pd.DataFrame({"x": [0.0, 2.0, 10.0, np.nan], "y": [1.0, 2.0, 3.0, 4.0], "flat": [1.0] * 4})
-    centre = {"x": [1.0, 6.0, 6.0, None], "y": [2.0] * 4}
+    center = {"x": [1.0, 6.0, 6.0, None], "y": [2.0] * 4}
     total = 0.0
     for row in range(4):
         square = 0.0
         for name in ("x", "y"):
-            if centre[name][row] is not None:
+            if center[name][row] is not None:
                 deviation = np.sqrt(np.nanmean((data[name] - data[name].mean()) ** 2))
-                square += ((data[name][row] - centre[name][row]) / deviation) ** 2
+                square += ((data[name][row] - center[name][row]) / deviation) ** 2
         total += (np.sqrt(square) / 3) ** 2
     assert mean_sse(data, cut, ["x", "y", "flat"]) == pytest.approx(total / 4)
     assert mean_sse(data, cut, []) is None

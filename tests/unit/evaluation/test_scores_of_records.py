@@ -28,7 +28,7 @@ from support import fragment_frames, random_table, seeded, simulate_with, small_
 from support.idp_ir import idp_ir_agreement
 from support.releases import small_release
 
-PUBLIC = {"records.public": True, "privacy.neighbours": "replace"}
+PUBLIC = {"records.public": True, "privacy.neighbors": "replace"}
 BY_PEOPLE = {"partition": "horizontal"} | {
     f"attributes.{name}.held_by": None for name in ("job", "region", "age", "income")
 }

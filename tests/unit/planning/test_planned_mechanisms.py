@@ -23,7 +23,7 @@ from copublish.planning.tables import as_fragments, made_up_table
 from copublish.planning.trials import TrialGround
 from support import fragment_frames, repartition, small_mapping
 
-PUBLIC = {"records.public": True, "privacy.neighbours": "replace"}
+PUBLIC = {"records.public": True, "privacy.neighbors": "replace"}
 MISSING = {"attributes.region.missing": "category", "attributes.income.missing": "category"}
 PLANNED = ("specialization", "copula", "hpdp", "vhdp")
 

@@ -92,7 +92,14 @@ def test_the_grid_has_the_agreed_setting_and_no_two_that_are_the_same_release():
 
 def trial(accuracy: float, rounds: int, error: float = 0.001, share: str = "0.4") -> Trial:
     measured = {"rounds": rounds, "cells": 8.0, "count_within": 5, "selection_scale": 1.0}
-    return Trial("specialization", setting("1", rounds, share), Scores(accuracy, error, 0.1), measured, None, None)
+    return Trial(
+        mechanism="specialization",
+        setting=setting("1", rounds, share),
+        scores=Scores(accuracy=accuracy, standard_error=error, marginal_error=0.1),
+        measured=measured,
+        noise=None,
+        release=None,
+    )
 
 
 def rounds_of_best(*trials: Trial) -> int:
@@ -109,7 +116,10 @@ def test_advice_takes_the_fewest_rounds_that_are_not_clearly_worse():
 def test_the_split_of_the_budget_changes_only_for_a_clear_gain():
     first, better = trial(0.80, 4), trial(0.82, 4, share="0.25")
     assert best_refinement([first, better]) is better
-    assert best_refinement([first, replace(better, scores=Scores(0.82, 0.02, 0.1))]) is first
+    assert (
+        best_refinement([first, replace(better, scores=Scores(accuracy=0.82, standard_error=0.02, marginal_error=0.1))])
+        is first
+    )
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.privacy.accounting import NOTHING, Cost, cost_of
 from copublish.privacy.certificate import Certificate
-from copublish.privacy.disclosures import NEIGHBOURS, Measure, Select
+from copublish.privacy.disclosures import NEIGHBORS, Measure, Select
 from support import fragment_frames, random_table, repartition, seeded, small_mapping
 
 BOTH = {"add-remove": 1, "replace": 2}
@@ -38,9 +38,9 @@ def test_costs_add_up_in_any_order_and_nothing_is_neutral(a: Cost, b: Cost, c: C
     assert a + b == b + a
     assert (a + b) + c == a + (b + c)
     assert a + NOTHING == a
-    for neighbours in NEIGHBOURS:
-        parts = [a.under(neighbours), b.under(neighbours)]
-        assert (a + b).under(neighbours) == (None if None in parts else sum(parts))
+    for neighbors in NEIGHBORS:
+        parts = [a.under(neighbors), b.under(neighbors)]
+        assert (a + b).under(neighbors) == (None if None in parts else sum(parts))
     assert (a + b).delta == a.delta + b.delta
 
 
@@ -51,17 +51,17 @@ def test_a_cost_fits_iff_no_part_of_it_is_larger_where_none_is_infinite(cost: Co
         return float("inf") if epsilon is None else epsilon
 
     expected = cost.delta <= limit.delta and all(
-        as_number(cost.under(neighbours)) <= as_number(limit.under(neighbours)) for neighbours in NEIGHBOURS
+        as_number(cost.under(neighbors)) <= as_number(limit.under(neighbors)) for neighbors in NEIGHBORS
     )
     assert cost.fits_in(limit) == expected
     assert cost.fits_in(cost)
 
 
 def test_the_smallest_excess_in_any_part_does_not_fit() -> None:
-    limit, tiny = Cost(Fraction(1), Fraction(2), Fraction(1, 2**60)), Fraction(1, 10**40)
-    assert not (limit + Cost(tiny, Fraction(0))).fits_in(limit)
-    assert not (limit + Cost(Fraction(0), tiny)).fits_in(limit)
-    assert not (limit + Cost(Fraction(0), Fraction(0), tiny)).fits_in(limit)
+    limit, tiny = Cost(add_remove=Fraction(1), replace=Fraction(2), delta=Fraction(1, 2**60)), Fraction(1, 10**40)
+    assert not (limit + Cost(add_remove=tiny, replace=Fraction(0))).fits_in(limit)
+    assert not (limit + Cost(add_remove=Fraction(0), replace=tiny)).fits_in(limit)
+    assert not (limit + Cost(add_remove=Fraction(0), replace=Fraction(0), delta=tiny)).fits_in(limit)
 
 
 def test_disclosures_are_added_by_sequential_composition_with_the_larger_delta() -> None:
@@ -117,13 +117,13 @@ def attributes(draw: st.DrawFn) -> dict[str, Any]:
 @st.composite
 def agreements(draw: st.DrawFn) -> Agreement:
     """Any schema, budget, relation and way to split the budget, for any partition of two or three parties."""
-    neighbours = draw(st.sampled_from(NEIGHBOURS))
+    neighbors = draw(st.sampled_from(NEIGHBORS))
     parties = draw(st.integers(2, 3))
     mapping = small_mapping(
         attributes={f"a{number}": draw(attributes()) for number in range(draw(st.integers(parties, 4)))},
         privacy={
             "epsilon": draw(st.decimals(Decimal("0.000001"), 10, places=6) | st.sampled_from([Decimal("0.001"), 1])),
-            "neighbours": neighbours,
+            "neighbors": neighbors,
         },
         mechanism={
             "name": "specialization",
@@ -135,7 +135,7 @@ def agreements(draw: st.DrawFn) -> Agreement:
         records={
             "identifier": "id",
             "expected": draw(st.sampled_from([1000, 1, 30, 10**6])),
-            "public": neighbours == "replace" and draw(st.booleans()),
+            "public": neighbors == "replace" and draw(st.booleans()),
         },
     )
     mapping["class"]["values"] = ["no", "yes", "maybe"][: draw(st.integers(2, 3))]
@@ -155,7 +155,8 @@ def run(agreement: Agreement, records: int, seed: int) -> tuple[Certificate, dic
     charged = {}
     for party, ledger in ledgers.items():
         rows = ledger._database.execute("SELECT epsilon_add_remove, epsilon_replace, delta FROM disclosures")
-        charged[party] = [Cost(*(None if text is None else Fraction(text) for text in row)) for row in rows]
+        exact = [[None if text is None else Fraction(text) for text in row] for row in rows]
+        charged[party] = [Cost(add_remove=added, replace=replaced, delta=delta) for added, replaced, delta in exact]
         ledger.close()
     return release.certificate, charged
 
@@ -164,7 +165,7 @@ def run(agreement: Agreement, records: int, seed: int) -> tuple[Certificate, dic
 @settings(max_examples=150, deadline=None, derandomize=True, database=None)
 def test_planned_disclosures_add_up_to_exactly_the_agreed_epsilon(agreement: Agreement) -> None:
     plan = SpecializationPlan.of(agreement)
-    relation = agreement.privacy.neighbours
+    relation = agreement.privacy.neighbors
     factor = Fraction(BOTH["replace"], BOTH[relation])
     planned = plan.disclosures()
     assert sum(disclosure.epsilon(relation) for disclosure in planned) == agreement.epsilon
@@ -184,7 +185,7 @@ def test_the_reserved_cost_suffices_wherever_specialization_stops(agreement: Agr
         selections = [plan.selection(number, candidates) for number in range(rounds)]
         made = [*classes, *selections, plan.leaf_counts(rounds, 2)]
         cost = cost_of(made, number_of_records_is_public=agreement.records.public)
-        assert cost.under(agreement.privacy.neighbours) == agreement.epsilon
+        assert cost.under(agreement.privacy.neighbors) == agreement.epsilon
         assert cost.fits_in(plan.cost())
 
 
@@ -200,7 +201,7 @@ def test_the_reserved_cost_suffices_wherever_specialization_stops(agreement: Agr
 def test_charged_and_certified_disclosures_of_a_run_add_up_to_exactly_the_agreed_epsilon(
     agreement: Agreement, records: int, seed: int
 ) -> None:
-    relation = agreement.privacy.neighbours
+    relation = agreement.privacy.neighbors
     if agreement.partition == "horizontal":  # more rows than twice the public estimate are refused
         records = min(records, 2 * agreement.records.expected)
     certificate, charged = run(agreement, records, seed)
@@ -221,21 +222,21 @@ def test_charged_and_certified_disclosures_of_a_run_add_up_to_exactly_the_agreed
         assert (sum(disclosures, NOTHING).add_remove is None) == agreement.records.public
 
 
-@pytest.mark.parametrize("neighbours", NEIGHBOURS)
+@pytest.mark.parametrize("neighbors", NEIGHBORS)
 @pytest.mark.parametrize("partition", ["horizontal", "vertical", "arbitrary"])
-def test_specialization_that_stops_early_leaves_the_rest_of_the_budget_to_the_counts(partition, neighbours) -> None:
+def test_specialization_that_stops_early_leaves_the_rest_of_the_budget_to_the_counts(partition, neighbors) -> None:
     flat = {f"a{number}": {"kind": "categorical", "values": ["x", "y", "z"]} for number in range(2)}
     changes = {"mechanism.specializations": 4, "mechanism.max_cells": 4096, "privacy.epsilon": Decimal("0.7")}
     mapping = small_mapping(attributes=flat, **changes)
-    mapping["privacy"]["neighbours"] = neighbours
+    mapping["privacy"]["neighbors"] = neighbors
     agreement = agreement_from_mapping(repartition(mapping, partition))
     assert SpecializationPlan.of(agreement).rounds == 4  # of which two can be used: each attribute splits once
     certificate, charged = run(agreement, 20, 3)
-    certified = [Fraction(made.epsilon[neighbours]) for made in certificate.disclosures]
+    certified = [Fraction(made.epsilon[neighbors]) for made in certificate.disclosures]
     share = Fraction(4, 10)
     assert certified == [Fraction(7, 10) * share / 4] * 2 + [Fraction(7, 10) * (1 - share / 2)]
     for disclosures in charged.values():
-        assert sum(cost.under(neighbours) for cost in disclosures) == Fraction(7, 10)
+        assert sum(cost.under(neighbors) for cost in disclosures) == Fraction(7, 10)
         assert sum(disclosures, NOTHING).fits_in(SpecializationPlan.of(agreement).cost())
 
 

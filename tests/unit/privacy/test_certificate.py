@@ -23,7 +23,7 @@ from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.privacy.certificate import Certificate
 from copublish.privacy.certify import Circumstances, build_certificate
 from copublish.privacy.described import show_bound, show_exact, state_disclosure
-from copublish.privacy.disclosures import NEIGHBOURS
+from copublish.privacy.disclosures import NEIGHBORS
 from copublish.privacy.words import epsilon_rows
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 
@@ -44,9 +44,9 @@ EPSILONS = {
 }
 
 
-def agreement_for(partition: str, neighbours: str, public: bool, **changes: Any) -> Agreement:
+def agreement_for(partition: str, neighbors: str, public: bool, **changes: Any) -> Agreement:
     mapping = repartition(small_mapping(**{"privacy.epsilon": Decimal("0.3"), **changes}), partition)
-    mapping["privacy"]["neighbours"] = neighbours
+    mapping["privacy"]["neighbors"] = neighbors
     mapping["records"]["public"] = public
     return agreement_from_mapping(mapping)
 
@@ -89,14 +89,14 @@ def test_epsilon_is_stated_for_both_relations_to_the_public_and_to_insiders(case
     assert epsilon.insiders_know_members == (KNOWN in EPSILONS[case])
     for who, said in (("public", EPSILONS[case][:2]), ("insiders", EPSILONS[case][2:])):
         exact = [None if words in (NONE, KNOWN) else Fraction(words) for words in said]
-        assert [epsilon.exact(who, relation) for relation in NEIGHBOURS] == exact
+        assert [epsilon.exact(who, relation) for relation in NEIGHBORS] == exact
     assert epsilon.calibrated_to == case[1]
     assert epsilon.agreed == "0.3"
 
 
 @pytest.mark.parametrize("case", EPSILONS, ids=str)
 def test_what_others_learn_is_said_where_it_applies_and_nowhere_else(case) -> None:
-    partition, neighbours, public = case
+    partition, neighbors, public = case
     certificate = certificate_for(agreement_for(*case))
     not_protected, views = " ".join(certificate.not_protected), certificate.views
     assert ("who is in the table" in not_protected) == (partition != "horizontal")
@@ -105,7 +105,7 @@ def test_what_others_learn_is_said_where_it_applies_and_nowhere_else(case) -> No
     assert ("the class, which all of them hold" in not_protected) == (partition != "horizontal")
     assert ("number of records, which the agreement makes public" in not_protected) == public
     assert certificate.public_facts.number_of_records == (40 if public else None)
-    assert ("is in the data at all" in certificate.protected[0]) == (neighbours == "add-remove")
+    assert ("is in the data at all" in certificate.protected[0]) == (neighbors == "add-remove")
     assert set(views) == {"p0", "p1"}
     for view in views.values():
         seen = " ".join(view)

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copublish.privacy.disclosures import NEIGHBOURS, Measure, Neighbours, Select
+from copublish.privacy.disclosures import NEIGHBORS, Measure, Neighbors, Select
 
 LAWS = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 
 budgets = st.fractions(min_value=Fraction(1, 10**6), max_value=10, max_denominator=10**7)
-relations = st.sampled_from(NEIGHBOURS)
+relations = st.sampled_from(NEIGHBORS)
 influences = st.tuples(st.integers(1, 5), st.integers(1, 9)).map(
     lambda pair: {"add-remove": pair[0], "replace": pair[1]}
 )
@@ -41,23 +41,23 @@ def is_upper_bound(bound: Fraction, exact: Decimal) -> bool:
 @given(budgets, relations, influences, st.integers(1, 500))
 @LAWS
 def test_a_selection_costs_its_budget_under_the_calibrated_relation_and_in_proportion_under_the_other(
-    budget: Fraction, relation: Neighbours, score_range: dict, candidates: int
+    budget: Fraction, relation: Neighbors, score_range: dict, candidates: int
 ) -> None:
     select = Select(
         label="which", budget=budget, calibrated_to=relation, score_range=score_range, candidates=candidates
     )
     assert select.noise.rate == budget / score_range[relation]
     assert select.epsilon(relation) == budget
-    for neighbours in NEIGHBOURS:
-        assert select.epsilon(neighbours) == budget * score_range[neighbours] / score_range[relation]
-        expected = exact_delta(select.epsilon(neighbours), candidates, budget / score_range[relation])
-        assert is_upper_bound(select.delta(neighbours), expected)
+    for neighbors in NEIGHBORS:
+        assert select.epsilon(neighbors) == budget * score_range[neighbors] / score_range[relation]
+        expected = exact_delta(select.epsilon(neighbors), candidates, budget / score_range[relation])
+        assert is_upper_bound(select.delta(neighbors), expected)
 
 
 @given(budgets, relations, influences, influences, st.integers(1, 500))
 @LAWS
 def test_a_measurement_costs_its_budget_under_the_calibrated_relation_and_in_proportion_under_the_other(
-    budget: Fraction, relation: Neighbours, l1: dict, changed: dict, entries: int
+    budget: Fraction, relation: Neighbors, l1: dict, changed: dict, entries: int
 ) -> None:
     measure = Measure(
         label="counts",
@@ -69,10 +69,10 @@ def test_a_measurement_costs_its_budget_under_the_calibrated_relation_and_in_pro
     )
     assert measure.noise.rate == budget / l1[relation]
     assert measure.epsilon(relation) == budget
-    for neighbours in NEIGHBOURS:
-        assert measure.epsilon(neighbours) == budget * l1[neighbours] / l1[relation]
-        expected = exact_delta(measure.epsilon(neighbours), 2 * changed[neighbours], budget / l1[relation])
-        assert is_upper_bound(measure.delta(neighbours), expected)
+    for neighbors in NEIGHBORS:
+        assert measure.epsilon(neighbors) == budget * l1[neighbors] / l1[relation]
+        expected = exact_delta(measure.epsilon(neighbors), 2 * changed[neighbors], budget / l1[relation])
+        assert is_upper_bound(measure.delta(neighbors), expected)
 
 
 def test_the_check_of_upper_bounds_rejects_a_formula_without_the_factor_or_rounded_down() -> None:

@@ -18,7 +18,7 @@ from scipy.stats import chi2, norm
 
 from copublish.engine.programs.gaussian_noise import gaussian_candidates
 from copublish.privacy.described import state_disclosure
-from copublish.privacy.disclosures import NEIGHBOURS, GaussianMeasure
+from copublish.privacy.disclosures import NEIGHBORS, GaussianMeasure
 from copublish.privacy.discrete_gaussian import MAX_SIZE_BITS, DiscreteGaussian, gaussian_noise
 from copublish.privacy.geometric import COIN_BITS
 from copublish.privacy.zcdp import delta_of, epsilon_for, rho_for
@@ -41,16 +41,16 @@ def candidates(noise: DiscreteGaussian, n_words: int, words) -> tuple[np.ndarray
         words((n_words,)),
         size_planes=noise.sizes.threshold_planes,
         pass_planes=noise.threshold_planes,
-        centre=noise.centre,
+        center=noise.center,
     )
     return kept, values
 
 
-@pytest.mark.parametrize("scale, centre", [(1, 1), (2, 1), (2, 2), (3, 2)])
-def test_every_outcome_of_all_coins_gives_the_discrete_gaussian_law(scale, centre, monkeypatch):
+@pytest.mark.parametrize("scale, center", [(1, 1), (2, 1), (2, 2), (3, 2)])
+def test_every_outcome_of_all_coins_gives_the_discrete_gaussian_law(scale, center, monkeypatch):
     """The program on all combinations of coins, each weighted by its chance; sizes cut to 4 bits to have few enough."""
     monkeypatch.setattr(DiscreteGaussian, "bits", property(lambda self: 4))
-    noise = DiscreteGaussian(scale, centre)
+    noise = DiscreteGaussian(scale, center)
     chance_of_size = [t / 2**COIN_BITS for t in noise.sizes.whole.thresholds_for(noise.bits)]
     chance_to_pass = [t / 2**COIN_BITS for t in noise.thresholds]
     outcomes = np.array(list(itertools.product([0, 1], repeat=noise.bits + noise.square_bits + 1)), dtype=np.int64)
@@ -128,7 +128,7 @@ def test_one_draw_keeps_enough_candidates(least):
         sizes = range(2**noise.bits)
         rate = (1 - math.exp(-1 / noise.scale)) / (1 - math.exp(-(2**noise.bits) / noise.scale))
         chance = rate * math.fsum(
-            (0.5 if y == 0 else 1.0) * math.exp(-y / noise.scale - (y - noise.centre) ** 2 / (2 * noise.variance))
+            (0.5 if y == 0 else 1.0) * math.exp(-y / noise.scale - (y - noise.center) ** 2 / (2 * noise.variance))
             for y in sizes
         )
     else:
@@ -173,14 +173,14 @@ def measure(**changes: object) -> GaussianMeasure:
     return GaussianMeasure(**{**given, **changes})
 
 
-@pytest.mark.parametrize("relation", NEIGHBOURS)
+@pytest.mark.parametrize("relation", NEIGHBORS)
 def test_a_gaussian_measurement_keeps_the_agreed_epsilon_and_delta_and_states_the_other_relation(relation):
     disclosure = measure(calibrated_to=relation)
     assert disclosure.epsilon(relation) == 1
     assert disclosure.delta(relation) == Fraction(1, 10**6)
     # What exact noise costs, and the sampler on top, stay within what is charged.
-    for neighbours in NEIGHBOURS:
-        exact = delta_of(disclosure.rho(neighbours), disclosure.epsilon(neighbours))
+    for neighbors in NEIGHBORS:
+        exact = delta_of(disclosure.rho(neighbors), disclosure.epsilon(neighbors))
         assert exact <= disclosure.agreed_delta * Fraction(63, 64)
     assert (disclosure.epsilon("replace") > disclosure.epsilon("add-remove")) == (
         disclosure.rho("replace") > disclosure.rho("add-remove")

@@ -70,11 +70,9 @@ def test_delta_counts_every_owners_shares_of_both_signs_in_every_changed_entry()
         shares=shares(3, 1),
     )
     distance = Fraction(3, 2) / 2**71
-    for neighbours, changed in BOTH.items():
-        assert (
-            measure.delta(neighbours) >= (1 + Fraction(math.exp(measure.epsilon(neighbours)))) * 2 * changed * distance
-        )
-        assert measure.delta(neighbours) <= 4 * 2 * changed * distance
+    for neighbors, changed in BOTH.items():
+        assert measure.delta(neighbors) >= (1 + Fraction(math.exp(measure.epsilon(neighbors)))) * 2 * changed * distance
+        assert measure.delta(neighbors) <= 4 * 2 * changed * distance
     plain = Measure(
         label="c", budget=Fraction(1), calibrated_to="replace", l1_sensitivity=BOTH, changed_entries=BOTH, entries=5
     )

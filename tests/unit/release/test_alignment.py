@@ -132,7 +132,7 @@ def test_parties_without_a_common_person_have_an_empty_table() -> None:
 def test_number_of_common_records_is_told_only_where_the_agreement_makes_it_public() -> None:
     frames = {f"p{i}": vertical_frame(i, people) for i, people in enumerate([[1, 2, 3], [3, 2], [2, 3, 9]])}
     assert {table.public_total for table in align(agreed("vertical"), frames).values()} == {None}
-    public = agreed("vertical", records__public=True, privacy__neighbours="replace")
+    public = agreed("vertical", records__public=True, privacy__neighbors="replace")
     assert {table.public_total for table in align(public, frames).values()} == {2}
 
 
@@ -206,7 +206,7 @@ def test_horizontal_parties_keep_their_rows_as_they_are() -> None:
 
 
 def test_horizontal_total_is_the_sum_where_it_is_public() -> None:
-    agreement = agreed("horizontal", records__public=True, privacy__neighbours="replace")
+    agreement = agreed("horizontal", records__public=True, privacy__neighbors="replace")
     frames = {"p0": horizontal_frame([1]), "p1": horizontal_frame([]), "p2": horizontal_frame([2, 3])}
     assert {table.public_total for table in align(agreement, frames).values()} == {3}
 

@@ -41,7 +41,11 @@ AGREEMENT = agreement_from_mapping(
 def details_of(cut: Cut) -> CutDetails:
     """What a run that ended with this cut would publish of it."""
     nothing = np.zeros((cut.n_leaves, 2), dtype=np.int64)
-    return cut_details(SpecializationResult(AGREEMENT, cut, MAX, None, nothing, nothing))
+    return cut_details(
+        SpecializationResult(
+            agreement=AGREEMENT, cut=cut, score=MAX, noisy_class_counts=None, noisy_counts=nothing, counts=nothing
+        )
+    )
 
 
 CUT = details_of(

@@ -21,7 +21,7 @@ def gaussian_candidates(
     sign_words: IntArray,
     size_planes: IntArray,
     pass_planes: IntArray,
-    centre: int,
+    center: int,
 ) -> IntArray:
     """Draw candidates, 64 for each word, and decide which are kept.
 
@@ -32,7 +32,7 @@ def gaussian_candidates(
         sign_words: Joint coins for the signs, shape (n_words,).
         size_planes: Public thresholds of the sizes' bits.
         pass_planes: Public thresholds at which the bits of a square are let pass.
-        centre: The size that is kept most often.
+        center: The size that is kept most often.
 
     Returns:
         Secret, shape (2, 64 * n_words): 1 for each candidate that is kept and 0 for the others; and its value.
@@ -41,7 +41,7 @@ def gaussian_candidates(
     lets_pass = geometric(xp, pass_words, pass_planes)  # bit i is the coin of bit i
     lanes = np.arange(WORD_BITS, dtype=np.int64)
     is_negative = ((sign_words[:, None] >> lanes) & 1).reshape(-1)
-    away = size - centre
+    away = size - center
     stopped = (away * away) & (lets_pass ^ -1)
     is_negative_zero = is_negative & (size < 1)
     # Both are at least 0 and below 2^62, so their sum is below 1 iff both are 0.

@@ -78,7 +78,7 @@ def _pairs_below(words: IntArray, planes: IntArray) -> tuple[IntArray, IntArray]
 
 
 def _halves(blocks: IntArray) -> tuple[IntArray, IntArray]:
-    """The first and the second of each pair of neighbours, leaving out a last one that has none."""
+    """The first and the second of each pair of neighbors, leaving out a last one that has none."""
     pairs = blocks[: len(blocks) // 2 * 2].reshape(-1, 2, *blocks.shape[1:])
     return pairs[:, 0], pairs[:, 1]
 
@@ -134,7 +134,7 @@ def tournament_maximum(xp: ModuleType, values: IntArray) -> IntArray:
 
 
 def _group_maxima(xp: ModuleType, values: IntArray, size: int) -> IntArray:
-    """The maximum of every group of neighbours, the last one perhaps smaller: (..., n) to (..., n_groups)."""
+    """The maximum of every group of neighbors, the last one perhaps smaller: (..., n) to (..., n_groups)."""
     n = values.shape[-1]
     starts, pairs = np.arange(0, n, size), np.triu_indices(size, 1)
     first, second = ((starts[:, None] + members).ravel() for members in pairs)

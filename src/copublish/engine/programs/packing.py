@@ -2,7 +2,7 @@
 
 A product on shares costs the same whatever its entries are, so up to three counts share an element, each in a lane
 of its own. Noise is added lane by lane with a public offset that keeps every lane non-negative, so no lane borrows
-from its neighbour; after opening, the lanes are public and are taken apart.
+from its neighbor; after opening, the lanes are public and are taken apart.
 """
 
 from __future__ import annotations

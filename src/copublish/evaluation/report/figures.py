@@ -9,11 +9,11 @@ from typing import Any
 from markupsafe import Markup
 
 from copublish.mechanisms.shared.svg import Figure
-from copublish.privacy.disclosures import Neighbours
+from copublish.privacy.disclosures import Neighbors
 from copublish.privacy.statements import DisclosureStatement
 
 
-def budget_strip(disclosures: Sequence[DisclosureStatement], shares: Sequence[float], relation: Neighbours) -> Markup:
+def budget_strip(disclosures: Sequence[DisclosureStatement], shares: Sequence[float], relation: Neighbors) -> Markup:
     """Draw the budget as one strip that stretches over the page, a segment for each disclosure."""
     width, height, gap = 1000.0, 26.0, 2.0
     described = "; ".join(f"{d.what}: {share:.1%}" for d, share in zip(disclosures, shares, strict=True))

@@ -15,7 +15,7 @@ from copublish.mechanisms.copula.settings import CopulaSettings
 from copublish.mechanisms.shared.allocation import Allocation
 from copublish.privacy.certify import Method
 from copublish.privacy.described import show_exact
-from copublish.privacy.disclosures import HISTOGRAM_L1, NEIGHBOURS, Disclosure, Divided, Influence, Measure, Place
+from copublish.privacy.disclosures import HISTOGRAM_L1, NEIGHBORS, Disclosure, Divided, Influence, Measure, Place
 from copublish.privacy.masked_sums import how_noise_is_drawn
 from copublish.privacy.noise_shares import NoiseShares
 
@@ -98,7 +98,7 @@ class CopulaPlan(Plan["CopulaResult"]):
             place=Place(MARGINALS, column=column),
             label=f"number of records in every cell of '{column}'",
             budget=budget,
-            calibrated_to=self.agreement.privacy.neighbours,
+            calibrated_to=self.agreement.privacy.neighbors,
             l1_sensitivity=HISTOGRAM_L1,
             changed_entries=HISTOGRAM_L1,
             entries=self.agreement.columns[column].size,
@@ -114,7 +114,7 @@ class CopulaPlan(Plan["CopulaResult"]):
             place=Place(PRODUCTS),
             label="sum over records of the product of the normal scores of every two columns",
             budget=self.epsilon_for_products,
-            calibrated_to=self.agreement.privacy.neighbours,
+            calibrated_to=self.agreement.privacy.neighbors,
             l1_sensitivity=influence,
             changed_entries={"add-remove": self.n_pairs, "replace": self.n_pairs},
             entries=self.n_pairs,
@@ -137,13 +137,13 @@ class CopulaPlan(Plan["CopulaResult"]):
         exact = self.products(self.expected_limits)
         if agreed_weights(self.agreement) is not None:
             return exact
-        is_replace = self.agreement.privacy.neighbours == "replace"
+        is_replace = self.agreement.privacy.neighbors == "replace"
         worst = self._products({"add-remove": 1, "replace": 1 if is_replace else 2})
         return Divided(
             place=exact.place,
             label=exact.label,
             parts=((exact, worst),),
-            budget={relation: worst.epsilon(relation) for relation in NEIGHBOURS},
+            budget={relation: worst.epsilon(relation) for relation in NEIGHBORS},
             usual=exact,
         )
 

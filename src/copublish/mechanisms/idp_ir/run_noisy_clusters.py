@@ -28,7 +28,7 @@ DRAWS_AT_ONCE = 2**14
 """Noise is drawn in parts, because its coins take up to half a kilobyte for each number."""
 
 SCALE_BITS = 8
-"""Where every cluster has a scale of its own, it is rounded up to so many leading bits: by less than one per cent."""
+"""Where every cluster has a scale of its own, it is rounded up to so many leading bits: by less than one percent."""
 
 
 def noisy_column(

@@ -112,10 +112,10 @@ class IdpIrSettings(MechanismSettings):
                 "epsilon holds for everybody"
             )
         yield from _cluster_size(self.k)
-        if agreement.privacy.neighbours != "replace" or not agreement.records.public:
+        if agreement.privacy.neighbors != "replace" or not agreement.records.public:
             yield (
                 "records.public: idp-ir publishes every record, so their number is public, and one record more makes "
-                'other clusters. Write public = true in [records] and neighbours = "replace" in [privacy]'
+                'other clusters. Write public = true in [records] and neighbors = "replace" in [privacy]'
             )
         yield from _columns(agreement)
 

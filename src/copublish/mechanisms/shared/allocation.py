@@ -19,7 +19,7 @@ from pydantic.dataclasses import dataclass as typed
 from copublish.agreement.budget import LARGEST_GAIN_WEIGHT, LEAST_GAIN_WEIGHT, agreed_weights
 from copublish.agreement.model import Agreement
 from copublish.privacy.described import show_exact, state_noise
-from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, Divided, Measure, Neighbours, Place
+from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, Divided, Measure, Neighbors, Place
 from copublish.types import IntArray, TypedJson
 
 TABLES = "table by label"
@@ -140,7 +140,7 @@ class Allocation:
                 place=Place(TABLES, column=column),
                 label=f"number of records with every value of '{column}' and of the label '{label}'",
                 budget=self.for_tables / len(others),
-                calibrated_to=self.agreement.privacy.neighbours,
+                calibrated_to=self.agreement.privacy.neighbors,
                 l1_sensitivity=HISTOGRAM_L1,
                 changed_entries=HISTOGRAM_L1,
                 entries=columns[column].size * columns[label].size,
@@ -160,7 +160,7 @@ class Allocation:
         if not self.for_tables:
             return [of(column, budget) for column, (budget, _) in limits.items()]
         parts = tuple((of(column, least), of(column, most)) for column, (least, most) in limits.items())
-        rest, relation = self.total - self.for_tables, self.agreement.privacy.neighbours
+        rest, relation = self.total - self.for_tables, self.agreement.privacy.neighbors
         budget = _costs(parts[0][0], budget=rest, calibrated_to=relation)
         return [*self.tables().values(), Divided(place=Place(step), label=what, parts=parts, budget=budget)]
 
@@ -191,10 +191,10 @@ class Allocation:
         ]
 
 
-def _costs(part: Disclosure, *, budget: Fraction, calibrated_to: Neighbours) -> dict[Neighbours, Fraction | None]:
+def _costs(part: Disclosure, *, budget: Fraction, calibrated_to: Neighbors) -> dict[Neighbors, Fraction | None]:
     """What a divided budget costs under both relations; all parts cost the same multiple of their budgets."""
     own = part.epsilon(calibrated_to)
-    found: dict[Neighbours, Fraction | None] = {"add-remove": None, "replace": None}
+    found: dict[Neighbors, Fraction | None] = {"add-remove": None, "replace": None}
     for relation in found:
         there = part.epsilon(relation)
         found[relation] = None if there is None or not own else budget * there / own

@@ -1,4 +1,4 @@
-"""What papers print about the algorithms behind a mechanism, in per cent. Only text counts: plots print no numbers."""
+"""What papers print about the algorithms behind a mechanism, in percent. Only text counts: plots print no numbers."""
 
 from __future__ import annotations
 

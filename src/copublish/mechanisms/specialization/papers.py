@@ -1,4 +1,4 @@
-"""The numbers that DistDiffGen and ArbDistDP print in their text, in per cent.
+"""The numbers that DistDiffGen and ArbDistDP print in their text, in percent.
 
 Where the text gives a difference to BA or LA, the value is computed from it.
 """

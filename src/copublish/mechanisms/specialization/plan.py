@@ -37,7 +37,7 @@ def split_number(number: int) -> Place:
     return Place(SPLITS, number=number, common="which value is split, and where")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SpecializationPlan(Plan["SpecializationResult"]):
     """Everything about a run that is fixed before any data is touched.
 
@@ -77,7 +77,15 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         rounds = min(rounds, sum(domain.size - 1 for domain in agreement.domains.values()))
         for_classes = for_selections * SHARE_FOR_CLASSES if rounds and score != "max" else Fraction(0)
         per_selection = (for_selections - for_classes) / rounds if rounds else Fraction(0)
-        return SpecializationPlan(agreement, score, rounds, for_classes, per_selection, agreement.epsilon, max_leaves)
+        return SpecializationPlan(
+            agreement=agreement,
+            score=score,
+            rounds=rounds,
+            epsilon_for_classes=for_classes,
+            epsilon_per_selection=per_selection,
+            epsilon=agreement.epsilon,
+            max_leaves=max_leaves,
+        )
 
     @property
     def settings(self) -> SpecializationSettings:
@@ -88,7 +96,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         """Whether a selection's noise is small beside the public estimate of the number of records."""
         if not self.rounds:
             return False
-        people = Fraction(self._widest_range[self.agreement.privacy.neighbours], points_per_person(self.score))
+        people = Fraction(self._widest_range[self.agreement.privacy.neighbors], points_per_person(self.score))
         return RECORDS_PER_NOISE * people / self.epsilon_per_selection <= self.agreement.records.expected
 
     @property
@@ -106,7 +114,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
             place=Place(CLASSES),
             label="number of records of every class, to weigh the classes when splits are compared",
             budget=self.epsilon_for_classes,
-            calibrated_to=self.agreement.privacy.neighbours,
+            calibrated_to=self.agreement.privacy.neighbors,
             l1_sensitivity=HISTOGRAM_L1,
             changed_entries=HISTOGRAM_L1,
             entries=len(self.agreement.class_.values),
@@ -118,7 +126,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
             place=split_number(number + 1),
             label=f"specialization {number + 1} of at most {self.rounds}: which value is split, and where",
             budget=self.epsilon_per_selection,
-            calibrated_to=self.agreement.privacy.neighbours,
+            calibrated_to=self.agreement.privacy.neighbors,
             score_range=score_range or self._widest_range,
             candidates=candidates,
             points_per_person=points_per_person(self.score),
@@ -130,7 +138,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
             place=Place(LEAVES),
             label="number of records in every leaf, by class",
             budget=self.epsilon - self.epsilon_for_classes - rounds_done * self.epsilon_per_selection,
-            calibrated_to=self.agreement.privacy.neighbours,
+            calibrated_to=self.agreement.privacy.neighbors,
             l1_sensitivity=HISTOGRAM_L1,
             changed_entries=HISTOGRAM_L1,
             entries=n_cells,
@@ -214,7 +222,7 @@ def _max_cells(agreement: Agreement, score: ScoreName) -> int:
     if settings.max_cells is not None:
         return settings.max_cells
     share_for_leaves = 1 - Fraction(settings.selection_share)
-    leaf_rate = agreement.epsilon * share_for_leaves / HISTOGRAM_L1[agreement.privacy.neighbours]
+    leaf_rate = agreement.epsilon * share_for_leaves / HISTOGRAM_L1[agreement.privacy.neighbors]
     half = Fraction(1, 2)
     # A mean cell then holds about two standard deviations of its noise; looser where noise is small.
     if score == "max":

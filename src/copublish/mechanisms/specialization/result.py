@@ -10,7 +10,7 @@ from copublish.mechanisms.specialization.score import Score
 from copublish.types import IntArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SpecializationResult:
     """What the mechanism releases: all of it is public from here on.
 

@@ -80,4 +80,11 @@ def run_specialization(
     noisy = noisy.reshape(shape)
     by_class = plan.score != "max"  # whose post-processing stays as it was published
     counts = consistent_counts_by_class(noisy, total) if by_class else consistent_counts(noisy.ravel(), total)
-    return SpecializationResult(table.agreement, cut, score, noisy_class_counts, noisy, counts.reshape(shape))
+    return SpecializationResult(
+        agreement=table.agreement,
+        cut=cut,
+        score=score,
+        noisy_class_counts=noisy_class_counts,
+        noisy_counts=noisy,
+        counts=counts.reshape(shape),
+    )

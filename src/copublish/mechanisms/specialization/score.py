@@ -42,14 +42,14 @@ WIDEST_RANGE: dict[ScoreName, Influence] = {
 """The range of each score whatever the class counts turn out to be, for planning; derived below."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Score:
     """A score with the public numbers it needs.
 
     Attributes:
         name: Which one.
         points_per_person: How many points of the score stand for one person.
-        score_range: For each relation, the largest value over neighbours of (largest change of any candidate's
+        score_range: For each relation, the largest value over neighbors of (largest change of any candidate's
             score) minus (smallest change): what `Select` calibrates its noise to.
         program: Scores of candidates from their children's counts.
         public: What the program takes besides.
@@ -66,7 +66,7 @@ class Score:
         return self.program(np, child_counts, **self.public)
 
 
-MAX = Score("max", 1, MAX_SCORE_RANGE, max_scores, {})
+MAX = Score(name="max", points_per_person=1, score_range=MAX_SCORE_RANGE, program=max_scores, public={})
 
 
 def points_per_person(name: ScoreName) -> int:
@@ -97,7 +97,11 @@ def balanced_gain(noisy_class_counts: IntArray) -> Score:
     # Rounded to the nearest; the second largest class gets q, and no class weighs nothing.
     weights = np.clip((2 * POINTS_PER_PERSON * second + counts) // (2 * counts), 1, POINTS_PER_PERSON)
     return Score(
-        "balanced-gain", POINTS_PER_PERSON, WIDEST_RANGE["balanced-gain"], balanced_gains, {"weights": weights}
+        name="balanced-gain",
+        points_per_person=POINTS_PER_PERSON,
+        score_range=WIDEST_RANGE["balanced-gain"],
+        program=balanced_gains,
+        public={"weights": weights},
     )
 
 
@@ -116,4 +120,10 @@ def tv_gain(noisy_class_counts: IntArray) -> Score:
     shares[np.argsort(-remainders, kind="stable")[: POINTS_PER_PERSON - int(shares.sum())]] += 1
     largest_change = POINTS_PER_PERSON - int(shares.min())
     score_range: Influence = {"add-remove": 4 * largest_change, "replace": 8 * largest_change}
-    return Score("tv-gain", POINTS_PER_PERSON, score_range, tv_gains, {"shares": shares})
+    return Score(
+        name="tv-gain",
+        points_per_person=POINTS_PER_PERSON,
+        score_range=score_range,
+        program=tv_gains,
+        public={"shares": shares},
+    )

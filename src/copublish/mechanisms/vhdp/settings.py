@@ -36,10 +36,10 @@ class VhdpSettings(MechanismSettings):
 
     def broken_rules(self, agreement: Agreement) -> Iterator[str]:
         """Yield one sentence for every rule of this mechanism that the agreement breaks."""
-        if agreement.privacy.neighbours != "replace" or not agreement.records.public:
+        if agreement.privacy.neighbors != "replace" or not agreement.records.public:
             yield (
                 "mechanism.name: a vhdp release has one row for every person, so it shows how many there are, and it "
-                'protects values, not membership. Write neighbours = "replace" in [privacy] and public = true in '
+                'protects values, not membership. Write neighbors = "replace" in [privacy] and public = true in '
                 f"[records], or take the mechanism {drawing_mechanisms(agreement.partition)}"
             )
         if agreement.partition == "arbitrary":

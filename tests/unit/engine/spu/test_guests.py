@@ -165,7 +165,9 @@ def test_a_guest_whose_ledger_refuses_never_says_that_it_is_ready(messengers):
     ledger.set_limit("data", Limit(Fraction(1), "add-remove", delta=Fraction(1)))
     both = {"add-remove": 1, "replace": 2}
     engine = GuestEngine(messengers["guest"], NODES)
-    with ledger.reserve("data", "test", "hash", Cost(Fraction(1, 2), Fraction(1), Fraction(1))) as charge:
+    with ledger.reserve(
+        "data", "test", "hash", Cost(add_remove=Fraction(1, 2), replace=Fraction(1), delta=Fraction(1))
+    ) as charge:
         gate = RevealGate(engine, charge, False)
         counts = SecretCounts(engine.share(np.zeros((4, 1), dtype=np.int64)), Packing(1))
         with pytest.raises(BudgetExceededError):

@@ -33,7 +33,7 @@ from copublish.mechanisms.shared.drawing import key_of
 from copublish.mechanisms.shared.eigen import pairs_of, symmetric_eigen
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.mechanisms.shared.normal import REACH, STEPS, density, normal_steps, quantile
-from copublish.privacy.disclosures import NEIGHBOURS, Divided
+from copublish.privacy.disclosures import NEIGHBORS, Divided
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 
 
@@ -73,13 +73,13 @@ def test_random_scores_never_exceed_the_sensitivities_and_witnesses_attain_them(
 
 
 def test_the_sensitivities_are_those_of_the_formulas():
-    in_people = {relation: products_l1([SCORE_LIMIT] * 11)[relation] / SCORE_LIMIT**2 for relation in NEIGHBOURS}
+    in_people = {relation: products_l1([SCORE_LIMIT] * 11)[relation] / SCORE_LIMIT**2 for relation in NEIGHBORS}
     assert in_people == {"add-remove": 55, "replace": 2 * 5 * 6}
 
 
-@pytest.mark.parametrize("relation", NEIGHBOURS)
-def test_neighbours_through_the_engine_stay_within_the_price(relation):
-    """Every neighbour of a small table: all sums, from local codes to the secret, for any scores within the limit."""
+@pytest.mark.parametrize("relation", NEIGHBORS)
+def test_neighbors_through_the_engine_stay_within_the_price(relation):
+    """Every neighbor of a small table: all sums, from local codes to the secret, for any scores within the limit."""
     agreement = cp.agreement_from_mapping(repartition(copula_mapping(), "horizontal"))
     generator = np.random.default_rng(4)
     scores = {
@@ -161,11 +161,11 @@ def test_the_budget_is_split_by_shares_and_adds_up_exactly():
     assert sum(disclosure.epsilon("add-remove") for disclosure in plan.disclosures()) == Fraction("0.7")
 
 
-@pytest.mark.parametrize("calibrated_to", NEIGHBOURS)
+@pytest.mark.parametrize("calibrated_to", NEIGHBORS)
 def test_both_relations_are_priced_by_the_noise_that_is_drawn(calibrated_to):
-    agreement = cp.agreement_from_mapping(copula_mapping(**{"privacy.neighbours": calibrated_to}))
+    agreement = cp.agreement_from_mapping(copula_mapping(**{"privacy.neighbors": calibrated_to}))
     plan = plan_of(agreement)
-    other = next(relation for relation in NEIGHBOURS if relation != calibrated_to)
+    other = next(relation for relation in NEIGHBORS if relation != calibrated_to)
     columns, limits = plan.n_columns, [SCORE_LIMIT] * plan.n_columns
     products = plan.products(limits)
     assert plan.cost().under(calibrated_to) == agreement.epsilon
@@ -188,7 +188,7 @@ def test_the_noise_of_any_agreement_that_is_accepted_fits_the_engines_integers()
             attributes=attributes,
             mechanism={"name": "copula", "dependence_share": share},
             budget=budget,
-            privacy={"epsilon": "0.001", "neighbours": "replace"},
+            privacy={"epsilon": "0.001", "neighbors": "replace"},
         )
         plan = CopulaPlan.of(cp.agreement_from_mapping(repartition(mapping, "horizontal")))
         opened = [part for d in plan.disclosures() for part in (d.parts[0] if isinstance(d, Divided) else [d])]

@@ -27,7 +27,7 @@ from copublish.mechanisms.hpdp.plan import HpdpPlan
 from copublish.mechanisms.hpdp.run_moments import local_sums, quantized
 from copublish.mechanisms.hpdp.settings import MAX_COORDINATES, MIN_EPSILON
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.disclosures import NEIGHBOURS
+from copublish.privacy.disclosures import NEIGHBORS
 from copublish.privacy.ledger import Ledger
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 
@@ -37,7 +37,7 @@ def category(name: str, size: int) -> CategoricalDomain:
 
 
 def number(name: str, missing: bool = False) -> NumericalDomain:
-    return NumericalDomain(name, Decimal(0), Decimal(100), (Decimal(50),), missing)
+    return NumericalDomain(name, lower=Decimal(0), upper=Decimal(100), thresholds=(Decimal(50),), missing=missing)
 
 
 def coordinates_with(numbers: int, groups: tuple[int, ...], classes: int = 2) -> Coordinates:
@@ -356,7 +356,7 @@ def test_a_class_with_many_values_is_a_group():
 
 
 def test_a_public_number_of_records_is_not_measured_and_is_what_comes_out():
-    mapping = hpdp_mapping(**{"records.public": True, "privacy.neighbours": "replace"})
+    mapping = hpdp_mapping(**{"records.public": True, "privacy.neighbors": "replace"})
     agreement = cp.agreement_from_mapping(mapping)
     table = random_table(agreement, 300, np.random.default_rng(8))
     release = simulate_with(
@@ -437,6 +437,6 @@ def test_gaussian_certificates_and_ledgers_state_delta():
     assert certificate.disclosures[0].noise.times_less_where_weighted == CLASS_WEIGHT
     assert f"weighted by {CLASS_WEIGHT}" in certificate.disclosures[0].what
     assert f"carry {CLASS_WEIGHT} times less" in release.files()["README.md"].decode()
-    assert certificate.disclosures[0].rho.keys() == set(NEIGHBOURS)
+    assert certificate.disclosures[0].rho.keys() == set(NEIGHBORS)
     assert "delta 1.0e-06" in certificate.protected[0]
     assert any("candidates" in seen for seen in certificate.views["p0"])

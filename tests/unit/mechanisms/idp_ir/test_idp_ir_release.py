@@ -173,7 +173,7 @@ def changed(partition, *path, value):
     ("mapping", "said"),
     [
         (changed("horizontal", "records", "public", value=False), "Write public = true"),
-        (changed("horizontal", "privacy", "neighbours", value="add-remove"), 'neighbours = "replace"'),
+        (changed("horizontal", "privacy", "neighbors", value="add-remove"), 'neighbors = "replace"'),
         (changed("vertical", "class", "held_by", value=None), "may not have one in common"),
         (changed("vertical", "attributes", "age", "held_by", value=["p0", "p1"]), "one party holds the whole column"),
         (changed("horizontal", "attributes", "age", "held_by", value="p0"), "every party holds whole rows"),

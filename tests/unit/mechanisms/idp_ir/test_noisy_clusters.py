@@ -1,4 +1,4 @@
-"""One owner's column: clusters, scales of the noise against all neighbours, the noise's law, orders of categories."""
+"""One owner's column: clusters, scales of the noise against all neighbors, the noise's law, orders of categories."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def tables():
 
 
 def changes(table, k):
-    """How far every neighbour moves each sorted mean; neighbours may take any value of the domain."""
+    """How far every neighbor moves each sorted mean; neighbors may take any value of the domain."""
     before = naive_means(table, k)
     for place, value in itertools.product(range(len(table)), range(HIGHEST + 1)):
         after = naive_means([*table[:place], value, *table[place + 1 :]], k)
@@ -73,7 +73,7 @@ def rates(sensitivities, table, k):
 
 
 def test_exact_scales_are_the_worst_change_of_all_means_together(scales):
-    """Never exceeded by any neighbour, and attained by one, as exact fractions."""
+    """Never exceeded by any neighbor, and attained by one, as exact fractions."""
     for table, k in tables():
         worst = max(sum(change) for change in changes(table, k))
         assert scales(table, k, "vector") == rates([worst] * (len(table) // k), table, k), (table, k)

@@ -22,7 +22,7 @@ from copublish.mechanisms.shared.allocation import Allocation, divide, weights_b
 from copublish.mechanisms.shared.information import entropy, gain_ratio, information_kept, mutual_information
 from copublish.mechanisms.shared.post_processing import consistent_counts
 from copublish.mechanisms.vhdp.plan import VhdpPlan
-from copublish.privacy.disclosures import NEIGHBOURS
+from copublish.privacy.disclosures import NEIGHBORS
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 
 LAWS = settings(max_examples=40, deadline=None, derandomize=True, database=None)
@@ -43,11 +43,11 @@ budgets = st.one_of(
 
 
 def agreement_with(
-    mechanism: str, budget: dict[str, Any], epsilon: object = "1", neighbours: str = "replace"
+    mechanism: str, budget: dict[str, Any], epsilon: object = "1", neighbors: str = "replace"
 ) -> cp.Agreement:
     mapping = small_mapping(mechanism={"name": mechanism}, budget=budget)
-    mapping["privacy"] = {"epsilon": epsilon, "neighbours": neighbours}
-    mapping["records"]["public"] = neighbours == "replace"
+    mapping["privacy"] = {"epsilon": epsilon, "neighbors": neighbors}
+    mapping["records"]["public"] = neighbors == "replace"
     return cp.agreement_from_mapping(mapping)
 
 
@@ -76,20 +76,20 @@ def test_all_budgets_add_up_to_epsilon_exactly_whatever_is_agreed_and_whatever_t
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "neighbours"), [("copula", "add-remove"), ("copula", "replace"), ("vhdp", "replace")]
+    ("mechanism", "neighbors"), [("copula", "add-remove"), ("copula", "replace"), ("vhdp", "replace")]
 )
-def test_a_run_that_divides_by_gains_spends_epsilon_exactly_and_never_more_than_was_reserved(mechanism, neighbours):
+def test_a_run_that_divides_by_gains_spends_epsilon_exactly_and_never_more_than_was_reserved(mechanism, neighbors):
     """The certificate adds up what was opened; the plan had reserved as much, or more under the other relation."""
-    agreement = agreement_with(mechanism, {"allocation": "information-gain"}, neighbours=neighbours)
+    agreement = agreement_with(mechanism, {"allocation": "information-gain"}, neighbors=neighbors)
     generator = np.random.default_rng(3)
     frames = fragment_frames(agreement, random_table(agreement, 400, generator), generator)
     release = simulate_with(agreement, frames, seeded(agreement.party_names, 5))
     opened, reserved = release.certificate.disclosures, plan_of(agreement).cost()
-    spent = sum(Fraction(disclosure.epsilon[neighbours]) for disclosure in opened)
-    assert spent == agreement.epsilon == reserved.under(neighbours)
+    spent = sum(Fraction(disclosure.epsilon[neighbors]) for disclosure in opened)
+    assert spent == agreement.epsilon == reserved.under(neighbors)
     assert float(release.certificate.delta_bound) <= float(reserved.delta) * 1.1
     if mechanism == "copula":
-        other = next(relation for relation in NEIGHBOURS if relation != neighbours)
+        other = next(relation for relation in NEIGHBORS if relation != neighbors)
         if reserved.under(other) is not None:
             assert sum(Fraction(disclosure.epsilon[other]) for disclosure in opened) <= reserved.under(other)
     described = release.details.allocation

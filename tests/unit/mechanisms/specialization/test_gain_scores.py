@@ -1,7 +1,7 @@
 """Gains: what they are, how far one person moves them, and that their noise fits the engine's integers (S13.3).
 
-The ranges are checked in three ways: every neighbour of random tables on a domain of 4 x 3 x 3, every table of up to
-three records with every neighbour on two attributes that were split before, and tables made by hand that attain them.
+The ranges are checked in three ways: every neighbor of random tables on a domain of 4 x 3 x 3, every table of up to
+three records with every neighbor on two attributes that were split before, and tables made by hand that attain them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from copublish.mechanisms.specialization.score import (
     gain_score,
     tv_gain,
 )
-from copublish.privacy.disclosures import NEIGHBOURS
+from copublish.privacy.disclosures import NEIGHBORS
 from support import repartition, small_mapping
 from support.records import (
     NAMES,
@@ -137,16 +137,16 @@ def changes_of_gains(score: Score, before: Sequence[Record], after: Sequence[Rec
 
 
 @pytest.mark.parametrize("name", GAINS)
-@pytest.mark.parametrize(("relation", "neighbours"), [("add-remove", added), ("replace", replaced)])
-def test_no_neighbour_moves_the_gains_of_a_round_by_more_than_the_stated_range(relation, neighbours, name) -> None:
+@pytest.mark.parametrize(("relation", "neighbors"), [("add-remove", added), ("replace", replaced)])
+def test_no_neighbor_moves_the_gains_of_a_round_by_more_than_the_stated_range(relation, neighbors, name) -> None:
     classes, generator = 3, np.random.default_rng(2)
     agreement = agreement_with(classes)
     for n in (1, 3, 5):
         score = gain_score(name, generator.integers(1, 30, classes))
         records = random_records(classes, n, generator)
         for cut in list(cuts(agreement))[:3]:
-            for neighbour in itertools.islice(neighbours(records, classes), 0, None, 3):
-                changes = changes_of_gains(score, records, neighbour, cut, classes)
+            for neighbor in itertools.islice(neighbors(records, classes), 0, None, 3):
+                changes = changes_of_gains(score, records, neighbor, cut, classes)
                 assert max(changes) - min(changes) <= score.score_range[relation]
                 assert max(map(abs, changes)) <= score.score_range[relation] / 2
 
@@ -200,7 +200,7 @@ SCORES = [
 
 
 @pytest.mark.parametrize("score", SCORES, ids=lambda score: f"{score.name} {[*score.public.values()]}")
-def test_every_table_of_up_to_three_records_and_every_neighbour_keep_the_range(score: Score) -> None:
+def test_every_table_of_up_to_three_records_and_every_neighbor_keep_the_range(score: Score) -> None:
     tables = all_tables(3, 2)
     assert len(tables) == 1 + 32 + 32 * 33 // 2 + 32 * 33 * 34 // 6
     # Renumbering codes inside a parent, and the parents, renumbers candidates: the record may lie in the first cell.
@@ -273,7 +273,7 @@ def test_no_class_counts_give_a_wider_range_than_planned(name: str) -> None:
     generator = np.random.default_rng(4)
     for _ in range(200):
         score = gain_score(name, generator.integers(-50, 10 ** generator.integers(1, 12), generator.integers(2, 70)))
-        for relation in NEIGHBOURS:
+        for relation in NEIGHBORS:
             assert 0 < score.score_range[relation] <= WIDEST_RANGE[name][relation]
 
 
@@ -281,7 +281,7 @@ def test_no_class_counts_give_a_wider_range_than_planned(name: str) -> None:
 def test_the_smallest_budget_with_most_rounds_and_candidates_fits_the_engines_integers(name: str) -> None:
     number = {"kind": "numerical", "bounds": [0, 1000], "grid": {"count": 129}}
     changes = {
-        "privacy": {"epsilon": Decimal("0.000001"), "neighbours": "replace"},
+        "privacy": {"epsilon": Decimal("0.000001"), "neighbors": "replace"},
         "mechanism": {
             "name": "specialization",
             "specializations": 100,
@@ -327,7 +327,7 @@ def test_auto_compares_gains_where_their_noise_is_small_beside_the_expected_reco
     noise = 2 * 5 / (0.4 * 0.95)  # range 2 people, five rounds, epsilon 1
     assert planned(**changes, **{"records.expected": int(50 * noise) + 1}).score == "balanced-gain"
     assert planned(**changes, **{"records.expected": int(50 * noise) - 1}).score == "max"
-    twice = {**changes, "privacy.neighbours": "replace"}
+    twice = {**changes, "privacy.neighbors": "replace"}
     assert planned(**twice, **{"records.expected": int(100 * noise) + 1}).score == "balanced-gain"
     assert planned(**twice, **{"records.expected": int(100 * noise) - 1}).score == "max"
     assert planned(**{**changes, "mechanism.specializations": 0}).score == "max"
@@ -357,5 +357,5 @@ def test_the_table_is_sized_by_the_expected_records_and_the_leaves_noise(epsilon
     changes = {"mechanism.score": score, "privacy.epsilon": Decimal(epsilon), "records.expected": 30_000}
     leaf_epsilon = Fraction(epsilon) * Fraction(6, 10)
     assert planned(**changes).max_leaves == int(30_000 * leaf_epsilon * cells_per_unit) // 2
-    halved = planned(**changes, **{"privacy.neighbours": "replace"})
+    halved = planned(**changes, **{"privacy.neighbors": "replace"})
     assert halved.max_leaves == int(30_000 * leaf_epsilon / 2 * cells_per_unit) // 2

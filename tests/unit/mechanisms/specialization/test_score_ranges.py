@@ -1,4 +1,4 @@
-"""How far one person moves the scores of a round: exhaustive neighbours on a domain of 4 x 3 x 3 (S13.3).
+"""How far one person moves the scores of a round: exhaustive neighbors on a domain of 4 x 3 x 3 (S13.3).
 
 Expected scores come from a naive Max: count records one by one, child by child.
 """
@@ -118,9 +118,9 @@ RELATIONS = [("add-remove", added, {0, 1}), ("replace", replaced, {-1, 0, 1})]
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-@pytest.mark.parametrize(("relation", "neighbours", "allowed"), RELATIONS, ids=["add-remove", "replace"])
+@pytest.mark.parametrize(("relation", "neighbors", "allowed"), RELATIONS, ids=["add-remove", "replace"])
 def test_one_person_moves_every_score_by_at_most_one_and_the_scores_of_a_round_by_the_stated_range(
-    relation, neighbours, allowed, classes
+    relation, neighbors, allowed, classes
 ) -> None:
     agreement = agreement_with(classes)
     generator = np.random.default_rng(2)
@@ -131,8 +131,8 @@ def test_one_person_moves_every_score_by_at_most_one_and_the_scores_of_a_round_b
             groups = cut.candidates(1000)
             before = naive_max(records, groups, classes)
             assert program_max(records, groups, classes) == before
-            for neighbour in neighbours(records, classes):
-                after = program_max(neighbour, groups, classes)
+            for neighbor in neighbors(records, classes):
+                after = program_max(neighbor, groups, classes)
                 changes = [a - b for a, b in zip(after, before, strict=True)]
                 changes_seen.update(changes)
                 ranges_seen.add(max(changes) - min(changes))
@@ -141,12 +141,12 @@ def test_one_person_moves_every_score_by_at_most_one_and_the_scores_of_a_round_b
 
 
 @pytest.mark.parametrize("classes", [2, 3])
-def test_programs_and_naive_max_agree_on_every_neighbour(classes: int) -> None:
+def test_programs_and_naive_max_agree_on_every_neighbor(classes: int) -> None:
     agreement = agreement_with(classes)
     records = random_records(classes, 6, np.random.default_rng(3))
-    for neighbour in itertools.chain(added(records, classes), replaced(records, classes)):
+    for neighbor in itertools.chain(added(records, classes), replaced(records, classes)):
         groups = Cut.top(agreement.domains).candidates(1000)
-        assert program_max(neighbour, groups, classes) == naive_max(neighbour, groups, classes)
+        assert program_max(neighbor, groups, classes) == naive_max(neighbor, groups, classes)
 
 
 def test_another_score_with_a_larger_range_would_be_noticed() -> None:
@@ -159,14 +159,14 @@ def test_another_score_with_a_larger_range_would_be_noticed() -> None:
 
     records = random_records(2, 6, np.random.default_rng(4))
     ranges = set()
-    for neighbour in added(records, 2):
-        changes = [a - b for a, b in zip(difference(neighbour), difference(records), strict=True)]
+    for neighbor in added(records, 2):
+        changes = [a - b for a, b in zip(difference(neighbor), difference(records), strict=True)]
         ranges.add(max(changes) - min(changes))
     assert max(ranges) > MAX_SCORE_RANGE["add-remove"]
 
 
-@pytest.mark.parametrize(("relation", "neighbours", "_"), RELATIONS, ids=["add-remove", "replace"])
-def test_one_person_moves_the_finest_counts_by_the_stated_l1_norm(relation, neighbours, _) -> None:
+@pytest.mark.parametrize(("relation", "neighbors", "_"), RELATIONS, ids=["add-remove", "replace"])
+def test_one_person_moves_the_finest_counts_by_the_stated_l1_norm(relation, neighbors, _) -> None:
     records = random_records(2, 5, np.random.default_rng(5))
 
     def histogram(found: list[Record]) -> list[int]:
@@ -174,7 +174,6 @@ def test_one_person_moves_the_finest_counts_by_the_stated_l1_norm(relation, neig
 
     before = histogram(records)
     distances = {
-        sum(abs(a - b) for a, b in zip(histogram(neighbour), before, strict=True))
-        for neighbour in neighbours(records, 2)
+        sum(abs(a - b) for a, b in zip(histogram(neighbor), before, strict=True)) for neighbor in neighbors(records, 2)
     }
     assert max(distances) == HISTOGRAM_L1[relation]

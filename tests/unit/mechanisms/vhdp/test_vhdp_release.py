@@ -30,7 +30,7 @@ from support import (
     small_mapping,
 )
 
-REPLACE = {"records.public": True, "privacy.neighbours": "replace"}
+REPLACE = {"records.public": True, "privacy.neighbors": "replace"}
 
 
 def vhdp_mapping(partition: str = "vertical", **changes: Any) -> dict[str, Any]:
@@ -84,8 +84,8 @@ def test_missing_values_and_decimals_come_through():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"records.public": False}, 'Write neighbours = "replace" in [privacy] and public = true in [records]'),
-        ({"records.public": False, "privacy.neighbours": "add-remove"}, "protects values, not membership"),
+        ({"records.public": False}, 'Write neighbors = "replace" in [privacy] and public = true in [records]'),
+        ({"records.public": False, "privacy.neighbors": "add-remove"}, "protects values, not membership"),
         ({"partition": "arbitrary"}, "so cells cannot be spread"),
         ({"privacy.epsilon": "0.0001"}, "a vhdp release needs at least 0.001"),
         ({"mechanism": {"name": "vhdp", "score": "max"}}, "it means nothing to the mechanism 'vhdp'"),

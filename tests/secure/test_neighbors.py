@@ -1,6 +1,6 @@
 """What one person's record can change: nothing that is not charged (S13.4 to S13.6).
 
-A run on D' is given the answers that the gate gave on its neighbour D. Then everything else must be the same: the
+A run on D' is given the answers that the gate gave on its neighbor D. Then everything else must be the same: the
 disclosures, the candidates, every engine call with its shapes and public arguments, all that parties exchange. What
 the gate measures may differ by the declared sensitivity and no more. Secrets are read through `_handle`, which the
 ideal engine keeps in the clear. Only the number of records may show in a shape, and only where insiders know it.
@@ -29,18 +29,18 @@ from copublish.mechanisms.specialization import run as specialization
 from copublish.mechanisms.specialization.cut import Candidates, Cut
 from copublish.mechanisms.specialization.run_scores import CandidateScores
 from copublish.mechanisms.specialization.score import Score
-from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Neighbours, Select
+from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Neighbors, Select
 from support import random_table, repartition, seeded, small_mapping
 
 N_RECORDS = 40
 PARTITIONS = ["horizontal", "vertical", "arbitrary", "class at one party"]
 SCORES = ["max", "tv-gain", "balanced-gain"]
-RELATIONS: list[Neighbours] = ["add-remove", "replace"]
+RELATIONS: list[Neighbors] = ["add-remove", "replace"]
 
 
-def agreement_for(partition: str, relation: Neighbours, **changes: Any) -> Agreement:
+def agreement_for(partition: str, relation: Neighbors, **changes: Any) -> Agreement:
     mapping = small_mapping(**{"mechanism.max_cells": 512, **changes})
-    mapping["privacy"]["neighbours"] = relation
+    mapping["privacy"]["neighbors"] = relation
     mapping["attributes"]["income"]["missing"] = "category"
     if partition == "class at one party":
         mapping = repartition(mapping, "vertical", 3)
@@ -189,7 +189,7 @@ def check_same_course(a: Trace, b: Trace, openings: int = 1) -> None:
         assert len(opened) == openings * sum(map(len, trace.disclosures.values()))
 
 
-def check_sensitivity(a: Trace, b: Trace, relation: Neighbours) -> int:
+def check_sensitivity(a: Trace, b: Trace, relation: Neighbors) -> int:
     """Assert that every measured quantity moved by at most what is declared; return how far the counts moved."""
     moved = 0
     for party, disclosures in a.disclosures.items():
@@ -213,7 +213,7 @@ def base_table(agreement: Agreement) -> pd.DataFrame:
     return random_table(agreement, N_RECORDS, np.random.default_rng(8))
 
 
-def neighbours_of(agreement: Agreement, table: pd.DataFrame, relation: Neighbours, how_many: int) -> list[pd.DataFrame]:
+def neighbors_of(agreement: Agreement, table: pd.DataFrame, relation: Neighbors, how_many: int) -> list[pd.DataFrame]:
     """Tables with one more record, or with other values in one."""
     found = []
     for number in range(how_many):
@@ -238,8 +238,8 @@ def test_one_record_changes_no_step_and_no_measurement_beyond_its_sensitivity(pa
     base = traced(agreement, table)
     assert len(base.candidates) > len(agreement.parties) * 4  # several rounds
     moved = []
-    for neighbour in neighbours_of(agreement, table, relation, 3):
-        other = traced(agreement, neighbour, replay=base)
+    for neighbor in neighbors_of(agreement, table, relation, 3):
+        other = traced(agreement, neighbor, replay=base)
         check_same_course(base, other)
         moved.append(check_sensitivity(base, other, relation))
     assert max(moved) == (1 if relation == "add-remove" else 2)  # the record was there
@@ -254,8 +254,8 @@ def test_one_record_changes_no_step_of_hpdp_and_the_release_is_a_function_of_wha
     agreement = agreement_for("horizontal", relation, **changes)
     table = base_table(agreement)
     base = traced(agreement, table)
-    for neighbour in neighbours_of(agreement, table, relation, 3):
-        other = traced(agreement, neighbour, replay=base)
+    for neighbor in neighbors_of(agreement, table, relation, 3):
+        other = traced(agreement, neighbor, replay=base)
         check_same_course(base, other, openings=2 if noise == "gaussian" else 1)
         assert other.release.files() == base.release.files()
         for party, (made,) in base.disclosures.items():
@@ -273,8 +273,8 @@ def test_a_record_with_other_holders_than_any_other_changes_no_step() -> None:
     agreement = agreement_for("arbitrary", "add-remove")
     table = base_table(agreement).head(3)
     base = traced(agreement, table)
-    for neighbour in neighbours_of(agreement, table, "add-remove", 6):
-        other = traced(agreement, neighbour, replay=base)
+    for neighbor in neighbors_of(agreement, table, "add-remove", 6):
+        other = traced(agreement, neighbor, replay=base)
         check_same_course(base, other)
         assert check_sensitivity(base, other, "add-remove") == 1
 
@@ -309,7 +309,7 @@ def test_scores_that_move_by_more_than_declared_are_noticed(monkeypatch: pytest.
     monkeypatch.setattr(specialization, "gain_score", lambda *given: multiplied(original(*given)))
     table = base_table(agreement)
     base = traced(agreement, table)
-    others = [traced(agreement, n, replay=base) for n in neighbours_of(agreement, table, "add-remove", 3)]
+    others = [traced(agreement, n, replay=base) for n in neighbors_of(agreement, table, "add-remove", 3)]
     with pytest.raises(AssertionError):
         for other in others:
             check_sensitivity(base, other, "add-remove")
@@ -365,7 +365,7 @@ def other_values(agreement: Agreement, table: pd.DataFrame, partition: str) -> p
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_inputs_of_one_shape_with_the_same_coins_and_answers_give_the_same_views_and_the_same_bytes(
-    partition: str, relation: Neighbours, score: str
+    partition: str, relation: Neighbors, score: str
 ) -> None:
     changes = {"records.public": relation == "replace", "mechanism.score": score}
     agreement = agreement_for(partition, relation, **changes)
@@ -448,7 +448,7 @@ def narrow_table(agreement: Agreement) -> pd.DataFrame:
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("partition", PARTITIONS)
-def test_a_record_with_values_that_nobody_else_has_adds_no_candidate(partition: str, relation: Neighbours) -> None:
+def test_a_record_with_values_that_nobody_else_has_adds_no_candidate(partition: str, relation: Neighbors) -> None:
     agreement = agreement_for(partition, relation)
     table = narrow_table(agreement)
     base = traced(agreement, table)
