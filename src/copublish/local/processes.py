@@ -50,6 +50,11 @@ def simulate_in_processes(
     Raises:
         CopublishError: What stopped the party that stopped first.
     """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise EngineError(
+            "Every party runs in a process of its own, which loads your script again. Put what calls copublish under "
+            "'if __name__ == \"__main__\":'."
+        )
     prepare(agreement)
     context = multiprocessing.get_context("spawn")
     pipes = (

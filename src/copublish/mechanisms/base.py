@@ -268,7 +268,8 @@ class Mechanism(ABC, Generic[P, R, D]):
         package = type(self).__module__
         if not package.startswith(__package__):
             return None
-        return resources.files(package).joinpath("report.html.j2").read_text(encoding="utf-8")
+        page = resources.files(package).joinpath("report.html.j2")
+        return page.read_text(encoding="utf-8") if page.is_file() else None
 
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What that page says."""
