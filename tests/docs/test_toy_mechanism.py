@@ -43,8 +43,10 @@ def test_without_noise_it_counts_the_classes_for_any_partition(case):
     assert release.records.num_rows == RECORDS
 
 
-def test_the_secure_engine_gives_what_the_certificate_says(case):
-    agreement, table, frames = case
+def test_the_secure_engine_gives_what_the_certificate_says():
+    agreement, generator = agreement_for("vertical"), np.random.default_rng(6)
+    table = random_table(agreement, RECORDS, generator)
+    frames = fragment_frames(agreement, table, generator)
     release = cp.simulate(agreement, frames, engine="spu")
     (opened,) = release.certificate.disclosures
     assert (opened.place.step, release.certificate.engine.name) == ("class counts", "spu")

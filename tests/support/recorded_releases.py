@@ -358,10 +358,7 @@ CASES: dict[str, Case] = {
 
 QUICK: tuple[str, ...] = (
     "specialization vertical tv-gain class-at-one 3-classes",
-    "copula horizontal information-gain share",
     "hpdp laplace guest",
-    "vhdp vertical information-gain",
-    "idp-ir vertical",
     "hpdp laplace masked-sum 3-owners",
 )
 """Cases that tests recompute with the agreed engine, too, unless asked for all: processes take seconds to start."""
