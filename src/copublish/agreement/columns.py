@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from copublish.agreement.domain import Domain
+from copublish.agreement.domain import Domain, DomainDescription
 from copublish.agreement.model import Agreement
 
 COUNT, NOISY_COUNT = "count", "noisy_count"
@@ -31,6 +31,14 @@ class PublicColumns:
     def of_agreement(cls, agreement: Agreement) -> PublicColumns:
         """The columns that are agreed."""
         return cls(agreement.columns, agreement.records.missing_spellings)
+
+    @classmethod
+    def of_release(
+        cls, described: Mapping[str, DomainDescription], missing_spellings: tuple[str, ...] | None
+    ) -> PublicColumns:
+        """The columns that a release describes; older releases do not say how missing values are spelled."""
+        domains = {name: description.domain(name) for name, description in described.items()}
+        return cls(domains, DEFAULT_SPELLINGS if missing_spellings is None else missing_spellings)
 
     @property
     def class_name(self) -> str:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from copublish.agreement.columns import DEFAULT_SPELLINGS, PublicColumns
+from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import CategoricalDomain, DomainDescription, NumericalDomain, describe_domain
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT
@@ -116,9 +116,8 @@ class HpdpDetails(Details):
     @property
     def public_columns(self) -> PublicColumns:
         """The columns of the records with their domains."""
-        domains = {name: column.domain.domain(name) for name, column in self.columns.items()}
-        spellings = DEFAULT_SPELLINGS if self.missing_spellings is None else self.missing_spellings
-        return PublicColumns(domains, spellings)
+        described = {name: column.domain for name, column in self.columns.items()}
+        return PublicColumns.of_release(described, self.missing_spellings)
 
 
 def contents_of(result: HpdpResult) -> Contents:

@@ -7,7 +7,7 @@ from typing import Literal
 import pyarrow as pa
 from pydantic.dataclasses import dataclass
 
-from copublish.agreement.columns import DEFAULT_SPELLINGS, PublicColumns
+from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, describe_domain
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.idp_ir.result import IdpIrResult
@@ -47,9 +47,7 @@ class IdpIrDetails(Details):
     @property
     def public_columns(self) -> PublicColumns:
         """The columns of the records with their domains."""
-        domains = {name: column.domain(name) for name, column in self.columns.items()}
-        spellings = DEFAULT_SPELLINGS if self.missing_spellings is None else self.missing_spellings
-        return PublicColumns(domains, spellings)
+        return PublicColumns.of_release(self.columns, self.missing_spellings)
 
 
 def contents_of(result: IdpIrResult) -> Contents:

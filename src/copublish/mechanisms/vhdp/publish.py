@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from pydantic.dataclasses import dataclass
 
-from copublish.agreement.columns import DEFAULT_SPELLINGS, PublicColumns
+from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, describe_domain
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.shared.allocation import Division, describe_division
@@ -58,9 +58,8 @@ class VhdpDetails(Details):
     @property
     def public_columns(self) -> PublicColumns:
         """The columns of the release with their domains."""
-        domains = {name: column.domain.domain(name) for name, column in self.columns.items()}
-        spellings = DEFAULT_SPELLINGS if self.missing_spellings is None else self.missing_spellings
-        return PublicColumns(domains, spellings)
+        described = {name: column.domain for name, column in self.columns.items()}
+        return PublicColumns.of_release(described, self.missing_spellings)
 
 
 def contents_of(result: VhdpResult) -> Contents:
