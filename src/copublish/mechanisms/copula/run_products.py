@@ -19,6 +19,10 @@ from copublish.mechanisms.shared.eigen import pairs_of
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.types import IntArray
 
+LEAST_RECORDS = 2048
+"""In every product, with those that pad it: answers of smaller ones would come back as several ciphertexts, which SPU
+re-randomizes alike (docs/secure-engine.md)."""
+
 
 def product_sums(xp: ModuleType, scores: IntArray) -> IntArray:
     """The sum of products of every pair of columns: shape (n_columns, n_records) to (1, n_pairs)."""
@@ -58,7 +62,7 @@ def joint_product_sums(
         rows = slice(start, min(start + step, n_records))
         own = _own_scores(table, scores_of_code, rows)
         # Records that pad a chunk score 0, so they add nothing; few shapes mean few programs to compile.
-        padded = min(step, 1 << max(0, rows.stop - rows.start - 1).bit_length())
+        padded = min(step, max(LEAST_RECORDS, 1 << max(0, rows.stop - rows.start - 1).bit_length()))
         own = np.pad(own, ((0, 0), (0, padded - own.shape[1])))
         # Computed chunk by chunk, so that memory does not grow with the number of records.
         parts += joining.rows(joining.compute(product_sums, engine.share(own)))
