@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from copublish.planning.tables import made_up_table, read_like
 from copublish.planning.trials import CLASSIFIER, Trial, TrialGround, try_setting
 from copublish.progress import Progress, no_progress
 from copublish.release.html import definition_list, html_table
+
+if TYPE_CHECKING:
+    from copublish.planning.plots import Plot
 
 EPSILONS = ("0.1", "0.25", "0.5", "1", "2")
 TEST_SHARE = 1 / 3
@@ -51,14 +54,14 @@ class ReleasePlan:
         """Everything as plain JSON values."""
         return self.content
 
-    def plot(self, path: str | Path | None = None) -> Any:
-        """The trade-off between accuracy and epsilon: written to a .png or .svg file, or returned as a figure."""
-        from copublish.planning.plots import draw_plan, plan_figure
+    def plot(self, path: str | Path | None = None) -> Plot:
+        """The trade-off between accuracy and epsilon; with a path it is also written, as .png or .svg."""
+        from copublish.planning.plots import Plot, plan_figure
 
-        if path is None:
-            return plan_figure(self.content)
-        draw_plan(self.content, Path(path))
-        return Path(path)
+        plot = Plot(plan_figure(self.content))
+        if path is not None:
+            plot.write(path)
+        return plot
 
     def __repr__(self) -> str:
         best = self.content["recommendation"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +29,37 @@ PRINTED_SHAPES, PRINTED_CHARACTERS = ("x", "+"), "x+"
 """Points without a line: between them a paper prints nothing."""
 
 
-def draw_plan(plan: Mapping[str, Any], path: Path) -> None:
-    """Write the trade-off as PNG or SVG; the same plan gives the same file."""
-    with mpl.rc_context(STYLE):
+@dataclass(frozen=True, repr=False)
+class Plot:
+    """The trade-off as a picture that shows itself in a notebook.
+
+    Attributes:
+        figure: The figure of Matplotlib.
+    """
+
+    figure: Figure
+
+    def write(self, path: str | Path) -> Path:
+        """Write it as PNG or SVG; the same plan gives the same file."""
+        path = Path(path)
         metadata = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": None}
-        plan_figure(plan).savefig(path, metadata=metadata)
+        with mpl.rc_context(STYLE):
+            self.figure.savefig(path, metadata=metadata)
+        return path
+
+    def __repr__(self) -> str:
+        return f"Plot({self.figure.axes[0].get_title(loc='left')!r})"
+
+    def _repr_svg_(self) -> str:
+        picture = StringIO()
+        with mpl.rc_context(STYLE):
+            self.figure.savefig(picture, format="svg", metadata={"Date": None})
+        return picture.getvalue()
+
+
+def draw_plan(plan: Mapping[str, Any], path: Path) -> None:
+    """Write the trade-off as PNG or SVG."""
+    Plot(plan_figure(plan)).write(path)
 
 
 def plan_figure(plan: Mapping[str, Any]) -> Figure:
