@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from io import StringIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -97,9 +98,9 @@ class Description:
         return Group(*self._parts())
 
     def __str__(self) -> str:
-        console = Console(width=120, highlight=False, record=True, file=open_nothing())
-        console.print(self)
-        return console.export_text().rstrip()
+        text = StringIO()
+        Console(width=120, highlight=False, file=text).print(self)
+        return text.getvalue().rstrip()
 
     def __repr__(self) -> str:
         epsilon = f"epsilon {self.epsilon.agreed}"
@@ -283,10 +284,3 @@ def by_view(views: Mapping[str, Sequence[str]]) -> list[tuple[list[str], list[st
     for party, seen in views.items():
         found.setdefault(tuple(seen), []).append(party)
     return [(parties, list(seen)) for seen, parties in found.items()]
-
-
-def open_nothing() -> Any:
-    """Where a console prints whose text is taken otherwise."""
-    from io import StringIO
-
-    return StringIO()
