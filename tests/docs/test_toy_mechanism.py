@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,8 @@ from copublish.mechanisms.registry import mechanism_named, register
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 
 RECORDS = 400
+
+ROOT = Path(__file__).parents[2]
 
 
 def words(text: str) -> str:
@@ -101,3 +105,9 @@ def test_a_name_belongs_to_one_mechanism():
     with pytest.raises(ValueError, match="there is a mechanism 'class-counts' already"):
         register(Other())
     assert type(mechanism_named("class-counts")) is toy_mechanism.ClassCounts
+
+
+def test_the_walk_through_quotes_this_very_code():
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.S)
+    source = Path(toy_mechanism.__file__).read_text()
+    assert blocks and [block for block in blocks if block.strip() not in source] == []
