@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -25,8 +25,10 @@ few vetted integer operations that are exact on every engine."""
 class TypedJson:
     """Base of frozen dataclasses (pydantic's) that are written as JSON and read back field by field.
 
-    A field with the default None is left out of the JSON where it is None.
+    A field with the default None is left out of the JSON where it is None. Keys that no field has are refused.
     """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
 
     def to_json(self) -> dict[str, Any]:
         """The fields as plain JSON values, in their order."""

@@ -201,13 +201,15 @@ class Mechanism(ABC, Generic[P, R, D]):
     tuning: Tuning | None = None
     """Settings that a plan tries out; nothing if it has none."""
 
-    promises: ClassVar[bool] = True
-    """Whether it is differentially private."""
-
     @property
     def name(self) -> str:
         """Its own name."""
         return self.settings.names()[0]
+
+    @property
+    def promises(self) -> bool:
+        """Whether it is differentially private, whatever its settings."""
+        return self.settings.no_promise is MechanismSettings.no_promise
 
     @abstractmethod
     def plan(self, agreement: Agreement) -> P:
@@ -243,9 +245,10 @@ class Mechanism(ABC, Generic[P, R, D]):
     def about(self, publication: Publication) -> About:
         """What the README of a release folder says."""
         names = [f"`{table}.{kind}`" for table, kinds in self.tables.items() for kind in kinds]
+        kind = "differentially private data set" if self.promises else "data set without differential privacy"
         return About(
-            f"This folder is a differentially private data set of {publication.records.num_rows:,} "
-            f"{self.kind_of_records} records, made together by {in_words(publication.certificate.parties)}.",
+            f"This folder is a {kind} of {publication.records.num_rows:,} {self.kind_of_records} records, made "
+            f"together by {in_words(publication.certificate.parties)}.",
             "\n".join(
                 [
                     "| file | content |",

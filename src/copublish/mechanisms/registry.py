@@ -29,9 +29,12 @@ def register(mechanism: AnyMechanism) -> None:
     """Let agreements name a mechanism, under all names of its settings.
 
     Raises:
-        ValueError: If another one has the name.
+        ValueError: If another one has the name, or it would change the hash of other agreements.
     """
-    names = mechanism.settings.names()
+    settings = mechanism.settings
+    names = settings.names()
+    if settings.hashed_for_all and not settings.__module__.startswith("copublish."):
+        raise ValueError("the keys that every agreement is hashed with are fixed")
     for name in names:
         if name in _by_name and type(_by_name[name]) is not type(mechanism):
             raise ValueError(f"there is a mechanism '{name}' already")
@@ -71,6 +74,8 @@ def plan_of(agreement: Agreement) -> Plan[Any]:
         AgreementError: If the mechanism is unknown, or has no plan for this agreement.
     """
     plan: Plan[Any] = mechanism_of(agreement).plan(agreement)
+    if plan.agreement is not agreement:
+        raise ValueError("a plan is about the agreement that it was made of")
     return plan
 
 

@@ -33,7 +33,7 @@ from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
 from copublish.progress import Progress
 from copublish.release.engines import engine_for
-from copublish.release.folder import Release
+from copublish.release.folder import Release, refuse_unwritable
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import facts_of, preflight
 
@@ -126,6 +126,7 @@ def run_party(
         Reveals: to the other parties what the certificate lists, and if this party stops, the kind of reason.
     """
     agreement, settings = ready.plan.agreement, ready.settings
+    refuse_unwritable(settings.out, overwrite=settings.overwrite)  # something may have come while people decided
     with Port(
         agreement,
         ready.party,

@@ -18,6 +18,22 @@ UNPROTECTED, UNBOUNDED = "not protected", "unbounded"
 """What stands in the place of an epsilon where none holds: by the relation, or by the mechanism."""
 
 
+def _epsilon(said: str) -> str:
+    """Refuse what is neither a number that is not negative nor one of the two words."""
+    if said not in (UNPROTECTED, UNBOUNDED):
+        try:
+            is_negative = Fraction(said) < 0
+        except (ValueError, ZeroDivisionError):
+            raise ValueError("is no epsilon") from None
+        if is_negative:
+            raise ValueError("is no epsilon: it is negative")
+    return said
+
+
+EpsilonText = Annotated[str, AfterValidator(_epsilon)]
+"""An exact epsilon, or one of the two words."""
+
+
 def _both(by_relation: dict[Neighbors, T]) -> dict[Neighbors, T]:
     """Refuse what is said of one relation alone."""
     if by_relation.keys() != set(NEIGHBORS):
@@ -25,8 +41,8 @@ def _both(by_relation: dict[Neighbors, T]) -> dict[Neighbors, T]:
     return by_relation
 
 
-ByRelation = Annotated[dict[Neighbors, str], AfterValidator(_both)]
-"""An exact epsilon, or one of the two words above, for each relation."""
+ByRelation = Annotated[dict[Neighbors, EpsilonText], AfterValidator(_both)]
+"""An epsilon for each relation."""
 
 
 class Law(StrEnum):
@@ -111,7 +127,7 @@ class EpsilonStatement(TypedJson):
     """
 
     calibrated_to: Neighbors
-    agreed: str
+    agreed: EpsilonText
     public: ByRelation
     insiders: ByRelation
     insiders_know_members: bool

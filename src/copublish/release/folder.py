@@ -56,6 +56,8 @@ class Release(Publication):
         found = {}
         for name, kinds in self.mechanism.tables.items():
             for kind in kinds:
+                if kind == "csv" and self.warning:
+                    continue  # a table in CSV cannot say what it is
                 found[f"{name}.{kind}"] = (_parquet if kind == "parquet" else _csv)(self.table(name))
         return {**found, self.mechanism.details_file: _json(self.details.to_json())}
 
@@ -111,10 +113,9 @@ class Release(Publication):
         return f"{self.sizes['records']:,} {kind + ' ' if kind else ''}records in {number:,} {what}"
 
     def __repr__(self) -> str:
-        epsilon = self.certificate.epsilon.agreed
-        return (
-            f"Release({self.certificate.release!r}, {self.certificate.mechanism}, {self.size_words}, epsilon {epsilon})"
-        )
+        certificate = self.certificate
+        promise = "NOT DIFFERENTIALLY PRIVATE" if self.warning else f"epsilon {certificate.epsilon.agreed}"
+        return f"Release({certificate.release!r}, {certificate.mechanism}, {self.size_words}, {promise})"
 
     def _repr_html_(self) -> str:
         certificate = self.certificate
@@ -287,14 +288,18 @@ def _mechanism(folder: Path, said: Mapping[str, Any], contents: Mapping[str, byt
 
 
 def _certificate(folder: Path, said: dict[str, Any], mechanism: AnyMechanism) -> Certificate:
-    if said.get("certificate_format") not in (1, CERTIFICATE_FORMAT):
+    number = said.get("certificate_format")
+    if type(number) is not int or number not in (1, CERTIFICATE_FORMAT):
         raise ReleaseError(
             f"'{folder}/certificate.json' has the format {said.get('certificate_format')!r}; this version reads 1 and "
             f"{CERTIFICATE_FORMAT}."
         )
     try:
         content = upgraded(said, mechanism) if said["certificate_format"] == 1 else said
-        return replace(Certificate.from_json(content), files=None)
+        certificate = replace(Certificate.from_json(content), files=None)
+        if bool(certificate.warning) == mechanism.promises:
+            raise ValueError("it does not say whether the release is differentially private as its mechanism does")
+        return certificate
     except (ValueError, KeyError, TypeError, AttributeError) as exc:
         raise ReleaseError(f"'{folder}/certificate.json' cannot be read as a certificate: {exc}.") from exc
 

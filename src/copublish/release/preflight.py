@@ -14,9 +14,14 @@ from copublish.fragments.reading import check_columns
 from copublish.fragments.sources import Source
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import mechanisms, plan_of
+from copublish.privacy.certificate import CERTIFICATE_FORMAT
 from copublish.privacy.ledger import Ledger
 from copublish.release.engines import refuse_unfit_engine, refuse_unfit_simulation
 from copublish.release.folder import refuse_unwritable
+
+PROTOCOL = 2
+"""Raised whenever parties with the same agreement could send each other something else than before, so that two
+versions of this software find it out before anything is spent."""
 
 MAX_DIFFERENCES = 12
 """More are not listed."""
@@ -61,16 +66,19 @@ def preflight(
 
 
 @cache
+def _package_versions() -> dict[str, str]:
+    return {package: importlib.metadata.version(package) for package in ("copublish", "numpy", "pyarrow", "spu")}
+
+
 def software_versions() -> dict[str, str]:
     """The versions that a release depends on, for the certificate and for parties to compare."""
-    packages = ("copublish", "numpy", "pyarrow", "spu")
-    versions = {package: importlib.metadata.version(package) for package in packages}
-    return {**versions, "mechanism": ", ".join(f"{known.name} {known.version}" for known in mechanisms())}
+    return {**_package_versions(), "mechanism": ", ".join(f"{known.name} {known.version}" for known in mechanisms())}
 
 
 def facts_of(agreement: Agreement) -> dict[str, str]:
-    """What has to be the same at all parties: every part of the agreement, and versions."""
-    return {f"agreement: {part}": hash_ for part, hash_ in agreement.parts().items()} | software_versions()
+    """What has to be the same at all parties: every part of the agreement, versions, and how they compute together."""
+    agreed = {f"agreement: {part}": hash_ for part, hash_ in agreement.parts().items()}
+    return {**agreed, **software_versions(), "protocol": str(PROTOCOL), "certificate format": str(CERTIFICATE_FORMAT)}
 
 
 def differences(here: Mapping[str, str], there: object) -> str | None:

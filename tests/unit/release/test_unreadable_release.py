@@ -150,6 +150,8 @@ def test_keys_that_may_be_missing_are_missed_by_nobody_or_refused(
         for path in steps_in(whole):
             if not is_one_of(path, OPTIONAL) or (len(path) > 1 and path[1] in range(1, 50)):
                 continue  # of a list the first one
+            if path == ("warning",) and name == "certificate.json":
+                continue  # its mechanism says that there has to be one
             content = copy.deepcopy(whole)
             del at(content, path[:-1])[path[-1]]
             load_release(written(case, name, json.dumps(content).encode(), tmp_path_factory.mktemp("optional")))

@@ -14,6 +14,7 @@ from copublish.engine.masked.pseudonyms import (
     positions_of,
     pseudonyms_of,
 )
+from copublish.engine.messages import Messenger
 from copublish.engine.programs.packing import Packing
 from copublish.engine.secret import Secret
 from copublish.engine.spu.expressions import Node
@@ -29,6 +30,7 @@ from copublish.engine.spu.products import (
     words_of,
 )
 from copublish.engine.spu.requests import (
+    CHEETAH,
     Call,
     Intersect,
     Kept,
@@ -37,6 +39,7 @@ from copublish.engine.spu.requests import (
     Xored,
 )
 from copublish.errors import EngineError
+from copublish.privacy.coins import Coins
 from copublish.types import BoolArray, IntArray
 
 
@@ -45,6 +48,21 @@ class SpuEngine(SpuNode):
 
     Products of private matrices and intersections are between two parties that both compute.
     """
+
+    def __init__(
+        self,
+        party: str,
+        nodes: Sequence[str],
+        addresses: Sequence[str],
+        coins: Coins | None = None,
+        timeout_seconds: int = 600,
+        *,
+        protocol: str = CHEETAH,
+        messenger: Messenger | None = None,
+    ) -> None:
+        if protocol != CHEETAH or (messenger is not None and set(messenger.parties) != set(nodes)):
+            raise EngineError("Only two parties that both compute can join their columns. Nothing was computed.")
+        super().__init__(party, nodes, addresses, coins, timeout_seconds, protocol=protocol, messenger=messenger)
 
     def joint_histogram(
         self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing

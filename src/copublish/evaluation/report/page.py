@@ -100,6 +100,8 @@ def report_page(release: Release, scores: Evaluation | Mapping[str, Any] | None 
     # The style is a file of this package; everything from the release is escaped by the template or by ElementTree.
     style = Markup(_resource("page.css"))  # noqa: S704
     own = release.mechanism.report_template()
+    if own is None and release.warning:
+        raise EvaluationError("This release is not differentially private, and its mechanism has no page that says so.")
     template = environment.get_template(PLAIN_REPORT) if own is None else environment.from_string(own)
     common = {"style": style, **_utility(given), **_facts(release)}
     return template.render({**common, **release.mechanism.report_facts(release)})

@@ -31,7 +31,6 @@ class IdpIr(Mechanism[IdpIrPlan, IdpIrResult, IdpIrDetails]):
     tables: ClassVar[Mapping[str, tuple[str, ...]]] = {"records": ("parquet",)}  # a CSV cannot carry the warning
     kind_of_records: ClassVar[str] = "perturbed"
     checks_records: ClassVar[bool] = True
-    promises: ClassVar[bool] = False
 
     def plan(self, agreement: Agreement) -> IdpIrPlan:
         """The plan of an agreement."""

@@ -1,0 +1,75 @@
+"""Slips and edits between versions, people and folders that are refused before anything is lost."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+import copublish as cp
+from copublish.engine.spu.engine import SpuEngine
+from copublish.engine.spu.requests import ABY3
+from copublish.release.preflight import differences, facts_of
+from support import small_mapping
+
+FORMAT_1 = Path(__file__).parents[2] / "support" / "format_1"
+
+
+def test_software_that_computes_otherwise_is_found_out_before_anything_is_spent():
+    """Versions alone did not tell: with another format of certificates parties paid and ended with different ones."""
+    facts = facts_of(cp.agreement_from_mapping(small_mapping()))
+    earlier = {key: value for key, value in facts.items() if key not in ("protocol", "certificate format")}
+    assert "certificate format (2 here, missing there)" in str(differences(facts, earlier))
+    assert "protocol" in str(differences(facts, {**facts, "protocol": "1"}))
+    assert differences(facts, dict(facts)) is None
+
+
+def edited(folder: Path, tmp_path: Path, **changes: object) -> Path:
+    """A copy of a release folder whose certificate says something else; none takes a key away."""
+    for file in folder.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    certificate = json.loads((folder / "certificate.json").read_text())
+    for key, value in changes.items():
+        if value is None:
+            del certificate[key]
+        else:
+            certificate[key] = value
+    (tmp_path / "certificate.json").write_text(json.dumps(certificate))
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("folder", "changes"),
+    [
+        ("idp-ir", {"warning": None}),
+        ("idp-ir", {"warning": ""}),
+        ("copula", {"warning": "None of this is private."}),
+        ("copula", {"revoked": True}),
+        ("copula", {"certificate_format": True}),
+        ("copula", {"certificate_format": 1.0}),
+    ],
+)
+def test_a_certificate_that_says_something_else_than_its_release_is_refused(folder, changes, tmp_path):
+    with pytest.raises(cp.ReleaseError, match="certificate"):
+        cp.load_release(edited(FORMAT_1 / folder, tmp_path, **changes))
+
+
+@pytest.mark.parametrize("said", ["banana", "-1", "1/0", ""])
+def test_an_epsilon_that_is_none_is_refused(said, tmp_path):
+    epsilon = json.loads((FORMAT_1 / "copula" / "certificate.json").read_text())["epsilon"]
+    with pytest.raises(cp.ReleaseError, match="is no epsilon"):
+        cp.load_release(edited(FORMAT_1 / "copula", tmp_path, epsilon={**epsilon, "agreed": said}))
+
+
+def test_an_unprotected_release_says_so_in_its_name_and_has_no_csv():
+    release = cp.load_release(FORMAT_1 / "idp-ir")
+    assert "NOT DIFFERENTIALLY PRIVATE" in repr(release)
+    assert not any(name.endswith(".csv") for name in release.data_files())
+    assert hashlib.sha256(release.files()["README.md"]).hexdigest()
+
+
+def test_joins_are_for_two_parties_that_both_compute():
+    with pytest.raises(cp.EngineError, match="Only two parties that both compute can join"):
+        SpuEngine("a", ("a", "b", "c"), ("x", "y", "z"), protocol=ABY3)
