@@ -255,7 +255,7 @@ def test_older_software_can_go_on_with_a_file_and_what_it_sets_has_the_default(t
     path = old_file(tmp_path / "old.db")
     Ledger(path).close()
     with sqlite3.connect(path) as database:
-        database.execute("INSERT INTO limits (dataset, neighbors, epsilon, set_at) VALUES ('new', 'replace', '1', '')")
+        database.execute("INSERT INTO limits (dataset, neighbours, epsilon, set_at) VALUES ('new', 'replace', '1', '')")
     database.close()
     assert Ledger(path).limit("new") == Limit(Fraction(1), "replace", DEFAULT_DELTA)
 

@@ -355,7 +355,7 @@ def tell(*words):
 
 ENDLESS = """
 ledger, name, number = Ledger(sys.argv[2]), sys.argv[3], 0
-part = Cost(Fraction(1, 7), Fraction(2, 7))
+part = Cost(add_remove=Fraction(1, 7), replace=Fraction(2, 7))
 while True:
     number += 1
     with ledger.reserve("people", f"{name}-{number}", "hash", part + part) as charge:
@@ -380,7 +380,7 @@ ledger = Ledger(sys.argv[2])
 ledger.set_limit("contested", Limit({limit}))
 tell("ready")
 sys.stdin.readline()
-price = Cost(Fraction(1, 7), Fraction(2, 7), Fraction(1, 10**11))
+price = Cost(add_remove=Fraction(1, 7), replace=Fraction(2, 7), delta=Fraction(1, 10**11))
 for number in range(10):
     try:
         with ledger.reserve("contested", f"{{sys.argv[3]}}-{{number}}", "hash", price):
