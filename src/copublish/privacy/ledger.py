@@ -49,6 +49,12 @@ CREATE TABLE IF NOT EXISTS disclosures (
 );
 """
 
+_HEARTBEAT = "CREATE TABLE IF NOT EXISTS heartbeat (id INTEGER PRIMARY KEY CHECK (id = 1), at TEXT, room BLOB)"
+"""A table that means nothing: it is written to see whether the file can be. Older software does not look at it."""
+
+ROOM_BYTES = 64 * 2**10
+"""What a charge and its disclosures may take, and more; what a heartbeat took stays with the file, for them."""
+
 _LIMITS_WITHOUT_DELTA = ["id", "dataset", "neighbours", "epsilon", "set_at"]
 """The columns of that table in ledgers that were made when only epsilon had a limit."""
 
@@ -150,6 +156,19 @@ class Ledger:
         if why := limit.refusal(self.spent(dataset), cost, dataset=dataset, ledger=self.path):
             raise BudgetExceededError(why)
 
+    def refuse_if_unwritable(self) -> None:
+        """Raise unless a charge could be written now: write as much as one takes into a table that means nothing.
+
+        It is committed, because what is rolled back may never have reached the disk.
+
+        Raises:
+            LedgerError: If the file or its folder is read-only, the disk is full, or another program holds the file.
+        """
+        for room in (ROOM_BYTES, 0):
+            with self._transaction():
+                self._database.execute(_HEARTBEAT)
+                self._database.execute("INSERT OR REPLACE INTO heartbeat VALUES (1, ?, zeroblob(?))", (_now(), room))
+
     @contextmanager
     def reserve(self, dataset: str, release: str, agreement_hash: str, cost: Cost) -> Iterator[Charge]:
         """Reserve the whole cost of a release, then record how it ended.
@@ -211,12 +230,14 @@ class Ledger:
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
+                # SQLite has rolled back by itself if the disk is full, and a second time would hide that.
+                with suppress(sqlite3.Error):
+                    self._database.execute("ROLLBACK")
                 raise
-            self._database.execute("COMMIT")
         except sqlite3.Error as exc:
-            raise LedgerError(f"The ledger '{self.path}' cannot be written ({exc}). Nothing is opened.") from exc
+            raise LedgerError(f"The ledger '{self.path}' cannot be written: {_cause(exc)}. Nothing is opened.") from exc
 
 
 class Charge:
@@ -251,6 +272,21 @@ class Charge:
                 (self.id, self._position, label, *_write_cost(cost), _now()),
             )
         self._disclosed, self._position = total, self._position + 1
+
+
+_CAUSES = {
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_IOERR": "the disk does not take it (is it full, or is there a limit on the size of files?)",
+    "SQLITE_READONLY": "the file, its folder or the disk is read-only",
+    "SQLITE_CANTOPEN": "no file can be made beside it (is its folder read-only, or the disk full?)",
+    "SQLITE_BUSY": f"another program has held it for {LOCK_TIMEOUT_SECONDS:g} s",
+}
+"""Why SQLite could not write, by how the names of its errors begin."""
+
+
+def _cause(error: sqlite3.Error) -> str:
+    name = getattr(error, "sqlite_errorname", None) or ""
+    return next((f"{said} ({error})" for known, said in _CAUSES.items() if name.startswith(known)), str(error))
 
 
 def _make_private_file(path: str | Path) -> None:
