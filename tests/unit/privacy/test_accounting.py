@@ -29,7 +29,7 @@ BOTH = {"add-remove": 1, "replace": 2}
 
 fractions = st.fractions(min_value=0, max_value=10, max_denominator=10**6)
 epsilons = st.none() | fractions
-costs = st.builds(Cost, epsilons, epsilons, fractions)
+costs = st.builds(Cost, add_remove=epsilons, replace=epsilons, delta=fractions)
 
 
 @given(costs, costs, costs)
