@@ -67,9 +67,11 @@ def _nodes(agreement: Agreement) -> Iterator[str]:
 def _colluders(agreement: Agreement) -> Iterator[str]:
     owners, colluders = len(agreement.owners), agreement.colluders
     if colluders >= owners:
+        counts = agreement.aggregator in agreement.owners
         yield (
             f"engine.colluders: with {owners} owners of data at most {owners - 1} may collude, got {colluders}: "
             "somebody's noise has to be unknown to them"
+            + (f". The aggregator '{agreement.aggregator}' owns data and counts as one of them" if counts else "")
         )
 
 

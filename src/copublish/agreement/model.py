@@ -192,7 +192,7 @@ class Agreement(Section):
 
     @property
     def colluders(self) -> int:
-        """How many owners of data may collude with the aggregator, where no secure engine runs."""
+        """How many owners of data may collude, an aggregator that owns data included, where no secure engine runs."""
         return self.engine.colluders or 1
 
     @property

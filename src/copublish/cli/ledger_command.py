@@ -74,7 +74,9 @@ def ledger(
     for dataset, (epsilon, delta) in limits.items():
         if epsilon is None:
             note(NO_LIMIT.format(dataset=dataset))
-        book.set_limit(dataset, _limit_after(book.limit(dataset), epsilon, delta, neighbors))
+        is_whole = neighbors is not None and (epsilon is None or delta is not None)
+        before = None if is_whole else book.limit(dataset)  # which may be one that cannot be read any more
+        book.set_limit(dataset, _limit_after(before, epsilon, delta, neighbors))
     _print(book, output)
     book.close()
 

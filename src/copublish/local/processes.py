@@ -17,6 +17,7 @@ from typing import Any
 from copublish.agreement.model import Agreement
 from copublish.engine.spu.process import LOADING_SECONDS
 from copublish.errors import CopublishError, EngineError, PartyLostError, combined_error
+from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source, without_connection
@@ -109,6 +110,7 @@ def _party(
     coins: Coins | None,
 ) -> None:
     """Run the main path of one party and send what came of it."""
+    forbid_core_dumps()
     # The first message of a compute node comes when its engine is loaded.
     patience = timeout_seconds + LOADING_SECONDS
     messenger = PipeMessenger(party, agreement.party_names, pipes, patience) if pipes else None

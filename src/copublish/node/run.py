@@ -19,6 +19,7 @@ from copublish.errors import (
     ReleaseError,
     SourceError,
 )
+from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
@@ -101,6 +102,7 @@ def ready_party(
     Raises:
         CopublishError: If the run cannot begin; nothing was spent and nobody was called.
     """
+    forbid_core_dumps()  # before anything is read
     plan = preflight(agreement, party, source, ledger, out=settings.out, overwrite=settings.overwrite)
     refuse_unfit_hosts(agreement, party, identity)
     return ReadyParty(plan=plan, party=party, source=source, identity=identity, ledger=ledger, settings=settings)

@@ -10,16 +10,23 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from fractions import Fraction
 from pathlib import Path
 from typing import cast
 
 from copublish.errors import BudgetExceededError, LedgerError
 from copublish.privacy.accounting import NOTHING, Cost
-from copublish.privacy.disclosures import Neighbors
-from copublish.privacy.limits import DEFAULT_DELTA, UNBOUNDED, Limit
+from copublish.privacy.ledger_cells import (
+    COMPLETE,
+    ENDED_EARLY,
+    RESERVED,
+    Entry,
+    GarbledCellError,
+    read_entry,
+    read_limit,
+    read_text,
+)
+from copublish.privacy.limits import UNBOUNDED, Limit
 
 __all__ = ["UNBOUNDED", "Charge", "Entry", "Ledger", "Limit"]
 
@@ -42,21 +49,20 @@ CREATE TABLE IF NOT EXISTS disclosures (
 );
 """
 
+_HEARTBEAT = "CREATE TABLE IF NOT EXISTS heartbeat (id INTEGER PRIMARY KEY CHECK (id = 1), at TEXT, room BLOB)"
+"""A table that means nothing: it is written to see whether the file can be. Older software does not look at it."""
+
+ROOM_BYTES = 64 * 2**10
+"""What a charge and its disclosures may take, and more; what a heartbeat took stays with the file, for them."""
+
 _LIMITS_WITHOUT_DELTA = ["id", "dataset", "neighbours", "epsilon", "set_at"]
 """The columns of that table in ledgers that were made when only epsilon had a limit."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """One charge, as `copublish ledger` shows it."""
+WHAT_TO_DO = "Nothing is opened. Restore it from a backup; a ledger that cannot be read stops every release."
 
-    dataset: str
-    release: str
-    agreement_hash: str
-    cost: Cost
-    state: str
-    reserved_at: str
-    disclosures: int
+NO_TEXT = "Could not decode"
+"""How SQLite says that a cell is not in UTF-8."""
 
 
 class Ledger:
@@ -110,15 +116,13 @@ class Ledger:
         with self._reading():
             query = "SELECT epsilon, neighbours, delta FROM limits WHERE dataset = ? ORDER BY id DESC LIMIT 1"
             row = self._database.execute(query, (dataset,)).fetchone()
-            if row is None:
-                return None
-            epsilon = None if row[0] == UNBOUNDED else Fraction(row[0])
-            return Limit(epsilon, cast(Neighbors, row[1]), DEFAULT_DELTA if row[2] is None else Fraction(row[2]))
+            return None if row is None else read_limit(dataset, row)
 
     def limited_datasets(self) -> list[str]:
         """The data sets that have a limit."""
         with self._reading():
-            return [row[0] for row in self._database.execute("SELECT DISTINCT dataset FROM limits ORDER BY dataset")]
+            rows = self._database.execute("SELECT DISTINCT dataset FROM limits ORDER BY dataset")
+            return [read_text(dataset, dataset, "limits.dataset") for (dataset,) in rows]
 
     def spent(self, dataset: str) -> Cost:
         """Everything ever reserved on a data set, finished or not."""
@@ -135,18 +139,7 @@ class Ledger:
                 "SELECT dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, delta, state, "
                 "reserved_at, (SELECT count(*) FROM disclosures WHERE charge = charges.id) FROM charges ORDER BY id"
             )
-            return [
-                Entry(
-                    dataset=row[0],
-                    release=row[1],
-                    agreement_hash=row[2],
-                    cost=_read_cost(row[3:6]),
-                    state=row[6],
-                    reserved_at=row[7],
-                    disclosures=row[8],
-                )
-                for row in rows
-            ]
+            return [read_entry(row) for row in rows]
 
     def refuse_if_over(self, dataset: str, cost: Cost) -> None:
         """Raise if a cost is more than is left, of epsilon or of delta, and write nothing.
@@ -163,6 +156,19 @@ class Ledger:
         if why := limit.refusal(self.spent(dataset), cost, dataset=dataset, ledger=self.path):
             raise BudgetExceededError(why)
 
+    def refuse_if_unwritable(self) -> None:
+        """Raise unless a charge could be written now: write as much as one takes into a table that means nothing.
+
+        It is committed, because what is rolled back may never have reached the disk.
+
+        Raises:
+            LedgerError: If the file or its folder is read-only, the disk is full, or another program holds the file.
+        """
+        for room in (ROOM_BYTES, 0):
+            with self._transaction():
+                self._database.execute(_HEARTBEAT)
+                self._database.execute("INSERT OR REPLACE INTO heartbeat VALUES (1, ?, zeroblob(?))", (_now(), room))
+
     @contextmanager
     def reserve(self, dataset: str, release: str, agreement_hash: str, cost: Cost) -> Iterator[Charge]:
         """Reserve the whole cost of a release, then record how it ended.
@@ -174,15 +180,15 @@ class Ledger:
             self.refuse_if_over(dataset, cost)
             row = self._database.execute(
                 "INSERT INTO charges (dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, "
-                "delta, state, reserved_at) VALUES (?, ?, ?, ?, ?, ?, 'reserved', ?)",
-                (dataset, release, agreement_hash, *_write_cost(cost), _now()),
+                "delta, state, reserved_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (dataset, release, agreement_hash, *_write_cost(cost), RESERVED, _now()),
             )
         charge = Charge(self, cast(int, row.lastrowid), cost)
         try:
             yield charge
         except BaseException:
             if not charge.is_complete:
-                self._end(charge, "ended early, spent")
+                self._end(charge, ENDED_EARLY)
             raise
         charge.complete()
 
@@ -197,15 +203,26 @@ class Ledger:
     def _reading(self) -> Iterator[None]:
         try:
             yield
+        except GarbledCellError as exc:
+            raise LedgerError(self._garbled(exc)) from exc
         except sqlite3.OperationalError as exc:
+            if NO_TEXT in str(exc):  # SQLite's message quotes the cell
+                raise LedgerError(f"The ledger '{self.path}' cannot be read: a cell is no text. {WHAT_TO_DO}") from None
             raise LedgerError(
                 f"The ledger '{self.path}' cannot be read now ({exc}). Nothing is opened. Does another program hold it?"
             ) from exc
-        except (sqlite3.Error, ValueError, TypeError, ZeroDivisionError) as exc:
-            raise LedgerError(
-                f"The ledger '{self.path}' cannot be read ({type(exc).__name__}). Nothing is opened. Restore it from a "
-                "backup; a ledger that cannot be read stops every release."
-            ) from exc
+        except sqlite3.Error as exc:
+            raise LedgerError(f"The ledger '{self.path}' cannot be read ({type(exc).__name__}). {WHAT_TO_DO}") from exc
+
+    def _garbled(self, cell: GarbledCellError) -> str:
+        about = "a data set whose name cannot be read" if cell.dataset is None else f"data set '{cell.dataset}'"
+        said = f"The ledger '{self.path}' cannot be read: what {cell.column} says of {about} is not from copublish."
+        if cell.column.startswith("limits.") and cell.dataset is not None:
+            return (
+                f"{said} {WHAT_TO_DO} Or state the whole limit again: copublish ledger {self.path} --limit "
+                f"{cell.dataset}=EPSILON,DELTA --neighbors RELATION"
+            )
+        return f"{said} {WHAT_TO_DO}"
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -213,12 +230,14 @@ class Ledger:
             self._database.execute("BEGIN IMMEDIATE")
             try:
                 yield
+                self._database.execute("COMMIT")
             except BaseException:
-                self._database.execute("ROLLBACK")
+                # SQLite has rolled back by itself if the disk is full, and a second time would hide that.
+                with suppress(sqlite3.Error):
+                    self._database.execute("ROLLBACK")
                 raise
-            self._database.execute("COMMIT")
         except sqlite3.Error as exc:
-            raise LedgerError(f"The ledger '{self.path}' cannot be written ({exc}). Nothing is opened.") from exc
+            raise LedgerError(f"The ledger '{self.path}' cannot be written: {_cause(exc)}. Nothing is opened.") from exc
 
 
 class Charge:
@@ -234,7 +253,7 @@ class Charge:
         """Record that the release is published: what fails after that does not change it."""
         if not self.is_complete:
             self.is_complete = True
-            self._ledger._end(self, "complete")
+            self._ledger._end(self, COMPLETE)
 
     def disclose(self, label: str, cost: Cost) -> None:
         """Write one disclosure durably.
@@ -255,6 +274,21 @@ class Charge:
         self._disclosed, self._position = total, self._position + 1
 
 
+_CAUSES = {
+    "SQLITE_FULL": "the disk is full",
+    "SQLITE_IOERR": "the disk does not take it (is it full, or is there a limit on the size of files?)",
+    "SQLITE_READONLY": "the file, its folder or the disk is read-only",
+    "SQLITE_CANTOPEN": "no file can be made beside it (is its folder read-only, or the disk full?)",
+    "SQLITE_BUSY": f"another program has held it for {LOCK_TIMEOUT_SECONDS:g} s",
+}
+"""Why SQLite could not write, by how the names of its errors begin."""
+
+
+def _cause(error: sqlite3.Error) -> str:
+    name = getattr(error, "sqlite_errorname", None) or ""
+    return next((f"{said} ({error})" for known, said in _CAUSES.items() if name.startswith(known)), str(error))
+
+
 def _make_private_file(path: str | Path) -> None:
     """Make a new ledger readable by its user alone; an old one keeps the rights that it was given."""
     if str(path) != ":memory:" and not Path(path).exists():
@@ -264,13 +298,6 @@ def _make_private_file(path: str | Path) -> None:
 def _write_cost(cost: Cost) -> tuple[str | None, str | None, str]:
     add_remove = None if cost.add_remove is None else str(cost.add_remove)
     return add_remove, None if cost.replace is None else str(cost.replace), str(cost.delta)
-
-
-def _read_cost(row: tuple[str | None, str | None, str]) -> Cost:
-    add_remove, replace, delta = (None if text is None else Fraction(text) for text in row)
-    if delta is None or any(number is not None and number < 0 for number in (add_remove, replace, delta)):
-        raise ValueError("a charge is never negative")  # somebody changed the file
-    return Cost(add_remove=add_remove, replace=replace, delta=delta)
 
 
 def _now() -> str:

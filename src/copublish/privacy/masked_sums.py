@@ -18,11 +18,9 @@ def assumptions_about_noise(agreement: Agreement) -> list[str]:
     shares = NoiseShares.of(agreement)
     if shares is None:
         return []
-    # Where it compares pseudonyms the aggregator must collude with nobody, as is said beside this.
-    adds_up = f", with '{agreement.aggregator}', which adds up the masked sums, or without it"
-    adds_up = "" if _compares(agreement) else adds_up
+    owners = f"At most {shares.colluders} of the {len(shares.owners)} owners of data put together what they know"
     return [
-        f"At most {shares.colluders} of the {len(shares.owners)} owners of data put together what they know{adds_up}.",
+        f"{owners}{_with_aggregator(agreement, shares)}.",
         f"The coins of the other owners, at least {shares.enough}, are uniform and secret.",
     ]
 
@@ -43,8 +41,8 @@ def limits_of_masked_sums(agreement: Agreement) -> list[str]:
     if shares is None:
         return []
     return [
-        f"Anything from {_more_than(shares.colluders)} owners of data that collude: too much of the noise would be "
-        "known to them."
+        f"Anything from {_more_than(shares.colluders)} owners of data that collude{_counted(agreement, shares)}: too "
+        "much of the noise would be known to them."
     ]
 
 
@@ -69,6 +67,21 @@ def _compares(agreement: Agreement) -> bool:
     """Whether owners' identifiers are compared."""
     by_identifier = agreement.partition == "horizontal" or agreement.records.alignment == "identifier"
     return agreement.records.identifier is not None and by_identifier
+
+
+def _with_aggregator(agreement: Agreement, shares: NoiseShares) -> str:
+    """Words for the aggregator in a coalition: it brings a share of the noise if it owns data, and otherwise none."""
+    if agreement.aggregator in shares.owners:
+        return _counted(agreement, shares)
+    # Where it compares pseudonyms it must collude with nobody, as is said beside this.
+    adds_up = f", with '{agreement.aggregator}', which adds up the masked sums and holds no data, or without it"
+    return "" if _compares(agreement) else adds_up
+
+
+def _counted(agreement: Agreement, shares: NoiseShares) -> str:
+    """Say that an aggregator which owns data is one of the owners; nothing if it owns none."""
+    is_owner = agreement.aggregator in shares.owners
+    return f", '{agreement.aggregator}', which adds up the masked sums, counted among them" if is_owner else ""
 
 
 def _more_than(colluders: int) -> str:

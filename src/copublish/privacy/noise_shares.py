@@ -2,7 +2,8 @@
 
 Every owner knows its own share, and owners that collude know theirs together. So the shares are sized such that
 those of the others are the full noise already: with M owners of whom t may collude, any M - t shares make up discrete
-Laplace noise, and all M of them a little more. That costs a factor M / (M - t) in variance.
+Laplace noise, and all M of them a little more. That costs a factor M / (M - t) in variance. An aggregator that owns
+data knows a share, so it is one of the t; one without data knows none and is not counted.
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ FINEST_RATE = Fraction(1, 2**10)
 
 @dataclass(frozen=True)
 class NoiseShares:
-    """Who adds shares of the noise, and how many of them may put together what they know."""
+    """Who adds shares of the noise, and how many of them may put together what they know.
+
+    Attributes:
+        owners: The owners of data, the aggregator among them if it is one.
+        colluders: How many of these, t. The aggregator is one of the t if it owns data; otherwise it may be with them.
+    """
 
     owners: tuple[str, ...]
     colluders: int
@@ -58,8 +64,18 @@ class SharedLaplace:
 
     Privacy:
         NB(a, p) + NB(b, p) is NB(a + b, p), and NB(1, p) is geometric. So any M - t shares sum to a difference of two
-        geometric variables, which is discrete Laplace noise at this rate. Against at most t owners that know their own
-        shares, the shares of the others are that noise plus something independent: epsilon holds against them.
+        geometric variables, which is discrete Laplace noise at this rate.
+
+        What a coalition C of t owners sees, if the aggregator is in it: every other owner i sends it s_i + n_i + m_i,
+        where s_i are its sums, n_i its share and m_i its masks. The masks of pairs with a member of C are known to C.
+        Those of pairs of others are uniform, and the only thing that is certain about them is that they cancel in the
+        sum over all others. So what C learns is that sum, of s_i + n_i over the M - t others, and beside it numbers
+        that are uniform and independent of everything. The noise in it is M - t shares: the full noise, not more.
+        Epsilon holds, and holds exactly. Without the aggregator C learns the same from the total that is opened. An
+        aggregator without data brings no share: C is then t owners and the aggregator, and the same holds.
+
+        With t + 1 owners, the aggregator counted, M - t - 1 shares are left, and the loss is larger than epsilon; at
+        t + 1 = M nothing is left. With fewer than t there is that noise and something independent: epsilon holds.
         `distance` bounds how far the sampled law is from the exact one; it is charged as delta.
     """
 

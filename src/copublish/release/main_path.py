@@ -52,7 +52,8 @@ def publish_release(
     agreement, mechanism, cost = plan.agreement, mechanism_of(plan.agreement), plan.cost()
     _refuse_differences(agreement, engine)
     ledger.refuse_if_over(agreement.dataset, cost)
-    # A party that cannot pay stops everyone here, before anything is learned or reserved.
+    ledger.refuse_if_unwritable()
+    # A party that cannot pay, or write it down, stops everyone here, before anything is learned or reserved.
     engine.exchange("can pay", topic="budget")
     progress("alignment", 0, 1)
     table = align_records(agreement, fragment, engine)

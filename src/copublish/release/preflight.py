@@ -55,13 +55,14 @@ def preflight(
     """Check one party's part of a run between machines, before anybody is asked or called. No row is read.
 
     Raises:
-        CopublishError: If the agreement cannot run, columns are not as agreed, the ledger cannot pay, or the release
-            could not be written.
+        CopublishError: If the agreement cannot run, columns are not as agreed, the ledger cannot pay or cannot be
+            written, or the release could not be written.
     """
     plan = prepare(agreement)
     refuse_unwritable(out, overwrite=overwrite)
     check_columns(agreement, party, source)
     ledger.refuse_if_over(agreement.dataset, plan.cost())
+    ledger.refuse_if_unwritable()
     return plan
 
 

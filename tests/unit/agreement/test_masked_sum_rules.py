@@ -50,6 +50,7 @@ def test_identifiers_are_compared_by_a_party_without_data_alone():
     ("engine", "text"),
     [
         ({"colluders": 3}, "at most 2 may collude, got 3"),
+        ({"colluders": 3}, "The aggregator 'p0' owns data and counts as one of them"),
         ({"colluders": 0}, "engine.colluders"),
         ({"colluders": True}, "write a number"),
         ({"aggregator": "nobody"}, "'nobody' is not a party"),
@@ -58,6 +59,19 @@ def test_identifiers_are_compared_by_a_party_without_data_alone():
 )
 def test_colluders_and_aggregators_that_cannot_be_are_refused(engine, text):
     assert text in refusal("horizontal", engine, mechanism={"name": "copula"}, **NO_IDENTIFIER)
+
+
+def test_an_aggregator_that_owns_data_is_said_to_be_one_of_those_who_may_collude():
+    """It knows a share of the noise: 't owners, with the aggregator' would be t + 1."""
+    described = cp.describe(masked_agreement(3, 2))
+    among = "'p0', which adds up the masked sums, counted among them"
+    assert f"At most 2 of the 3 owners of data put together what they know, {among}." in described.assumptions
+    assert any(f"more than 2 owners of data that collude, {among}:" in limit for limit in described.not_protected)
+    helped = cp.describe(masked_agreement(3, 2, helper=True))
+    assert "what they know, with 'helper', which adds up the masked sums and holds no data, or without it." in str(
+        helped.assumptions
+    )
+    assert "counted among" not in str((helped.assumptions, helped.not_protected))
 
 
 def test_a_description_names_the_colluders_the_aggregator_and_the_price():

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -43,6 +43,7 @@ from copublish.engine.spu.requests import (
     Xored,
 )
 from copublish.engine.spu.vetting import refuse_unvetted
+from copublish.files.core_dumps import forbid_core_dumps
 from copublish.types import IntArray
 
 BOOLEAN_TYPE = "cheetah.BShr<FM64,64>"
@@ -55,6 +56,8 @@ RESULT = "result"
 def serve(connection: Connection, settings: LinkSettings) -> None:
     """Answer requests until the pipe is closed. Runs as the main function of the worker process."""
     _die_with_parent()
+    counters = _open_counters()
+    forbid_core_dumps()
     try:
         _silence_and_confine(settings.scratch_folder)
     except OSError:  # the party was killed before we could ask to die with it, and its folder is gone
@@ -68,7 +71,7 @@ def serve(connection: Connection, settings: LinkSettings) -> None:
         connection.send(("connected", None))
         while True:
             request = connection.recv()
-            connection.send(("done", (worker.answer(request), _bytes_written())))
+            connection.send(("done", (worker.answer(request), _bytes_written(counters))))
     except EOFError:
         pass
     except BaseException as exc:
@@ -350,11 +353,20 @@ def _silence_and_confine(scratch: str) -> None:
     os.dup2(nowhere, 2)
 
 
-def _bytes_written() -> int:
+def _open_counters() -> TextIO | None:
+    """The kernel's counters of this process, opened while it may still be (Linux)."""
+    with contextlib.suppress(OSError):
+        return Path("/proc/self/io").open()
+    return None
+
+
+def _bytes_written(counters: TextIO | None) -> int:
     """The bytes this process has written so far, nearly all of them to the other parties."""
-    for line in Path("/proc/self/io").read_text().splitlines() if Path("/proc/self/io").exists() else []:
-        if line.startswith("wchar:"):
-            return int(line.split()[1])
+    if counters is not None:
+        counters.seek(0)
+        for line in counters:
+            if line.startswith("wchar:"):
+                return int(line.split()[1])
     return 0
 
 

@@ -1,0 +1,115 @@
+"""Cells of a ledger's tables, read back: text in a file that somebody else may have changed since.
+
+What copublish writes there is little: fractions, three states, two relations. Anything else is no ledger any more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from copublish.errors import plain_text
+from copublish.privacy.accounting import Cost
+from copublish.privacy.disclosures import NEIGHBORS
+from copublish.privacy.limits import DEFAULT_DELTA, UNBOUNDED, Limit
+
+RESERVED, ENDED_EARLY, COMPLETE = "reserved", "ended early, spent", "complete"
+STATES = (RESERVED, ENDED_EARLY, COMPLETE)
+"""How far a charge has come. All of them count as spent."""
+
+_NUMBER = re.compile(r"[0-9]{1,4000}(/[0-9]{1,4000}|\.[0-9]{1,4000})?")
+"""No exponent: a few characters could stand for a number that fills the memory."""
+
+_TOO_LARGE = 10**150
+"""Nobody spends this much, and it can still be shown."""
+
+
+class GarbledCellError(ValueError):
+    """A cell holds what copublish does not write.
+
+    Attributes:
+        dataset: The data set that the row is about, as far as that can be read.
+        column: Table and column.
+    """
+
+    def __init__(self, dataset: object, column: str) -> None:
+        super().__init__(f"{column} of data set {dataset!r}")
+        self.dataset = plain_text(dataset) if isinstance(dataset, str) else None
+        self.column = column
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One charge, as `copublish ledger` shows it."""
+
+    dataset: str
+    release: str
+    agreement_hash: str
+    cost: Cost
+    state: str
+    reserved_at: str
+    disclosures: int
+
+
+def read_limit(dataset: str, row: Sequence[object]) -> Limit:
+    """A limit from its epsilon, relation and delta; a delta that is missing is that of older ledgers.
+
+    Raises:
+        GarbledCellError: Naming the column.
+    """
+    epsilon, neighbors, delta = row
+    relation = next((known for known in NEIGHBORS if known == neighbors), None)
+    if relation is None:
+        raise GarbledCellError(dataset, "limits.neighbours")
+    return Limit(
+        None if epsilon == UNBOUNDED else _number(epsilon, dataset, "limits.epsilon"),
+        relation,
+        DEFAULT_DELTA if delta is None else _number(delta, dataset, "limits.delta"),
+    )
+
+
+def read_entry(row: Sequence[object]) -> Entry:
+    """A charge from its row.
+
+    Raises:
+        GarbledCellError: Naming the column.
+    """
+    dataset, release, agreement_hash, add_remove, replace, delta, state, reserved_at, disclosures = row
+    if state not in STATES:
+        raise GarbledCellError(dataset, "charges.state")
+    return Entry(
+        dataset=read_text(dataset, dataset, "charges.dataset"),
+        release=read_text(release, dataset, "charges.release"),
+        agreement_hash=read_text(agreement_hash, dataset, "charges.agreement_hash"),
+        cost=Cost(
+            add_remove=None if add_remove is None else _number(add_remove, dataset, "charges.epsilon_add_remove"),
+            replace=None if replace is None else _number(replace, dataset, "charges.epsilon_replace"),
+            delta=_number(delta, dataset, "charges.delta"),
+        ),
+        state=str(state),
+        reserved_at=read_text(reserved_at, dataset, "charges.reserved_at"),
+        disclosures=int(str(disclosures)),
+    )
+
+
+def read_text(cell: object, dataset: object, column: str) -> str:
+    """A cell that holds text.
+
+    Raises:
+        GarbledCellError: If it holds something else.
+    """
+    if not isinstance(cell, str):
+        raise GarbledCellError(dataset, column)
+    return cell
+
+
+def _number(cell: object, dataset: object, column: str) -> Fraction:
+    """A number that is not negative, as `str` of a fraction or as a person writes it."""
+    try:
+        if isinstance(cell, str) and _NUMBER.fullmatch(cell) and (number := Fraction(cell)) < _TOO_LARGE:
+            return number
+    except ZeroDivisionError:
+        pass
+    raise GarbledCellError(dataset, column)
