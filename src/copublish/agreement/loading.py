@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,10 @@ from copublish.agreement.computation import Computation
 from copublish.agreement.model import Agreement, Privacy, Records
 from copublish.agreement.parties import Party
 from copublish.agreement.settings import MechanismSettings, known_settings, names_of_mechanisms
-from copublish.errors import AgreementError
+from copublish.errors import AgreementError, plain_text, unsafe_texts
+
+MOST_UNSAFE = 10
+"""How many texts with control characters are named at once."""
 
 
 def load_agreement(path: str | Path) -> Agreement:
@@ -66,7 +70,9 @@ def agreement_from_mapping(
     Raises:
         AgreementError: With one sentence for every problem found.
     """
+    _refuse_unsafe(content, source)  # before anything else, since other messages name keys
     content, problems = _with_taxonomies(content, Path(folder))
+    _refuse_unsafe(content, source)
     settings, of_mechanism = _settings(content.get("mechanism"))
     try:
         agreement = Agreement.model_validate(content if settings is None else {**content, "mechanism": settings})
@@ -81,6 +87,13 @@ def agreement_from_mapping(
     if problems:
         raise AgreementError(source, list(dict.fromkeys(problems)))
     return agreement
+
+
+def _refuse_unsafe(content: Mapping[str, Any], source: str) -> None:
+    """Raise if a text could steer the terminal on which somebody consents."""
+    problems = list(dict.fromkeys(islice(unsafe_texts(content), MOST_UNSAFE)))
+    if problems:
+        raise AgreementError(source, problems)
 
 
 def _settings(section: object) -> tuple[MechanismSettings | None, list[str]]:
@@ -143,7 +156,7 @@ def _read_tree(path: Path, attribute: str) -> Any:
     except (OSError, ValueError, RecursionError) as exc:
         raise ValueError(f"'{path.name}' is not a JSON file: {exc}") from exc
     if not isinstance(trees, dict) or attribute not in trees:
-        names = ", ".join(f"'{name}'" for name in trees) if isinstance(trees, dict) else "no tree at all"
+        names = ", ".join(f"'{plain_text(name)}'" for name in trees) if isinstance(trees, dict) else "no tree at all"
         raise ValueError(f"'{path.name}' has no tree under the name '{attribute}'; it has: {names}")
     return trees[attribute]
 

@@ -97,7 +97,7 @@ class Description:
         return Group(*self._parts())
 
     def __str__(self) -> str:
-        console = Console(width=120, highlight=False, record=True, file=open_nothing())
+        console = Console(width=120, highlight=False, markup=False, emoji=False, record=True, file=open_nothing())
         console.print(self)
         return console.export_text().rstrip()
 

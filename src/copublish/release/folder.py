@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from copublish.errors import AgreementError, ReleaseError
+from copublish.errors import AgreementError, ReleaseError, unsafe_texts
 from copublish.files.scratch import Scratch
 from copublish.mechanisms.base import Contents, Publication
 from copublish.mechanisms.registry import AnyMechanism, mechanism_named, mechanisms
@@ -257,15 +257,25 @@ def load_release(folder: str | Path) -> Release:
     for name, content in contents.items():
         if hashlib.sha256(content).hexdigest() != digests[name]:
             raise ReleaseError(f"'{folder}/{name}' is not the file that was published: its digest differs.")
+    _refuse_unsafe(folder, "certificate.json", said)
     certificate = _certificate(folder, said, mechanism)
     stored = [name for name in mechanism.tables if f"{name}.parquet" in contents]
     try:
-        details = mechanism.details.from_json(json.loads(contents[mechanism.details_file]))
+        told = json.loads(contents[mechanism.details_file])
+        _refuse_unsafe(folder, mechanism.details_file, told)
+        details = mechanism.details.from_json(told)
         _ = details.public_columns  # so that domains which are none are noticed here
         tables = {name: _table(contents[f"{name}.parquet"]) for name in stored if not mechanism.derives(name)}
     except (ValueError, ArithmeticError, RecursionError, pa.ArrowException) as exc:
         raise ReleaseError(f"'{folder}' holds something else than the release its certificate is about: {exc}") from exc
     return Release(certificate, Contents(tables, details), mechanism)
+
+
+def _refuse_unsafe(folder: Path, name: str, content: object) -> None:
+    """Raise if a text of a file could steer the terminal that shows it."""
+    problem = next(unsafe_texts(content), None)
+    if problem is not None:
+        raise ReleaseError(f"'{folder}/{name}' is not as copublish writes it. {problem}.")
 
 
 def _mechanism(folder: Path, said: Mapping[str, Any], contents: Mapping[str, bytes]) -> AnyMechanism:
