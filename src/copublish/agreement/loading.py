@@ -22,6 +22,10 @@ from copublish.agreement.model import Agreement, Privacy, Records
 from copublish.agreement.parties import Party
 from copublish.agreement.settings import MechanismSettings, known_settings, names_of_mechanisms
 from copublish.errors import AgreementError, plain_text, unsafe_texts
+from copublish.files.regular import MIB, read_inside, read_regular
+
+LARGEST_FILE = 16 * MIB
+"""Of an agreement, and of a file with taxonomies."""
 
 MOST_UNSAFE = 10
 """How many texts with control characters are named at once."""
@@ -35,7 +39,7 @@ def load_agreement(path: str | Path) -> Agreement:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = _newlines(read_regular(path, LARGEST_FILE).decode("utf-8-sig"))
     except FileNotFoundError as exc:
         hint = f"no such file. 'copublish init {path.name}' writes one to start from"
         raise AgreementError(str(path), [hint]) from exc
@@ -140,7 +144,7 @@ def _with_taxonomies(content: Mapping[str, Any], folder: Path) -> tuple[dict[str
     for name, attribute in attributes.items():
         if isinstance(attribute, Mapping) and isinstance(attribute.get("taxonomy"), str):
             try:
-                tree = _read_tree(folder / attribute["taxonomy"], name)
+                tree = _read_tree(folder, attribute["taxonomy"], name)
             except ValueError as exc:
                 problems.append(f"attributes.{name}.taxonomy: {exc}")
                 tree = {"ANY": {"placeholder": {}}}  # so that the other checks still run
@@ -148,17 +152,32 @@ def _with_taxonomies(content: Mapping[str, Any], folder: Path) -> tuple[dict[str
     return resolved, problems
 
 
-def _read_tree(path: Path, attribute: str) -> Any:
+def _read_tree(folder: Path, name: str, attribute: str) -> Any:
+    path = Path(name)
     try:
-        trees = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_refuse_repeated_keys)
+        content = read_inside(folder, name, LARGEST_FILE)
     except FileNotFoundError:
         raise ValueError(f"there is no file '{path.name}' beside the agreement") from None
-    except (OSError, ValueError, RecursionError) as exc:
+    except OSError as exc:
+        hint = "A taxonomy file is an ordinary file beside the agreement, or in a folder there"
+        raise ValueError(f"'{name}' cannot be read: {exc.strerror}. {hint}") from None
+    try:
+        trees = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_refuse_repeated_keys)
+    except RecursionError:
+        raise ValueError(f"'{path.name}' is nested too deeply") from None
+    except UnicodeDecodeError:  # its message would show a byte
+        raise ValueError(f"'{path.name}' is not a JSON file: it is not UTF-8 text") from None
+    except ValueError as exc:
         raise ValueError(f"'{path.name}' is not a JSON file: {exc}") from exc
     if not isinstance(trees, dict) or attribute not in trees:
         names = ", ".join(f"'{plain_text(name)}'" for name in trees) if isinstance(trees, dict) else "no tree at all"
         raise ValueError(f"'{path.name}' has no tree under the name '{attribute}'; it has: {names}")
     return trees[attribute]
+
+
+def _newlines(text: str) -> str:
+    """Text with one spelling of the end of a line, as Python reads files."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 MODELS: dict[str, type[BaseModel]] = {

@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from copublish.errors import AgreementError, ReleaseError, unsafe_texts
+from copublish.errors import AgreementError, ReleaseError, plain_text, unsafe_texts
+from copublish.files.regular import MIB, read_inside
 from copublish.files.scratch import Scratch
 from copublish.mechanisms.base import Contents, Publication
 from copublish.mechanisms.registry import AnyMechanism, mechanism_named, mechanisms
@@ -32,6 +33,12 @@ from copublish.release.readme import folder_readme
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+LARGEST_JSON = 256 * MIB
+"""Of a certificate, and of details."""
+
+LARGEST_TABLE = 4096 * MIB
+"""Of a file with a table."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -246,13 +253,11 @@ def load_release(folder: str | Path) -> Release:
     """
     folder = Path(folder)
     try:
-        said = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+        said = json.loads(_content(folder, "certificate.json"))
         digests: dict[str, str] = dict(said["files"].items())
-        contents = {name: (folder / name).read_bytes() for name in digests}
-    except FileNotFoundError as exc:
-        raise ReleaseError(f"'{folder}' is no complete release folder: {Path(exc.filename).name} is missing.") from exc
-    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as exc:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as exc:
         raise ReleaseError(f"'{folder}/certificate.json' cannot be read as a certificate.") from exc
+    contents = {name: _content(folder, name) for name in digests}
     mechanism = _mechanism(folder, said, contents)
     for name, content in contents.items():
         if hashlib.sha256(content).hexdigest() != digests[name]:
@@ -269,6 +274,18 @@ def load_release(folder: str | Path) -> Release:
     except (ValueError, ArithmeticError, RecursionError, pa.ArrowException) as exc:
         raise ReleaseError(f"'{folder}' holds something else than the release its certificate is about: {exc}") from exc
     return Release(certificate, Contents(tables, details), mechanism)
+
+
+def _content(folder: Path, name: str) -> bytes:
+    """The content of a file of a release folder, of which others may have written both."""
+    if name in ("", ".", "..") or "/" in name or not name.isprintable():
+        raise ReleaseError(f"'{folder}/certificate.json' names '{plain_text(name)}', which is no file of a release.")
+    try:
+        return read_inside(folder, name, LARGEST_JSON if name.endswith(".json") else LARGEST_TABLE)
+    except FileNotFoundError as exc:
+        raise ReleaseError(f"'{folder}' is no complete release folder: {name} is missing.") from exc
+    except OSError as exc:
+        raise ReleaseError(f"'{folder}/{name}' cannot be read: {exc.strerror}.") from exc
 
 
 def _refuse_unsafe(folder: Path, name: str, content: object) -> None:
