@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from copublish.errors import AgreementError, ReleaseError, plain_text, unsafe_texts
+from copublish.files.exchange import exchange
 from copublish.files.regular import MIB, read_inside
 from copublish.files.scratch import Scratch
 from copublish.mechanisms.base import Contents, Publication
@@ -177,19 +179,53 @@ class Release(Publication):
 
                 def publish() -> None:
                     refuse_existing(target, overwrite=overwrite)  # it may have come since
-                    if target.exists() and overwrite:
-                        # Aside, and not into the scratch folder: whatever happens now, one of the two is there.
-                        old = target.with_name(f".{target.name}-old-{scratch.name[-8:]}")
-                        target.rename(old)
+                    if not (target.exists() and overwrite):
                         staged.rename(target)
-                        shutil.rmtree(old, ignore_errors=True)
-                    else:
-                        staged.rename(target)
+                    elif not exchange(staged, target):  # if it is done, the old one goes with the scratch folder
+                        _replace_in_two_steps(staged, target, scratch.name[-8:])
                     _sync_folder(target.parent)
+                    for old in _set_aside(target):
+                        shutil.rmtree(old, ignore_errors=True)
 
                 yield publish
         except OSError as exc:
             raise ReleaseError(f"The release cannot be written to '{target}': {exc.strerror}.") from exc
+
+
+def _replace_in_two_steps(staged: Path, target: Path, number: str) -> None:
+    """Replace a release where the system cannot exchange names: a kill between the steps leaves the old one aside."""
+    # Not into the scratch folder, which goes with this process: whatever happens now, one of the two is there.
+    old = target.with_name(f".{target.name}-old-{number}")
+    target.rename(old)
+    try:
+        staged.rename(target)
+    except OSError as exc:
+        try:
+            old.rename(target)
+        except OSError:
+            raise ReleaseError(
+                f"The release cannot be written to '{target}': {exc.strerror}. The one that was there lies in '{old}': "
+                "move it back."
+            ) from exc
+        raise
+
+
+def _set_aside(target: Path) -> list[Path]:
+    """Releases that a run moved out of the way of a new one, and could not remove or put back."""
+    pattern = re.compile(re.escape(f".{target.name}-old-") + "[0-9a-f]{8}")
+    with suppress(OSError):
+        beside = sorted(path for path in target.parent.iterdir() if pattern.fullmatch(path.name))
+        return [path for path in beside if not path.is_symlink() and (path / "certificate.json").is_file()]
+    return []
+
+
+def _where_it_is(target: Path) -> str:
+    """A sentence about a release that a run which was stopped had moved away from its name; mostly nothing."""
+    return "".join(
+        f" A run was stopped while it replaced '{target}': the release that was there lies in '{old}'. Move it "
+        "back, or remove it."
+        for old in _set_aside(target.absolute())[-1:]
+    )
 
 
 def _write_durably(path: Path, content: bytes) -> None:
@@ -237,6 +273,8 @@ def refuse_existing(folder: Path, *, overwrite: bool) -> None:
     Only a folder that holds a release, or nothing, is ever replaced.
     """
     if not folder.exists():
+        if aside := _where_it_is(folder):
+            raise ReleaseError(aside.strip())
         return
     is_release = (folder / "certificate.json").exists()
     if not folder.is_dir() or (any(folder.iterdir()) and not is_release):
@@ -283,7 +321,8 @@ def _content(folder: Path, name: str) -> bytes:
     try:
         return read_inside(folder, name, LARGEST_JSON if name.endswith(".json") else LARGEST_TABLE)
     except FileNotFoundError as exc:
-        raise ReleaseError(f"'{folder}' is no complete release folder: {name} is missing.") from exc
+        aside = "" if folder.exists() else _where_it_is(folder)
+        raise ReleaseError(f"'{folder}' is no complete release folder: {name} is missing.{aside}") from exc
     except OSError as exc:
         raise ReleaseError(f"'{folder}/{name}' cannot be read: {exc.strerror}.") from exc
 
