@@ -6,7 +6,8 @@ A message is an output: it names the column and the rule, never a value, a row o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
 
 
 class CopublishError(Exception):
@@ -106,6 +107,41 @@ class MeetingError(CopublishError):
 def plain_text(said: object, limit: int = 200) -> str:
     """Words of somebody else as one short line that is safe to show in a terminal and a log."""
     return "".join(character if character.isprintable() else " " for character in str(said)[:limit])
+
+
+def is_unsafe(character: str) -> bool:
+    """Whether a character steers a terminal or turns text around: controls, bidirectional ones, lone surrogates."""
+    return (
+        unicodedata.category(character) in ("Cc", "Cs")
+        or "\u202a" <= character <= "\u202e"
+        or ("\u2066" <= character <= "\u2069")
+    )
+
+
+def visible(text: str) -> str:
+    """Text whose unsafe characters are spelled out, line breaks aside, so that a terminal does not obey."""
+    if text.isprintable():
+        return text
+    return "".join(f"<U+{ord(c):04X}>" if c != "\n" and is_unsafe(c) else c for c in text)
+
+
+def unsafe_texts(content: object) -> Iterator[str]:
+    """Yield a sentence for every text in nested mappings and lists, keys included, that has an unsafe character."""
+    left: list[tuple[str, object]] = [("", content)]
+    while left:
+        place, value = left.pop()
+        if isinstance(value, str):
+            found = None if value.isprintable() else next(filter(is_unsafe, value), None)
+            if found is not None:
+                yield (
+                    f"{plain_text(place) or 'it'}: the text holds the control character U+{ord(found):04X}, which can "
+                    "hide or forge what is shown. Write it without"
+                )
+        elif isinstance(value, Mapping):
+            inside = [(f"{place}.{key}".removeprefix("."), key, item) for key, item in value.items()]
+            left += [entry for name, key, item in reversed(inside) for entry in ((name, item), (name, key))]
+        elif isinstance(value, list | tuple):
+            left += [(f"{place}.{number}", item) for number, item in reversed(list(enumerate(value, 1)))]
 
 
 def combined_error(errors: Sequence[CopublishError]) -> CopublishError:

@@ -27,10 +27,11 @@ BASE = {"errors", "types", "progress"}
 ALLOWED = {
     "files": set(),
     # Public configuration and parameters know nothing of rows or shares.
-    "agreement": {"agreement"},
+    # Both open files that others prepared, as `files` opens them.
+    "agreement": {"agreement", "files"},
     "privacy": {"privacy", "agreement"},
     # One party's rows know nothing of engines.
-    "fragments": {"fragments", "agreement", "privacy"},
+    "fragments": {"fragments", "agreement", "privacy", "files"},
     "engine": {"engine", "privacy", "files"},
     "mechanisms": {"mechanisms", "engine", "fragments", "agreement", "privacy"},
     "release": {"release", "mechanisms", "engine", "fragments", "agreement", "privacy", "files"},

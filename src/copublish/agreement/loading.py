@@ -8,6 +8,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from decimal import Decimal
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,14 @@ from copublish.agreement.computation import Computation
 from copublish.agreement.model import Agreement, Privacy, Records
 from copublish.agreement.parties import Party
 from copublish.agreement.settings import MechanismSettings, known_settings, names_of_mechanisms
-from copublish.errors import AgreementError
+from copublish.errors import AgreementError, plain_text, unsafe_texts
+from copublish.files.regular import MIB, read_inside, read_regular
+
+LARGEST_FILE = 16 * MIB
+"""Of an agreement, and of a file with taxonomies."""
+
+MOST_UNSAFE = 10
+"""How many texts with control characters are named at once."""
 
 
 def load_agreement(path: str | Path) -> Agreement:
@@ -31,7 +39,7 @@ def load_agreement(path: str | Path) -> Agreement:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = _newlines(read_regular(path, LARGEST_FILE).decode("utf-8-sig"))
     except FileNotFoundError as exc:
         hint = f"no such file. 'copublish init {path.name}' writes one to start from"
         raise AgreementError(str(path), [hint]) from exc
@@ -66,7 +74,9 @@ def agreement_from_mapping(
     Raises:
         AgreementError: With one sentence for every problem found.
     """
+    _refuse_unsafe(content, source)  # before anything else, since other messages name keys
     content, problems = _with_taxonomies(content, Path(folder))
+    _refuse_unsafe(content, source)
     settings, of_mechanism = _settings(content.get("mechanism"))
     try:
         agreement = Agreement.model_validate(content if settings is None else {**content, "mechanism": settings})
@@ -81,6 +91,13 @@ def agreement_from_mapping(
     if problems:
         raise AgreementError(source, list(dict.fromkeys(problems)))
     return agreement
+
+
+def _refuse_unsafe(content: Mapping[str, Any], source: str) -> None:
+    """Raise if a text could steer the terminal on which somebody consents."""
+    problems = list(dict.fromkeys(islice(unsafe_texts(content), MOST_UNSAFE)))
+    if problems:
+        raise AgreementError(source, problems)
 
 
 def _settings(section: object) -> tuple[MechanismSettings | None, list[str]]:
@@ -127,7 +144,7 @@ def _with_taxonomies(content: Mapping[str, Any], folder: Path) -> tuple[dict[str
     for name, attribute in attributes.items():
         if isinstance(attribute, Mapping) and isinstance(attribute.get("taxonomy"), str):
             try:
-                tree = _read_tree(folder / attribute["taxonomy"], name)
+                tree = _read_tree(folder, attribute["taxonomy"], name)
             except ValueError as exc:
                 problems.append(f"attributes.{name}.taxonomy: {exc}")
                 tree = {"ANY": {"placeholder": {}}}  # so that the other checks still run
@@ -135,17 +152,32 @@ def _with_taxonomies(content: Mapping[str, Any], folder: Path) -> tuple[dict[str
     return resolved, problems
 
 
-def _read_tree(path: Path, attribute: str) -> Any:
+def _read_tree(folder: Path, name: str, attribute: str) -> Any:
+    path = Path(name)
     try:
-        trees = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=_refuse_repeated_keys)
+        content = read_inside(folder, name, LARGEST_FILE)
     except FileNotFoundError:
         raise ValueError(f"there is no file '{path.name}' beside the agreement") from None
-    except (OSError, ValueError, RecursionError) as exc:
+    except OSError as exc:
+        hint = "A taxonomy file is an ordinary file beside the agreement, or in a folder there"
+        raise ValueError(f"'{name}' cannot be read: {exc.strerror}. {hint}") from None
+    try:
+        trees = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_refuse_repeated_keys)
+    except RecursionError:
+        raise ValueError(f"'{path.name}' is nested too deeply") from None
+    except UnicodeDecodeError:  # its message would show a byte
+        raise ValueError(f"'{path.name}' is not a JSON file: it is not UTF-8 text") from None
+    except ValueError as exc:
         raise ValueError(f"'{path.name}' is not a JSON file: {exc}") from exc
     if not isinstance(trees, dict) or attribute not in trees:
-        names = ", ".join(f"'{name}'" for name in trees) if isinstance(trees, dict) else "no tree at all"
+        names = ", ".join(f"'{plain_text(name)}'" for name in trees) if isinstance(trees, dict) else "no tree at all"
         raise ValueError(f"'{path.name}' has no tree under the name '{attribute}'; it has: {names}")
     return trees[attribute]
+
+
+def _newlines(text: str) -> str:
+    """Text with one spelling of the end of a line, as Python reads files."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 MODELS: dict[str, type[BaseModel]] = {

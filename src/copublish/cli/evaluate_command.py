@@ -9,8 +9,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from copublish.cli.terminal import (
     Format,
@@ -23,6 +21,7 @@ from copublish.cli.terminal import (
     results_console,
     warn_first,
 )
+from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.release.folder import load_release
 
 HEADINGS = {
@@ -153,23 +152,19 @@ def print_scores(scores: dict[str, Any], console: Console) -> None:
 
 
 def _print_classification(rows: list[dict[str, Any]], headings: dict[str, str], console: Console) -> None:
-    table = Table(title="Accuracy", title_justify="left")
-    table.add_column("classifier")
-    for heading in headings.values():
-        table.add_column(heading, justify="right")
+    table = text_table("Accuracy", ("classifier", *headings.values()), right=range(1, len(headings) + 1))
     for row in rows:
         shown = {key: "unknown" if row[key] is None else f"{row[key]:.4f}" for key in headings}
         shown["CA"] += f" ± {row['standard_error_of_CA']:.4f}"
-        table.add_row(row["classifier"], *shown.values())
+        add_row(table, row["classifier"], *shown.values())
     console.print(table)
 
 
 def _print_marginals(marginals: dict[str, Any], reference: str, console: Console) -> None:
-    table = Table(title=f"Total variation between the release and {reference}", title_justify="left")
-    for heading in ("marginals", "of", "number", "mean", "largest", "worst columns"):
-        table.add_column(heading, justify="right" if heading in ("number", "mean", "largest") else "left")
+    headings = ("marginals", "of", "number", "mean", "largest", "worst columns")
+    table = text_table(f"Total variation between the release and {reference}", headings, right=(2, 3, 4))
     for key, label in (("published_values", "published values"), ("agreed_values", "agreed values")):
         for ways, error in marginals.get(key, {}).items():
             numbers = (str(error["marginals"]), f"{error['mean']:.4f}", f"{error['largest']:.4f}")
-            table.add_row(ways, label, *numbers, escape(", ".join(error["worst"])))
+            add_row(table, ways, label, *numbers, ", ".join(error["worst"]))
     console.print(table)

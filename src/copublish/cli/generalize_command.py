@@ -19,10 +19,11 @@ from copublish.cli.terminal import (
     refuse_inside_release,
     refuse_own_input,
 )
-from copublish.errors import ReleaseError
+from copublish.errors import ReleaseError, unsafe_texts
+from copublish.files.regular import read_regular
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.mechanisms.shared.generalization import Generalization
-from copublish.release.folder import generalization_of, load_release
+from copublish.release.folder import LARGEST_JSON, generalization_of, load_release
 from copublish.release.generalize import CANNOT
 from copublish.release.generalize import generalize as generalize_data
 
@@ -64,6 +65,14 @@ def _generalization(release: Path) -> tuple[Generalization, Path]:
         loaded = load_release(release)
         return generalization_of(loaded, CANNOT), release / loaded.mechanism.details_file
     try:
-        return Generalization.from_json(json.loads(release.read_text(encoding="utf-8"))), release
-    except (OSError, ValueError, RecursionError) as exc:
+        content = json.loads(read_regular(release, LARGEST_JSON))
+        problem = next(unsafe_texts(content), None)
+        if problem is not None:
+            raise ReleaseError(f"'{release}' is not as copublish writes it. {problem}.")
+        cut = Generalization.from_json(content)
+        _ = cut.public_columns  # so that domains which are none are noticed here
+    except OSError as exc:
+        raise ReleaseError(f"'{release}' cannot be read: {exc.strerror}.") from exc
+    except (ValueError, ArithmeticError, RecursionError) as exc:
         raise ReleaseError(f"'{release}' cannot be read as the cut of a release.") from exc
+    return cut, release

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from copublish.cli.terminal import Format, FormatOption, note, parse_pairs, print_json, results_console
 from copublish.files.home import default_ledger, make_private_folder
+from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.privacy.accounting import Cost
 from copublish.privacy.described import show_at_least, show_bound, show_exact
 from copublish.privacy.disclosures import NEIGHBORS, Neighbors
@@ -170,11 +170,9 @@ def _print(book: Ledger, output: Format) -> None:
 
 
 def _print_table(title: str, rows: Sequence[Mapping[str, str | None]]) -> None:
-    table = Table(title=title, title_justify="left")
-    for heading in rows[0] if rows else ["nothing yet"]:
-        table.add_column(heading.replace("_", " "), overflow="fold")
+    table = text_table(title, [heading.replace("_", " ") for heading in (rows[0] if rows else ["nothing yet"])])
     for row in rows:
-        table.add_row(*("-" if value is None else value for value in row.values()))
+        add_row(table, *("-" if value is None else value for value in row.values()))
     results_console().print(table)
 
 

@@ -7,7 +7,6 @@ from itertools import groupby
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from copublish.mechanisms.registry import mechanism_named
 from copublish.mechanisms.shared.text_tables import add_row, text_table
@@ -88,18 +87,15 @@ def _print_settings(trials: Sequence[Mapping[str, Any]], tuning: Tuning, console
         scores = (trial["epsilon"], _accuracy(trial), f"{trial['marginal_error']:.3f}")
         add_row(table, first.cell(trial), *scores, *(column.cell(trial) for column in rest))
     console.print(table)
-    console.print(f"{tuning.legend} {PAIRS}\n")
+    console.print(f"{tuning.legend} {PAIRS}\n", markup=False)
 
 
 def _print_mechanisms(trials: Sequence[Mapping[str, Any]], console: Console) -> None:
-    table = Table(title="What was tried of mechanisms that publish records", title_justify="left")
-    table.add_column("mechanism")
-    for heading in ("epsilon", "accuracy", "pairs are off"):
-        table.add_column(heading, justify="right")
-    table.add_column("noise")
+    headings = ("mechanism", "epsilon", "accuracy", "pairs are off", "noise")
+    table = text_table("What was tried of mechanisms that publish records", headings, right=(1, 2, 3))
     for trial in trials:
         noise = f"{trial['noise']['what']} {trial['noise']['value']:.3g}" if "noise" in trial else ""
-        table.add_row(trial["mechanism"], trial["epsilon"], _accuracy(trial), f"{trial['marginal_error']:.3f}", noise)
+        add_row(table, trial["mechanism"], trial["epsilon"], _accuracy(trial), f"{trial['marginal_error']:.3f}", noise)
     console.print(table)
     console.print(f"{PAIRS}\n")
 
@@ -113,7 +109,7 @@ def _print_advice(result: dict[str, Any], console: Console) -> None:
     best, limits, run = result["recommendation"], result["limits"], result["secure_run"]
     if len(result["mechanisms"]) > 1:
         _print_comparison(result, console)
-    console.print(f"[bold]To take at epsilon {best['epsilon']}[/bold]")
+    console.print(f"To take at epsilon {best['epsilon']}", style="bold")
     if limits is None:
         console.print(
             f"  {best['mechanism']} as agreed: accuracy about {best['accuracy']:.3f}; it has no settings that a plan "
@@ -123,7 +119,7 @@ def _print_advice(result: dict[str, Any], console: Console) -> None:
     else:
         console.print(f"  {result['advice']}", markup=False)
         console.print(f"  accuracy about {best['accuracy']:.3f}; {limits['words']}", markup=False)
-    console.print("\n[bold]The secure run[/bold]")
+    console.print("\nThe secure run", style="bold")
     if run["seconds"] is None:
         console.print(f"  {run['why']}", markup=False)
         return
@@ -137,7 +133,7 @@ def _print_comparison(result: Mapping[str, Any], console: Console) -> None:
     from copublish.planning.curves import curves_of
 
     agreed = result["agreed"]
-    console.print(f"[bold]Side by side at epsilon {agreed['epsilon']}[/bold]")
+    console.print(f"Side by side at epsilon {agreed['epsilon']}", style="bold", markup=False)
     here = [row for rows in curves_of(result).values() for row in rows if row["epsilon"] == agreed["epsilon"]]
     for row in sorted(here, key=lambda row: -row["accuracy"]):
         said = []

@@ -18,7 +18,10 @@ from copublish.cli.terminal import (
     warn_first,
 )
 from copublish.errors import CopublishError, EvaluationError
+from copublish.files.regular import MIB, read_regular
 from copublish.release.folder import load_release
+
+LARGEST_SCORES = 16 * MIB
 
 
 def register(app: typer.Typer) -> None:
@@ -62,8 +65,10 @@ def report(
 
 def _read_scores(path: Path) -> dict[str, Any]:
     try:
-        scores = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as exc:
+        scores = json.loads(read_regular(path, LARGEST_SCORES))
+    except OSError as exc:
+        raise EvaluationError(f"'{path}' cannot be read: {exc.strerror}.") from exc
+    except (ValueError, RecursionError) as exc:
         raise EvaluationError(f"'{path}' cannot be read as scores. 'copublish evaluate' writes them.") from exc
     if not isinstance(scores, dict):
         raise EvaluationError(f"'{path}' holds no scores. 'copublish evaluate' writes them.")

@@ -1,4 +1,8 @@
-"""Results on stdout, everything else on stderr; text for people or JSON for machines."""
+"""Results on stdout, everything else on stderr; text for people or JSON for machines.
+
+What is printed can come from an agreement or a release of somebody else: the consoles here know no markup and no names
+of emoji, and notes and errors spell out control characters.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +18,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from copublish.errors import CopublishError, ReleaseError
+from copublish.errors import CopublishError, ReleaseError, visible
 from copublish.progress import Progress as ProgressCallback
 
-errors_console = Console(stderr=True)
+errors_console = Console(stderr=True, markup=False, emoji=False)
 
 
 class Format(StrEnum):
@@ -36,7 +40,7 @@ TableOption = Annotated[
 
 def results_console() -> Console:
     """The console of results; a table is not squeezed when it goes into a file or a pipe."""
-    return Console(width=None if sys.stdout.isatty() else 120, highlight=False)
+    return Console(width=None if sys.stdout.isatty() else 120, highlight=False, markup=False, emoji=False)
 
 
 def print_json(content: Any) -> None:
@@ -46,18 +50,18 @@ def print_json(content: Any) -> None:
 
 def note(message: str) -> None:
     """Say something on stderr that is not the result."""
-    errors_console.print(message, markup=False, highlight=False, soft_wrap=True)
+    errors_console.print(visible(message), markup=False, highlight=False, soft_wrap=True)
 
 
 def warn_first(warning: str | None, console: Console) -> None:
     """Say what has to be said before anything else, if there is something."""
     if warning is not None:
-        console.print(f"WARNING: {warning}\n", style="bold red", markup=False, highlight=False, soft_wrap=True)
+        console.print(f"WARNING: {visible(warning)}\n", style="bold red", markup=False, highlight=False, soft_wrap=True)
 
 
 def error(message: str) -> None:
     """Say on stderr why a command ends."""
-    errors_console.print(f"Error: {message}", style="bold red", markup=False, highlight=False, soft_wrap=True)
+    errors_console.print(f"Error: {visible(message)}", style="bold red", markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
@@ -65,7 +69,7 @@ def progress_bars() -> Iterator[ProgressCallback]:
     """Show a bar for every phase, on stderr."""
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),

@@ -21,14 +21,18 @@ UNEVEN = (
 )
 
 
-def csv_options(path: Path) -> dict[str, Any]:
+def csv_options(file: Path, path: Path) -> dict[str, Any]:
     """How DuckDB is to read a file: every cell as text, and every line after the header as a record.
+
+    Args:
+        file: Where it is read.
+        path: How an error calls it.
 
     Raises:
         SourceError: If the file has no header line, or one that names a column twice. It never quotes the line: in a
             file without a header it is a person's.
     """
-    header, delimiter = _header(path)
+    header, delimiter = _header(file, path)
     names = [name.strip().lower() for name in header if name.strip()]
     if not names:
         raise SourceError(f"'{path}' is empty. A CSV file begins with a line of column names.")
@@ -46,6 +50,7 @@ def csv_options(path: Path) -> dict[str, Any]:
         "skip": 0,
         "quote": '"',
         "escape": '"',
+        "hive_partitioning": False,
     }
 
 
@@ -57,13 +62,13 @@ def csv_problem(exc: Exception) -> str | None:
     return UNEVEN if "CSV Error" in words or "sniffing" in words else None
 
 
-def _header(path: Path) -> tuple[list[str], str]:
+def _header(file: Path, path: Path) -> tuple[list[str], str]:
     """The cells of the first line, and the delimiter: the one that makes most of them."""
     rows: dict[str, list[str]] = {}
     for delimiter in DELIMITERS:
         try:
-            with path.open(encoding="utf-8-sig", newline="") as file:
-                rows[delimiter] = next(csv.reader(file, delimiter=delimiter), [])
+            with file.open(encoding="utf-8-sig", newline="") as lines:
+                rows[delimiter] = next(csv.reader(lines, delimiter=delimiter), [])
         except UnicodeDecodeError:
             raise SourceError(f"'{path}' cannot be read as CSV: {NOT_UTF8}.") from None
         except (OSError, csv.Error) as exc:  # messages of the reader can quote the line

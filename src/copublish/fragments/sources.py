@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import pyarrow as pa
 
 from copublish.errors import CopublishError, SourceError
+from copublish.files.regular import open_regular
 from copublish.fragments.csv_files import csv_options, csv_problem
 from copublish.fragments.database import DUCKDB_SUFFIXES, POSTGRES_SCHEMES, DatabaseTable, reading_problem, scheme_of
 
@@ -27,6 +28,12 @@ FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
 RELATION = "DuckDBPyRelation"
 
 ROWS_PER_BATCH = 65_536
+
+FILE_SUFFIXES = (".csv", ".parquet")
+
+OPEN_FILES = "/proc/self/fd"
+"""Where an open file has a name without a character of its own. DuckDB takes names for patterns ('data[1].csv' is
+data1.csv to it) and folders such as 'year=2026' for columns; and nobody can exchange a file that is open."""
 
 KINDS_OF_DATA = "a .csv, .parquet or .duckdb file, or postgresql://user@host/database"
 
@@ -87,20 +94,21 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
     """
     import ibis
 
-    connection = source.connect() if isinstance(source, DatabaseTable) else ibis.duckdb.connect()
-    try:
-        yield OpenSource(_table(source, connection), connection)
-    except CopublishError:
-        raise
-    except Exception as exc:  # the source's messages can quote rows, so only the kind of error is passed on
-        if isinstance(source, DatabaseTable):
-            raise SourceError(reading_problem(exc, source)) from None
-        raise SourceError(f"{subject} cannot be read{_why(exc)}.") from None
-    finally:
-        connection.disconnect()
+    with ExitStack() as held:
+        connection = source.connect() if isinstance(source, DatabaseTable) else ibis.duckdb.connect()
+        held.callback(connection.disconnect)
+        try:
+            yield OpenSource(_table(source, connection, held), connection)
+        except CopublishError:
+            raise
+        except Exception as exc:  # the source's messages can quote rows, so only the kind of error is passed on
+            if isinstance(source, DatabaseTable):
+                raise SourceError(reading_problem(exc, source)) from None
+            raise SourceError(f"{subject} cannot be read{_why(exc)}.") from None
 
 
-def _table(source: Source, connection: Any) -> Any:
+def _table(source: Source, connection: Any, held: ExitStack) -> Any:
+    """The table of a source; what has to stay open while it is read is held."""
     if isinstance(source, DatabaseTable):
         return source.open(connection)
     source = without_connection(source)
@@ -118,17 +126,22 @@ def _table(source: Source, connection: Any) -> Any:
         raise SourceError(f"A {type(source).__name__} cannot be read as a table. Data are {KINDS_OF_DATA}.")
     if scheme_of(source) is not None or Path(source).suffix.lower() in DUCKDB_SUFFIXES:
         raise SourceError("The data are in a database: give DatabaseTable(database, table).")
-    path = Path(source)
-    if not path.exists():
-        raise SourceError(f"There is no file '{path}'.")
-    readers = {
-        ".csv": lambda: connection.read_csv(path, **csv_options(path)),
-        ".parquet": lambda: connection.read_parquet(path),
-    }
-    if path.suffix.lower() not in readers:
+    return _table_of_file(Path(source), connection, held)
+
+
+def _table_of_file(path: Path, connection: Any, held: ExitStack) -> Any:
+    if path.suffix.lower() not in FILE_SUFFIXES:
         raise SourceError(f"'{path}' is of no known kind. Data are {KINDS_OF_DATA}.")
     try:
-        return readers[path.suffix.lower()]()
+        literal = Path(OPEN_FILES, str(held.enter_context(open_regular(path))))
+    except FileNotFoundError:
+        raise SourceError(f"There is no file '{path}'.") from None
+    except OSError as exc:
+        raise SourceError(f"'{path}' cannot be read: {exc.strerror}.") from None
+    try:
+        if path.suffix.lower() == ".csv":
+            return connection.read_csv(literal, **csv_options(literal, path))
+        return connection.read_parquet(literal, hive_partitioning=False)
     except SourceError:
         raise
     except Exception as exc:  # DuckDB raises many kinds, and their messages can quote rows of the file

@@ -99,7 +99,7 @@ class Description:
 
     def __str__(self) -> str:
         text = StringIO()
-        Console(width=120, highlight=False, file=text).print(self)
+        Console(width=120, highlight=False, markup=False, emoji=False, file=text).print(self)
         return text.getvalue().rstrip()
 
     def __repr__(self) -> str:

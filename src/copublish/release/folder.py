@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -18,7 +19,9 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from copublish.errors import AgreementError, ReleaseError
+from copublish.errors import AgreementError, ReleaseError, plain_text, unsafe_texts
+from copublish.files.exchange import exchange
+from copublish.files.regular import MIB, read_inside
 from copublish.files.scratch import Scratch
 from copublish.mechanisms.base import Contents, Publication
 from copublish.mechanisms.registry import AnyMechanism, mechanism_named, mechanisms
@@ -32,6 +35,12 @@ from copublish.release.readme import folder_readme
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+LARGEST_JSON = 256 * MIB
+"""Of a certificate, and of details."""
+
+LARGEST_TABLE = 4096 * MIB
+"""Of a file with a table."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,19 +180,53 @@ class Release(Publication):
 
                 def publish() -> None:
                     refuse_existing(target, overwrite=overwrite)  # it may have come since
-                    if target.exists() and overwrite:
-                        # Aside, and not into the scratch folder: whatever happens now, one of the two is there.
-                        old = target.with_name(f".{target.name}-old-{scratch.name[-8:]}")
-                        target.rename(old)
+                    if not (target.exists() and overwrite):
                         staged.rename(target)
-                        shutil.rmtree(old, ignore_errors=True)
-                    else:
-                        staged.rename(target)
+                    elif not exchange(staged, target):  # if it is done, the old one goes with the scratch folder
+                        _replace_in_two_steps(staged, target, scratch.name[-8:])
                     _sync_folder(target.parent)
+                    for old in _set_aside(target):
+                        shutil.rmtree(old, ignore_errors=True)
 
                 yield publish
         except OSError as exc:
             raise ReleaseError(f"The release cannot be written to '{target}': {exc.strerror}.") from exc
+
+
+def _replace_in_two_steps(staged: Path, target: Path, number: str) -> None:
+    """Replace a release where the system cannot exchange names: a kill between the steps leaves the old one aside."""
+    # Not into the scratch folder, which goes with this process: whatever happens now, one of the two is there.
+    old = target.with_name(f".{target.name}-old-{number}")
+    target.rename(old)
+    try:
+        staged.rename(target)
+    except OSError as exc:
+        try:
+            old.rename(target)
+        except OSError:
+            raise ReleaseError(
+                f"The release cannot be written to '{target}': {exc.strerror}. The one that was there lies in '{old}': "
+                "move it back."
+            ) from exc
+        raise
+
+
+def _set_aside(target: Path) -> list[Path]:
+    """Releases that a run moved out of the way of a new one, and could not remove or put back."""
+    pattern = re.compile(re.escape(f".{target.name}-old-") + "[0-9a-f]{8}")
+    with suppress(OSError):
+        beside = sorted(path for path in target.parent.iterdir() if pattern.fullmatch(path.name))
+        return [path for path in beside if not path.is_symlink() and (path / "certificate.json").is_file()]
+    return []
+
+
+def _where_it_is(target: Path) -> str:
+    """A sentence about a release that a run which was stopped had moved away from its name; mostly nothing."""
+    return "".join(
+        f" A run was stopped while it replaced '{target}': the release that was there lies in '{old}'. Move it "
+        "back, or remove it."
+        for old in _set_aside(target.absolute())[-1:]
+    )
 
 
 def _write_durably(path: Path, content: bytes) -> None:
@@ -231,6 +274,8 @@ def refuse_existing(folder: Path, *, overwrite: bool) -> None:
     Only a folder that holds a release, or nothing, is ever replaced.
     """
     if not folder.exists():
+        if aside := _where_it_is(folder):
+            raise ReleaseError(aside.strip())
         return
     is_release = (folder / "certificate.json").exists()
     if not folder.is_dir() or (any(folder.iterdir()) and not is_release):
@@ -247,26 +292,47 @@ def load_release(folder: str | Path) -> Release:
     """
     folder = Path(folder)
     try:
-        said = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+        said = json.loads(_content(folder, "certificate.json"))
         digests: dict[str, str] = dict(said["files"].items())
-        contents = {name: (folder / name).read_bytes() for name in digests}
-    except FileNotFoundError as exc:
-        raise ReleaseError(f"'{folder}' is no complete release folder: {Path(exc.filename).name} is missing.") from exc
-    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError) as exc:
+    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as exc:
         raise ReleaseError(f"'{folder}/certificate.json' cannot be read as a certificate.") from exc
+    contents = {name: _content(folder, name) for name in digests}
     mechanism = _mechanism(folder, said, contents)
     for name, content in contents.items():
         if hashlib.sha256(content).hexdigest() != digests[name]:
             raise ReleaseError(f"'{folder}/{name}' is not the file that was published: its digest differs.")
+    _refuse_unsafe(folder, "certificate.json", said)
     certificate = _certificate(folder, said, mechanism)
     stored = [name for name in mechanism.tables if f"{name}.parquet" in contents]
     try:
-        details = mechanism.details.from_json(json.loads(contents[mechanism.details_file]))
+        told = json.loads(contents[mechanism.details_file])
+        _refuse_unsafe(folder, mechanism.details_file, told)
+        details = mechanism.details.from_json(told)
         _ = details.public_columns  # so that domains which are none are noticed here
         tables = {name: _table(contents[f"{name}.parquet"]) for name in stored if not mechanism.derives(name)}
     except (ValueError, ArithmeticError, RecursionError, pa.ArrowException) as exc:
         raise ReleaseError(f"'{folder}' holds something else than the release its certificate is about: {exc}") from exc
     return Release(certificate, Contents(tables, details), mechanism)
+
+
+def _content(folder: Path, name: str) -> bytes:
+    """The content of a file of a release folder, of which others may have written both."""
+    if name in ("", ".", "..") or "/" in name or not name.isprintable():
+        raise ReleaseError(f"'{folder}/certificate.json' names '{plain_text(name)}', which is no file of a release.")
+    try:
+        return read_inside(folder, name, LARGEST_JSON if name.endswith(".json") else LARGEST_TABLE)
+    except FileNotFoundError as exc:
+        aside = "" if folder.exists() else _where_it_is(folder)
+        raise ReleaseError(f"'{folder}' is no complete release folder: {name} is missing.{aside}") from exc
+    except OSError as exc:
+        raise ReleaseError(f"'{folder}/{name}' cannot be read: {exc.strerror}.") from exc
+
+
+def _refuse_unsafe(folder: Path, name: str, content: object) -> None:
+    """Raise if a text of a file could steer the terminal that shows it."""
+    problem = next(unsafe_texts(content), None)
+    if problem is not None:
+        raise ReleaseError(f"'{folder}/{name}' is not as copublish writes it. {problem}.")
 
 
 def _mechanism(folder: Path, said: Mapping[str, Any], contents: Mapping[str, bytes]) -> AnyMechanism:

@@ -1,0 +1,73 @@
+"""Files that others may have prepared: opened literally, without waiting, and read only if they are ordinary and small.
+
+A path that somebody else wrote can lead to a pipe that never speaks, to a device without an end, or out of the folder
+that it came with. Everything here looks before it reads.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+MIB = 2**20
+
+
+@contextmanager
+def open_regular(path: Path, *, follow: bool = True) -> Iterator[int]:
+    """The descriptor of an ordinary file, open for reading; a pipe, a device or a folder is never waited for.
+
+    Args:
+        path: The file; no character in it is a pattern.
+        follow: Whether the last part of the path may be a symbolic link.
+
+    Raises:
+        OSError: If it cannot be opened or is no ordinary file; `strerror` says which.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | (0 if follow else os.O_NOFOLLOW)
+    try:
+        descriptor = os.open(path, flags)
+    except ValueError:  # a NUL in the path
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path)) from None
+    try:
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(kind):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        if not stat.S_ISREG(kind):
+            raise OSError(errno.EINVAL, "It is no ordinary file, but a pipe, a device or a socket", str(path))
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def read_regular(path: Path, limit: int, *, follow: bool = True) -> bytes:
+    """The content of an ordinary file of at most `limit` bytes.
+
+    Raises:
+        OSError: If it cannot be read, is no ordinary file, or is larger; `strerror` says which.
+    """
+    with open_regular(path, follow=follow) as descriptor, os.fdopen(descriptor, "rb", closefd=False) as file:
+        content = file.read(limit + 1) if os.fstat(descriptor).st_size <= limit else None
+    if content is None or len(content) > limit:
+        raise OSError(errno.EFBIG, f"It is larger than {limit // MIB:,} MiB, the most that is read", str(path))
+    return content
+
+
+def read_inside(folder: Path, name: str, limit: int) -> bytes:
+    """The content of an ordinary file in a folder or below it, by a name that somebody else wrote.
+
+    Raises:
+        OSError: As `read_regular`, and if the name or a symbolic link leads out of the folder.
+    """
+    try:
+        inside, found = folder.resolve(), (folder / name).resolve()
+    except ValueError:  # a NUL in the name
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name) from None
+    except RuntimeError:  # links that lead to each other
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name) from None
+    if not found.is_relative_to(inside):
+        raise PermissionError(errno.EPERM, "It lies outside of the folder", name)
+    return read_regular(found, limit, follow=False)
