@@ -81,11 +81,23 @@ def test_check_reports_all_problems_at_once_and_no_value(demo, tmp_path):
     bank.loc[bank.index[1], "default"] = "SECRET-LABEL"
     bank.loc[bank.index[2], "customer_id"] = bank["customer_id"].iloc[3]
     bank.to_csv(tmp_path / "bad.csv", index=False)
-    done = run("check", demo / "agreement.toml", "--party", "bank", "--data", tmp_path / "bad.csv", code=4)
-    for words in ("'age'", "outside the agreed bounds", "'default'", "duplicate identifiers"):
+    told = ("'age'", "outside the agreed bounds", "'default'", "duplicate identifiers")
+    arguments = ("check", demo / "agreement.toml", "--party", "bank", "--data", tmp_path / "bad.csv")
+    done = run(*arguments, "--strict", code=4)
+    for words in told:
         assert words in done.stderr
-    assert not re.search("17171|SECRET|C0", done.stderr)
+    assert not re.search("17171|SECRET|C0|1 row", done.stderr)
     assert done.stdout == ""
+    done = run(*arguments)
+    for words in (*told, "1 row, taken as the nearer bound", "1 row, kept as null rows", "1 row, left out"):
+        assert words in done.stdout
+    assert not re.search("17171|SECRET|C0|rows 1", done.stdout + done.stderr)
+    done = run(*arguments, "--rows")
+    assert re.search(r"nearer bound\.\n    rows 1\n", done.stdout) and re.search(
+        r"nowhere\.\n    rows 2\n", done.stdout
+    )
+    found = json.loads(run(*arguments, "--rows", "--format", "json").stdout)
+    assert found["ok"] and {rule["rule"] for rule in found["rules"]} == {"clamped", "null class", "doubled"}
 
 
 def test_show_gives_the_whole_release_as_json(demo):

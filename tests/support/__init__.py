@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
+from copublish.fragments.fragment import Fragment
+from copublish.fragments.reading import read_and_tell
 from copublish.local.simulation import read_fragments, simulate_fragments
 
 
@@ -134,6 +136,17 @@ def fragment_frames(
                 frame[name] = frame[name].astype(float)
         frames[party] = frame.sample(frac=1, random_state=int(generator.integers(2**31)))
     return frames
+
+
+def read_strictly(agreement: cp.Agreement, party: str, source: Any) -> Fragment:
+    """Read one party's rows as `check --strict` does: what had to be changed is an error."""
+    fragment, changes = read_and_tell(agreement, party, source)
+    checked = cp.check(agreement, party, source, strict=True)
+    assert checked.ok == (not changes)
+    if changes:
+        assert checked.problems == tuple(change.problem for change in changes)
+        raise cp.FragmentError(party, checked.problems)
+    return fragment
 
 
 def simulate_with(agreement: cp.Agreement, frames: dict[str, pd.DataFrame], coins: dict[str, Any]) -> cp.Release:

@@ -9,12 +9,15 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain, NumericalDomain
+from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, NumericalDomain
 from copublish.agreement.numbers import MAX_DIGITS, Number, Whole
 from copublish.agreement.section import Section
 from copublish.agreement.taxonomy import ROOT_LABEL, TaxonomyNode, flat_taxonomy, parse_taxonomy
+
+OTHER_LABEL = "other"
+"""The category that `unlisted = "other"` adds to a list or tree that has no such value."""
 
 MAX_THRESHOLDS = 128
 """A finer grid gives candidates that noise cannot tell apart and costs engine time."""
@@ -25,6 +28,15 @@ def _as_tuple(value: object) -> object:
 
 
 PartyNames = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
+
+
+def _plain_spellings(spellings: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    distinct(tuple(spelling for spelling in spellings or () if spelling), at_least=0, what="")
+    return spellings
+
+
+Spellings = Annotated[tuple[str, ...] | None, AfterValidator(_plain_spellings)]
+"""Texts that stand for a missing value of one column; none if the column says nothing."""
 
 
 def distinct(values: tuple[str, ...], *, at_least: int, what: str) -> tuple[str, ...]:
@@ -51,6 +63,7 @@ class ClassAttribute(Section):
     name: str = Field(min_length=1)
     values: tuple[str, ...]
     held_by: PartyNames | None = None
+    missing_spellings: Spellings = None
 
     @field_validator("values")
     @classmethod
@@ -59,12 +72,20 @@ class ClassAttribute(Section):
 
 
 class CategoricalAttribute(Section):
-    """An attribute with a public list or tree of values."""
+    """An attribute with a public list or tree of values.
+
+    Attributes:
+        missing: `category`, or the value that a missing one becomes; `refuse` in format 1, where it becomes the first.
+        unlisted: The value that any other one becomes; nothing in format 1, where it becomes the first.
+        missing_spellings: Texts that stand for a missing value; those of [records] if it says nothing.
+    """
 
     kind: Literal["categorical"]
     values: tuple[str, ...] | None = None
     taxonomy: dict[str, Any] | None = None
-    missing: Literal["refuse", "category"] = "refuse"
+    missing: str = "refuse"
+    unlisted: str | None = None
+    missing_spellings: Spellings = None
     held_by: PartyNames | None = None
 
     @model_validator(mode="after")
@@ -84,9 +105,12 @@ class CategoricalAttribute(Section):
         """The taxonomy, whichever way it was written."""
         return flat_taxonomy(self.values) if self.values is not None else parse_taxonomy(self.taxonomy)
 
-    def domain(self, name: str) -> Domain:
-        """The public domain under this attribute's name."""
-        return CategoricalDomain(name, self.tree, missing=self.missing == "category")
+    def domain(self, name: str) -> CategoricalDomain:
+        """The public domain under this attribute's name; `other`, if it is agreed, follows the listed values."""
+        tree = self.tree
+        if self.unlisted == OTHER_LABEL and OTHER_LABEL not in tree.leaves():
+            tree = TaxonomyNode(tree.label, (*tree.children, TaxonomyNode(OTHER_LABEL)))
+        return CategoricalDomain(name, tree, missing=self.missing == "category")
 
 
 class Grid(Section):
@@ -135,13 +159,22 @@ class Grid(Section):
 
 
 class NumericalAttribute(Section):
-    """An attribute with public bounds and a public grid of split points."""
+    """An attribute with public bounds and a public grid of split points.
+
+    Attributes:
+        missing: `category`, or the number that a missing or unreadable one becomes; `refuse` in format 1, where it
+            becomes the lower bound.
+        out_of_bounds: What becomes of a number past the bounds: the nearer bound, in every format.
+        missing_spellings: Texts that stand for a missing value; those of [records] if it says nothing.
+    """
 
     kind: Literal["numerical"]
     bounds: tuple[Number, Number]
     grid: Grid
     decimals: Whole | None = Field(default=None, ge=0, le=12)
-    missing: Literal["refuse", "category"] = "refuse"
+    missing: str | Number = "refuse"
+    out_of_bounds: Literal["clamp"] | None = None
+    missing_spellings: Spellings = None
     held_by: PartyNames | None = None
 
     @field_validator("bounds", mode="before")

@@ -27,7 +27,7 @@ def canonical_spelling(agreement: Agreement) -> str:
     # Agreements from before a key was there, or was spelled otherwise, keep their hash.
     content["privacy"]["neighbours"] = content["privacy"].pop("neighbors")
     content["mechanism"] = {**hashed_for_all(), **agreement.mechanism.hashed()}
-    for table in (content["privacy"], *content["attributes"].values()):
+    for table in (content["privacy"], content["class"], *content["attributes"].values()):
         for key in [key for key, value in table.items() if value is None and key not in FIRST_KEYS]:
             del table[key]
     for key, default in (("engine", Computation()), ("budget", Budget())):

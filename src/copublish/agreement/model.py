@@ -16,11 +16,12 @@ from typing import Annotated, Literal, TypeVar, get_args
 
 from pydantic import AliasChoices, BeforeValidator, Field, SerializeAsAny, StrictBool, field_validator, model_validator
 
-from copublish.agreement.attributes import Attribute, ClassAttribute, distinct
+from copublish.agreement.attributes import OTHER_LABEL, Attribute, ClassAttribute, distinct
 from copublish.agreement.budget import Budget
 from copublish.agreement.canonical import canonical_spelling, hashes_of_parts
 from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
 from copublish.agreement.domain import CategoricalDomain, Domain
+from copublish.agreement.encoding_rules import ColumnRule, rule_of_attribute, rule_of_class
 from copublish.agreement.numbers import Number, Whole, refuse_bool
 from copublish.agreement.parties import Party
 from copublish.agreement.rules import broken_rules
@@ -105,6 +106,29 @@ def _settings_of_mechanism(value: object) -> object:
     return known_settings()[name].model_validate(value)
 
 
+DEFAULTS_OF_FORMAT_2: Mapping[str, Mapping[str, str]] = {
+    "categorical": {"missing": "category", "unlisted": OTHER_LABEL},
+    "numerical": {"missing": "category", "out_of_bounds": "clamp"},
+}
+"""What an attribute of format 2 means if it does not say. In format 1 these keys mean nothing, or less."""
+
+
+def with_defaults(content: object) -> object:
+    """An agreement as nested mappings, with what its format means where it says nothing."""
+    if not isinstance(content, Mapping) or content.get("format") != 2:
+        return content
+    attributes = content.get("attributes")
+    if not isinstance(attributes, Mapping):
+        return content
+    filled = {
+        name: {**DEFAULTS_OF_FORMAT_2.get(str(attribute.get("kind")), {}), **attribute}
+        if isinstance(attribute, Mapping)
+        else attribute
+        for name, attribute in attributes.items()
+    }
+    return {**content, "attributes": filled}
+
+
 S = TypeVar("S", bound=MechanismSettings)
 
 
@@ -115,7 +139,7 @@ class Agreement(Section):
     columns); the spelling of numbers, comments and the order of keys inside a table are not.
     """
 
-    format: Annotated[Literal[1], BeforeValidator(refuse_bool)]
+    format: Annotated[Literal[1, 2], BeforeValidator(refuse_bool)]
     name: Name
     dataset: Name
     description: str = ""
@@ -128,6 +152,11 @@ class Agreement(Section):
     mechanism: Annotated[SerializeAsAny[MechanismSettings], BeforeValidator(_settings_of_mechanism)]
     budget: Budget = Budget()
     engine: Computation = Computation()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, content: object) -> object:
+        return with_defaults(content)
 
     @model_validator(mode="after")
     def _check_whole(self) -> Agreement:
@@ -151,6 +180,22 @@ class Agreement(Section):
     def class_domain(self) -> CategoricalDomain:
         """Public domain of the class attribute."""
         return CategoricalDomain(self.class_.name, flat_taxonomy(self.class_.values))
+
+    @cached_property
+    def encoding(self) -> dict[str, ColumnRule]:
+        """What becomes of every cell, column by column in agreed order; the class is the last."""
+        spellings = self.records.missing_spellings
+        rules = {
+            name: rule_of_attribute(attribute, self.domains[name], spellings)
+            for name, attribute in self.attributes.items()
+        }
+        of_class = self.class_.missing_spellings
+        rules[self.class_.name] = rule_of_class(
+            self.class_domain,
+            spellings if of_class is None else of_class,
+            publishes_each_record=self.publishes_each_record,
+        )
+        return rules
 
     def settings(self, kind: type[S]) -> S:
         """The mechanism's settings as those of one mechanism.
@@ -219,6 +264,13 @@ class Agreement(Section):
     def columns(self) -> dict[str, Domain]:
         """Public domain of every column in agreed order; the class is one more, the last."""
         return {**self.domains, self.class_.name: self.class_domain}
+
+    @property
+    def compared_identifiers(self) -> int | None:
+        """How many identifiers of each owner are compared where every party has other people; none where none are."""
+        if self.partition != "horizontal" or self.records.identifier is None:
+            return None
+        return 2 * self.records.expected
 
     @property
     def budget_label(self) -> str:

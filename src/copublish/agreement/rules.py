@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from copublish.agreement.attributes import OTHER_LABEL, CategoricalAttribute
 from copublish.agreement.budget import broken_budget_rules
 from copublish.agreement.computation import broken_engine_rules
-from copublish.agreement.domain import NumericalDomain
+from copublish.agreement.domain import MISSING_LABEL, NumericalDomain
+from copublish.agreement.section import Section
 from copublish.agreement.settings import known_settings
 
 if TYPE_CHECKING:
@@ -15,6 +18,9 @@ if TYPE_CHECKING:
 
 RESERVED_COLUMNS = ("count", "noisy_count")
 """Columns that a release adds."""
+
+KEYS_OF_FORMAT_2 = ("unlisted", "out_of_bounds", "missing_spellings")
+"""Keys of columns that agreements of format 1 do not have."""
 
 MAX_STEPS = 2**53
 """Between a number's bounds, in its last agreed decimal, where numbers are read as such."""
@@ -30,6 +36,7 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *_holders(agreement),
         *_records(agreement),
         *_missing_values(agreement),
+        *_encoding(agreement),
         *_numbers(agreement),
         *broken_budget_rules(agreement),
         *_delta(agreement),
@@ -131,6 +138,11 @@ def _records(agreement: Agreement) -> Iterator[str]:
             "records.identifier_rules: they say how identifiers are compared, but the agreement names no identifier. "
             'Name its column, like identifier = "customer_id", or remove the rules'
         )
+    if agreement.format > 1 and records.alignment == "row-order" and records.identifier is not None:
+        yield (
+            "records.identifier: records that are joined by their order are not told apart by an identifier. Remove "
+            'it, or remove alignment = "row-order"'
+        )
     joined = agreement.partition != "horizontal" and records.alignment == "identifier"
     if joined and records.identifier is None:
         yield (
@@ -140,7 +152,8 @@ def _records(agreement: Agreement) -> Iterator[str]:
 
 
 def _missing_values(agreement: Agreement) -> Iterator[str]:
-    spellings = set(agreement.records.missing_spellings)
+    said = {f"attributes.{name}": attribute.missing_spellings for name, attribute in agreement.attributes.items()}
+    said["class"] = agreement.class_.missing_spellings
     places = {
         f"attributes.{name}": set(attribute.tree.leaves())
         for name, attribute in agreement.attributes.items()
@@ -148,10 +161,66 @@ def _missing_values(agreement: Agreement) -> Iterator[str]:
     }
     places["class"] = set(agreement.class_.values)
     for place, values in places.items():
-        for value in sorted(values & spellings):
+        own = said[place]
+        spellings, key = (own, place) if own is not None else (agreement.records.missing_spellings, "records")
+        for value in sorted(values & set(spellings)):
+            yield f"{place}: '{value}' is listed as a value and in {key}.missing_spellings; it can be only one of them"
+
+
+def _encoding(agreement: Agreement) -> Iterator[str]:
+    """Rules about what becomes of values that are not as agreed."""
+    if agreement.format == 1:
+        yield from _keys_of_format_2(agreement)
+    for name, attribute in agreement.attributes.items():
+        place = f"attributes.{name}.missing"
+        if agreement.format == 1:
+            if attribute.missing not in ("refuse", "category"):
+                yield f"{place}: {_shown(attribute.missing)} is not one of 'refuse' or 'category' in format 1"
+        elif attribute.missing == "refuse":
+            what = "a listed value" if attribute.kind == "categorical" else "a number within the bounds"
             yield (
-                f"{place}: '{value}' is listed as a value and in records.missing_spellings; it can be only one of them"
+                f'{place}: in format 2 no value ends a run, so none is refused. Write missing = "category", or {what} '
+                "that takes its place"
             )
+        elif attribute.kind == "categorical":
+            yield from _targets(name, attribute)
+        elif isinstance(attribute.missing, str) and attribute.missing != "category":
+            yield f"{place}: '{attribute.missing}' is neither 'category' nor a number. Write a number within the bounds"
+        elif (
+            isinstance(attribute.missing, Decimal)
+            and not attribute.bounds[0] <= attribute.missing <= attribute.bounds[1]
+        ):
+            lower, upper = attribute.bounds
+            yield f"{place}: {attribute.missing} is not within bounds = [{lower}, {upper}]. Take a number that is"
+
+
+def _keys_of_format_2(agreement: Agreement) -> Iterator[str]:
+    tables: dict[str, Section] = {f"attributes.{name}": found for name, found in agreement.attributes.items()}
+    tables["class"] = agreement.class_
+    for place, table in tables.items():
+        for key in KEYS_OF_FORMAT_2:
+            if getattr(table, key, None) is not None:
+                yield f"{place}.{key}: it is a key of format 2. Write format = 2 at the top, or remove it"
+
+
+def _targets(name: str, attribute: CategoricalAttribute) -> Iterator[str]:
+    """Where values go that are not listed, and missing ones: to a value of the domain."""
+    values = attribute.domain(name).values
+    for key, also in (("missing", "'category'"), ("unlisted", f"'{OTHER_LABEL}'")):
+        value = getattr(attribute, key)
+        if value in values and value != MISSING_LABEL:
+            continue
+        if not (key == "missing" and value == "category"):
+            yield f"attributes.{name}.{key}: '{value}' is neither {also} nor a listed value. Write one of them"
+    if attribute.unlisted == OTHER_LABEL and list(attribute.domain(name).tree.labels()).count(OTHER_LABEL) > 1:
+        yield (
+            f"attributes.{name}.unlisted: '{OTHER_LABEL}' is a group in the taxonomy, so it cannot be a value as well. "
+            "Rename the group, or name a listed value"
+        )
+
+
+def _shown(value: str | Decimal) -> str:
+    return repr(value) if isinstance(value, str) else f"{value:f}"
 
 
 def _numbers(agreement: Agreement) -> Iterator[str]:

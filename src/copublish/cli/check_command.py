@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 
 from copublish.agreement.loading import load_agreement
 from copublish.cli.terminal import (
@@ -19,6 +20,7 @@ from copublish.cli.terminal import (
 )
 from copublish.errors import FragmentError
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
+from copublish.release.check import Checked
 from copublish.release.check import check as check_data
 
 
@@ -32,12 +34,19 @@ def check(
     party: Annotated[str | None, typer.Option(help="Which party of the agreement you are.")] = None,
     data: Annotated[str | None, typer.Option(help=f"Your data: {KINDS_OF_DATA}.")] = None,
     table: TableOption = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with exit code 4 if any value is not as agreed.")
+    ] = False,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="Also the numbers of rows whose values are not as agreed.")
+    ] = False,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Check an agreement and, with --party and --data, your own data against it. Costs nothing.
 
     Nothing leaves this machine. Every problem is reported at once; a message names the column and the rule and
-    never a value of a person.
+    never a value of a person. No value ends a run: what is not as agreed is changed by the agreement's rules, and this
+    command alone says where, by column, rule and number of rows.
 
     Example: copublish check agreement.toml --party bank --data bank.parquet
 
@@ -50,7 +59,8 @@ def check(
     agreed = load_agreement(agreement)
     if party is not None:
         refuse_unknown_party(party, agreed.parties)
-    checked = check_data(agreed, party, None if data is None else source_from(data, table))
+    source = None if data is None else source_from(data, table)
+    checked = check_data(agreed, party, source, strict=strict, rows=rows)
     if not checked.ok:
         raise FragmentError(checked.party, checked.problems)
     if output is Format.JSON:
@@ -63,8 +73,22 @@ def check(
         columns = ", ".join(checked.columns)
         console.print(f"The data of '{party}' fit it: {checked.records:,} records, columns {columns}.", markup=False)
         console.print("The number of records is shown to you alone.")
+        _print_rules(checked, console)
         if checked.checked_before_join:
             console.print(
                 "What the mechanism asks of records was checked for all of yours: in a run those that all parties have "
                 "are checked again, after the join."
             )
+
+
+def _print_rules(checked: Checked, console: Console) -> None:
+    """Print what the agreement's rules changed, for the owner of the data."""
+    if not checked.rules:
+        console.print("Every value is as agreed.")
+        return
+    console.print("Not as agreed, and changed by its rules. That, too, is shown to you alone; a run tells nobody:")
+    for rule in checked.rules:
+        console.print(f"  - {rule}", markup=False, soft_wrap=True)
+        if rule.row_numbers is not None:
+            numbers = ", ".join(map(str, rule.row_numbers))
+            console.print(f"    rows {numbers}", markup=False, soft_wrap=True)

@@ -17,6 +17,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from copublish.engine.counts import SecretCounts
+from copublish.engine.interface import NO_CELL
 from copublish.engine.joint_noise import add_noise_inside
 from copublish.engine.programs.packing import Packing
 from copublish.engine.secret import Secret
@@ -132,11 +133,12 @@ class IdealEngine:
         def count(parts: list[tuple[IntArray, IntArray | None]]) -> IntArray:
             if parts[-1][1] is None or len(parts[-1][1]) != len(cells):
                 raise ProgramMismatchError("The last party did not give each record's place.")
-            cell = np.zeros(len(cells), dtype=np.int64)
+            cell, is_counted = np.zeros(len(cells), dtype=np.int64), np.ones(len(cells), dtype=np.bool_)
             for (own, _), size in zip(parts, sizes, strict=True):
                 cell = cell * size + own
+                is_counted &= own != NO_CELL
             cell = cell * packing.row + parts[-1][1]
-            counts = np.bincount(cell, minlength=math.prod(sizes) * packing.row)
+            counts = np.bincount(cell[is_counted], minlength=math.prod(sizes) * packing.row)
             return packing.pack(np, counts.reshape(-1, packing.row))
 
         return self._secret(("joint_histogram", sizes, packing, cells.shape), (cells, places), count)
@@ -147,7 +149,8 @@ class IdealEngine:
         def count(parts: list[tuple[BoolArray, BoolArray]]) -> IntArray:
             rows, places = (reduce(np.logical_and, matches) for matches in zip(*parts, strict=True))
             cells = np.argmax(rows, axis=0) * packing.row + np.argmax(places, axis=0)
-            counts = np.bincount(cells, minlength=len(rows) * packing.row)
+            is_counted = rows.any(axis=0) & places.any(axis=0)
+            counts = np.bincount(cells[is_counted], minlength=len(rows) * packing.row)
             return packing.pack(np, counts.reshape(-1, packing.row))
 
         return self._secret(("joint_matches", packing, down.shape, across.shape), (down, across), count)

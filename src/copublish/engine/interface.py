@@ -118,7 +118,8 @@ class JoinEngine(ProgramEngine, AligningEngine, Protocol):
         """Count aligned records by the cells that the parties hold of them.
 
         Args:
-            cells: This party's cell of each record, below its entry of `sizes`.
+            cells: This party's cell of each record, below its entry of `sizes`; `NO_CELL` for a record that counts
+                nowhere.
             places: From the last party alone: each record's place in a row.
             sizes: Public number of cells of each party.
             packing: How a row of counts lies in ring elements.
@@ -134,7 +135,7 @@ class JoinEngine(ProgramEngine, AligningEngine, Protocol):
 
         Args:
             down: For each row of the table and each record, whether what this party holds fits; a record fits one
-                row at all parties.
+                row at all parties, or none and counts nowhere.
             across: The same for each place in a row.
             packing: How a row of counts lies in ring elements.
 
@@ -147,6 +148,9 @@ class JoinEngine(ProgramEngine, AligningEngine, Protocol):
         """How many records one call should have for a table with so many rows, from public shapes alone."""
         ...
 
+
+NO_CELL = -1
+"""In the place of a cell: the record counts nowhere. What is computed, and its shapes, are the same."""
 
 E = TypeVar("E", bound=SumEngine)
 

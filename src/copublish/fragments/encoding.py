@@ -1,9 +1,15 @@
-"""Encoding a column's values as the small integer codes of its public domain."""
+"""Encoding a column's values as the small integer codes of its public domain, whatever the values are.
+
+After consent nothing may fail because of a value: an error that depends on one record shows it to the other parties,
+with certainty and at no charge. So every step from a cell to its code is a function without exceptions.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain, format_number
+from copublish.agreement.encoding_rules import ColumnRule
 from copublish.types import BoolArray, Codes
 
 MISSING_REFUSED = 'missing values, which the agreement refuses (missing = "category" would allow them)'
@@ -19,6 +26,21 @@ NOT_NUMBERS = (
     "value is agreed in missing_spellings)"
 )
 NOT_LISTED = "values that are not in the agreed list (spelling counts; whole numbers are written without a point)"
+
+
+MISSING_CLASS = "missing values; every record needs a class"
+
+Rule = Literal["clamped", "unlisted", "missing", "unreadable"]
+"""What a cell can be that is not as agreed, named by what is done about it."""
+
+
+def broken_rule(rule: Rule, domain: Domain, *, is_class: bool = False) -> str:
+    """What a column has that breaks a rule, in words that name no value."""
+    if rule == "clamped" and isinstance(domain, NumericalDomain):
+        return f"values outside the agreed bounds [{format_number(domain.lower)}, {format_number(domain.upper)}]"
+    if rule == "missing":
+        return MISSING_CLASS if is_class else MISSING_REFUSED
+    return NOT_LISTED if rule == "unlisted" else NOT_NUMBERS
 
 
 def column_expression(column: Any, domain: Domain) -> Any:
@@ -35,7 +57,7 @@ def column_expression(column: Any, domain: Domain) -> Any:
     elif kind.is_boolean():
         expression = column.cast("int32").cast("float64")
     else:
-        # Dates and the like have no number; marked as infinite, so that they are refused and not taken for missing.
+        # Dates and the like have no number; marked as infinite, so that they are told from missing ones.
         import ibis
 
         expression = ibis.literal(math.inf)
@@ -60,51 +82,56 @@ def texts_of(values: pa.Array) -> pa.Array:
     return pa.array(numbers.astype(str), pa.string(), mask=~_mask(pc.is_valid(values)))
 
 
-def encode_batch(
-    domain: Domain, batch: pa.RecordBatch, missing_spellings: tuple[str, ...], *, null_is_elsewhere: bool
-) -> tuple[Codes, list[str]]:
-    """Encode one column of a batch that holds its `column_expression`.
+@dataclass(frozen=True)
+class Encoded:
+    """One column of a batch in codes, and what had to be changed for it.
+
+    Attributes:
+        codes: One for every row: of the domain, or `domain.size` for a cell held elsewhere and for the class of a
+            null row.
+        numbers: For a numerical column, the numbers that the codes stand for: within the bounds, and agreed ones in the
+            place of those that are missing; NaN where missing is a category or the cell is elsewhere.
+        changed: For every rule that some row breaks, which rows do. For their owner alone.
+    """
+
+    codes: Codes
+    numbers: NDArray[np.float64] | None
+    changed: Mapping[Rule, BoolArray] = field(repr=False)
+
+
+def encode_batch(rule: ColumnRule, batch: pa.RecordBatch, *, null_is_elsewhere: bool) -> Encoded:
+    """One column of a batch that holds its `column_expression`, in codes. It cannot fail, whatever is in a cell.
 
     Args:
-        domain: The column's public domain.
+        rule: The column's public domain, and where values go that are not in it.
         batch: Rows from the source.
-        missing_spellings: Texts that stand for a missing value.
         null_is_elsewhere: Whether an empty cell means that another party holds it.
 
-    Returns:
-        One code per row (`domain.size` for a cell held elsewhere) and the rules that some row breaks.
+    Privacy:
+        Stability: 1 for adding or removing a row, 1 for replacing one: the codes of a row follow from that row and from
+            the agreement alone. Other rows, their number and their order play no part.
     """
-    values = batch.column(domain.name)
-    if isinstance(domain, CategoricalDomain):
+    values = batch.column(rule.domain.name)
+    if isinstance(rule.domain, CategoricalDomain):
         values = texts_of(values)
-    null, spelled_missing = _empty_cells(values, missing_spellings)
-    if isinstance(domain, NumericalDomain):
-        values = numbers_of(values)
-        spelled_missing |= np.isin(values, _finite_numbers(missing_spellings))
+    null, spelled_missing = _empty_cells(values, rule.missing_spellings)
     elsewhere = null if null_is_elsewhere else np.zeros_like(null)
-    missing = (null | spelled_missing) & ~elsewhere
-    present = ~(missing | elsewhere)
-    if isinstance(domain, NumericalDomain):
-        codes, broken = _encode_numbers(domain, values, present)
-    else:
-        codes, broken = _encode_categories(domain, values, present)
-    if domain.missing:
-        codes[missing] = domain.size - 1
-    elif missing.any():
-        broken.append(MISSING_REFUSED)
-    codes[elsewhere] = domain.size
-    return cast(Codes, codes.astype(np.min_scalar_type(domain.size))), broken
+    if isinstance(rule.domain, NumericalDomain):
+        return _encode_numbers(rule, rule.domain, values, null | spelled_missing, elsewhere)
+    return _encode_categories(rule, rule.domain, values, null | spelled_missing, elsewhere)
 
 
-def quantize_batch(domain: NumericalDomain, batch: pa.RecordBatch, codes: Codes) -> NDArray[np.int64]:
-    """A batch's numbers as `quantize` does.
+def encode_cell_of_nobody(rule: ColumnRule) -> tuple[int, int]:
+    """The code of a cell that no party holds, and its number in steps, -1 if it has none: missing, by the rule.
 
-    Args:
-        domain: The column's public domain.
-        batch: Rows from the source.
-        codes: What `encode_batch` made of them; numbers that break a rule never get this far.
+    Privacy:
+        Stability: none is needed, both follow from the agreement. Who holds which cell is public between the parties.
     """
-    return quantize(domain, numbers_of(batch.column(domain.name)), codes)
+    if not isinstance(rule.domain, NumericalDomain) or rule.number_for_missing is None:
+        return rule.missing, -1
+    number = np.array([float(rule.number_for_missing)])
+    codes = _small(_codes_of_numbers(rule.domain, number), rule.domain)
+    return int(codes[0]), int(quantize(rule.domain, number, codes)[0])
 
 
 def quantize(domain: NumericalDomain, numbers: NDArray[np.float64], codes: Codes) -> NDArray[np.int64]:
@@ -146,28 +173,60 @@ def _finite_numbers(spellings: tuple[str, ...]) -> NDArray[np.float64]:
 
 
 def _encode_categories(
-    domain: CategoricalDomain, texts: pa.Array, present: BoolArray
-) -> tuple[NDArray[np.int64], list[str]]:
+    rule: ColumnRule, domain: CategoricalDomain, texts: pa.Array, missing: BoolArray, elsewhere: BoolArray
+) -> Encoded:
     listed = domain.values[:-1] if domain.missing else domain.values
     found = pc.index_in(texts, value_set=pa.array(listed, pa.string()))
-    unknown = present & ~_mask(pc.is_valid(found))
+    missing = missing & ~elsewhere
+    unlisted = ~_mask(pc.is_valid(found)) & ~missing & ~elsewhere
     codes = pc.fill_null(found, 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes, [NOT_LISTED] if unknown.any() else []
+    codes[unlisted], codes[missing], codes[elsewhere] = rule.unlisted, rule.missing, domain.size
+    changed: dict[Rule, BoolArray] = {
+        "unlisted": unlisted,
+        "missing": np.zeros_like(missing) if rule.keeps_missing else missing,
+    }
+    return Encoded(_small(codes, domain), None, _broken(changed))
 
 
 def _encode_numbers(
-    domain: NumericalDomain, numbers: NDArray[np.float64], present: BoolArray
-) -> tuple[NDArray[np.int64], list[str]]:
-    finite = np.isfinite(numbers)
-    outside = finite & ~((numbers >= float(domain.lower)) & (numbers <= float(domain.upper)))
-    broken = []
-    if (present & ~finite).any():
-        broken.append(NOT_NUMBERS)
-    if (present & outside).any():
-        bounds = f"[{format_number(domain.lower)}, {format_number(domain.upper)}]"
-        broken.append(f"values outside the agreed bounds {bounds}")
+    rule: ColumnRule, domain: NumericalDomain, values: pa.Array, missing: BoolArray, elsewhere: BoolArray
+) -> Encoded:
+    numbers = numbers_of(values)
+    missing = (missing | np.isin(numbers, _finite_numbers(rule.missing_spellings))) & ~elsewhere
+    unreadable = ~np.isfinite(numbers) & ~missing & ~elsewhere
+    lower, upper = float(domain.lower), float(domain.upper)
+    absent = missing | unreadable | elsewhere
+    # Set first, so that what is no number is compared with nothing.
+    numbers = np.where(absent, lower, numbers)
+    outside = ((numbers < lower) | (numbers > upper)) & ~absent
+    numbers = np.clip(numbers, lower, upper)
+    if rule.number_for_missing is None:
+        codes = _codes_of_numbers(domain, numbers)
+        codes[missing | unreadable] = rule.missing
+        numbers[missing | unreadable] = np.nan
+    else:
+        numbers[missing | unreadable] = float(rule.number_for_missing)
+        codes = _codes_of_numbers(domain, numbers)
+    codes[elsewhere], numbers[elsewhere] = domain.size, np.nan
+    changed: dict[Rule, BoolArray] = {
+        "unreadable": unreadable,
+        "clamped": outside,
+        "missing": np.zeros_like(missing) if rule.keeps_missing else missing,
+    }
+    return Encoded(_small(codes, domain), numbers, _broken(changed))
+
+
+def _codes_of_numbers(domain: NumericalDomain, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
     thresholds = np.array([float(threshold) for threshold in domain.thresholds])
-    return np.searchsorted(thresholds, numbers, side="right").astype(np.int64), broken
+    return np.searchsorted(thresholds, numbers, side="right").astype(np.int64)
+
+
+def _small(codes: NDArray[np.int64], domain: Domain) -> Codes:
+    return cast(Codes, codes.astype(np.min_scalar_type(domain.size)))
+
+
+def _broken(changed: Mapping[Rule, BoolArray]) -> dict[Rule, BoolArray]:
+    return {rule: rows for rule, rows in changed.items() if rows.any()}
 
 
 def _mask(values: pa.Array) -> BoolArray:

@@ -24,11 +24,15 @@ class Fragment:
         party: Whose cells they are.
         n_records: How many records this party lists.
         private_codes: For every column of which this party holds cells, one code per record; the code just
-            past the domain marks a cell that another party holds.
+            past the domain marks a cell that another party holds and, in the class, a null row.
         sizes: For the same columns, the number of codes in the domain.
         private_numbers: Where the mechanism needs them, for every numerical column one number per record, in steps of
             the last agreed decimal above the lower bound; -1 where it is missing or another party holds it.
         identifiers: The records' identifiers, where the agreement names a column for them.
+        class_column: The class, at a party that holds it.
+
+    A null row is a record without a listed class. It stays where it is, so that its identifier does not tell, and has
+    weight 0: its owner counts it nowhere.
     """
 
     party: str
@@ -37,6 +41,7 @@ class Fragment:
     sizes: Mapping[str, int]
     identifiers: Identifiers | None = field(default=None, repr=False)
     private_numbers: Mapping[str, IntArray] = field(default_factory=dict, repr=False)
+    class_column: str | None = None
 
     def take(self, positions: IntArray) -> Fragment:
         """These records in this order."""
@@ -56,6 +61,12 @@ class Fragment:
             return np.zeros(len(range(*rows.indices(self.n_records))), dtype=np.bool_)
         return cast(BoolArray, self.private_codes[column][rows] != self.sizes[column])
 
+    def counts(self, rows: slice = slice(None)) -> BoolArray:
+        """Which records have weight 1, as far as this party knows; null rows have weight 0."""
+        if self.class_column is None or self.class_column not in self.private_codes:
+            return np.ones(len(range(*rows.indices(self.n_records))), dtype=np.bool_)
+        return self.holds(self.class_column, rows)
+
     def chunks(self) -> Iterator[slice]:
         """Yield row ranges that cover all records."""
         for start in range(0, self.n_records, ROWS_PER_CHUNK):
@@ -66,7 +77,7 @@ def partial_cells(fragment: Fragment, axes: Sequence[Axis], rows: slice) -> IntA
     """This party's part of each record's cell number.
 
     A cell number is the sum over axes of cell times stride; a party adds the terms of the cells it holds and 0 for
-    the others, so the parties' parts add up to the whole number.
+    the others, so the parties' parts add up to the whole number. For null rows the number means nothing.
     """
     part = np.zeros(rows.stop - rows.start, dtype=np.int64)
     stride = 1
@@ -79,13 +90,17 @@ def partial_cells(fragment: Fragment, axes: Sequence[Axis], rows: slice) -> IntA
 
 
 def local_histogram(fragment: Fragment, axes: Sequence[Axis]) -> IntArray:
-    """Count the records of which this party holds every axis, by cell. Shape (n_cells,), last axis fastest."""
+    """Count the records of which this party holds every axis, by cell; null rows are not counted.
+
+    Returns:
+        Counts, shape (n_cells,), last axis fastest.
+    """
     counts = np.zeros(n_cells(axes), dtype=np.int64)
     if any(axis.column not in fragment.private_codes for axis in axes):
         return counts
     for rows in fragment.chunks():
         cells = partial_cells(fragment, axes, rows)
-        held = np.ones(len(cells), dtype=np.bool_)
+        held = fragment.counts(rows)
         for axis in axes:
             held &= fragment.holds(axis.column, rows)
         counts += np.bincount(cells if held.all() else cells[held], minlength=len(counts))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
-from typing import overload
+from typing import cast, overload
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from copublish.types import IntArray
+from copublish.types import BoolArray, IntArray
 
 SPACE = "".join(filter(str.isspace, map(chr, range(128))))
 PUNCTUATION = "".join(c for c in map(chr, range(128)) if unicodedata.category(c).startswith("P"))
@@ -104,6 +106,20 @@ class Identifiers(Sequence[str]):
     def take(self, positions: IntArray) -> Identifiers:
         """These identifiers in this order."""
         return Identifiers(self._column.take(pa.array(positions)))
+
+    def is_empty(self) -> BoolArray:
+        """Which records have no identifier."""
+        return cast(BoolArray, pc.equal(self._column, "").to_numpy().astype(np.bool_))
+
+    def numbered(self) -> IntArray:
+        """A number for every record, the same exactly where identifiers are."""
+        encoded = self._column.combine_chunks().dictionary_encode()
+        return cast(IntArray, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64))
+
+    def by_digest(self) -> IntArray:
+        """The records in the order of digests of their identifiers: an order that follows from identifiers alone."""
+        digests = np.array([hashlib.sha256(own.encode()).digest() for own in self], dtype="S32")
+        return cast(IntArray, np.argsort(digests, kind="stable").astype(np.int64))
 
     def has_empty(self) -> bool:
         """Whether some record has no identifier."""

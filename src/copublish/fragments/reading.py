@@ -1,6 +1,7 @@
-"""Reading one party's rows, checking them against the agreement and encoding them, batch by batch.
+"""Reading one party's rows and encoding them, batch by batch.
 
-All problems are collected and reported at once, each naming the column and the rule and nothing of a person.
+Columns that are not as agreed end it, before anybody is called. Values never do: every row becomes codes by the rules
+of the agreement, and what they changed is told to the rows' owner, where it asks.
 """
 
 from __future__ import annotations
@@ -15,21 +16,14 @@ import pyarrow as pa
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.errors import FragmentError, SourceError
+from copublish.fragments.changes import AnyRule, Change, Changes, words_of_cells
 from copublish.fragments.database import DatabaseTable
-from copublish.fragments.encoding import (
-    MISSING_REFUSED,
-    as_text,
-    column_expression,
-    encode_batch,
-    quantize_batch,
-    texts_of,
-)
+from copublish.fragments.encoding import as_text, column_expression, encode_batch, quantize, texts_of
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.identifiers import Identifiers, normalize_batch
 from copublish.fragments.sources import OpenSource, Source, open_source
-from copublish.types import Codes, IntArray
+from copublish.types import BoolArray, Codes, IntArray
 
-MISSING_CLASS = "missing values; every record needs a class"
 NO_ORDER = (
     'The agreement joins records by their order (alignment = "row-order"), and rows of a database table have none. '
     "Write them to a file in the agreed order, or join by an identifier."
@@ -37,16 +31,39 @@ NO_ORDER = (
 
 
 def read_fragment(agreement: Agreement, party: str, source: Source | None) -> Fragment:
-    """Read, check and encode one party's rows. A party that holds no data by the agreement has no source.
+    """Read and encode one party's rows. A party that holds no data by the agreement has no source.
 
     Raises:
-        FragmentError: If anything is not as agreed; it lists every broken rule.
+        FragmentError: If columns are not as agreed. No value raises it.
+        SourceError: If the source cannot be read at all.
+
+    Privacy:
+        Stability: `encode_batch` and `rows_that_stay` state it for each step. One person more or less is one record
+            more or less; a person with other values is one record with other codes.
+    """
+    return read_and_tell(agreement, party, source)[0]
+
+
+def read_and_tell(
+    agreement: Agreement, party: str, source: Source | None, *, with_rows: bool = False
+) -> tuple[Fragment, tuple[Change, ...]]:
+    """As `read_fragment`, and what had to be changed for it: for the owner of the rows alone, offline.
+
+    Args:
+        agreement: What is agreed.
+        party: Whose rows.
+        source: Where they are.
+        with_rows: Whether the numbers of the changed rows are kept, too.
+
+    Raises:
+        FragmentError: If columns are not as agreed. No value raises it.
         SourceError: If the source cannot be read at all.
     """
     if refuse_unagreed_source(agreement, party, source) is None:
-        return empty_fragment(agreement, party)
+        return empty_fragment(agreement, party), ()
     with _opened(agreement, party, source) as opened:
-        return _Reader(agreement, party).read(opened)
+        reader = _Reader(agreement, party, with_rows=with_rows)
+        return reader.read(opened), reader.changes.listed()
 
 
 def refuse_unagreed_source(agreement: Agreement, party: str, source: Source | None) -> Source | None:
@@ -128,15 +145,41 @@ def ambiguous_columns(wanted: list[str], present: list[str]) -> list[str]:
     ]
 
 
-class _Reader:
-    """Goes through the rows once and keeps nothing of them but codes and identifiers."""
+def rows_that_stay(fragment: Fragment) -> IntArray:
+    """The positions of one record for each identifier; rows without one are left out.
 
-    def __init__(self, agreement: Agreement, party: str) -> None:
+    Of several rows with one identifier the smallest stays: by its codes, column by column in agreed order, then by its
+    numbers. So the choice follows from what the rows say, and not from their order in a file or a database.
+
+    Privacy:
+        Stability: for a person with all rows that have the identifier, 1 for adding or removing them, 1 for replacing
+            their values: other identifiers' rows play no part. A single row more at a person who has one already is a
+            replacement at most. A row without an identifier is nobody's and changes nothing; identifiers say who a
+            person is, so replacing a person's values does not change them.
+    """
+    identifiers = fragment.identifiers
+    if identifiers is None:
+        return np.arange(fragment.n_records, dtype=np.int64)
+    stay: IntArray = np.flatnonzero(~identifiers.is_empty()).astype(np.int64)
+    if not identifiers.has_repeated():
+        return stay
+    person = identifiers.numbered()
+    repeated = np.bincount(person)[person[stay]] > 1
+    several, once = stay[repeated], stay[~repeated]
+    columns = [*fragment.private_codes.values(), *fragment.private_numbers.values()]
+    order = several[np.lexsort([*(column[several] for column in reversed(columns)), person[several]])]
+    is_first = np.diff(person[order], prepend=-1) != 0
+    return np.sort(np.concatenate([once, order[is_first]]))
+
+
+class _Reader:
+    """Goes through the rows once and keeps nothing of them but codes, identifiers and what was changed."""
+
+    def __init__(self, agreement: Agreement, party: str, *, with_rows: bool = False) -> None:
         self.agreement, self.party = agreement, party
-        self._domains: dict[str, Domain] = {
-            column: agreement.class_domain if column == agreement.class_.name else agreement.domains[column]
-            for column in agreement.columns_of(party)
-        }
+        self.changes = Changes(with_rows=with_rows)
+        self._rules = {column: agreement.encoding[column] for column in agreement.columns_of(party)}
+        self._domains: dict[str, Domain] = {column: rule.domain for column, rule in self._rules.items()}
         self._codes: dict[str, list[Codes]] = {column: [] for column in self._domains}
         self._numbers: dict[str, list[IntArray]] = {
             column: []
@@ -144,7 +187,6 @@ class _Reader:
             if agreement.mechanism.reads_numbers and isinstance(domain, NumericalDomain)
         }
         self._identifiers: list[pa.Array] = []
-        self._problems: set[str] = set()
 
     def expressions(self, table: Any) -> list[Any]:
         """Expressions that the source is asked for."""
@@ -154,54 +196,70 @@ class _Reader:
         return expressions
 
     def read(self, opened: OpenSource) -> Fragment:
-        """The fragment, or raise with everything that is wrong with it."""
-        identifier = self.agreement.records.identifier
+        """The fragment, whatever is in the cells."""
+        identifier, class_name = self.agreement.records.identifier, self.agreement.class_.name
         n_records = 0
         for batch in opened.batches(self.expressions(opened.table)):
-            n_records += batch.num_rows
             for column in self._domains:
-                self._encode(column, batch)
+                self._encode(column, batch, n_records)
             if identifier is not None:
                 rules = self.agreement.records.identifier_rules
                 self._identifiers.append(normalize_batch(texts_of(batch.column(identifier)), rules))
-        identifiers = Identifiers(self._identifiers)
-        if identifier is not None:
-            self._check_identifiers(identifier, identifiers)
-        if self._problems:
-            raise FragmentError(self.party, sorted(self._problems))
-        return Fragment(
+            n_records += batch.num_rows
+        fragment = Fragment(
             self.party,
             n_records,
             {column: self._joined(column) for column in self._domains},
             {column: domain.size for column, domain in self._domains.items()},
-            None if identifier is None else identifiers,
+            None if identifier is None else Identifiers(self._identifiers),
             {column: np.concatenate([np.empty(0, np.int64), *parts]) for column, parts in self._numbers.items()},
+            class_name if class_name in self._domains else None,
         )
+        return fragment if identifier is None else self._with_one_row_each(identifier, fragment)
 
-    def _encode(self, column: str, batch: Any) -> None:
-        is_spread = (
-            self.agreement.partition == "arbitrary"
-            and column != self.agreement.class_.name
-            and len(self.agreement.holders(column)) > 1
-        )
-        spellings = self.agreement.records.missing_spellings
-        codes, broken = encode_batch(self._domains[column], batch, spellings, null_is_elsewhere=is_spread)
-        self._codes[column].append(codes)
-        domain = self._domains[column]
-        if column in self._numbers and isinstance(domain, NumericalDomain):
-            self._numbers[column].append(quantize_batch(domain, batch, codes))
-        if column == self.agreement.class_.name:
-            broken = [MISSING_CLASS if rule == MISSING_REFUSED else rule for rule in broken]
-        self._problems.update(f"Column '{column}' has {rule}." for rule in broken)
+    def _encode(self, column: str, batch: Any, first: int) -> None:
+        rule, is_class = self._rules[column], column == self.agreement.class_.name
+        is_spread = self.agreement.partition == "arbitrary" and not is_class and len(self.agreement.holders(column)) > 1
+        encoded = encode_batch(rule, batch, null_is_elsewhere=is_spread)
+        self._codes[column].append(encoded.codes)
+        if column in self._numbers and isinstance(rule.domain, NumericalDomain) and encoded.numbers is not None:
+            self._numbers[column].append(quantize(rule.domain, encoded.numbers, encoded.codes))
+        for broken, rows in encoded.changed.items():
+            words = words_of_cells(broken, rule, is_class=is_class)
+            named: AnyRule = "null class" if rule.makes_null_rows else broken
+            self.changes.note(column, named, words, rows, first=first)
 
     def _joined(self, column: str) -> Codes:
         parts = self._codes.pop(column)  # freed column by column, so that memory holds the codes about once
         return np.concatenate([np.empty(0, dtype=np.min_scalar_type(self._domains[column].size)), *parts])
 
-    def _check_identifiers(self, column: str, identifiers: Identifiers) -> None:
-        rules = ", ".join(f'"{rule}"' for rule in self.agreement.records.identifier_rules)
-        under = f" under identifier_rules = [{rules}]" if rules else ""
-        if identifiers.has_empty():
-            self._problems.add(f"Column '{column}' has empty identifiers{under}. Every record needs one.")
-        if identifiers.has_repeated():
-            self._problems.add(f"Column '{column}' has duplicate identifiers{under}. One person is one record.")
+    def _with_one_row_each(self, column: str, fragment: Fragment) -> Fragment:
+        """The fragment with one record for each identifier. Where the order of rows joins them, all rows stay."""
+        identifiers, agreed = fragment.identifiers or Identifiers([]), self.agreement
+        stay = rows_that_stay(fragment)
+        in_order = agreed.records.alignment == "row-order"
+        if len(stay) < fragment.n_records:
+            rules = ", ".join(f'"{rule}"' for rule in agreed.records.identifier_rules)
+            under = f" under identifier_rules = [{rules}]" if rules else ""
+            left_out, empty = np.ones(fragment.n_records, dtype=np.bool_), identifiers.is_empty()
+            left_out[stay] = False
+            kept = "kept: the order of rows joins them"
+            words = f"empty identifiers{under}. Every record needs one", kept if in_order else "left out"
+            self.changes.note(column, "no identifier", words, empty)
+            effect = kept if in_order else "left out: of the rows of one identifier the smallest in codes stays"
+            words = f"duplicate identifiers{under}. One person is one record", effect
+            self.changes.note(column, "doubled", words, left_out & ~empty)
+        fragment = fragment if in_order else fragment.take(stay)
+        self._note_length(column, fragment)
+        return fragment
+
+    def _note_length(self, column: str, fragment: Fragment) -> None:
+        """Note that a horizontal list is longer than what is compared of it."""
+        length = self.agreement.compared_identifiers
+        if length is not None and fragment.n_records > length:
+            words = (
+                "more people than twice records.expected, the public number that is compared with other parties'",
+                "beyond it, so nobody would notice that they are at another party, too; agree on a larger number",
+            )
+            beyond: BoolArray = np.arange(fragment.n_records) >= length
+            self.changes.note(column, "not compared", words, beyond)

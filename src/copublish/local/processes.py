@@ -119,8 +119,8 @@ def _party(
         connection.send(("progress", (phase, done, of)))
 
     try:
+        plan, fragment = prepare(agreement), read_fragment(agreement, party, source)  # before anybody is called
         with engine_for(agreement, party, addresses, messenger, coins, timeout_seconds) as engine:
-            plan, fragment = prepare(agreement), read_fragment(agreement, party, source)
             release = publish_release(plan, fragment, engine, open_ledger(plan, ledger_file), tell)
         sent = engine.bytes_sent + (0 if messenger is None else messenger.bytes_sent)
         others = "the other party" if len(agreement.parties) == 2 else "the other parties"

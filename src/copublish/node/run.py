@@ -21,6 +21,7 @@ from copublish.errors import (
 )
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
+from copublish.fragments.fragment import Fragment
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source
 from copublish.mechanisms.base import Plan
@@ -75,7 +76,8 @@ class ReadyParty:
     Attributes:
         plan: What will be opened, at which price.
         party: Which party this is.
-        source: Its data; none for a party that holds none by the agreement.
+        fragment: Its rows, read and encoded completely: what is in them can change nothing that others see of the
+            course of the run.
         identity: Its key and certificate; none for plain connections on loopback.
         ledger: Its ledger.
         settings: How it runs.
@@ -83,7 +85,7 @@ class ReadyParty:
 
     plan: Plan[Any]
     party: str
-    source: Source | None
+    fragment: Fragment
     identity: Identity | None
     ledger: Ledger
     settings: RunSettings
@@ -97,15 +99,19 @@ def ready_party(
     ledger: Ledger,
     settings: RunSettings,
 ) -> ReadyParty:
-    """Check one party's part in a run: agreement, network, columns, ledger and folder. No row is read.
+    """Check one party's part in a run: agreement, network, columns, ledger and folder; then read all of its rows.
 
     Raises:
         CopublishError: If the run cannot begin; nothing was spent and nobody was called.
+
+    Privacy:
+        Reveals: nothing. A source that cannot be read ends the run here, where nobody is waiting for it. No value does.
     """
     forbid_core_dumps()  # before anything is read
     plan = preflight(agreement, party, source, ledger, out=settings.out, overwrite=settings.overwrite)
     refuse_unfit_hosts(agreement, party, identity)
-    return ReadyParty(plan=plan, party=party, source=source, identity=identity, ledger=ledger, settings=settings)
+    fragment = read_fragment(agreement, party, source)
+    return ReadyParty(plan=plan, party=party, fragment=fragment, identity=identity, ledger=ledger, settings=settings)
 
 
 def run_party(
@@ -165,9 +171,8 @@ def _compute(ready: ReadyParty, port: Port, meeting: Meeting, progress: Progress
         addresses = _link_nodes(agreement, party, port, meeting.run, folder)
         with engine_for(agreement, party, addresses, messenger, coins, settings.timeout_seconds) as engine:
             meeting.on_loss(engine.abort)
-            fragment = read_fragment(agreement, party, ready.source)  # while the engine loads
             staged = partial(Release.staged, folder=settings.out, overwrite=settings.overwrite)
-            return publish_release(ready.plan, fragment, engine, ready.ledger, progress, staged)
+            return publish_release(ready.plan, ready.fragment, engine, ready.ledger, progress, staged)
 
 
 def _link_nodes(agreement: Agreement, party: str, port: Port, run: str, folder: Path) -> tuple[str, ...]:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import AligningEngine, SumEngine, engine_as
 from copublish.errors import FragmentError, ProgramMismatchError
+from copublish.fragments.encoding import encode_cell_of_nobody
 from copublish.fragments.fragment import Fragment
+from copublish.fragments.identifiers import Identifiers
 from copublish.mechanisms.shared.joint_table import JointTable
 
 MAX_RECORDS = 2**40
@@ -25,8 +28,8 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: SumEngine) -
     """Fix the common records and their order.
 
     Raises:
-        FragmentError: If the fragments do not make up one table: a person at two parties, a cell with two
-            holders or none, classes that differ, different numbers of rows in row order.
+        FragmentError: If the fragments do not make up one table: a person at two parties, classes that differ that all
+            parties hold, different numbers of rows in row order. Nothing else about values ends it.
 
     Privacy:
         Reveals: to the parties, which of their records are common (vertical, arbitrary), who holds which cell
@@ -42,7 +45,7 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: SumEngine) -
             fragment.party,
             ['The parties have different numbers of rows, so alignment = "row-order" cannot hold.'],
         )
-    _check_holders(agreement, fragment, engine)
+    fragment = _with_one_holder(agreement, fragment, engine)
     if agreement.class_is_shared:
         _check_classes(agreement, fragment, engine)
     total = None
@@ -68,14 +71,9 @@ def _exchange_rows(fragment: Fragment, engine: SumEngine) -> tuple[int, ...]:
 
 
 def _horizontal(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> JointTable:
-    public_length = 2 * agreement.records.expected
-    if fragment.identifiers is not None and fragment.n_records > public_length:
-        rule = (
-            "more rows than twice records.expected, the public estimate that hides their number. Agree on a larger one"
-        )
-        raise FragmentError(fragment.party, [f"The data have {rule}."])
-    if fragment.identifiers is not None and engine_as(AligningEngine, engine).have_common(
-        fragment.identifiers, padded_to=public_length
+    length = agreement.compared_identifiers
+    if length is not None and engine_as(AligningEngine, engine).have_common(
+        compared(fragment, length), padded_to=length
     ):
         raise FragmentError(
             fragment.party,
@@ -88,26 +86,51 @@ def _horizontal(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> 
     return JointTable(agreement, fragment, total)
 
 
-def _check_holders(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> None:
-    """Check that every spread cell has one holder. Who holds what is public between the parties by agreement."""
-    problems = []
+def compared(fragment: Fragment, length: int) -> Sequence[str]:
+    """The identifiers that are compared with other parties': all, or as many as the public length allows.
+
+    No record is left out for it: a table that is cut at a length would make one person more a replacement. Those with
+    the smallest digests are compared, so that parties with longer lists compare the same people.
+
+    Privacy:
+        Stability: the records of the release do not depend on it. What is compared follows from identifiers alone, and
+            how many are sent is public: lists are padded to the length.
+    """
+    identifiers = fragment.identifiers or Identifiers([])
+    return identifiers if len(identifiers) <= length else identifiers.take(np.sort(identifiers.by_digest()[:length]))
+
+
+def _with_one_holder(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> Fragment:
+    """The fragment with one holder for every spread cell: the lowest-numbered party of those that have it.
+
+    A cell that nobody has is missing, and the first of the column's holders says so.
+
+    Privacy:
+        Stability: 1 for adding or removing a person, 1 for replacing one: cells of a record decide about that record.
+        Reveals: who holds which cell, which is public between the parties by agreement.
+    """
+    own = agreement.party_names.index(fragment.party)
+    codes, numbers = dict(fragment.private_codes), dict(fragment.private_numbers)
     for column in agreement.attributes:
         if len(agreement.holders(column)) == 1:
             continue
         bits = engine.exchange(np.packbits(fragment.holds(column)), topic=f"holders of {column}")
         if any(not isinstance(packed, np.ndarray) or packed.shape != bits[0].shape for packed in bits):
             raise ProgramMismatchError("A party told something else than which cells it holds. Nothing is published.")
-        held = [np.unpackbits(packed, count=fragment.n_records) for packed in bits]
-        holders = np.sum(held, axis=0)
-        if (holders > 1).any():
-            problems.append(f"Column '{column}' has cells that two parties hold. A cell has one holder.")
-        if (holders == 0).any():
-            problems.append(
-                f"Column '{column}' has cells that no party holds. If the value is missing, its holder writes one of "
-                'records.missing_spellings and the agreement says missing = "category".'
-            )
-    if problems:
-        raise FragmentError(fragment.party, problems)
+        if column not in codes:
+            continue
+        held = np.array([np.unpackbits(packed, count=fragment.n_records) for packed in bits], dtype=np.bool_)
+        earlier, nobody = held[:own].any(axis=0), ~held.any(axis=0)
+        rule = agreement.encoding[column]
+        code, steps = encode_cell_of_nobody(rule)
+        if fragment.party != agreement.holders(column)[0]:
+            nobody = np.zeros_like(nobody)
+        codes[column] = np.where(earlier, rule.domain.size, np.where(nobody, code, codes[column])).astype(
+            codes[column].dtype
+        )
+        if column in numbers:
+            numbers[column] = np.where(earlier, -1, np.where(nobody, steps, numbers[column]))
+    return replace(fragment, private_codes=codes, private_numbers=numbers)
 
 
 def _check_classes(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> None:

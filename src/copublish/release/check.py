@@ -1,4 +1,7 @@
-"""Is one party's data what was agreed? For its owner's eyes: nothing leaves this machine, nothing is spent."""
+"""Is one party's data what was agreed? For its owner's eyes: nothing leaves this machine, nothing is spent.
+
+A run takes any values, by the rules of the agreement, and tells nobody. So this is where an owner sees what they did.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ from typing import Any
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.errors import FragmentError
-from copublish.fragments.reading import read_fragment
+from copublish.fragments.changes import Change
+from copublish.fragments.reading import read_and_tell
 from copublish.fragments.sources import Source
 from copublish.mechanisms.registry import mechanism_of, plan_of
 from copublish.privacy.certify import warning_of
@@ -28,7 +32,9 @@ class Checked:
         records: How many records there are: for the owner alone.
         columns: The columns that were read.
         checked_before_join: Whether the mechanism asks more of the records that all parties have in common.
-        problems: Every broken rule: column and rule, never a value.
+        problems: Every reason why no run would begin: column and rule, never a value. With `strict`, broken rules of
+            values as well.
+        rules: What the agreement's rules changed: column, rule and number of rows. For the owner alone.
     """
 
     warning: str | None
@@ -39,10 +45,11 @@ class Checked:
     columns: tuple[str, ...] = ()
     checked_before_join: bool = False
     problems: tuple[str, ...] = ()
+    rules: tuple[Change, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """Whether everything is as agreed."""
+        """Whether a run can begin; with `strict`, whether every value is as agreed."""
         return not self.problems
 
     def to_dict(self) -> dict[str, Any]:
@@ -53,13 +60,16 @@ class Checked:
             found |= {"party": self.party, "records": self.records, "columns": list(self.columns)}
         elif self.party is not None:
             found |= {"party": self.party, "problems": list(self.problems)}
+        if self.party is not None:
+            found["rules"] = [rule.to_dict() for rule in self.rules]
         return found
 
     def __str__(self) -> str:
         if self.party is None:
             return f"The agreement '{self.agreement}' is complete."
         if self.ok:
-            return f"The data of '{self.party}' fit the agreement '{self.agreement}': {self.records:,} records."
+            fit = f"The data of '{self.party}' fit the agreement '{self.agreement}': {self.records:,} records."
+            return "\n  - ".join([fit, *map(str, self.rules)])
         return "\n  - ".join(
             [f"The data of '{self.party}' do not fit the agreement '{self.agreement}'.", *self.problems]
         )
@@ -68,13 +78,29 @@ class Checked:
         return definition_list(self.to_dict())
 
 
-def check(agreement: Agreement | str | Path, party: str | None = None, data: Source | None = None) -> Checked:
+def check(
+    agreement: Agreement | str | Path,
+    party: str | None = None,
+    data: Source | None = None,
+    *,
+    strict: bool = False,
+    rows: bool = False,
+) -> Checked:
     """Check an agreement and, with a party and its data, whether they fit it. Costs nothing.
+
+    No value ends a run: what is not as agreed is clamped, mapped or left out by the agreement's rules. `rules` of the
+    result says what they changed.
 
     Args:
         agreement: The agreement, or the path of its file.
         party: Whose data.
         data: A CSV or Parquet file, a `DatabaseTable`, or a pandas, Polars or Arrow table or DuckDB relation.
+        strict: Whether values that had to be changed are problems.
+        rows: Whether the numbers of their rows are told, too: from 1, in the order of the source.
+
+    Privacy:
+        Reveals: facts about single people, to the owner of the data. Whoever declines a run because of them tells the
+            other parties as much, so look before you agree, not after.
 
     Raises:
         AgreementError: If the agreement is not one that can be run, with every problem.
@@ -86,15 +112,18 @@ def check(agreement: Agreement | str | Path, party: str | None = None, data: Sou
     if party is None and data is None:
         return said
     try:
-        fragment = read_fragment(agreement, party or "", data)
+        fragment, changes = read_and_tell(agreement, party or "", data, with_rows=rows)
         if mechanism.checks_records:
             mechanism.refuse_unfit_records(plan, fragment)
     except FragmentError as exc:
         return replace(said, party=party, problems=exc.problems)
+    if strict and changes:
+        return replace(said, party=party, problems=tuple(change.problem for change in changes), rules=changes)
     return replace(
         said,
         party=party,
         records=fragment.n_records,
         columns=tuple(fragment.private_codes),
+        rules=changes,
         checked_before_join=mechanism.checks_records and agreement.partition != "horizontal",
     )

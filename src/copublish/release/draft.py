@@ -15,7 +15,7 @@ COLUMNS_AND_PARTIES = """\
 # shows what it means and costs. Nothing here may come from looking at private data: take values from code books,
 # bounds from definitions, the number of records from a published figure.
 
-format = 1
+format = 2
 name = "credit-default"          # the release
 dataset = "customers-2026"       # the ledgers count what is spent under this name
 description = "Who repays a loan? Made together by a bank and a lender."
@@ -35,18 +35,20 @@ missing_spellings = ["?", "NA"]  # how files write a missing value, besides an e
 
 [class]                          # what users of the release want to predict; all parties hold it
 name = "default"
-values = ["no", "yes"]
+values = ["no", "yes"]           # a record with another one, or none, counts nowhere
 
 [attributes.age]
 kind = "numerical"
-bounds = [18, 99]                # public limits; a value outside is refused
+bounds = [18, 99]                # public limits; a number outside becomes the nearer one
 grid = { step = 9 }              # where it may be split: a step, edges = [...] or count = n equal cells
+missing = 45                     # what a missing or unreadable number becomes; without it, a category of its own
 held_by = "bank"
 
 [attributes.job]
 kind = "categorical"             # a flat list of values, or a taxonomy: a tree here or taxonomy = "file.json"
 held_by = "bank"
-missing = "category"             # "refuse" (the default), or "category": missing is a value of its own
+missing = "category"             # the default: missing is a value of its own; or the value that takes its place
+unlisted = "other"               # the default: any other value becomes this category; or a listed one
 
 [attributes.job.taxonomy.ANY]
 Manual = { builder = {}, driver = {}, cook = {} }
@@ -56,6 +58,7 @@ Not-working = { retired = {}, student = {} }
 [attributes.balance]
 kind = "numerical"
 bounds = [-5000, 100000]
+missing = 0
 grid = { edges = [0, 500, 1000, 2500, 5000, 10000, 25000] }
 held_by = "bank"
 
@@ -68,12 +71,14 @@ held_by = "loans"
 kind = "numerical"
 bounds = [500, 50000]
 grid = { edges = [1000, 2500, 5000, 10000, 20000, 30000] }
+missing = 5000
 held_by = "loans"
 
 [attributes.months]
 kind = "numerical"
 bounds = [6, 72]
 grid = { step = 6 }
+missing = 24
 held_by = "loans"
 
 [privacy]
@@ -110,7 +115,7 @@ def draft_agreement(draft: Draft) -> str:
     """
     lines = [
         *COLUMNS_AND_PARTIES.splitlines()[:4],
-        "format = 1",
+        "format = 2",
         f"name = {_quoted(draft.name)}",
         f"dataset = {_quoted(draft.name)}           # the ledgers count what is spent under this name",
         f"partition = {_quoted(draft.partition)}",
@@ -130,9 +135,13 @@ def draft_agreement(draft: Draft) -> str:
         lines += [f"\n[attributes.{_key(column)}]", f"kind = {_quoted(kind)}"]
         if kind == "categorical":
             lines.append('values = []                      # FILL IN from the code book, or taxonomy = "file.json"')
+            # No example of a value: it might be one of the data's.
+            lines.append("# Any other value becomes a category of its own, unless 'unlisted' names a listed one.")
+            lines.append('missing = "category"             # what a missing value becomes: a category, or a listed one')
         else:
             lines.append("bounds = []                      # FILL IN: [lowest, highest], from its definition")
             lines.append("grid = { count = 10 }            # where it may be split: step, edges or count")
+            lines.append('missing = "category"             # what a missing number becomes: a category, or a number')
         if draft.partition == "vertical":
             lines.append(f"held_by = {_quoted(draft.parties[0])}    # FILL IN: the party that has this column")
     lines += [

@@ -9,8 +9,9 @@ import pyarrow as pa
 
 from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
+from copublish.agreement.encoding_rules import plain_rule
 from copublish.errors import FragmentError
-from copublish.fragments.encoding import column_expression, encode_batch, numbers_of
+from copublish.fragments.encoding import broken_rule, column_expression, encode_batch, numbers_of
 from copublish.fragments.reading import ambiguous_columns
 from copublish.fragments.sources import OpenSource, Source, open_source
 from copublish.mechanisms.base import Publication
@@ -91,10 +92,11 @@ def _convert_table(wanted: PublicColumns, opened: OpenSource, convert: Convert, 
     problems: set[str] = set()
     for batch in opened.batches(expressions):
         for name, domain in domains.items():
-            codes, broken = encode_batch(domain, batch, wanted.missing_spellings, null_is_elsewhere=False)
-            problems.update(f"Column '{name}' has {rule}." for rule in broken)
-            if not broken:
-                columns[name].append(convert(domain, codes, batch))
+            # Nobody else sees these data, so what does not fit is told and not changed.
+            encoded = encode_batch(plain_rule(domain, wanted.missing_spellings), batch, null_is_elsewhere=False)
+            problems.update(f"Column '{name}' has {broken_rule(rule, domain)}." for rule in encoded.changed)
+            if not encoded.changed:
+                columns[name].append(convert(domain, encoded.codes, batch))
     if problems:
         raise FragmentError(None, sorted(problems))
     types = {name: number_type if isinstance(domains[name], NumericalDomain) else pa.string() for name in domains}

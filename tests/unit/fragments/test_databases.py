@@ -30,7 +30,7 @@ from copublish.fragments.database import _connection_problem
 from copublish.fragments.encoding import NOT_NUMBERS
 from copublish.fragments.reading import check_columns, read_fragment
 from copublish.fragments.sources import ROWS_PER_BATCH, Source, open_source, source_from
-from support import fragment_frames, random_table, seeded, simulate_with, small_mapping
+from support import fragment_frames, random_table, read_strictly, seeded, simulate_with, small_mapping
 from support.postgres import OWNER, READER, READER_PASSWORD, PostgresServer, server
 
 EDGES = [Decimal(-1), Decimal("0.1"), Decimal(7), Decimal(50)]
@@ -62,9 +62,9 @@ def code_of(number: Any) -> int:
 
 
 def outcome(agreement: cp.Agreement, source: Source) -> Any:
-    """The codes and identifiers, or the refusal in words."""
+    """The codes and identifiers, or what `check --strict` says against them."""
     try:
-        fragment = read_fragment(agreement, "bank", source)
+        fragment = read_strictly(agreement, "bank", source)
     except FragmentError as exc:
         return exc.problems
     return {name: codes.tolist() for name, codes in fragment.private_codes.items()}, list(fragment.identifiers or [])

@@ -31,7 +31,7 @@ from copublish import (
 )
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.reading import read_fragment
-from support import postgres, repartition, small_mapping
+from support import postgres, read_strictly, repartition, small_mapping
 
 CODES = ["007", "7", "a, b", 'say "hi"', "x;y", "#9", "naïve", "nan", "true"]
 """Values that a careless reader would change: numbers in disguise, separators, quotes, remarks."""
@@ -224,7 +224,7 @@ def test_column_that_one_party_holds_in_an_arbitrary_release_has_missing_cells_n
     mapping["attributes"]["region"]["held_by"] = "p0"
     frame = pd.DataFrame({"id": [1], "job": ["cook"], "region": [None], "age": [20], "income": [5], "default": ["no"]})
     with pytest.raises(FragmentError, match="Column 'region' has missing values"):
-        read_fragment(agreement_from_mapping(mapping), "p0", frame)
+        read_strictly(agreement_from_mapping(mapping), "p0", frame)
 
 
 # --- Particular values -----------------------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ def test_agreed_spellings_of_missing_replace_the_usual_ones() -> None:
     assert codes(fragment)["job"] == [len(CODES)] * 3
     assert codes(fragment)["income"] == [5, 5, 0]
     with pytest.raises(FragmentError, match="Column 'job' has values that are not in the agreed list"):
-        read_fragment(agreement, "bank", pd.DataFrame(bank(job=["?"])))
+        read_strictly(agreement, "bank", pd.DataFrame(bank(job=["?"])))
 
 
 def test_both_bounds_are_inside_and_a_threshold_begins_the_cell_above() -> None:
@@ -378,7 +378,7 @@ BAD: dict[str, tuple[Columns, str, str]] = {
 def refusal(source: Any, agreement: Agreement | None = None, party: str = "bank") -> CopublishError:
     """The error, after checking that nothing of a person is in it, nor in what Python prints of it."""
     with pytest.raises(CopublishError) as caught:
-        read_fragment(agreement or agreed(), party, source)
+        read_strictly(agreement or agreed(), party, source)
     shown = str(caught.value) + repr(caught.value) + "".join(traceback.format_exception(caught.value))
     assert SECRET_TEXT not in shown
     assert str(SECRET_NUMBER).split(".")[0] not in shown

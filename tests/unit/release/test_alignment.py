@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from copublish import Agreement, FragmentError, agreement_from_mapping
+from copublish import Agreement, FragmentError, agreement_from_mapping, check
 from copublish.engine.ideal import Room
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.reading import read_fragment
 from copublish.mechanisms.shared.joint_table import JointTable
-from copublish.release.alignment import align_records
+from copublish.release.alignment import align_records, compared
 from support import repartition, small_mapping
 
 FEW = settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
@@ -219,7 +219,8 @@ def test_person_at_two_horizontal_parties_is_refused(where: tuple[str, str]) -> 
 
 
 @pytest.mark.parametrize("where", [0, 1, 2])
-def test_more_rows_than_the_public_length_that_hides_their_number_are_refused_without_saying_how_many(where) -> None:
+def test_more_rows_than_the_public_length_that_hides_their_number_end_nothing_and_are_not_cut(where) -> None:
+    """Fails before encoding was total: row 15 ended the run at all parties, and row 14 did not."""
     agreement = agreed("horizontal", records__expected=7)
 
     def frames(rows: int) -> dict[str, pd.DataFrame]:
@@ -227,13 +228,22 @@ def test_more_rows_than_the_public_length_that_hides_their_number_are_refused_wi
             f"p{i}": horizontal_frame(list(range(100 * i, 100 * i + (rows if i == where else 2)))) for i in range(3)
         }
 
-    assert align(agreement, frames(14))[f"p{where}"].fragment.n_records == 14
-    (problem,) = refusal(agreement, frames(15))
-    assert "more rows than twice records.expected" in problem
-    assert "15" not in problem
-    unnamed = {party: frame.drop(columns="id") for party, frame in frames(15).items()}  # nothing is compared there
-    nameless = agreed("horizontal", records__expected=7, records__identifier=None)
-    assert align(nameless, unnamed)[f"p{where}"].fragment.n_records == 15
+    for rows in (14, 15, 40):
+        assert align(agreement, frames(rows))[f"p{where}"].fragment.n_records == rows
+    (told,) = check(agreement, f"p{where}", frames(17)[f"p{where}"]).rules
+    assert (told.rule, told.rows) == ("not compared", 3)
+    assert "more people than twice records.expected" in told.problem
+
+
+def test_no_more_identifiers_are_compared_than_the_public_length_and_all_parties_take_the_same_people() -> None:
+    agreement = agreed("horizontal", records__expected=7)
+    longer = {f"p{i}": read_fragment(agreement, f"p{i}", horizontal_frame(list(range(40 + i)))) for i in range(2)}
+    first, second = (compared(fragment, 14) for fragment in longer.values())
+    assert len(first) == len(second) == 14
+    assert len(set(first) & set(second)) >= 13
+    assert compared(longer["p0"], 40) == longer["p0"].identifiers
+    with pytest.raises(FragmentError, match="some person is listed by two parties"):
+        align(agreement, {f"p{i}": horizontal_frame(list(range(40 + i))) for i in range(3)})
 
 
 def test_horizontal_release_without_identifiers_cannot_and_does_not_compare_people() -> None:
@@ -298,47 +308,56 @@ def test_cells_that_are_each_held_once_are_accepted() -> None:
         assert holders == [list(round_robin(column, person)) for person in order]
 
 
-def test_cell_that_two_parties_hold_is_refused() -> None:
+def joined_cells(aligned: Mapping[str, JointTable], column: str) -> dict[int, list[tuple[int, int]]]:
+    """For every person who holds the cell of a column, by number, and with which code."""
+    fragments = [table.fragment for table in aligned.values()]
+    order = [int(name.removeprefix("secretperson")) for name in identifiers(aligned["p0"])]
+    return {
+        person: [
+            (number, int(fragment.private_codes[column][row]))
+            for number, fragment in enumerate(fragments)
+            if fragment.holds(column)[row]
+        ]
+        for row, person in enumerate(order)
+    }
+
+
+def test_cell_that_two_parties_hold_is_the_lowest_numbered_ones() -> None:
+    """Fails before encoding was total: the run ended, and all parties were told."""
     frames = arbitrary_frames(
         lambda column, person: (0, 2) if (column, person) == ("job", 3) else round_robin(column, person), list(range(9))
     )
-    assert refusal(agreed("arbitrary"), frames) == (
-        "Column 'job' has cells that two parties hold. A cell has one holder.",
-    )
+    frames["p2"].loc[frames["p2"]["id"] == "secretperson3", "job"] = "clerk"
+    assert joined_cells(align(agreed("arbitrary"), frames), "job")[3] == [(0, JOBS.index(job_of(3)))]
+    swapped = {**frames, "p0": frames["p2"], "p2": frames["p0"]}
+    assert joined_cells(align(agreed("arbitrary"), swapped), "job")[3] == [(0, JOBS.index("clerk"))]
 
 
-def test_cell_that_no_party_holds_is_refused_and_missing_explained() -> None:
+@pytest.mark.parametrize(("missing", "code"), [("refuse", 0), ("category", 4)])
+def test_cell_that_no_party_holds_is_missing_and_its_first_holder_says_so(missing: str, code: int) -> None:
+    """Fails before encoding was total: the run ended, and all parties were told."""
     frames = arbitrary_frames(
         lambda column, person: () if (column, person) == ("income", 8) else round_robin(column, person), list(range(9))
     )
-    (problem,) = refusal(agreed("arbitrary"), frames)
-    assert problem.startswith("Column 'income' has cells that no party holds.")
-    assert 'missing = "category"' in problem
-
-
-def test_problems_of_several_columns_are_reported_at_once() -> None:
-    frames = arbitrary_frames(lambda column, person: {"job": (0, 1), "region": (), "income": (2,)}[column], [1, 2, 3])
-    problems = refusal(agreed("arbitrary"), frames)
-    assert [problem.split("'")[1] for problem in problems] == ["job", "region"]
+    mapping = mapping_of("arbitrary", 3)
+    mapping["attributes"]["income"]["missing"] = missing
+    aligned = align(agreement_from_mapping(mapping), frames)
+    assert joined_cells(aligned, "income")[8] == [(0, code)]
 
 
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=20))
 @FEW
-def test_holders_are_checked_for_every_cell(owners: list[int]) -> None:
+def test_every_cell_has_one_holder_after_alignment(owners: list[int]) -> None:
     """A number from 0 to 7 says which of three parties hold the job of a person."""
     holders = {person: tuple(party for party in range(3) if bits >> party & 1) for person, bits in enumerate(owners)}
     frames = arbitrary_frames(
         lambda column, person: holders[person] if column == "job" else round_robin(column, person),
         list(range(len(owners))),
     )
-    expected = ["two parties hold"] * any(len(who) > 1 for who in holders.values())
-    expected += ["no party holds"] * any(not who for who in holders.values())
-    if not expected:
-        assert align(agreed("arbitrary"), frames)
-        return
-    problems = refusal(agreed("arbitrary"), frames)
-    assert len(problems) == len(expected)
-    assert all(text in problem for text, problem in zip(expected, problems, strict=True))
+    found = joined_cells(align(agreed("arbitrary"), frames), "job")
+    assert found == {
+        person: [(min(who), JOBS.index(job_of(person)))] if who else [(0, 0)] for person, who in holders.items()
+    }
 
 
 def test_column_that_one_party_holds_needs_no_check() -> None:

@@ -8,6 +8,7 @@ from typing import cast
 
 import numpy as np
 
+from copublish.engine.interface import NO_CELL
 from copublish.engine.programs.packing import Packing
 from copublish.engine.spu.requests import OwnedMatrix
 from copublish.types import BoolArray, IntArray
@@ -47,7 +48,7 @@ def histogram_tiles(
 
     Args:
         rank: Whose entries are filled in: 0 holds the rows of the table, 1 its columns.
-        cells: This party's number of each record.
+        cells: This party's number of each record; `NO_CELL`, which is in no tile, for one that counts nowhere.
         places: Where in a cell of its own a record counts, at the party with the columns.
         sizes: How many numbers each party has.
         packing: How places share ring elements.
@@ -60,7 +61,8 @@ def histogram_tiles(
     if places is None:
         column, value = np.empty(0, np.int64), np.empty(0, np.int64)
     else:
-        column, value = cells * packing.elements + places // packing.lanes, packing.weight(places)
+        column = np.where(cells == NO_CELL, NO_CELL, cells * packing.elements + places // packing.lanes)
+        value = packing.weight(places)
     for top in range(0, rows, height):
         bottom = min(top + height, rows)
         for left in range(0, columns, width):

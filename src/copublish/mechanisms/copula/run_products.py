@@ -76,7 +76,7 @@ def add_as_column(xp: ModuleType, *parts: IntArray) -> IntArray:
 
 
 def _own_scores(table: JointTable, scores_of_code: Mapping[str, IntArray], rows: slice) -> IntArray:
-    """The scores of the cells that this party puts in, 0 elsewhere: shape (n_columns, n_records)."""
+    """The scores of the cells that this party puts in, 0 elsewhere and in null rows: shape (n_columns, n_records)."""
     found = np.zeros((len(scores_of_code), rows.stop - rows.start), dtype=np.int64)
     agreement, fragment = table.agreement, table.fragment
     for number, (column, scores) in enumerate(scores_of_code.items()):
@@ -85,4 +85,4 @@ def _own_scores(table: JointTable, scores_of_code: Mapping[str, IntArray], rows:
         is_mine = not is_shared or fragment.party == agreement.party_names[0]
         if is_mine and column in fragment.private_codes:
             found[number] = np.append(scores, 0)[fragment.private_codes[column][rows]]  # the last code: held elsewhere
-    return found
+    return cast(IntArray, found * fragment.counts(rows))

@@ -148,6 +148,10 @@ class Coordinates:
             sum by w; else by w |d|_1 / 2. So together by at most (2 g + D)(2 g + S) / 2 + (a/4 + 2 g) / 2 + D, plus w
             (2 g + S) / 2 + w in the first case and w (2 g + D) / 2 in the second. That grows in D and in S, so D + S =
             a, and is a concave parabola in either.
+            A record without a listed class is the point 0 and has no part in the total. Replacing it by another record
+            is adding one, total and squares of two values included. That is never more than the bounds for two
+            points: the first is twice as large but for the class, whose w r (|x|_1 + 1) >= 3/2 pays for 1 + 1/4; the
+            second and, at S = a/2, the third are term by term as large, with the class's sum paying again.
         """
         a, g = self._other_columns()
         l1, l2, w = g + Fraction(a, 2), g + Fraction(a, 4), CLASS_WEIGHT
@@ -182,6 +186,8 @@ class Coordinates:
             holds with |t| <= a/4 where t < 0, and with 0 in the place of |t| elsewhere. l2^2 - t^2 + 2 w^2 C (l2 +
             |t|) is largest at |t| = w^2 C or, if that is too large, at the largest |t|. The class's own sums add w^2 if
             it has two values and 2 w^2 if it is a group.
+            Replacing a record without a listed class, the point 0, is adding one, total included. At t = 0 the bound
+            for two points has each of its terms, and the class's own sums pay for 1 + 1/16.
         """
         a, g = self._other_columns()
         l2, w2 = g + Fraction(a, 4), CLASS_WEIGHT**2

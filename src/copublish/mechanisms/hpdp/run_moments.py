@@ -24,14 +24,14 @@ def local_sums(coordinates: Coordinates, fragment: Fragment, *, total_is_public:
         # Floating-point products of whole numbers are exact: a chunk's sums stay below 2^16 * 2^16 of 2^53.
         products += (found.T.astype(np.float64) @ found.astype(np.float64)).astype(np.int64)
         centered += found[:, : coordinates.n_centered].sum(axis=0) * UNIT
-    total = [] if total_is_public else [fragment.n_records * UNIT**2]
+    total = [] if total_is_public else [int(fragment.counts().sum()) * UNIT**2]
     weighted = products[coordinates.pairs] * coordinates.weights[coordinates.pairs]
     parts = [weighted, centered * coordinates.centered_weights, np.array(total, dtype=np.int64)]
     return cast(IntArray, np.concatenate(parts).reshape(-1, 1))
 
 
 def points(coordinates: Coordinates, fragment: Fragment, rows: slice) -> IntArray:
-    """The records' points, in steps of 1/UNIT: shape (n_records, size)."""
+    """The records' points, in steps of 1/UNIT, 0 everywhere for null rows: shape (n_records, size)."""
     found = np.zeros((rows.stop - rows.start, coordinates.size), dtype=np.int64)
     for name, domain in coordinates.columns.items():
         codes = fragment.private_codes[name][rows].astype(np.int64)
@@ -43,8 +43,9 @@ def points(coordinates: Coordinates, fragment: Fragment, rows: slice) -> IntArra
         elif name in coordinates.centered:
             found[:, coordinates.centered[name]] = (2 * codes - 1) * (UNIT // 2)
         else:
-            found[np.arange(len(codes)), coordinates.groups[name].start + codes] = UNIT
-    return found
+            places = coordinates.groups[name].start + np.minimum(codes, domain.size - 1)  # null rows have no class
+            found[np.arange(len(codes)), places] = UNIT
+    return cast(IntArray, found * fragment.counts(rows)[:, None])
 
 
 def quantized(steps: IntArray, most: int) -> IntArray:

@@ -1,5 +1,8 @@
 """Counting records by cells whose columns several parties hold.
 
+Null rows, records without a listed class, are in no cell: whoever holds the class puts in nothing for them. A table
+that has no column of such a party counts them, as its owner does not know better.
+
 Leakage: none beyond who holds which cell, which is public between the parties. The result is secret and NOT safe
 to open: exact counts would show.
 """
@@ -14,7 +17,7 @@ import numpy as np
 from copublish.agreement.axis import Axis, n_cells
 from copublish.agreement.model import Agreement
 from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import JoinEngine, SumEngine, engine_as
+from copublish.engine.interface import NO_CELL, JoinEngine, SumEngine, engine_as
 from copublish.engine.programs.packing import Packing
 from copublish.engine.programs.sums import add
 from copublish.engine.secret import Secret
@@ -102,7 +105,8 @@ class JointTable:
             n_cells([axis for axis in down if self._holder(axis) == number])
             for number in range(len(self.agreement.parties))
         )
-        cells = partial_cells(self.fragment, own, rows)
+        # A null row is in no cell of its owner's, so it is in none of the table.
+        cells = np.where(self.fragment.counts(rows), partial_cells(self.fragment, own, rows), NO_CELL)
         places = partial_cells(self.fragment, across, rows) if self._is_last() else None
         return engine.joint_histogram(cells, places, sizes, packing)
 
@@ -115,9 +119,9 @@ class JointTable:
     def _matches(self, axes: Sequence[Axis], rows: slice) -> BoolArray:
         """For each cell and record whether what this party holds fits: shape (n_cells, n_records).
 
-        A party that holds nothing of a record fits everywhere, so that the others decide.
+        A party that holds nothing of a record fits everywhere, so that the others decide. A null row fits nowhere.
         """
-        found = np.ones((1, rows.stop - rows.start), dtype=np.bool_)
+        found = self.fragment.counts(rows)[None, :]
         for axis in axes:
             fits = np.ones((axis.n_cells, found.shape[1]), dtype=np.bool_)
             if axis.column in self.fragment.private_codes:

@@ -19,7 +19,7 @@ from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomai
 from copublish.agreement.taxonomy import flat_taxonomy
 from copublish.engine.programs.noise import measurement_fits
 from copublish.engine.reveal import MAX_RECORDS
-from copublish.errors import AgreementError, FragmentError
+from copublish.errors import AgreementError
 from copublish.local.simulation import read_fragments
 from copublish.mechanisms.hpdp import coordinates as moments
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
@@ -28,7 +28,6 @@ from copublish.mechanisms.hpdp.run_moments import local_sums, quantized
 from copublish.mechanisms.hpdp.settings import MAX_COORDINATES, MIN_EPSILON
 from copublish.mechanisms.registry import plan_of
 from copublish.privacy.disclosures import NEIGHBORS
-from copublish.privacy.ledger import Ledger
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 
 
@@ -407,17 +406,18 @@ def test_noise_too_large_for_the_engine_is_refused_before_anything_is_spent(tmp_
         plan_of(agreement)
 
 
-def test_a_value_outside_the_bounds_is_refused_and_nothing_is_spent(tmp_path):
+def test_a_value_outside_the_bounds_is_taken_as_the_bound():
     agreement = cp.agreement_from_mapping(hpdp_mapping())
     table = random_table(agreement, 100, np.random.default_rng(8))
-    frames = {"p0": table.iloc[:50].assign(age=200), "p1": table.iloc[50:]}
-    files = {party: tmp_path / f"{party}.ledger" for party in agreement.parties}
-    for file in files.values():
-        Ledger(file).close()
-    with pytest.raises(FragmentError, match="outside the agreed bounds") as caught:
-        cp.simulate(agreement, frames, ledger_files=files)
-    assert "200" not in str(caught.value)
-    assert all(not Ledger(file).entries() for file in files.values())
+
+    def release(age: int) -> dict[str, bytes]:
+        frames = {"p0": table.iloc[:50].assign(age=age), "p1": table.iloc[50:]}
+        return simulate_with(agreement, frames, seeded(agreement.party_names, 3)).files()
+
+    upper = int(agreement.domains["age"].upper)
+    assert release(upper + 101) == release(upper) != release(upper - 20)
+    checked = cp.check(agreement, "p0", table.iloc[:50].assign(age=upper + 101), strict=True)
+    assert "outside the agreed bounds" in checked.problems[0] and str(upper + 101) not in str(checked)
 
 
 def test_gaussian_certificates_and_ledgers_state_delta():
