@@ -484,3 +484,102 @@ def test_candidates_taken_from_the_data_are_noticed(monkeypatch: pytest.MonkeyPa
         jobs.update(data["job"])
         first_rounds.append(traced(agreement, data).candidates[0])
     assert first_rounds[0] != first_rounds[1]
+
+
+# --- Records that are not as agreed ----------------------------------------------------------------------------------
+
+ODD: dict[str, dict[str, Any]] = {
+    "a number past its bounds": {"age": 1e300, "income": -1e300},
+    "no number": {"age": np.inf, "income": np.nan},
+    "values that are not listed": {"region": "nowhere", "job": "spy"},
+    "missing values": {"region": "?", "job": "NA", "age": np.nan},
+    "a class that is not listed": {"default": "perhaps"},
+    "no class": {"default": None},
+    "everything": {"region": "nowhere", "job": "", "age": -np.inf, "income": 1e9, "default": ""},
+}
+
+
+def odd_neighbor(table: pd.DataFrame, relation: Neighbors, odd: dict[str, Any]) -> pd.DataFrame:
+    """The table with one more record that is not as agreed, or with one that no longer is."""
+    table = table.astype({"age": float, "income": float})
+    if relation == "add-remove":
+        return pd.concat([table, table.loc[[3]].assign(id="new", **odd)], ignore_index=True)
+    for column, value in odd.items():
+        table.loc[3, column] = value
+    return table
+
+
+@pytest.mark.parametrize("format_", [1, 2])
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_a_record_that_is_not_as_agreed_changes_no_step_and_moves_no_more_than_any_other(
+    partition: str, relation: Neighbors, odd: str, format_: int
+) -> None:
+    """Fails before encoding was total: the run on the neighbor ended, and all parties were told so."""
+    changes = {"records.public": relation == "replace", "format": format_}
+    agreement = agreement_for(partition, relation, **changes)
+    table = base_table(agreement_for(partition, relation))
+    base = traced(agreement, table)
+    other = traced(agreement, odd_neighbor(table, relation, ODD[odd]), replay=base)
+    check_same_course(base, other)
+    check_sensitivity(base, other, relation)
+    assert other.release.files() == base.release.files()
+    # A class that all parties hold is known to all; so is, in arbitrary data, which cells are empty.
+    is_known = "default" in ODD[odd] or (
+        partition == "arbitrary" and any(value != value for value in ODD[odd].values())
+    )
+    if relation == "replace" and not is_known:
+        assert base.seen == other.seen
+
+
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_a_person_who_is_listed_twice_changes_no_step_and_is_one_record(partition: str) -> None:
+    """Fails before encoding was total: a doubled identifier ended the run, and all parties were told so."""
+    agreement = agreement_for(partition, "add-remove")
+    table = base_table(agreement)
+    base = traced(agreement, table)
+    twice = table.loc[[3]].assign(**{name: table.loc[9, name] for name in agreement.columns if name != "default"})
+    other = traced(agreement, pd.concat([table, twice], ignore_index=True), replay=base)
+    check_same_course(base, other)
+    check_sensitivity(base, other, "replace")
+    assert base.seen == other.seen
+    nameless = pd.concat([table, table.loc[[3]].assign(id=" ")], ignore_index=True)
+    assert traced(agreement, nameless, replay=base).measured.keys() == base.measured.keys()
+    check_same_course(base, traced(agreement, nameless, replay=base))
+
+
+@pytest.mark.parametrize("mechanism", ["copula", "hpdp", "hpdp gaussian"])
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_record_that_is_not_as_agreed_moves_no_sum_further_than_declared(relation, odd, mechanism) -> None:
+    """Fails before encoding was total: the run on the neighbor ended, and all parties were told so."""
+    name, _, noise = mechanism.partition(" ")
+    changes: dict[str, Any] = {"mechanism": {"name": name}, "mechanism.max_cells": None, "format": 2}
+    if noise:
+        changes |= {"privacy.delta": "1e-6", "mechanism.noise": "gaussian"}
+    partition = "horizontal" if name == "hpdp" else "class at one party"
+    agreement = agreement_for(partition, relation, **changes)
+    table = base_table(agreement_for(partition, relation))
+    base = traced(agreement, table)
+    other = traced(agreement, odd_neighbor(table, relation, ODD[odd]), replay=base)
+    check_same_course(base, other, openings=2 if noise else 1)
+    for party, disclosures in base.disclosures.items():
+        for made, before, after in zip(disclosures, base.measured[party], other.measured[party], strict=True):
+            change = (after - before).astype(object)
+            if isinstance(made, GaussianMeasure):
+                assert (change * change).sum() <= made.squared_l2_sensitivity[relation]
+            else:
+                assert isinstance(made, Measure)
+                assert np.abs(change).sum() <= made.l1_sensitivity[relation]
+
+
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_null_rows_count_in_no_table(partition: str) -> None:
+    """With the same coins the release is that of the table without them."""
+    agreement = agreement_for(partition, "add-remove")
+    table = base_table(agreement)
+    null = table["id"].isin(table["id"].sample(15, random_state=1))
+    with_null = table.assign(default=table["default"].where(~null, "perhaps"))
+    assert traced(agreement, with_null).release.files() == traced(agreement, table[~null]).release.files()
+    assert traced(agreement, table).release.files() != traced(agreement, table[~null]).release.files()

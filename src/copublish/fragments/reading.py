@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -146,7 +146,7 @@ def ambiguous_columns(wanted: list[str], present: list[str]) -> list[str]:
 
 
 def rows_that_stay(fragment: Fragment) -> IntArray:
-    """The positions of one record for each identifier; rows without one are left out.
+    """The positions of one record for each identifier, in the order of their first rows; rows without one are left out.
 
     Of several rows with one identifier the smallest stays: by its codes, column by column in agreed order, then by its
     numbers. So the choice follows from what the rows say, and not from their order in a file or a database.
@@ -168,8 +168,12 @@ def rows_that_stay(fragment: Fragment) -> IntArray:
     several, once = stay[repeated], stay[~repeated]
     columns = [*fragment.private_codes.values(), *fragment.private_numbers.values()]
     order = several[np.lexsort([*(column[several] for column in reversed(columns)), person[several]])]
-    is_first = np.diff(person[order], prepend=-1) != 0
-    return np.sort(np.concatenate([once, order[is_first]]))
+    chosen = order[np.diff(person[order], prepend=-1) != 0]  # ascending in person
+    # Each at the place of the person's first row, so that the list of identifiers follows from identifiers alone.
+    places = np.full(int(person.max()) + 1, fragment.n_records, dtype=np.int64)
+    np.minimum.at(places, person[several], several)
+    found = np.concatenate([once, chosen])
+    return cast(IntArray, found[np.argsort(np.concatenate([once, places[person[chosen]]]))])
 
 
 class _Reader:
