@@ -99,3 +99,12 @@ def test_names_from_a_hostile_agreement_are_escaped_in_a_notebook(journey):
     _, agreement, _, _ = journey
     hostile = agreement.model_copy(update={"name": "<script>alert(1)</script>"})
     assert "<script>" not in cp.describe(hostile)._repr_html_()
+
+
+def test_rows_of_a_query_have_no_order_and_data_have_an_owner(journey):
+    _, agreement, bank, _ = journey
+    in_order = agreement.model_copy(update={"records": agreement.records.model_copy(update={"alignment": "row-order"})})
+    assert cp.check(in_order, "bank", bank).ok
+    assert "rows of a database table or a query have none" in str(cp.check(in_order, "bank", duckdb.from_df(bank)))
+    with pytest.raises(cp.CopublishError, match="name the party"):
+        cp.check(agreement, data=bank)

@@ -17,15 +17,14 @@ from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.errors import FragmentError, SourceError
 from copublish.fragments.changes import AnyRule, Change, Changes, words_of_cells
-from copublish.fragments.database import DatabaseTable
 from copublish.fragments.encoding import as_text, column_expression, encode_batch, quantize, texts_of
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.identifiers import Identifiers, normalize_batch
-from copublish.fragments.sources import OpenSource, Source, open_source
+from copublish.fragments.sources import OpenSource, Source, has_order, open_source
 from copublish.types import BoolArray, Codes, IntArray
 
 NO_ORDER = (
-    'The agreement joins records by their order (alignment = "row-order"), and rows of a database table have none. '
+    'The agreement joins records by their order (alignment = "row-order"), and rows of a database table or a query have none. '
     "Write them to a file in the agreed order, or join by an identifier."
 )
 
@@ -107,7 +106,7 @@ def check_columns(agreement: Agreement, party: str, source: Source | None) -> No
 @contextmanager
 def _opened(agreement: Agreement, party: str, source: Source) -> Iterator[OpenSource]:
     """Open a source that has the columns of a party."""
-    if isinstance(source, DatabaseTable) and agreement.records.alignment == "row-order":
+    if not has_order(source) and agreement.records.alignment == "row-order":
         raise FragmentError(party, [NO_ORDER])
     with open_source(source, f"The data of party '{party}'") as opened:
         if problems := _column_problems(agreement, party, list(opened.table.columns)):

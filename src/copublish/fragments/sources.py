@@ -56,6 +56,11 @@ def source_from(data: str | Path, table: str | None = None) -> Source:
     return Path(data)
 
 
+def has_order(source: Source | None) -> bool:
+    """Whether the rows of a source have an order of their own: those of files and data frames do, a query's do not."""
+    return not isinstance(source, DatabaseTable) and type(source).__name__ != RELATION
+
+
 def without_connection(source: Source) -> Source:
     """A source that any process can read: a DuckDB relation, which lives in one connection, becomes an Arrow table."""
     if type(source).__name__ != RELATION:

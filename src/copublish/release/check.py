@@ -11,7 +11,7 @@ from typing import Any
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
-from copublish.errors import FragmentError
+from copublish.errors import CopublishError, FragmentError
 from copublish.fragments.changes import Change
 from copublish.fragments.reading import read_and_tell
 from copublish.fragments.sources import Source
@@ -20,7 +20,7 @@ from copublish.privacy.certify import warning_of
 from copublish.release.html import definition_list
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Checked:
     """An agreement that is complete and, if data were given, data that fit it.
 
@@ -65,14 +65,16 @@ class Checked:
         return found
 
     def __str__(self) -> str:
+        warning = "" if self.warning is None else f"WARNING: {self.warning}\n\n"
         if self.party is None:
-            return f"The agreement '{self.agreement}' is complete."
+            return f"{warning}The agreement '{self.agreement}' is complete."
         if self.ok:
             fit = f"The data of '{self.party}' fit the agreement '{self.agreement}': {self.records:,} records."
-            return "\n  - ".join([fit, *map(str, self.rules)])
-        return "\n  - ".join(
-            [f"The data of '{self.party}' do not fit the agreement '{self.agreement}'.", *self.problems]
-        )
+            return warning + "\n  - ".join([fit, *map(str, self.rules)])
+        not_fit = f"The data of '{self.party}' do not fit the agreement '{self.agreement}'."
+        return warning + "\n  - ".join([not_fit, *self.problems])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         return definition_list(self.to_dict())
@@ -111,8 +113,10 @@ def check(
     said = Checked(warning=warning_of(agreement), agreement=agreement.name, agreement_hash=agreement.hash)
     if party is None and data is None:
         return said
+    if party is None:
+        raise CopublishError("Say whose data these are: name the party.")
     try:
-        fragment, changes = read_and_tell(agreement, party or "", data, with_rows=rows)
+        fragment, changes = read_and_tell(agreement, party, data, with_rows=rows)
         if mechanism.checks_records:
             mechanism.refuse_unfit_records(plan, fragment)
     except FragmentError as exc:
