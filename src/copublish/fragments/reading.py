@@ -24,8 +24,8 @@ from copublish.fragments.sources import OpenSource, Source, has_order, open_sour
 from copublish.types import BoolArray, Codes, IntArray
 
 NO_ORDER = (
-    'The agreement joins records by their order (alignment = "row-order"), and rows of a database table or a query have none. '
-    "Write them to a file in the agreed order, or join by an identifier."
+    'The agreement joins records by their order (alignment = "row-order"), and rows of a database table or a query '
+    "have none. Write them to a file in the agreed order, or join by an identifier."
 )
 
 

@@ -643,7 +643,7 @@ def test_tables_are_refused_where_the_order_of_rows_joins_them(tmp_path: Path) -
     mapping = small_mapping(**{"records.alignment": "row-order", "records.identifier": None})
     table = from_duckdb(columns_of(income=[7.0]), {"income": "DOUBLE"}, tmp_path / "rows.duckdb")
     for read in (read_fragment, check_columns):
-        with pytest.raises(FragmentError, match="rows of a database table have none"):
+        with pytest.raises(FragmentError, match="rows of a database table or a query have none"):
             read(cp.agreement_from_mapping(mapping), "bank", table)
 
 
