@@ -261,6 +261,11 @@ class Agreement(Section):
         return self.partition != "horizontal" and set(self.holders(self.class_.name)) == set(self.owners)
 
     @property
+    def class_owner(self) -> str:
+        """The party whose class column counts where several hold it: the last owner. Nothing is compared."""
+        return self.holders(self.class_.name)[-1]
+
+    @property
     def columns(self) -> dict[str, Domain]:
         """Public domain of every column in agreed order; the class is one more, the last."""
         return {**self.domains, self.class_.name: self.class_domain}

@@ -87,12 +87,6 @@ def _holders(agreement: Agreement) -> Iterator[str]:
         yield from _holders_of(agreement, place, held_by, is_class)
     if agreement.partition == "horizontal":
         return
-    helpers = len(agreement.parties) - len(agreement.owners)
-    if helpers and agreement.class_is_shared and len(agreement.owners) > 1:
-        yield (
-            "class.held_by: owners that all hold the class compare a digest of it, which a party without data must not "
-            f'see. Name the one that publishes it, like held_by = "{agreement.owners[0]}"'
-        )
     for party in agreement.owners:
         if not any(party in agreement.holders(name) for name in agreement.attributes):
             yield f"parties.{party}: this party holds no attribute. Name it in a 'held_by', or leave it out"

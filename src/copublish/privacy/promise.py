@@ -140,8 +140,6 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
         )
     if agreement.partition == "arbitrary":
         seen.append("which party holds which cell")
-    if agreement.class_is_shared:
-        seen.append("a digest of the other parties' class column; if theirs differs, it may tell for which records")
     seen += seen_by_aggregator(agreement, party)
     if agreement.publishes_each_record:
         if party in agreement.owners:

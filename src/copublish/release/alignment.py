@@ -6,7 +6,6 @@ how many, who holds which cell (arbitrary partition), and that shared classes ag
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -28,8 +27,8 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: SumEngine) -
     """Fix the common records and their order.
 
     Raises:
-        FragmentError: If the fragments do not make up one table: a person at two parties, classes that differ that all
-            parties hold, different numbers of rows in row order. Nothing else about values ends it.
+        FragmentError: If the fragments do not make up one table: a person at two parties, or different numbers of
+            rows in row order. Nothing else about values ends it.
 
     Privacy:
         Reveals: to the parties, which of their records are common (vertical, arbitrary), who holds which cell
@@ -46,8 +45,6 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: SumEngine) -
             ['The parties have different numbers of rows, so alignment = "row-order" cannot hold.'],
         )
     fragment = _with_one_holder(agreement, fragment, engine)
-    if agreement.class_is_shared:
-        _check_classes(agreement, fragment, engine)
     total = None
     if agreement.records.public:
         # A party without data has no rows to count; which number is public, owners tell it.
@@ -131,13 +128,3 @@ def _with_one_holder(agreement: Agreement, fragment: Fragment, engine: SumEngine
         if column in numbers:
             numbers[column] = np.where(earlier, -1, np.where(nobody, steps, numbers[column]))
     return replace(fragment, private_codes=codes, private_numbers=numbers)
-
-
-def _check_classes(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> None:
-    codes = fragment.private_codes[agreement.class_.name]
-    digests = engine.exchange(hashlib.sha256(codes.tobytes()).hexdigest(), topic="class")
-    if len(set(digests)) > 1:
-        raise FragmentError(
-            fragment.party,
-            [f"Column '{agreement.class_.name}': the parties' class labels differ for some record. They must agree."],
-        )

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from copublish import Agreement, FragmentError, agreement_from_mapping, check
-from copublish.engine.ideal import Room
+from copublish.engine.ideal import IdealEngine, Room
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.reading import read_fragment
 from copublish.mechanisms.shared.joint_table import JointTable
@@ -145,10 +145,22 @@ def flip_one_class(frame: pd.DataFrame) -> pd.DataFrame:
     return flipped
 
 
-def test_classes_that_differ_for_one_record_are_refused() -> None:
+def test_nothing_about_class_columns_is_compared(monkeypatch) -> None:
+    """Before, owners exchanged an unsalted hash: of one listed person it gave the label away, before any charge."""
     frames = {f"p{i}": vertical_frame(i, [1, 2, 3]) for i in range(3)}
-    problems = refusal(agreed("vertical"), {**frames, "p2": flip_one_class(frames["p2"])})
-    assert problems == ("Column 'default': the parties' class labels differ for some record. They must agree.",)
+    told, exchange = [], IdealEngine.exchange
+
+    def note(engine: IdealEngine, said: object, *, topic: str = "") -> object:
+        told.append((topic, str(said)))
+        return exchange(engine, said, topic=topic)
+
+    monkeypatch.setattr(IdealEngine, "exchange", note)
+    align(agreed("vertical"), frames)
+    before = list(told)
+    told.clear()
+    aligned = align(agreed("vertical"), {**frames, "p2": flip_one_class(frames["p2"])})
+    assert told == before and not any("class" in topic for topic, _ in told)
+    assert len(identifiers(aligned["p2"])) == 3
 
 
 def test_classes_may_differ_for_records_that_are_not_common() -> None:

@@ -82,7 +82,7 @@ def _own_scores(table: JointTable, scores_of_code: Mapping[str, IntArray], rows:
     for number, (column, scores) in enumerate(scores_of_code.items()):
         # A class that all parties hold is put in once.
         is_shared = column == agreement.class_.name and agreement.class_is_shared
-        is_mine = not is_shared or fragment.party == agreement.party_names[0]
+        is_mine = not is_shared or fragment.party == agreement.class_owner
         if is_mine and column in fragment.private_codes:
             found[number] = np.append(scores, 0)[fragment.private_codes[column][rows]]  # the last code: held elsewhere
     return cast(IntArray, found * fragment.counts(rows))

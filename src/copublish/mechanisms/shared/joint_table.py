@@ -50,7 +50,7 @@ class JointTable:
 
     def count_locally(self, axes: Sequence[Axis]) -> IntArray:
         """This party's part of additive counts, shape (n_cells,), last axis fastest."""
-        is_counted_here = any(not self._is_shared_class(axis) for axis in axes) or self._number() == 0
+        is_counted_here = any(not self._is_shared_class(axis) for axis in axes) or self._counts_class()
         if not is_counted_here:
             return np.zeros(n_cells(axes), dtype=np.int64)
         return local_histogram(self.fragment, axes)
@@ -124,7 +124,8 @@ class JointTable:
         found = self.fragment.counts(rows)[None, :]
         for axis in axes:
             fits = np.ones((axis.n_cells, found.shape[1]), dtype=np.bool_)
-            if axis.column in self.fragment.private_codes:
+            is_left_to_another = self._is_shared_class(axis) and not self._counts_class()
+            if axis.column in self.fragment.private_codes and not is_left_to_another:
                 codes = self.fragment.private_codes[axis.column][rows]
                 elsewhere = ~self.fragment.holds(axis.column, rows)
                 cells = np.append(axis.cell_of_code, 0)[codes]
@@ -138,6 +139,10 @@ class JointTable:
 
     def _is_shared_class(self, axis: Axis) -> bool:
         return axis.column == self.agreement.class_.name and self.agreement.class_is_shared
+
+    def _counts_class(self) -> bool:
+        """Whether this party's class column is the one that counts; others use theirs for their own attributes."""
+        return self.fragment.party == self.agreement.class_owner
 
     def _is_in_every_row(self, axis: Axis) -> bool:
         return self._is_shared_class(axis) or self.agreement.holders(axis.column) == self.agreement.party_names[-1:]
