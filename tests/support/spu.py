@@ -130,3 +130,13 @@ def _do_jobs(engine: SpuEngine, pipe: Connection) -> None:
         except EOFError:
             return
         pipe.send(job(engine, argument))
+
+
+def publish_and_count(engine: SpuEngine, argument: tuple[cp.Agreement, Any, Any]) -> tuple[str, int]:
+    """Run the main path at one party; return how it ended, and how many bytes its engine sent."""
+    before = engine.bytes_sent
+    try:
+        ended = type(publish(engine, argument)).__name__
+    except cp.CopublishError as exc:
+        ended = type(exc).__name__
+    return ended, engine.bytes_sent - before

@@ -76,15 +76,52 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
     found = [
         f"One person is one record{_told_apart(agreement)}.",
         "Domains, bounds, grids and the expected number of records in the agreement come from public knowledge.",
+        *_encoding(agreement),
         *_coins(agreement),
         *assumptions_about_pseudonyms(agreement),
         *engine_assumptions,
     ]
+    if agreement.compared_identifiers is not None:
+        found.append(
+            f"No party lists more than {agreement.compared_identifiers:,} people, twice records.expected: whether "
+            "those beyond are at another party too is not compared."
+        )
     if agreement.partition == "horizontal" and agreement.records.identifier is None:
         found.append("No person is listed by two parties (the agreement names no identifier to check it).")
     if agreement.partition != "horizontal" and agreement.records.alignment == "row-order":
         found.append("All parties list the same people in the same order (the agreement says row-order).")
     return found
+
+
+def _encoding(agreement: Agreement) -> list[str]:
+    """What becomes of values that are not as agreed, which owners have to know, because no run ends for them."""
+    by = "by the agreement" if agreement.format > 1 else "by the rules of format 1"
+    found = [f"Values that are not as agreed end no run; each owner's software changes them {by}, row by row."]
+    kinds = {attribute.kind for attribute in agreement.attributes.values()}
+    if "numerical" in kinds:
+        found.append(
+            f"A number past its bounds is the nearer bound; a missing or unreadable one is {_missing(agreement)}."
+        )
+    if "categorical" in kinds:
+        listed = "the value that the agreement names" if agreement.format > 1 else "the first listed one"
+        found.append(f"A category that is not listed, or missing without a category for it, is {listed}.")
+    null = "is the first listed one" if agreement.publishes_each_record else "makes the record count nowhere"
+    found.append(f"A class that is not listed, or missing, {null}.")
+    if agreement.records.identifier is not None and agreement.records.alignment == "identifier":
+        found.append(
+            "Of several rows of one identifier one is taken, the smallest in codes; rows without one are left out."
+        )
+    if agreement.partition == "arbitrary":
+        found.append("A cell that two parties hold is that of the first of them; one that nobody holds is missing.")
+    return found
+
+
+def _missing(agreement: Agreement) -> str:
+    return (
+        "a category of its own, or the number that the agreement names"
+        if agreement.format > 1
+        else ("a category of its own where that is agreed, else the lower bound")
+    )
 
 
 def _coins(agreement: Agreement) -> list[str]:
@@ -132,12 +169,12 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
         any_or_which = "whether any person is" if pseudonyms else "which of its people, if any, are"
         where = "at two parties" if pseudonyms else "at another party too"
         seen.append(f"{any_or_which} {where} {by} (the run ends if there are any)")
-        padded = (
-            "" if agreement.records.public else "; lists are padded to that length, so their own lengths stay secret"
-        )
-        seen.append(
-            f"that no party lists more than {2 * agreement.records.expected:,} people, twice records.expected{padded}"
-        )
+        if not agreement.records.public:
+            length = f"{agreement.compared_identifiers:,}"
+            seen.append(
+                f"lists of identifiers of one length, {length}, twice records.expected: shorter ones are padded, and "
+                "of longer ones so many are compared, so their own lengths stay secret"
+            )
     if agreement.partition == "arbitrary":
         seen.append("which party holds which cell")
     seen += seen_by_aggregator(agreement, party)

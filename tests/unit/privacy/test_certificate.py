@@ -154,7 +154,8 @@ def test_how_people_are_told_apart_is_said_to_whoever_asks_what_is_learned_or_as
 
 def test_the_length_that_hides_how_many_people_a_horizontal_party_lists_is_said() -> None:
     named = certificate_for(agreement_for("horizontal", "add-remove", False, **{"records.expected": 3000}))
-    assert any("more than 6,000 people" in line for line in named.views["p0"])
+    assert any("of one length, 6,000" in line and "padded" in line for line in named.views["p0"])
+    assert any("No party lists more than 6,000 people" in line for line in named.assumptions)
     for partition in ("vertical", "arbitrary"):
         other = certificate_for(agreement_for(partition, "add-remove", False))
         assert not any("padded" in line for line in other.views["p0"])
@@ -305,3 +306,12 @@ def test_noise_of_a_selection_is_stated_in_people_whatever_the_points_of_the_sco
         scale[score] = next(d.noise.scale_in_people for d in certificate.disclosures if d.kind == "select")
     # Five rounds share 0.4; the gains give a twentieth of it to the class counts.
     assert scale == {"max": 12.5, "balanced-gain": round(2 * 5 / 0.38, 3), "tv-gain": round(4 * 5 / 0.38, 3)}
+
+
+@pytest.mark.parametrize("partition", ["horizontal", "vertical", "arbitrary"])
+@pytest.mark.parametrize(("format_", "words"), [(1, "the lower bound"), (2, "the number that the agreement names")])
+def test_what_becomes_of_odd_values_is_said_among_the_assumptions(partition: str, format_: int, words: str) -> None:
+    said = " ".join(certificate_for(agreement_for(partition, "add-remove", False, format=format_)).assumptions)
+    for rule in ("end no run", "is the nearer bound", words, "makes the record count nowhere", "the smallest in codes"):
+        assert rule in said
+    assert ("that two parties hold" in said) == (partition == "arbitrary")

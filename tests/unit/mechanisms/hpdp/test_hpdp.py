@@ -440,3 +440,18 @@ def test_gaussian_certificates_and_ledgers_state_delta():
     assert certificate.disclosures[0].rho.keys() == set(NEIGHBORS)
     assert "delta 1.0e-06" in certificate.protected[0]
     assert any("candidates" in seen for seen in certificate.views["p0"])
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+def test_replacing_a_null_row_moves_no_more_than_replacing_a_record(classes):
+    """A null row is the point 0, so replacing it is adding a record, total included."""
+    number = NumericalDomain("n", lower=Decimal(0), upper=Decimal(1), thresholds=(Decimal("0.5"),))
+    several = CategoricalDomain("g", flat_taxonomy(("a", "b", "c")))
+    of_class = CategoricalDomain("class", flat_taxonomy(tuple("abcde"[:classes])))
+    for a in range(12):
+        for g in range(12):
+            columns = {f"n{i}": number for i in range(a)} | {f"g{i}": several for i in range(g)}
+            coordinates = Coordinates({**columns, "class": of_class})
+            for of in (coordinates.l1_sensitivity, coordinates.squared_l2_sensitivity):
+                assert of(total_is_public=False)["add-remove"] <= of(total_is_public=False)["replace"]
+                assert of(total_is_public=True)["add-remove"] <= of(total_is_public=True)["replace"]
