@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from copublish.engine.public_values import MAX_BYTES_OF_TOPIC
 from copublish.errors import EngineError, MeetingError, PartyLostError, ProgramMismatchError, SilenceError
 from copublish.node.channel import CHUNK, Channel, ChannelClosedError, RefusedError
 from copublish.node.dialing import UnreachableError
@@ -26,7 +27,7 @@ MAX_CONTENT_BYTES = 128 * 2**20
 """Twice the largest table of counts, in words of 16 bytes."""
 
 MAX_WAITING_BYTES = MAX_CONTENT_BYTES
-"""What a party may send ahead of its being asked for; beyond this it has to wait."""
+"""What a party may send ahead of its being asked for; beyond this it has to wait. In all, so much for each of them."""
 
 PLACE_BYTES = 256
 """What a waiting message takes besides its bytes."""
@@ -207,12 +208,17 @@ class PortMessenger:
         if topic_length > MAX_TOPIC_BYTES or length > MAX_CONTENT_BYTES:
             raise ProgramMismatchError(f"Party '{peer}' sent what is no message of copublish. {UNPUBLISHED}")
         topic = self._receive(channel, topic_length, self._timeout)
-        content = self._receive(channel, length, self._timeout)
-        size = _size(topic, content)
-        with self._changed:
+        if length > MAX_BYTES_OF_TOPIC.get(topic.decode(errors="replace"), MAX_CONTENT_BYTES):
+            raise ProgramMismatchError(
+                f"Party '{peer}' was about to send more than a message of this kind has. {UNPUBLISHED}"
+            )
+        size = topic_length + length + PLACE_BYTES
+        with self._changed:  # before a byte of it is read, so that no more is held than may wait
             self._changed.wait_for(
                 lambda: self._is_over or not inbox.messages or inbox.n_bytes + size <= MAX_WAITING_BYTES
             )
+        content = self._receive(channel, length, self._timeout)
+        with self._changed:
             inbox.messages.append((topic, content))
             inbox.n_bytes += size
             self._changed.notify_all()
