@@ -74,6 +74,23 @@ class PartyLostError(EngineError):
     """Another party stopped, so this one cannot go on."""
 
 
+class SilenceError(PartyLostError):
+    """Another party did not answer in time.
+
+    Attributes:
+        party: Which one, as far as it is known: a compute node notices that its engine got no answer, and no more.
+    """
+
+    party: str | None = None
+
+    @classmethod
+    def of(cls, party: str, seconds: float) -> SilenceError:
+        """The error for a party that was waited for."""
+        error = cls(f"Party '{party}' did not answer in {seconds:g} s. Nothing is published.")
+        error.party = party
+        return error
+
+
 class LostAtTheLastStepError(PartyLostError):
     """Another party was lost while all were about to publish: others may have, and this one has not."""
 

@@ -10,7 +10,7 @@ from contextlib import suppress
 from io import BufferedIOBase
 from itertools import combinations
 
-from copublish.errors import PartyLostError, ProgramMismatchError
+from copublish.errors import PartyLostError, ProgramMismatchError, SilenceError
 
 Ends = dict[str, socket.socket]
 """One party's ends of the pipes to all others, by their names. They can be given to a process that is spawned."""
@@ -37,12 +37,21 @@ class PipeMessenger:
         parties: All parties in agreed order.
         ends: This party's ends, from `pipes_between`.
         timeout_seconds: How long to wait for a message.
+        loading_seconds: How much longer to wait for the first one of some parties, because something loads there.
     """
 
-    def __init__(self, party: str, parties: Sequence[str], ends: Ends, timeout_seconds: float = 600) -> None:
+    def __init__(
+        self,
+        party: str,
+        parties: Sequence[str],
+        ends: Ends,
+        timeout_seconds: float = 600,
+        loading_seconds: Mapping[str, float] | None = None,
+    ) -> None:
         self.party, self.parties = party, tuple(parties)
         self.bytes_sent = 0
         self._ends, self._timeout = dict(ends), timeout_seconds
+        self._loading_seconds = dict(loading_seconds or {})
         self._left: set[str] = set()
         self._arrived: Mapping[str, queue.SimpleQueue[tuple[bytes, bytes] | None]] = {
             peer: queue.SimpleQueue() for peer in ends
@@ -61,11 +70,12 @@ class PipeMessenger:
 
     def receive(self, sender: str, topic: str) -> bytes:
         """Wait for the next message of one party."""
+        patience = self._timeout + self._loading_seconds.get(sender, 0)
         try:
-            message = self._arrived[sender].get(timeout=self._timeout)
+            message = self._arrived[sender].get(timeout=patience)
         except queue.Empty:
-            said = f"Party '{sender}' did not answer in {self._timeout:g} s. Nothing is published."
-            raise PartyLostError(said) from None
+            raise SilenceError.of(sender, patience) from None
+        self._loading_seconds.pop(sender, None)
         if message is None:
             self._arrived[sender].put(None)  # it stays lost
             raise _lost(sender)

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from copublish.agreement.model import Agreement
-from copublish.engine.spu.process import LOADING_SECONDS
-from copublish.errors import CopublishError, EngineError, PartyLostError, combined_error
+from copublish.errors import CopublishError, EngineError, PartyLostError, SilenceError, combined_error
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.reading import read_fragment
@@ -26,7 +25,7 @@ from copublish.mechanisms.base import Plan
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.progress import Progress
-from copublish.release.engines import engine_for, needs_messenger
+from copublish.release.engines import engine_for, loading_seconds, needs_messenger
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import prepare
@@ -111,9 +110,8 @@ def _party(
 ) -> None:
     """Run the main path of one party and send what came of it."""
     forbid_core_dumps()
-    # The first message of a compute node comes when its engine is loaded.
-    patience = timeout_seconds + LOADING_SECONDS
-    messenger = PipeMessenger(party, agreement.party_names, pipes, patience) if pipes else None
+    loading = loading_seconds(agreement)
+    messenger = PipeMessenger(party, agreement.party_names, pipes, timeout_seconds, loading) if pipes else None
 
     def tell(phase: str, done: int, of: int) -> None:
         connection.send(("progress", (phase, done, of)))
@@ -127,7 +125,7 @@ def _party(
         tell(f"sent {sent / 2**20:.1f} MiB to {others}", 1, 1)
         connection.send(("release", release))
     except CopublishError as exc:
-        connection.send(("error", (type(exc), str(exc))))
+        connection.send(("error", (type(exc), str(exc), exc.party if isinstance(exc, SilenceError) else None)))
     except Exception as exc:  # its message could hold private values, so only its kind is passed on
         connection.send(("error", (EngineError, f"Party '{party}' stopped unexpectedly ({type(exc).__name__}).")))
 
@@ -174,15 +172,19 @@ def _collect(connections: Mapping[str, Connection], progress: Progress) -> dict[
                 errors.append(_error(*content))
                 deadline = deadline or time.monotonic() + LAST_WORDS_SECONDS
     if errors:
-        # A party that was lost is seldom the cause: what the others say about themselves is.
+        # A party that was lost is seldom the cause: what the others say about themselves is. Then who is silent: who
+        # waited for a party that waited itself may have been the first to give up.
         causes = [error for error in errors if not isinstance(error, EngineError)]
-        raise combined_error(causes or errors[:1])
+        silent = [error for error in errors if isinstance(error, SilenceError) and error.party in open_ends.values()]
+        raise combined_error(causes or silent[:1] or errors[:1])
     return results
 
 
-def _error(kind: type[CopublishError], message: str) -> CopublishError:
-    """Rebuild an error of another process with its message and exit code."""
+def _error(kind: type[CopublishError], message: str, silent: str | None = None) -> CopublishError:
+    """Rebuild an error of another process with its message and exit code, and who was silent."""
     error = kind.__new__(kind)
     with suppress(TypeError):
         Exception.__init__(error, message)
+    if isinstance(error, SilenceError):
+        error.party = silent
     return error

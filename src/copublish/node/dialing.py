@@ -22,6 +22,9 @@ from copublish.node.identity import Identity
 PROTOCOL = 2
 DIAL_SECONDS = 5.0
 
+NO_ANSWER = "no answer from"
+"""How messages begin about a party that is silent, where others are not there or refuse."""
+
 
 class UnreachableError(MeetingError):
     """Nobody answers at the other party's address: trying again may help."""
@@ -62,7 +65,7 @@ def dial(
         raise UnreachableError(f"the connection was closed by {host}:{port}") from exc
     except (MeetingError, OSError) as exc:  # connected and silent: it may be busy
         sock.close()
-        raise UnreachableError(f"no answer from {host}:{port}") from exc
+        raise UnreachableError(f"{NO_ANSWER} {host}:{port}") from exc
     if answer.get("ok") is not True:
         channel.close()
         raise RefusedError(f"Party '{peer}' refuses: {plain_text(answer.get('refused', 'it does not say why'))}.")
@@ -161,5 +164,5 @@ def _dial_problem(error: OSError | UnicodeError) -> str:
     if isinstance(error, ConnectionRefusedError):
         return "nobody listens at"
     if isinstance(error, TimeoutError):
-        return "no answer from"
+        return NO_ANSWER
     return f"cannot reach ({error.strerror})"

@@ -86,9 +86,10 @@ class Meeting:
         """Tell the peers that we stop, and the kind of reason: nothing about our data."""
         self._last_word({"stop": reason})
 
-    def say_lost(self) -> None:
-        """Tell the peers that we stop because somebody else did, so that all can name the first one."""
-        self._last_word({"stop": f"it lost '{self._first_lost}'", "lost": self._first_lost})
+    def say_lost(self, silent: str | None = None) -> None:
+        """Tell the peers that we stop because somebody else did, or is silent, so that all can name the first one."""
+        lost = silent or self._first_lost
+        self._last_word({"stop": f"it lost '{lost}'", "lost": lost})
 
     def say_done(self) -> None:
         """Tell the peers that we are finished, so that our leaving is no loss."""

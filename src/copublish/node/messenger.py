@@ -11,11 +11,13 @@ import struct
 import threading
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from copublish.errors import EngineError, MeetingError, PartyLostError, ProgramMismatchError
-from copublish.node.channel import CHUNK, Channel
+from copublish.engine.public_values import MAX_BYTES_OF_TOPIC
+from copublish.errors import EngineError, MeetingError, PartyLostError, ProgramMismatchError, SilenceError
+from copublish.node.channel import CHUNK, Channel, ChannelClosedError, RefusedError
 from copublish.node.dialing import UnreachableError
 from copublish.node.port import Port
 
@@ -25,7 +27,7 @@ MAX_CONTENT_BYTES = 128 * 2**20
 """Twice the largest table of counts, in words of 16 bytes."""
 
 MAX_WAITING_BYTES = MAX_CONTENT_BYTES
-"""What a party may send ahead of its being asked for; beyond this it has to wait."""
+"""What a party may send ahead of its being asked for; beyond this it has to wait. In all, so much for each of them."""
 
 PLACE_BYTES = 256
 """What a waiting message takes besides its bytes."""
@@ -59,14 +61,18 @@ class PortMessenger:
         port: This party's port.
         run: The number of the run, as all have agreed.
         timeout_seconds: How long another party may take to send what is waited for, or to take what is sent.
+        loading_seconds: How much longer some parties may take for their first message, because something loads there.
 
     Privacy:
         Reveals: what is sent, to the one party it is sent to; to the network, when and how much.
     """
 
-    def __init__(self, port: Port, run: str, timeout_seconds: float = 600) -> None:
+    def __init__(
+        self, port: Port, run: str, timeout_seconds: float = 600, loading_seconds: Mapping[str, float] | None = None
+    ) -> None:
         self.party, self.parties = port.party, port.agreement.party_names
         self._port, self._run, self._timeout = port, run, timeout_seconds
+        self._loading_seconds = dict(loading_seconds or {})
         self._outgoing: dict[str, Channel] = {}
         self._sending = {peer: threading.Lock() for peer in port.peers}
         self._inboxes = {peer: _Inbox() for peer in port.peers}
@@ -100,7 +106,9 @@ class PortMessenger:
                 if to in self._outgoing:
                     self._outgoing[to].break_off()
                 if isinstance(exc, MeetingError):
-                    raise (self._ended() if self._is_over else self._lost(to)) from exc
+                    is_silent = not isinstance(exc, ChannelClosedError | RefusedError)  # nor reached for so long
+                    lost = SilenceError.of(to, self._timeout) if is_silent else self._lost(to)
+                    raise (self._ended() if self._is_over else lost) from exc
                 raise
 
     def receive(self, sender: str, topic: str) -> bytes:
@@ -111,13 +119,14 @@ class PortMessenger:
             ProgramMismatchError: If it is about something else: the parties are at different steps.
         """
         inbox = self._inboxes[sender]
+        patience = self._timeout + self._loading_seconds.get(sender, 0)
         with self._changed:
-            self._changed.wait_for(lambda: inbox.messages or inbox.problem or self._is_over, self._timeout)
+            self._changed.wait_for(lambda: inbox.messages or inbox.problem or self._is_over, patience)
             if self._is_over:
                 raise self._ended()
             if not inbox.messages:
-                silence = PartyLostError(f"Party '{sender}' did not answer in {self._timeout:g} s. {UNPUBLISHED}")
-                raise inbox.problem or silence
+                raise inbox.problem or SilenceError.of(sender, patience)
+            self._loading_seconds.pop(sender, None)
             found, content = inbox.messages.popleft()
             inbox.n_bytes -= _size(found, content)
             self._changed.notify_all()
@@ -185,8 +194,10 @@ class PortMessenger:
                 self._take_one(peer, inbox, channel)
         except EngineError as exc:
             inbox.problem = exc
-        except MeetingError:
+        except ChannelClosedError:
             inbox.problem = self._lost(peer)
+        except MeetingError:  # in the middle of a message
+            inbox.problem = SilenceError.of(peer, self._timeout)
         finally:
             channel.close()
             with self._changed:
@@ -197,12 +208,17 @@ class PortMessenger:
         if topic_length > MAX_TOPIC_BYTES or length > MAX_CONTENT_BYTES:
             raise ProgramMismatchError(f"Party '{peer}' sent what is no message of copublish. {UNPUBLISHED}")
         topic = self._receive(channel, topic_length, self._timeout)
-        content = self._receive(channel, length, self._timeout)
-        size = _size(topic, content)
-        with self._changed:
+        if length > MAX_BYTES_OF_TOPIC.get(topic.decode(errors="replace"), MAX_CONTENT_BYTES):
+            raise ProgramMismatchError(
+                f"Party '{peer}' was about to send more than a message of this kind has. {UNPUBLISHED}"
+            )
+        size = topic_length + length + PLACE_BYTES
+        with self._changed:  # before a byte of it is read, so that no more is held than may wait
             self._changed.wait_for(
                 lambda: self._is_over or not inbox.messages or inbox.n_bytes + size <= MAX_WAITING_BYTES
             )
+        content = self._receive(channel, length, self._timeout)
+        with self._changed:
             inbox.messages.append((topic, content))
             inbox.n_bytes += size
             self._changed.notify_all()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from copublish.agreement.model import Agreement
-from copublish.engine.spu.process import LOADING_SECONDS
 from copublish.errors import (
     CopublishError,
     EngineError,
@@ -17,6 +16,7 @@ from copublish.errors import (
     LostAtTheLastStepError,
     PartyLostError,
     ReleaseError,
+    SilenceError,
     SourceError,
 )
 from copublish.files.core_dumps import forbid_core_dumps
@@ -31,10 +31,11 @@ from copublish.node.meeting import Meeting
 from copublish.node.messenger import PortMessenger
 from copublish.node.port import Log, Port
 from copublish.node.rendezvous import Waiting
+from copublish.node.silence import who_is_silent
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
 from copublish.progress import Progress
-from copublish.release.engines import engine_for
+from copublish.release.engines import engine_for, loading_seconds
 from copublish.release.folder import Release, refuse_unwritable
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import facts_of, preflight
@@ -148,9 +149,15 @@ def run_party(
         try:
             release = _compute(ready, port, meeting, progress, coins)
         except BaseException as exc:
+            # Asked before anything is said: who waits for a party that waits itself must not name it.
+            silence = _silence_in(exc)
+            silent = None if silence is None else who_is_silent(port, silence.party)
             loss = meeting.loss() if isinstance(exc, EngineError) else None
             if loss:
                 meeting.say_lost()
+            elif silent is not None:
+                meeting.say_lost(silent)
+                loss = f"Party '{silent}' did not answer in {settings.timeout_seconds} s."
             else:
                 meeting.say_stop(_reason(exc))
             if loss and isinstance(exc, LostAtTheLastStepError):
@@ -164,15 +171,22 @@ def run_party(
 
 def _compute(ready: ReadyParty, port: Port, meeting: Meeting, progress: Progress, coins: Coins | None) -> Release:
     agreement, party, settings = ready.plan.agreement, ready.party, ready.settings
-    # The first message of a compute node comes when its engine is loaded.
-    patience = settings.timeout_seconds + (LOADING_SECONDS if agreement.guests else 0)
-    with folder_for_sockets() as folder, PortMessenger(port, meeting.run, patience) as messenger:
+    loading = loading_seconds(agreement)
+    with (
+        folder_for_sockets() as folder,
+        PortMessenger(port, meeting.run, settings.timeout_seconds, loading) as messenger,
+    ):
         meeting.on_loss(messenger.abort)
         addresses = _link_nodes(agreement, party, port, meeting.run, folder)
         with engine_for(agreement, party, addresses, messenger, coins, settings.timeout_seconds) as engine:
             meeting.on_loss(engine.abort)
             staged = partial(Release.staged, folder=settings.out, overwrite=settings.overwrite)
             return publish_release(ready.plan, ready.fragment, engine, ready.ledger, progress, staged)
+
+
+def _silence_in(error: BaseException) -> SilenceError | None:
+    """Silence that ended a run; at its last step it is the cause of the error."""
+    return next((found for found in (error, error.__cause__) if isinstance(found, SilenceError)), None)
 
 
 def _link_nodes(agreement: Agreement, party: str, port: Port, run: str, folder: Path) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from copublish.engine.messages import Messenger
 from copublish.engine.spu.engine import SpuEngine
 from copublish.engine.spu.guests import GuestEngine
 from copublish.engine.spu.node import SpuNode
+from copublish.engine.spu.process import LOADING_SECONDS
 from copublish.errors import AgreementError
 from copublish.privacy.coins import Coins
 
@@ -58,6 +59,11 @@ def _unfit(agreement: Agreement) -> list[str]:
 def needs_messenger(agreement: Agreement) -> bool:
     """Whether the parties talk to each other beside the secure engine's own link, or instead of it."""
     return agreement.engine.name == "masked-sum" or bool(agreement.guests)
+
+
+def loading_seconds(agreement: Agreement) -> dict[str, float]:
+    """How much longer the first message of a party may take: that of a compute node comes when its engine is loaded."""
+    return dict.fromkeys(agreement.compute_nodes, LOADING_SECONDS) if agreement.engine.name == "spu" else {}
 
 
 def engine_for(

@@ -9,7 +9,7 @@ from typing import Any
 
 from copublish.engine.spu.requests import LinkSettings
 from copublish.engine.spu.worker import serve
-from copublish.errors import EngineError, PartyLostError, plain_text
+from copublish.errors import EngineError, PartyLostError, SilenceError, plain_text
 from copublish.files.scratch import Scratch
 
 LOADING_SECONDS = 120
@@ -128,6 +128,6 @@ class WorkerProcess:
             "it broke. Nothing is published."
         )
 
-    def _silent(self) -> PartyLostError:
+    def _silent(self) -> SilenceError:
         who = f"{self._others[0].upper()}{self._others[1:]}"
-        return PartyLostError(f"{who} did not answer in {self._timeout} s. Nothing is published.")
+        return SilenceError(f"{who} did not answer in {self._timeout} s. Nothing is published.")
