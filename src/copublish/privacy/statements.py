@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated, Literal, TypeVar
@@ -17,6 +18,9 @@ T = TypeVar("T")
 UNPROTECTED, UNBOUNDED = "not protected", "unbounded"
 """What stands in the place of an epsilon where none holds: by the relation, or by the mechanism."""
 
+EXACT = r"[0-9]{1,4000}(\.[0-9]{1,4000})?(/0*[1-9][0-9]{0,4000})?"
+"""How an exact epsilon is spelled; what it is divided by is not zero."""
+
 
 def _both(by_relation: dict[Neighbors, T]) -> dict[Neighbors, T]:
     """Refuse what is said of one relation alone."""
@@ -25,7 +29,16 @@ def _both(by_relation: dict[Neighbors, T]) -> dict[Neighbors, T]:
     return by_relation
 
 
-ByRelation = Annotated[dict[Neighbors, str], AfterValidator(_both)]
+def _epsilon(said: str) -> str:
+    """Refuse what is neither an exact epsilon nor one of the words in its place."""
+    if said not in (UNPROTECTED, UNBOUNDED) and re.fullmatch(EXACT, said) is None:
+        raise ValueError(f"an epsilon is a number or a fraction, or '{UNPROTECTED}' or '{UNBOUNDED}'")
+    return said
+
+
+Epsilon = Annotated[str, AfterValidator(_epsilon)]
+
+ByRelation = Annotated[dict[Neighbors, Epsilon], AfterValidator(_both)]
 """An exact epsilon, or one of the two words above, for each relation."""
 
 
@@ -111,7 +124,7 @@ class EpsilonStatement(TypedJson):
     """
 
     calibrated_to: Neighbors
-    agreed: str
+    agreed: Epsilon
     public: ByRelation
     insiders: ByRelation
     insiders_know_members: bool
