@@ -19,6 +19,9 @@ from copublish.types import TypedJson
 
 MISSING_LABEL = "(missing)"
 
+MOST_DIGITS = 400
+"""More than any 64-bit float has before or after its point."""
+
 CodeRange = tuple[int, int]
 """Codes from the first number up to, not including, the second."""
 
@@ -224,9 +227,18 @@ class NumericalDescription(TypedJson):
     missing: bool
 
     def domain(self, name: str) -> NumericalDomain:
-        """The domain under a column's name."""
+        """The domain under a column's name.
+
+        Raises:
+            ValueError, ArithmeticError: If bounds and thresholds are no finite numbers that rise.
+        """
         lower, upper = (Decimal(bound) for bound in self.bounds)
         thresholds = tuple(Decimal(threshold) for threshold in self.thresholds)
+        edges = (lower, *thresholds, upper)
+        if not all(edge.is_finite() and abs(edge.adjusted()) <= MOST_DIGITS for edge in edges) or not (
+            list(edges) == sorted(edges) and len(set(thresholds)) == len(thresholds) and lower < upper
+        ):
+            raise ValueError(f"the bounds and thresholds of '{name}' are no numbers that rise")
         return NumericalDomain(name, lower=lower, upper=upper, thresholds=thresholds, missing=self.missing)
 
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console, warn_first
 from copublish.release.describe import disclosure_table, epsilon_table
-from copublish.release.folder import Release, load_release
+from copublish.release.folder import Release, load_release, making_sense_of
 
 
 def register(app: typer.Typer) -> None:
@@ -34,7 +34,8 @@ def show(
     if output is Format.JSON:
         print_json({**release.warning, "certificate": release.certificate.to_json(), **_contents(release)})
         return
-    print_release(release, results_console(), rows)
+    with making_sense_of(release):
+        print_release(release, results_console(), rows)
 
 
 def _contents(release: Release) -> dict[str, Any]:

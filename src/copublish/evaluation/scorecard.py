@@ -15,7 +15,7 @@ from copublish.evaluation.classification import CLASSIFIERS, ClassifierName
 from copublish.evaluation.published import Published, check_target
 from copublish.evaluation.scores import TrainOn, score
 from copublish.fragments.sources import Source
-from copublish.release.folder import Release
+from copublish.release.folder import Release, making_sense_of
 from copublish.release.generalize import read_values
 from copublish.release.html import definition_list, html_table
 
@@ -92,7 +92,8 @@ def evaluate(
         raise EvaluationError("Training on generalized records needs the raw ones. Give them with --raw.")
     tested = _read(columns, test, "test")
     trained = None if raw is None else _read(columns, raw, "raw training")
-    published = Published.of_release(release, predicted)
+    with making_sense_of(release):
+        published = Published.of_release(release, predicted)
     scores = {
         **release.warning,
         "evaluation_format": 1,

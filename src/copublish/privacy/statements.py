@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from fractions import Fraction
 from typing import Annotated, Literal, TypeVar
@@ -17,21 +18,8 @@ T = TypeVar("T")
 UNPROTECTED, UNBOUNDED = "not protected", "unbounded"
 """What stands in the place of an epsilon where none holds: by the relation, or by the mechanism."""
 
-
-def _epsilon(said: str) -> str:
-    """Refuse what is neither a number that is not negative nor one of the two words."""
-    if said not in (UNPROTECTED, UNBOUNDED):
-        try:
-            is_negative = Fraction(said) < 0
-        except (ValueError, ZeroDivisionError):
-            raise ValueError("is no epsilon") from None
-        if is_negative:
-            raise ValueError("is no epsilon: it is negative")
-    return said
-
-
-EpsilonText = Annotated[str, AfterValidator(_epsilon)]
-"""An exact epsilon, or one of the two words."""
+EXACT = r"[0-9]{1,400}(\.[0-9]{1,400})?(e[-+]?[0-9]{1,3})?|[0-9]{1,4000}/0*[1-9][0-9]{0,4000}"
+"""How an exact epsilon is spelled: a decimal, with an exponent where it is small, or a fraction."""
 
 
 def _both(by_relation: dict[Neighbors, T]) -> dict[Neighbors, T]:
@@ -41,8 +29,17 @@ def _both(by_relation: dict[Neighbors, T]) -> dict[Neighbors, T]:
     return by_relation
 
 
-ByRelation = Annotated[dict[Neighbors, EpsilonText], AfterValidator(_both)]
-"""An epsilon for each relation."""
+def _epsilon(said: str) -> str:
+    """Refuse what is neither an exact epsilon nor one of the words in its place."""
+    if said not in (UNPROTECTED, UNBOUNDED) and re.fullmatch(EXACT, said) is None:
+        raise ValueError(f"an epsilon is a number or a fraction, or '{UNPROTECTED}' or '{UNBOUNDED}'")
+    return said
+
+
+Epsilon = Annotated[str, AfterValidator(_epsilon)]
+
+ByRelation = Annotated[dict[Neighbors, Epsilon], AfterValidator(_both)]
+"""An exact epsilon, or one of the two words above, for each relation."""
 
 
 class Law(StrEnum):
@@ -127,7 +124,7 @@ class EpsilonStatement(TypedJson):
     """
 
     calibrated_to: Neighbors
-    agreed: EpsilonText
+    agreed: Epsilon
     public: ByRelation
     insiders: ByRelation
     insiders_know_members: bool

@@ -310,8 +310,9 @@ def load_release(folder: str | Path) -> Release:
         details = mechanism.details.from_json(told)
         _ = details.public_columns  # so that domains which are none are noticed here
         tables = {name: _table(contents[f"{name}.parquet"]) for name in stored if not mechanism.derives(name)}
-    except (ValueError, ArithmeticError, RecursionError, pa.ArrowException) as exc:
-        raise ReleaseError(f"'{folder}' holds something else than the release its certificate is about: {exc}") from exc
+    except (ValueError, LookupError, ArithmeticError, TypeError, RecursionError, OSError, pa.ArrowException) as exc:
+        why = plain_text(exc if isinstance(exc, ValueError) else type(exc).__name__)
+        raise ReleaseError(f"'{folder}' holds something else than the release its certificate is about: {why}") from exc
     return Release(certificate, Contents(tables, details), mechanism)
 
 
@@ -366,8 +367,34 @@ def _certificate(folder: Path, said: dict[str, Any], mechanism: AnyMechanism) ->
         if bool(certificate.warning) == mechanism.promises:
             raise ValueError("it does not say whether the release is differentially private as its mechanism does")
         return certificate
-    except (ValueError, KeyError, TypeError, AttributeError) as exc:
-        raise ReleaseError(f"'{folder}/certificate.json' cannot be read as a certificate: {exc}.") from exc
+    except (ValueError, LookupError, ArithmeticError, TypeError, AttributeError, RecursionError) as exc:
+        why = str(exc) if isinstance(exc, ValueError) else type(exc).__name__
+        raise ReleaseError(f"'{folder}/certificate.json' cannot be read as a certificate: {plain_text(why)}.") from exc
+
+
+@contextmanager
+def making_sense_of(release: Publication) -> Iterator[None]:
+    """What fails on what a release says is told as such: digests show that files belong together, not more.
+
+    Raises:
+        ReleaseError: In the place of an error of Python about a value, a key or a number.
+    """
+    try:
+        yield
+    except (
+        LookupError,
+        ValueError,
+        ArithmeticError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+        StopIteration,
+        pa.ArrowException,
+    ) as exc:
+        raise ReleaseError(
+            f"The release '{release.certificate.release}' does not fit together ({type(exc).__name__}): its "
+            "certificate, details and tables say different things. Was it changed after it was published?"
+        ) from exc
 
 
 def generalization_of(release: Publication, what: str) -> Generalization:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import copublish as cp
 from copublish.engine.spu.engine import SpuEngine
 from copublish.engine.spu.requests import ABY3
+from copublish.privacy.described import show_exact
+from copublish.privacy.statements import EpsilonStatement
 from copublish.release.preflight import differences, facts_of
 from support import small_mapping
 
@@ -59,7 +64,7 @@ def test_a_certificate_that_says_something_else_than_its_release_is_refused(fold
 @pytest.mark.parametrize("said", ["banana", "-1", "1/0", ""])
 def test_an_epsilon_that_is_none_is_refused(said, tmp_path):
     epsilon = json.loads((FORMAT_1 / "copula" / "certificate.json").read_text())["epsilon"]
-    with pytest.raises(cp.ReleaseError, match="is no epsilon"):
+    with pytest.raises(cp.ReleaseError, match="an epsilon is a number"):
         cp.load_release(edited(FORMAT_1 / "copula", tmp_path, epsilon={**epsilon, "agreed": said}))
 
 
@@ -73,3 +78,18 @@ def test_an_unprotected_release_says_so_in_its_name_and_has_no_csv():
 def test_joins_are_for_two_parties_that_both_compute():
     with pytest.raises(cp.EngineError, match="Only two parties that both compute can join"):
         SpuEngine("a", ("a", "b", "c"), ("x", "y", "z"), protocol=ABY3)
+
+
+@given(epsilon=st.fractions(min_value=0, max_value=10))
+@example(epsilon=Fraction(1, 10**6))
+@example(epsilon=Fraction(4, 10**5))
+def test_every_epsilon_that_is_stated_can_be_read(epsilon):
+    """Small ones have an exponent. One that could not be stated would end a run after everything was opened."""
+    said = EpsilonStatement(
+        calibrated_to="replace",
+        agreed=show_exact(epsilon),
+        public={"add-remove": "not protected", "replace": show_exact(epsilon)},
+        insiders={"add-remove": "unbounded", "replace": show_exact(epsilon)},
+        insiders_know_members=False,
+    )
+    assert EpsilonStatement.from_json(said.to_json()).exact("public", "replace") == epsilon

@@ -2,33 +2,84 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
+from pydantic import Field, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass as typed
 
-from copublish.errors import EvaluationError
+from copublish.errors import EvaluationError, plain_text, unsafe_texts
 from copublish.evaluation.report import figures
 from copublish.evaluation.report.numbers import belief_bound, budget_shares
 from copublish.evaluation.scorecard import Evaluation
 from copublish.mechanisms.base import PLAIN_REPORT
 from copublish.privacy.words import RELATION_WORDS, epsilon_rows, noise_words
 from copublish.release.describe import by_view
-from copublish.release.folder import Release
+from copublish.release.folder import Release, making_sense_of
 
 KINDS = (
     {"class": "select", "words": "which values are split"},
     {"class": "measure", "words": "counts"},
     {"class": "perturb", "words": "perturbed values"},
 )
-SCORE_KEYS = {
-    *("disclosure", "release_digest", "published", "target", "target_is_interval", "trained_on", "test_records"),
-    *("classification", "marginals"),
-}
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Difference = Annotated[float, Field(ge=-1, le=1)]
+
+
+@typed(frozen=True, kw_only=True)
+class ClassifierScores:
+    """What a report reads of the scores of one classifier."""
+
+    classifier: str
+    BA: Share | None
+    CA: Share
+    LA: Share
+    BA_minus_CA: Difference | None  # as the file spells it
+    CA_minus_LA: Difference
+    standard_error_of_CA: Share  # noqa: N815
+
+
+@typed(frozen=True, kw_only=True)
+class MarginalScores:
+    """What a report reads of the marginals of one size."""
+
+    marginals: Annotated[int, Field(ge=0)]
+    mean: Share
+    largest: Share
+
+
+@typed(frozen=True, kw_only=True)
+class AllMarginalScores:
+    """What a report reads of marginals."""
+
+    compared_with: Literal["raw", "test"]
+    published_values: dict[str, MarginalScores] = Field(default_factory=dict)
+    agreed_values: dict[str, MarginalScores] = Field(default_factory=dict)
+
+
+@typed(frozen=True, kw_only=True)
+class Scores:
+    """What a report reads of scores."""
+
+    disclosure: str
+    release_digest: str
+    published: str
+    target: str
+    target_is_interval: bool
+    trained_on: str
+    test_records: Annotated[int, Field(ge=1)]
+    classification: Annotated[list[ClassifierScores], Field(min_length=1)]
+    marginals: AllMarginalScores
+
+
+SCORES = TypeAdapter(Scores)
 
 
 @dataclass(frozen=True)
@@ -82,7 +133,8 @@ def report_page(release: Release, scores: Evaluation | Mapping[str, Any] | None 
             released values alone, and says so.
 
     Raises:
-        EvaluationError: If the scores belong to another release.
+        EvaluationError: If the scores are none, or belong to another release.
+        ReleaseError: If what the release says does not fit together.
 
     Privacy:
         Without scores the page is post-processing of the release: it costs nothing and may be published with it.
@@ -103,13 +155,25 @@ def report_page(release: Release, scores: Evaluation | Mapping[str, Any] | None 
     if own is None and release.warning:
         raise EvaluationError("This release is not differentially private, and its mechanism has no page that says so.")
     template = environment.get_template(PLAIN_REPORT) if own is None else environment.from_string(own)
-    common = {"style": style, **_utility(given), **_facts(release)}
-    return template.render({**common, **release.mechanism.report_facts(release)})
+    with making_sense_of(release):
+        common = {"style": style, **_utility(given), **_facts(release)}
+        return template.render({**common, **release.mechanism.report_facts(release)})
 
 
 def _check_scores(scores: Mapping[str, Any], release: Release) -> None:
-    if scores.get("evaluation_format") != 1 or not scores.keys() >= SCORE_KEYS:
+    if scores.get("evaluation_format") != 1 or not scores.keys() >= {field.name for field in fields(Scores)}:
         raise EvaluationError("This is no file of scores. 'copublish evaluate' writes one with --out.")
+    try:
+        SCORES.validate_json(json.dumps(scores), strict=True)
+    except (TypeError, ValueError, RecursionError) as exc:
+        if not isinstance(exc, ValidationError):
+            raise EvaluationError("This is no file of scores. 'copublish evaluate' writes one with --out.") from None
+        place = plain_text(".".join(map(str, exc.errors()[0]["loc"])))
+        raise EvaluationError(
+            f"These scores are not as 'copublish evaluate' writes them: look at '{place}'. Were they changed?"
+        ) from None
+    for problem in unsafe_texts(scores):
+        raise EvaluationError(f"These scores are not as 'copublish evaluate' writes them. {problem}.")
     if scores["release_digest"] != release.digest():
         raise EvaluationError("These scores belong to another release. Evaluate this one with 'copublish evaluate'.")
 

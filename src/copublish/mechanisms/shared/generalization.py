@@ -65,8 +65,17 @@ class Generalization(TypedJson):
 
     @property
     def public_columns(self) -> PublicColumns:
-        """The columns of the release with their domains."""
+        """The columns of the release with their domains.
+
+        Raises:
+            ValueError, ArithmeticError: If they are no domains, or published values do not stand for all of one.
+        """
         domains = {name: attribute.domain.domain(name) for name, attribute in self.attributes.items()}
+        for name, domain in domains.items():
+            codes = [value.codes for value in self.attributes[name].values]
+            ends = [0, *(stop for _, stop in codes)]
+            if ends != [*(start for start, _ in codes), domain.size] or any(start >= stop for start, stop in codes):
+                raise ValueError(f"the published values of '{name}' do not stand for all of its values")
         class_domain = CategoricalDomain(self.class_.name, flat_taxonomy(self.class_.values))
         return PublicColumns({**domains, self.class_.name: class_domain}, self.missing_spellings)
 
