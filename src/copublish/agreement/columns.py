@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from copublish.agreement.domain import Domain, DomainDescription
+from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription
 from copublish.agreement.model import Agreement
 
 COUNT, NOISY_COUNT = "count", "noisy_count"
@@ -13,6 +14,28 @@ COUNT, NOISY_COUNT = "count", "noisy_count"
 
 DEFAULT_SPELLINGS = ("", "?", "NA")
 """What releases mean that do not say how missing values are spelled: the agreement's default."""
+
+FORMULA = re.compile(r"[=@\t\r]|[+-](?!\d*\.?\d+([eE][+-]?\d+)?\Z)")
+"""How a text begins that spreadsheet programs compute instead of showing it; a number with a sign is none."""
+
+
+def formula_warning(domains: Mapping[str, Domain]) -> str | None:
+    """A sentence about columns whose name or values a spreadsheet program would run as formulas; nothing mostly."""
+    found = [
+        name
+        for name, domain in domains.items()
+        if any(
+            FORMULA.match(text)
+            for text in (name, *(domain.tree.labels() if isinstance(domain, CategoricalDomain) else ()))
+        )
+    ]
+    if not found:
+        return None
+    return (
+        f"the name or a value of {', '.join(repr(name) for name in found)} begins with '=', '+', '-' or '@'. "
+        "Spreadsheet programs run such cells of a .csv file as formulas: open it as text there, or read the .parquet "
+        "file."
+    )
 
 
 @dataclass(frozen=True)

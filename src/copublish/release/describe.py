@@ -14,6 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from copublish.agreement.columns import formula_warning
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.engine.spu.coalitions import assumptions_of
@@ -193,7 +194,7 @@ def describe_plan(plan: Plan[Any]) -> Description:
         not_protected=tuple(not_protected(agreement)),
         views={party: tuple(view_of(agreement, party)) for party in agreement.parties},
         assumptions=tuple(assumptions(agreement, _of_engine(agreement))),
-        warnings=(*_weak_epsilon(agreement), *plan.warnings()),
+        warnings=(*_weak_epsilon(agreement), *plan.warnings(), *_formulas(agreement)),
     )
 
 
@@ -208,6 +209,11 @@ def _weak_epsilon(agreement: Agreement) -> list[str]:
     if agreement.epsilon <= WEAK_EPSILON:
         return []
     return [f"epsilon {show_exact(agreement.epsilon)} is weak protection; 0.1 to 2 is usual."]
+
+
+def _formulas(agreement: Agreement) -> list[str]:
+    warning = formula_warning(agreement.columns)
+    return [] if warning is None else [warning]
 
 
 DISCLOSURE_HEADINGS = ("what", "times", "epsilon each", "noise", "known to")

@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
+from copublish.agreement.columns import formula_warning
 from copublish.errors import AgreementError, ReleaseError, plain_text, unsafe_texts
 from copublish.files.exchange import exchange
 from copublish.files.regular import MIB, read_inside
@@ -147,7 +148,8 @@ class Release(Publication):
         data = self.data_files()
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
         certificate = replace(self.certificate, files=digests)
-        readme = folder_readme(certificate, self.mechanism.about(self)).encode()
+        formulas = formula_warning(self.details.public_columns.domains)
+        readme = folder_readme(certificate, self.mechanism.about(self), formulas).encode()
         return {**data, "certificate.json": _json(certificate.to_json()), "README.md": readme}
 
     def write(self, folder: str | Path, *, overwrite: bool = False) -> Path:

@@ -9,8 +9,14 @@ from copublish.privacy.certificate import Certificate
 from copublish.privacy.words import epsilon_rows
 
 
-def folder_readme(certificate: Certificate, about: About) -> str:
-    """The README of a release folder, for people who have never heard of copublish."""
+def folder_readme(certificate: Certificate, about: About, formulas: str | None = None) -> str:
+    """The README of a release folder, for people who have never heard of copublish.
+
+    Args:
+        certificate: What is guaranteed.
+        about: What its mechanism says.
+        formulas: A warning about cells that spreadsheet programs would run, if there are such.
+    """
     simulated = "**This is a simulated release.** " if certificate.engine.is_simulated else ""
     sections = [
         f"> **WARNING: {certificate.warning}**" if certificate.warning else "",
@@ -20,6 +26,7 @@ def folder_readme(certificate: Certificate, about: About) -> str:
         about.what,
         "## What is here",
         about.files,
+        f"**Careful with spreadsheet programs:** {formulas}" if formulas else "",
         "## How exact is it",
         about.errors,
         "## What is protected",

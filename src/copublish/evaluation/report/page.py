@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as typed
 
+from copublish.agreement.columns import formula_warning
 from copublish.errors import EvaluationError, plain_text, unsafe_texts
 from copublish.evaluation.report import figures
 from copublish.evaluation.report.numbers import belief_bound, budget_shares
@@ -201,6 +202,7 @@ def _facts(release: Release) -> dict[str, Any]:
         "parties": certificate.parties,
         "views": by_view(certificate.views),
         "release": release,
+        "formulas": formula_warning(release.details.public_columns.domains),
     }
     if certificate.warning is not None:  # there is no budget that could be divided
         return said
