@@ -125,7 +125,7 @@ def test_problems_of_both_parties_are_reported_together_and_show_no_value(tmp_pa
     files = write_demo(tmp_path, 200)
     for party, column in (("bank", "age"), ("loans", "months")):
         frame = pd.read_parquet(files[party]) if party == "bank" else pd.read_csv(files[party])
-        frame.loc[frame.index[0], column] = 98_765
+        frame = frame.rename(columns={column: "98765"})  # a column that is not there; values end no run
         frame.to_parquet(tmp_path / f"{party}-bad.parquet", index=False)
     bad = {party: tmp_path / f"{party}-bad.parquet" for party in files}
     with pytest.raises(CopublishError) as caught:

@@ -92,6 +92,7 @@ class Rendezvous:
         self._nonce = os.urandom(16).hex()
         self._told = self._noticed = ""
         self._why_we_leave: str | None = None
+        self._who_left: str | None = None
 
     @property
     def run(self) -> str | None:
@@ -114,7 +115,8 @@ class Rendezvous:
         except BaseException:
             for line in self.lines.values():
                 if self._why_we_leave is not None:
-                    line.say({"stop": self._why_we_leave})
+                    of = {} if self._who_left is None else {"of": self._who_left}
+                    line.say({"stop": self._why_we_leave, **of})
                 line.close()
             raise
         run = self.run
@@ -173,8 +175,11 @@ class Rendezvous:
         elif "agreed" in message:
             line.they_agreed = str(message["agreed"])
         elif "stop" in message:
+            # Who passes on that another one stopped is not the one that is to be named.
+            named = message.get("of")
+            self._who_left = named if named in self.lines else line.peer
             self._why_we_leave = plain_text(message["stop"])
-            raise MeetingError(f"{left(line.peer, message)} Nothing was measured.")
+            raise MeetingError(f"{left(self._who_left, message)} Nothing was measured.")
 
     def _dial(self) -> None:
         """Dial whoever is not reached, all at once: a party that does not answer keeps nobody else waiting."""
