@@ -18,7 +18,7 @@ T = TypeVar("T")
 UNPROTECTED, UNBOUNDED = "not protected", "unbounded"
 """What stands in the place of an epsilon where none holds: by the relation, or by the mechanism."""
 
-EXACT = r"[0-9]{1,400}(\.[0-9]{1,400})?(e[-+]?[0-9]{1,3})?|[0-9]{1,4000}/0*[1-9][0-9]{0,4000}"
+EXACT = r"[0-9]{1,400}(\.[0-9]{1,400})?(e-[0-9]{1,3})?|[0-9]{1,4000}/0*[1-9][0-9]{0,4000}"
 """How an exact epsilon is spelled: a decimal, with an exponent where it is small, or a fraction."""
 
 
