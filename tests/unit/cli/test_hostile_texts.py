@@ -27,6 +27,7 @@ from copublish.mechanisms.registry import plan_of
 from copublish.privacy.ledger import Ledger
 from copublish.privacy.limits import Limit
 from support import fragment_frames, random_table, seeded, simulate_with, small_mapping
+from support.commands import run
 
 HOSTILE = ["[/nope]", "[bold]", "[link=x]", "a\\", "\\[/b]", "[/]", ":smile:", "[[x]]", "[@click=f]", "{0}", "%s"]
 
@@ -116,6 +117,11 @@ def test_scores_and_plans_print_any_text_as_it_is(text):
     for trial in planned["trials"]:
         trial.setdefault("noise", {"what": "", "value": 1.0})["what"] = text
     assert printed(lambda: print_plan(planned, results_console())).count(text) >= 2
+
+
+@pytest.mark.parametrize("text", ["[/nope]", "[bold]x", ":smile:"])
+def test_a_ledger_shows_names_of_data_sets_as_they_are(tmp_path, text):
+    assert text in run("ledger", tmp_path / "ledger.db", "--limit", f"{text}=1").stdout
 
 
 @pytest.mark.parametrize("text", HOSTILE)
