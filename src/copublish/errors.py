@@ -99,6 +99,21 @@ class ProgramMismatchError(EngineError):
     """The parties asked the engine for different things: their software or agreements differ."""
 
 
+class InvalidInputsError(EngineError):
+    """A party put in something that the agreement does not allow; nobody who runs the released software does.
+
+    Attributes:
+        party: Which one.
+    """
+
+    def __init__(self, party: str) -> None:
+        self.party = party
+        super().__init__(
+            f"'{party}' put in something else than the agreement allows, so its software was changed or is broken. "
+            "Nothing that depends on it was opened, and nothing is published. What was reserved stays reserved."
+        )
+
+
 class SecretCannotBeReadError(TypeError):
     """Code tried to look inside a secret. Values come out through the reveal gate alone."""
 

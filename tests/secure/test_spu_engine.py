@@ -20,7 +20,7 @@ from copublish.engine.counts import SecretCounts
 from copublish.engine.programs.noise import handicaps, noisy_argmax
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
-from copublish.engine.spu.products import product
+from copublish.engine.spu.marks import half_of_square
 from copublish.engine.spu.requests import Call, LinkSettings, Run, Xored
 from copublish.engine.spu.vetting import refuse_unvetted
 from copublish.engine.spu.worker import Worker, _as_jax
@@ -204,7 +204,7 @@ def test_a_selection_waits_for_few_messages():
 
 def different_programs(engine):
     ones = engine.share(np.ones((2, 2), dtype=np.int64))
-    doubled = engine.compute(product, ones, ones) if engine.party == PARTIES[0] else ones
+    doubled = engine.compute(half_of_square, ones, ones) if engine.party == PARTIES[0] else ones
     return engine._open(doubled)
 
 

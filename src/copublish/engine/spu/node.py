@@ -17,6 +17,7 @@ import numpy as np
 from copublish.engine.counts import SecretCounts
 from copublish.engine.joint_noise import add_noise_inside
 from copublish.engine.messages import Messenger
+from copublish.engine.programs.ranges import as_bits, sum_within
 from copublish.engine.public_values import exchange_public
 from copublish.engine.secret import Secret
 from copublish.engine.spu.coalitions import assumptions_of, secrecy_of
@@ -133,6 +134,13 @@ class SpuNode:
         """The sum of what every party puts in. Each party's own part stays its own."""
         own = np.ascontiguousarray(local, dtype=np.int64)
         return Secret(Node(Shared(self._guests().add_parts(own) if self.guests else own)), local.shape)
+
+    def share_within(self, local: IntArray, bits: int) -> Secret:
+        """The sum of what every party puts in, each of it within its range: every party's enters as bits."""
+        own, nothing = as_bits(np.ascontiguousarray(local, dtype=np.int64), bits), np.zeros(local.shape, dtype=np.int64)
+        words = [own if node == self.party else nothing for node in self.nodes]
+        words += self._guests().bits(local.shape) if self.guests else []
+        return self.compute(sum_within, *(Secret(Node(Xored(part)), local.shape) for part in words), bits=bits)
 
     def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
         """Build up a program on secrets; it runs when something that depends on it is opened."""
