@@ -271,6 +271,11 @@ class Agreement(Section):
         return {**self.domains, self.class_.name: self.class_domain}
 
     @property
+    def joins_by_identifier(self) -> bool:
+        """Whether owners of columns or cells find their common records by an identifier."""
+        return self.partition != "horizontal" and self.records.alignment == "identifier"
+
+    @property
     def compared_identifiers(self) -> int | None:
         """How many identifiers of each owner are compared where every party has other people; none where none are."""
         if self.partition != "horizontal" or self.records.identifier is None:
