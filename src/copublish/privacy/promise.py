@@ -132,7 +132,7 @@ def _coins(agreement: Agreement) -> list[str]:
     if not agreement.publishes_each_record:
         return jointly
     alone = "Every owner's own coins are uniform and secret: it alone draws the noise of its values."
-    return [*jointly, alone] if agreement.budget.allocation == "information-gain" else [alone]
+    return [*jointly, alone] if computes_jointly(agreement) else [alone]
 
 
 def _joint_coins(agreement: Agreement) -> str:
@@ -198,7 +198,8 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
 
 def computes_jointly(agreement: Agreement) -> bool:
     """Whether anything is computed on secrets or sums, beside what owners perturb alone."""
-    return not agreement.publishes_each_record or agreement.budget.allocation == "information-gain"
+    measures_first = agreement.budget.allocation == "information-gain" or bool(agreement.privacy.class_disagreement)
+    return not agreement.publishes_each_record or measures_first
 
 
 def _whose_rows(agreement: Agreement) -> str:

@@ -15,6 +15,7 @@ from copublish.errors import EngineError, InvalidInputsError, LedgerError, LostA
 from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import mechanism_of
+from copublish.mechanisms.shared.class_disagreement import measured_disagreement
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.privacy.certify import Circumstances, build_certificate
 from copublish.privacy.ledger import Ledger
@@ -81,6 +82,7 @@ def publish_release(
             software=software_versions(),
             publication_date=_agreed_date(engine),
             public_total=table.public_total,
+            class_disagreement=measured_disagreement(agreement, gate.opened),
         )
         certificate = build_certificate(agreement, [disclosure for disclosure, _ in gate.opened], circumstances)
         release = Release(certificate, mechanism.publish(result), mechanism)
