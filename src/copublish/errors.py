@@ -64,10 +64,29 @@ class BudgetExceededError(LedgerError):
     """What was asked for costs more than is left. Nothing was measured."""
 
 
+class LockedError(LedgerError):
+    """A data set is locked for one of the parties, until its owner says otherwise."""
+
+
 class EngineError(CopublishError):
     """The computation between the parties ended early."""
 
     exit_code = 6
+
+
+class InvalidInputsError(EngineError):
+    """A party put something into the engine that the agreement does not allow.
+
+    Attributes:
+        party: Which one.
+    """
+
+    def __init__(self, party: str) -> None:
+        self.party = party
+        super().__init__(
+            f"'{party}' put in something else than the agreement allows, so its software was changed or is broken. "
+            "Nothing was opened. What was reserved stays reserved."
+        )
 
 
 class PartyLostError(EngineError):

@@ -123,6 +123,18 @@ def test_microaggregated_records_are_identical_for_the_same_coins(pair):
     assert "Nothing was computed on secrets" in secure.certificate.to_json()["engine"]["secrecy"]
 
 
+@pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
+def test_disagreement_of_class_columns_is_the_same_number_on_both_engines(partition, pair):
+    changes = {"format": 2, "privacy.class_disagreement": "0.1", "mechanism.specializations": 2}
+    agreement = cp.agreement_from_mapping(repartition(small_mapping(**changes), partition))
+    generator = np.random.default_rng(11)
+    frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
+    frames["p1"].loc[frames["p1"].index[:70], "default"] = "yes"
+    frames["p0"].loc[frames["p0"].index[:9], "default"] = "not listed"
+    secure, ideal = secure_equals_ideal(pair, agreement, frames)
+    assert secure.certificate.class_disagreement == ideal.certificate.class_disagreement is not None
+
+
 NULL_ROWS = {
     "vertical": ("vertical", None, "specialization"),
     "vertical, class at the first party": ("vertical", "p0", "specialization"),

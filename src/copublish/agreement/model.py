@@ -22,7 +22,7 @@ from copublish.agreement.canonical import canonical_spelling, hashes_of_parts
 from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
 from copublish.agreement.domain import CategoricalDomain, Domain
 from copublish.agreement.encoding_rules import ColumnRule, rule_of_attribute, rule_of_class
-from copublish.agreement.numbers import Number, Whole, refuse_bool
+from copublish.agreement.numbers import BudgetShare, Number, Whole, refuse_bool
 from copublish.agreement.parties import Party
 from copublish.agreement.rules import broken_rules
 from copublish.agreement.section import Section
@@ -78,6 +78,8 @@ class Privacy(Section):
         default="add-remove",
         validation_alias=AliasChoices("neighbors", "neighbours"),  # the second is how older agreements spell it
     )
+    class_disagreement: BudgetShare | None = None
+    """Share of epsilon for counting on how many records two class columns differ; none for not counting it."""
 
     @field_validator("delta")
     @classmethod
@@ -246,6 +248,16 @@ class Agreement(Section):
         return Fraction(self.privacy.epsilon)
 
     @property
+    def epsilon_for_class_disagreement(self) -> Fraction:
+        """What counting the records on which class columns differ takes of the budget; 0 if it is not agreed."""
+        return self.epsilon * Fraction(self.privacy.class_disagreement or 0)
+
+    @property
+    def mechanism_epsilon(self) -> Fraction:
+        """What the mechanism may spend of the budget."""
+        return self.epsilon - self.epsilon_for_class_disagreement
+
+    @property
     def delta(self) -> Fraction:
         """The agreed delta of Gaussian noise, exactly as written; 0 if there is none."""
         return Fraction(self.privacy.delta or 0)
@@ -269,6 +281,11 @@ class Agreement(Section):
     def columns(self) -> dict[str, Domain]:
         """Public domain of every column in agreed order; the class is one more, the last."""
         return {**self.domains, self.class_.name: self.class_domain}
+
+    @property
+    def joins_by_identifier(self) -> bool:
+        """Whether owners of columns or cells find their common records by an identifier."""
+        return self.partition != "horizontal" and self.records.alignment == "identifier"
 
     @property
     def compared_identifiers(self) -> int | None:

@@ -1,4 +1,4 @@
-"""`copublish ledger`: what was spent, and the limit."""
+"""`copublish ledger`: what was spent and compared, the limits, and who is locked out."""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from copublish.cli.terminal import Format, FormatOption, note, parse_pairs, print_json, results_console
+from copublish.errors import visible
 from copublish.files.home import default_ledger, make_private_folder
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.privacy.accounting import Cost
+from copublish.privacy.alignments import ListedPeople
 from copublish.privacy.described import show_at_least, show_bound, show_exact
 from copublish.privacy.disclosures import NEIGHBORS, Neighbors
 from copublish.privacy.ledger import Ledger
@@ -21,6 +23,8 @@ from copublish.privacy.limits import DEFAULT_DELTA, UNBOUNDED, Limit
 
 MAX_DIGITS = 100
 """Before or after the point, of a number in a limit."""
+
+UNLIMITED_TIMES, MAX_DIGITS_OF_TIMES = "unlimited", 9
 
 NO_LIMIT = (
     "WARNING: data set '{dataset}' has NO LIMIT from now on. Releases that are not differentially private may be made "
@@ -53,30 +57,54 @@ def ledger(
             help="The relation the limit is stated for: add-remove or replace. Default: as before.",
         ),
     ] = None,
+    alignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="DATASET=NUMBER: how often its people may ever be compared with other parties', by identifier. "
+            "DATASET=unlimited: any number, which is the default."
+        ),
+    ] = None,
+    unlock: Annotated[
+        list[str] | None,
+        typer.Option(help="DATASET=PARTY: go on with a party for which the data set was locked."),
+    ] = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Show what was spent on which data set, in which release; with --limit, set the most that may be.
 
-    A charge is never given back: a release that was reserved and failed stays spent.
+    A charge is never given back: a release that was reserved and failed stays spent. Also shown: when identifiers were
+    compared, with whom, and who listed other people than before; and parties that are locked out because something
+    was put in that the agreement does not allow.
 
     Example: copublish ledger --limit customers-2026=3
 
     Example: copublish ledger --limit customers-2026=3,1e-5
+
+    Example: copublish ledger --alignments customers-2026=20
+
+    Example: copublish ledger --unlock customers-2026=loans
     """
     file = file or default_ledger()
     if neighbors is not None and neighbors not in NEIGHBORS:
         raise typer.BadParameter(f"choose one of {', '.join(NEIGHBORS)}", param_hint="--neighbors")
     limits = {name: _read_limit(text) for name, text in parse_pairs(limit or [], "--limit").items()}
+    times = {name: _read_times(text) for name, text in parse_pairs(alignments or [], "--alignments").items()}
+    unlocked = parse_pairs(unlock or [], "--unlock")
     if not file.exists() and not limits:
         raise typer.BadParameter(f"there is no ledger '{file}'; --limit DATASET=EPSILON creates one")
     make_private_folder(file.parent)
     book = Ledger(file)
+    for dataset, party in unlocked.items():
+        if not book.unlock(dataset, party):
+            raise typer.BadParameter(f"data set '{dataset}' is not locked for '{party}'", param_hint="--unlock")
     for dataset, (epsilon, delta) in limits.items():
         if epsilon is None:
             note(NO_LIMIT.format(dataset=dataset))
         is_whole = neighbors is not None and (epsilon is None or delta is not None)
         before = None if is_whole else book.limit(dataset)  # which may be one that cannot be read any more
         book.set_limit(dataset, _limit_after(before, epsilon, delta, neighbors))
+    for dataset, most in times.items():
+        book.limit_alignments(dataset, most)
     _print(book, output)
     book.close()
 
@@ -95,6 +123,17 @@ def _read_limit(text: str) -> tuple[Fraction | None, Fraction | None]:
             param_hint="--limit",
         )
     return epsilon, delta
+
+
+def _read_times(text: str) -> int | None:
+    """Read how often; none for any number."""
+    if text == UNLIMITED_TIMES:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS_OF_TIMES):
+        raise typer.BadParameter(
+            f"write how often, a whole number, or {UNLIMITED_TIMES}; got '{text}'", param_hint="--alignments"
+        )
+    return int(text)
 
 
 def _number(text: str) -> Fraction | None:
@@ -146,7 +185,7 @@ def _print(book: Ledger, output: Format) -> None:
         for entry in book.entries()
     ]
     if output is Format.JSON:
-        print_json({"datasets": datasets, "charges": charges})
+        print_json({"datasets": datasets, "charges": charges, **_comparisons(book), "locks": _locks(book)})
         return
     _print_table("Budgets", [{"dataset": dataset, **facts} for dataset, facts in datasets.items()])
     # To people, a minute and the beginning of a hash say enough, and fit a terminal.
@@ -167,6 +206,82 @@ def _print(book: Ledger, output: Format) -> None:
             for entry in book.entries()
         ],
     )
+    _print_comparisons(book)
+    if locks := _locks(book):
+        _print_table("Locks", [{**lock, "certificate": (lock["certificate"] or "")[:15] or None} for lock in locks])
+
+
+def _comparisons(book: Ledger) -> dict[str, Any]:
+    """Comparisons of identifiers and their limits, for machines."""
+    made = book.alignments()
+    limited = {dataset: book.alignment_limit(dataset) for dataset in book.datasets_with_alignment_limits()}
+    return {
+        "alignment_limits": {
+            dataset: {"limit": most, "made": sum(entry.dataset == dataset for entry in made)}
+            for dataset, most in limited.items()
+        },
+        "alignments": [
+            {
+                "begun_at": entry.begun_at,
+                "dataset": entry.dataset,
+                "release": entry.release,
+                "kind": entry.kind,
+                "compared": entry.compared_by,
+                "with": list(entry.peers),
+                "identifiers_at_most": entry.size_class,
+                "own_list": _listed(entry.own),
+                "lists_of_peers": {peer: _listed(listed) for peer, listed in entry.of_peers.items()},
+                "agreement_hash": entry.agreement_hash,
+            }
+            for entry in made
+        ],
+    }
+
+
+def _listed(listed: ListedPeople) -> dict[str, Any]:
+    return {"commitment": listed.commitment, "before": listed.before, "is_same": listed.is_same}
+
+
+def _print_comparisons(book: Ledger) -> None:
+    """Comparisons of identifiers for people, if there were any or they are limited."""
+    made = book.alignments()
+    for dataset in book.datasets_with_alignment_limits():
+        times = sum(entry.dataset == dataset for entry in made)
+        said = f"The people of data set '{dataset}' were compared {times} times of {book.alignment_limit(dataset)}."
+        results_console().print(visible(said), soft_wrap=True)
+    if made:
+        _print_table(
+            "Alignments",
+            [
+                {
+                    "begun": entry.begun_at[:16].replace("T", " "),
+                    "dataset": entry.dataset,
+                    "release": entry.release,
+                    "looked for": entry.kind,
+                    "at most": f"{entry.size_class:,}",
+                    "with": "\n".join(entry.peers),
+                    "own\nlist": entry.own.words,
+                    "lists of\nothers": "\n".join(f"{peer}: {said.words}" for peer, said in entry.of_peers.items())
+                    or None,
+                    "agree-\nment": entry.agreement_hash[:8],
+                }
+                for entry in made
+            ],
+        )
+
+
+def _locks(book: Ledger) -> list[dict[str, str | None]]:
+    return [
+        {
+            "locked_at": lock.locked_at,
+            "dataset": lock.dataset,
+            "party": lock.peer,
+            "certificate": lock.certificate,
+            "why": lock.why,
+            "unlocked_at": lock.unlocked_at,
+        }
+        for lock in book.locks()
+    ]
 
 
 def _print_table(title: str, rows: Sequence[Mapping[str, str | None]]) -> None:

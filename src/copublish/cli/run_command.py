@@ -106,7 +106,9 @@ def run(
     start = time.monotonic()
     try:
         with progress_bars() as progress:
-            result = run_logged(ready, run_log, progress=progress, waiting=lambda what: note(f"Waiting for {what}"))
+            result = run_logged(
+                ready, run_log, progress=progress, waiting=lambda what: note(f"Waiting for {what}"), notice=note
+            )
     except CopublishError:
         note(f"Log: {run_log.path}")
         raise

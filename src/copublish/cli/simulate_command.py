@@ -85,7 +85,13 @@ def simulate(
     sources = {party: source_from(value, table_of.get(party)) for party, value in data_of.items()}
     with progress_bars() as progress:
         release = run_simulation(
-            agreed, sources, engine=engine.value, ledger_files=ledger_files, progress=progress, timeout_seconds=timeout
+            agreed,
+            sources,
+            engine=engine.value,
+            ledger_files=ledger_files,
+            progress=progress,
+            notice=note,
+            timeout_seconds=timeout,
         )
     release.write(out, overwrite=force)
     if not ledger_files:

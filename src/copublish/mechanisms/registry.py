@@ -14,6 +14,7 @@ from copublish.mechanisms.base import Mechanism, Plan
 from copublish.mechanisms.copula import Copula
 from copublish.mechanisms.hpdp import Hpdp
 from copublish.mechanisms.idp_ir import IdpIr
+from copublish.mechanisms.shared.class_disagreement import counts_disagreement_first
 from copublish.mechanisms.specialization import Specialization
 from copublish.mechanisms.vhdp import Vhdp
 
@@ -76,7 +77,7 @@ def plan_of(agreement: Agreement) -> Plan[Any]:
     plan: Plan[Any] = mechanism_of(agreement).plan(agreement)
     if plan.agreement is not agreement:
         raise ValueError("a plan is about the agreement that it was made of")
-    return plan
+    return counts_disagreement_first(plan)
 
 
 for _mechanism in (Specialization(), Copula(), Hpdp(), Vhdp(), IdpIr()):

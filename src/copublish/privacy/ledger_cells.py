@@ -105,6 +105,15 @@ def read_text(cell: object, dataset: object, column: str) -> str:
     return cell
 
 
+def read_text_or_none(cell: object, dataset: object, column: str) -> str | None:
+    """A cell that holds text, or nothing.
+
+    Raises:
+        GarbledCellError: If it holds something else.
+    """
+    return None if cell is None else read_text(cell, dataset, column)
+
+
 def _number(cell: object, dataset: object, column: str) -> Fraction:
     """A number that is not negative, as `str` of a fraction or as a person writes it."""
     try:

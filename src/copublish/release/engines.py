@@ -13,6 +13,7 @@ from copublish.engine.spu.node import SpuNode
 from copublish.engine.spu.process import LOADING_SECONDS
 from copublish.errors import AgreementError
 from copublish.privacy.coins import Coins
+from copublish.privacy.promise import computes_jointly
 
 
 def refuse_unfit_engine(agreement: Agreement) -> None:
@@ -32,8 +33,7 @@ def refuse_unfit_simulation(agreement: Agreement) -> None:
         AgreementError: If a party without data would have to take part in a join.
     """
     idle = [party for party in agreement.parties if party not in agreement.owners]
-    counts = not agreement.publishes_each_record or agreement.budget.allocation == "information-gain"
-    if idle and agreement.partition != "horizontal" and counts:
+    if idle and agreement.partition != "horizontal" and computes_jointly(agreement):
         problem = f"parties.{idle[0]}.data: only in a horizontal release can a party take part without data. Remove it"
         raise AgreementError(f"The agreement '{agreement.name}'", [problem])
 
