@@ -49,6 +49,8 @@ class TwoParties:
     records: int = 1500
     changes: Sequence[tuple[str, str]] = ()
     identities: dict[str, Identity] = field(default_factory=dict)
+    names: tuple[str, ...] = NAMES
+    n_files: int = 6
 
     def __post_init__(self) -> None:
         frames = dict(zip(NAMES, made_up_data(self.records), strict=True))
