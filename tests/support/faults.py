@@ -204,9 +204,11 @@ class Stage:
         if len(entries) > 1 or spent not in (0, 1):
             outcome.broken.append(f"{name} was charged twice or in part")
         others = [Ledger(self.parties.home(other) / "ledger.db").entries() for other in self.names]
-        if any(entry.disclosures for found in others for entry in found) and spent != 1:
+        # Who holds nobody's data has nobody's budget to spend.
+        due = 0 if name in self.parties.without_data else 1
+        if any(entry.disclosures for found in others for entry in found) and spent != due:
             outcome.broken.append(f"{name} lost a charge")
-        if outcome.releases[name] and spent != 1:
+        if outcome.releases[name] and spent != due:
             outcome.broken.append(f"{name} published without a charge")
 
 

@@ -118,6 +118,10 @@ class ManyParties:
         return self.together.names
 
     @property
+    def without_data(self) -> tuple[str, ...]:
+        return self.together.without_data
+
+    @property
     def n_files(self) -> int:
         return self.together.n_files
 

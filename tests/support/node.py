@@ -51,6 +51,7 @@ class TwoParties:
     identities: dict[str, Identity] = field(default_factory=dict)
     names: tuple[str, ...] = NAMES
     n_files: int = 6
+    without_data: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         frames = dict(zip(NAMES, made_up_data(self.records), strict=True))
