@@ -117,7 +117,11 @@ DEFAULTS_OF_FORMAT_2: Mapping[str, Mapping[str, str]] = {
 
 def with_defaults(content: object) -> object:
     """An agreement as nested mappings, with what its format means where it says nothing."""
-    if not isinstance(content, Mapping) or content.get("format") != 2:
+    if not isinstance(content, Mapping):
+        return content
+    said = content.get("format")
+    # A signaling NaN, which Python code can bring in, raises when it is compared.
+    if (isinstance(said, Decimal) and not said.is_finite()) or said != 2:
         return content
     attributes = content.get("attributes")
     if not isinstance(attributes, Mapping):
