@@ -76,7 +76,7 @@ def build_certificate(
         epsilon=state_epsilon(agreement, cost),
         delta_bound=bound_on_delta(agreement, cost),
         delta_is=delta_words(agreement),
-        samplers_delta=not agreement.mechanism.uses_gaussian_noise and no_promise is None,
+        samplers_delta=not agreement.uses_gaussian_noise and no_promise is None,
         disclosures=tuple(state_disclosure(disclosure) for disclosure in disclosures),
         protected=tuple(protected(agreement)),
         not_protected=tuple(not_protected(agreement)),
@@ -99,7 +99,7 @@ def delta_words(agreement: Agreement) -> str:
     """What delta bounds, in words."""
     if agreement.mechanism.no_promise(agreement) is not None:
         return "no bound: nothing is guaranteed"
-    if agreement.mechanism.uses_gaussian_noise:
+    if agreement.uses_gaussian_noise:
         return "of Gaussian noise, as agreed, with the sampler's part in it"
     return SAMPLERS_DELTA
 
@@ -228,7 +228,7 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
 
 
 def _variant(agreement: Agreement) -> str:
-    if agreement.mechanism.uses_gaussian_noise:
+    if agreement.uses_gaussian_noise:
         return (
             "Zero-concentrated DP (rho stands with the disclosure), stated as epsilon at the agreed delta. Delta "
             "includes the sampler's distance to the exact noise."

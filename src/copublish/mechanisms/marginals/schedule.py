@@ -1,0 +1,112 @@
+"""How a budget is spent: so much for the tables that are measured for sure, and the rest in rounds.
+
+All numbers are exact fractions of one currency: rho where the noise is Gaussian, epsilon where it is Laplace. Every
+round is refused unless what is left covers it; `privacy/concentrated.py` has the proof that this is enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+Currency = Literal["rho", "epsilon"]
+
+SELECTION_SHARE: dict[Currency, Fraction] = {"rho": Fraction(1, 4), "epsilon": Fraction(3, 20)}
+"""Of a round, what choosing the table takes; the rest is for measuring it."""
+
+PRICE_OF_HALF_THE_NOISE: dict[Currency, int] = {"rho": 4, "epsilon": 2}
+"""How many times a round costs whose noise is half as large: rho goes with the square."""
+
+LARGEST_SELECTIONS_SHARE = Fraction(1, 2)
+"""Of the budget for rounds, what choosing tables takes at most: rounds in which none is chosen measure nothing."""
+
+FIRST_ROUNDS = 24
+"""Into how many rounds the budget for rounds is divided as long as nothing is known."""
+
+USUAL_SHARE, LARGEST_SHARE = Fraction(7, 20), Fraction(4, 5)
+"""Of the budget, what the tables take that are measured for sure: the second where noise is large beside the counts."""
+
+ERROR_WITHOUT_ROOM = Fraction(1, 20)
+"""If noise alone would move so much of a first table at the usual share, the first tables take the largest share."""
+
+ERROR_WITH_ROOM = Fraction(1, 40)
+
+
+def share_of_first_tables(error: Fraction) -> Fraction:
+    """The share of the budget for the first tables, by a public rule.
+
+    Where noise is large beside the counts, many tables say less than few exact ones: tables of a column and the class
+    alone then predict the class better than a model that was also fitted to noisy pairs.
+
+    Args:
+        error: What part of its records noise moves in a first table, on average, at the usual share.
+    """
+    if error <= ERROR_WITH_ROOM:
+        return USUAL_SHARE
+    if error >= ERROR_WITHOUT_ROOM:
+        return LARGEST_SHARE
+    return USUAL_SHARE + (LARGEST_SHARE - USUAL_SHARE) * (error - ERROR_WITH_ROOM) / (
+        ERROR_WITHOUT_ROOM - ERROR_WITH_ROOM
+    )
+
+
+@dataclass(frozen=True)
+class RoundBudget:
+    """What one round may spend: on choosing a table, and on measuring it."""
+
+    selection: Fraction
+    table: Fraction
+
+
+@dataclass(frozen=True)
+class Purse:
+    """What is left for rounds.
+
+    Attributes:
+        currency: What the numbers are.
+        left: What may still be spent.
+        step: What a round takes at the present noise.
+        rounds_left: How many rounds may follow.
+        selections_left: What choosing tables may still take.
+    """
+
+    currency: Currency
+    left: Fraction
+    step: Fraction
+    rounds_left: int
+    selections_left: Fraction
+
+    @staticmethod
+    def of(currency: Currency, budget: Fraction, rounds: int) -> Purse:
+        """A full purse."""
+        step = budget / max(1, min(rounds, FIRST_ROUNDS))
+        return Purse(currency, budget, step, rounds, budget * LARGEST_SELECTIONS_SHARE)
+
+    def next_round(self) -> RoundBudget | None:
+        """The budget of the next round; nothing if there is none.
+
+        The last one takes what is left, and so does one after which another would not be covered.
+        """
+        if self.rounds_left == 0 or self.left <= 0:
+            return None
+        whole = self.left if self.is_last else self.step
+        selection = whole * SELECTION_SHARE[self.currency]
+        return RoundBudget(selection, whole - selection) if selection <= self.selections_left else None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the next round takes all that is left."""
+        return self.rounds_left == 1 or self.left < 2 * self.step
+
+    def after(self, spent: RoundBudget, *, halve_noise: bool) -> Purse:
+        """What is left after a round.
+
+        Raises:
+            ValueError: If more was spent than there was.
+        """
+        left, selections_left = self.left - spent.selection - spent.table, self.selections_left - spent.selection
+        if left < 0 or selections_left < 0 or spent.selection < 0 or spent.table < 0:
+            raise ValueError("a round spent more than was left")
+        step = self.step * (PRICE_OF_HALF_THE_NOISE[self.currency] if halve_noise else 1)
+        return replace(self, left=left, step=step, rounds_left=self.rounds_left - 1, selections_left=selections_left)
