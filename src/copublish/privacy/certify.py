@@ -219,12 +219,16 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
         ),
         implementation=Implementation(
             mechanisms=circumstances.method.mechanisms,
-            composition="Sequential composition, added up as exact fractions."
-            if no_promise is None
-            else "None: no finite epsilon holds.",
+            composition=_composition(agreement) if no_promise is None else "None: no finite epsilon holds.",
             post_processing=circumstances.method.post_processing,
         ),
     )
+
+
+def _composition(agreement: Agreement) -> str:
+    if agreement.mechanism.noise_follows_delta and agreement.uses_gaussian_noise:
+        return "Zero-concentrated DP: rho added up as exact fractions by a filter, converted to epsilon once."
+    return "Sequential composition, added up as exact fractions."
 
 
 def _variant(agreement: Agreement) -> str:

@@ -36,7 +36,7 @@ from copublish.privacy.disclosures import (
 from copublish.privacy.discrete_gaussian import DiscreteGaussian, gaussian_noise
 from copublish.privacy.zcdp import epsilon_for, rho_for
 
-SELECTION_GRID = 2**48
+SELECTION_GRID = 10**9
 """Epsilons of selections are multiples of its inverse."""
 
 REPLACED_TABLE, REPLACED_SELECTION = 2, 4

@@ -50,11 +50,13 @@ class NoisyTable:
         columns: Its columns, ascending.
         values: The noisy counts, last column fastest, shape (n_cells,).
         deviation: Standard deviation of their noise.
+        within_95_percent: How far a count is off at most in 95 of 100 cases.
     """
 
     columns: Columns
     values: IntArray
     deviation: float
+    within_95_percent: float
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from copublish.privacy.concentrated import (
     ConcentratedSelect,
     selection_epsilon,
 )
+from copublish.privacy.described import NORMAL_95
 from copublish.privacy.disclosures import NEIGHBORS, Disclosure, Divided, Influence, Measure, Neighbors, Place, Select
 from copublish.privacy.discrete_gaussian import BATCHES
 from copublish.privacy.masked_sums import how_noise_is_drawn
@@ -56,6 +57,9 @@ adding one. Public offsets, and a candidate whose score is public, do not raise 
 
 DISTANCE_OF_A_DRAW = Fraction(1, 2**55)
 """Above what one candidate for Gaussian noise, or one geometric variable, is off: they have at most 92 biased bits."""
+
+LEAST_ENTRIES = 64
+"""Of a chosen table as it is measured."""
 
 LARGE_ERROR = 0.1
 """From here on people are warned."""
@@ -120,7 +124,7 @@ class MarginalsPlan(Plan["MarginalsResult"]):
     @cached_property
     def whole(self) -> Concentrated:
         """The budget of zero-concentrated differential privacy, where the noise is Gaussian."""
-        largest = max((cells_of(table, self.sizes) for table in self.candidates), default=0)
+        largest = max((padded(cells_of(table, self.sizes)) for table in self.candidates), default=0)
         draws = BATCHES * _candidates_for_noise(sum(cells_of(table, self.sizes) for table in self.fixed))
         draws += self.rounds * (BATCHES * _candidates_for_noise(largest) + len(self.candidates) + 1)
         return Concentrated(
@@ -184,10 +188,10 @@ class MarginalsPlan(Plan["MarginalsResult"]):
         names = " by ".join(f"'{self.names[column]}'" for column in table)
         return self._measure(
             Place(CHOSEN, number=number, common="number of records in every cell of a chosen table"),
-            f"number of records in every cell of {names}",
+            f"number of records in every cell of {names}; noise alone in places that pad it",
             budget,
             1,
-            cells_of(table, self.sizes),
+            padded(cells_of(table, self.sizes)),
         )
 
     def _measure(
@@ -248,6 +252,11 @@ class MarginalsPlan(Plan["MarginalsResult"]):
         """Standard deviation of a measurement's noise, in people."""
         scale = measure.scale_in_people
         return math.sqrt(2) * scale if isinstance(measure, Measure) else scale
+
+    @staticmethod
+    def within_95_percent(measure: Measure | ConcentratedMeasure) -> float:
+        """How far a count is off at most in 95 of 100 cases, in people."""
+        return measure.within(0.95) if isinstance(measure, Measure) else round(NORMAL_95 * measure.scale_in_people, 3)
 
     @staticmethod
     def mean_size(measure: Measure | ConcentratedMeasure) -> float:
@@ -380,6 +389,14 @@ class MarginalsPlan(Plan["MarginalsResult"]):
             f"{self.share_error:.0%} of the records of each first table to other cells. Raise epsilon or "
             "records.expected (if it is too low), take coarser grids, leave columns out, or put values together."
         ]
+
+
+def padded(cells: int) -> int:
+    """How many counts a chosen table is measured with: few sizes mean few programs to compile. The others are 0."""
+    size = LEAST_ENTRIES
+    while size < cells:
+        size *= 4
+    return size
 
 
 def _candidates_for_noise(entries: int) -> int:

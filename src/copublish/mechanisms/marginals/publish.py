@@ -156,7 +156,7 @@ def tables_table(result: MarginalsResult) -> pa.Table:
             values = [labels[column][code] for code in cells[place]] if own else [None] * n_cells
             found[f"value_{place + 1}"] += values
         found["noisy_count"] += table.values.tolist()
-        found["within_95_percent"] += [_within(table.deviation)] * n_cells
+        found["within_95_percent"] += [table.within_95_percent] * n_cells
     texts = {name for name in found if name.startswith(("column_", "value_"))}
     return pa.table(
         {name: pa.array(values, pa.string()) if name in texts else values for name, values in found.items()}
@@ -172,10 +172,6 @@ def _rounds(result: MarginalsResult) -> list[int]:
     return found
 
 
-def _within(deviation: float) -> float:
-    return round(NORMAL_95 * deviation, 2)
-
-
 def _details(result: MarginalsResult, codes: IntArray, records: pa.Table) -> MarginalsDetails:
     names, rounds = list(result.columns), _rounds(result)
     ends = np.cumsum([len(table.values) for table in result.tables]).tolist()
@@ -189,7 +185,7 @@ def _details(result: MarginalsResult, codes: IntArray, records: pa.Table) -> Mar
                 columns=tuple(names[column] for column in table.columns),
                 round=rounds[number],
                 noise_deviation_in_people=round(table.deviation, 3),
-                within_95_percent=_within(table.deviation),
+                within_95_percent=table.within_95_percent,
                 factors=tuple(result.factors[end - len(table.values) : end].tolist()),
             )
             for number, (table, end) in enumerate(zip(result.tables, ends, strict=True))
@@ -205,7 +201,7 @@ def _describe_column(
     result: MarginalsResult, number: int, codes: IntArray, published: pa.ChunkedArray
 ) -> ColumnDetails:
     domain = list(result.columns.values())[number]
-    noisy, deviation = _most_exact(result, number)
+    noisy, within = _most_exact(result, number)
     mean = median = decimals = None
     if isinstance(domain, NumericalDomain):
         decimals = domain.decimals_of_numbers
@@ -218,7 +214,7 @@ def _describe_column(
         cells=tuple(domain.label((code, code + 1)) for code in range(domain.size)),
         counts=tuple(np.bincount(codes, minlength=domain.size).tolist()),
         noisy_counts=tuple(noisy.tolist()),
-        within_95_percent=_within(deviation),
+        within_95_percent=within,
         mean=mean,
         median=median,
         decimals=decimals,
@@ -226,7 +222,7 @@ def _describe_column(
 
 
 def _most_exact(result: MarginalsResult, number: int) -> tuple[IntArray, float]:
-    """The counts of one column from the measured table whose sums are most exact, and the deviation of their noise."""
+    """The counts of one column from the table whose sums are most exact, and their error in 95 of 100 cases."""
 
     def deviation(table: NoisyTable) -> float:
         others = len(table.values) // result.sizes[number]
@@ -236,4 +232,5 @@ def _most_exact(result: MarginalsResult, number: int) -> tuple[IntArray, float]:
     shape = [result.sizes[column] for column in best.columns]
     away = tuple(axis for axis, column in enumerate(best.columns) if column != number)
     counts: IntArray = best.values.reshape(shape).sum(axis=away)
-    return counts, deviation(best)
+    # Noise that was added up is normal, about.
+    return counts, best.within_95_percent if len(best.columns) == 1 else round(NORMAL_95 * deviation(best), 3)

@@ -29,7 +29,7 @@ from copublish.mechanisms.marginals.run_scores import (
     places_of_tables,
     refuse_out_of_bounds,
 )
-from copublish.mechanisms.marginals.run_tables import part_of, secret_tables
+from copublish.mechanisms.marginals.run_tables import kept, part_of, secret_tables
 from copublish.mechanisms.marginals.schedule import RoundBudget
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.privacy.concentrated import ConcentratedMeasure
@@ -75,8 +75,8 @@ def run_marginals(
     fitted = run.fit(None, run.measure_first_tables())
     choices: list[Choice] = []
     purse = plan.purse
-    secret_counts = run.count_candidates()
-    while (budget := purse.next_round()) is not None:
+    secret_counts = run.count_candidates() if plan.rounds else None
+    while secret_counts is not None and (budget := purse.next_round()) is not None:
         number = len(choices) + 1
         answers = run.ask(fitted)
         index = run.choose(secret_counts, fitted, answers, number, budget)
@@ -146,8 +146,10 @@ class _Run:
         noisy = self._open(secret_counts, plan.first)
         self.progress(name, len(plan.fixed) + 1, len(plan.fixed) + 1)
         parts = np.split(noisy, np.cumsum(self.cells(plan.fixed))[:-1])
-        deviation = plan.deviation(plan.first)
-        return tuple(NoisyTable(columns, part, deviation) for columns, part in zip(plan.fixed, parts, strict=True))
+        return tuple(self._noisy(columns, part, plan.first) for columns, part in zip(plan.fixed, parts, strict=True))
+
+    def _noisy(self, columns: Columns, values: IntArray, disclosure: Measure | ConcentratedMeasure) -> NoisyTable:
+        return NoisyTable(columns, values, self.plan.deviation(disclosure), self.plan.within_95_percent(disclosure))
 
     def _open(self, secret_counts: Secret, disclosure: Measure | ConcentratedMeasure) -> IntArray:
         if isinstance(disclosure, ConcentratedMeasure):
@@ -157,8 +159,9 @@ class _Run:
     def count_candidates(self) -> Secret:
         """Count all tables that may be chosen; the counts stay secret in every round."""
         name = "candidate tables"
-        groups = [self.axes(table) for table in self.plan.candidates] if self.plan.rounds else []
-        return secret_tables(self.table, groups, self.engine, lambda done, of: self.progress(name, done, of))
+        groups = [self.axes(table) for table in self.plan.candidates]
+        counted = secret_tables(self.table, groups, self.engine, lambda done, of: self.progress(name, done, of))
+        return kept(counted, self.engine)
 
     def fit(self, before: Fitted | None, new: tuple[NoisyTable, ...]) -> Fitted:
         """Fit the model to what was measured before and to new tables."""
@@ -219,10 +222,12 @@ class _Run:
         columns, start = plan.candidates[index], sum(cells[:index])
         disclosure = plan.chosen(columns, number, budget.table)
         own = engine_as(ProgramEngine, self.engine).compute(
-            part_of, secret_counts, start=start, stop=start + cells[index]
+            part_of, secret_counts, start=start, stop=start + cells[index], size=disclosure.entries
         )
+        # Computed on its own: the program that adds noise then is the same for all tables of one size.
         # Opens the counts of the chosen table plus noise, to all parties; covered by this round's table.
-        return NoisyTable(columns, self._open(own, disclosure), plan.deviation(disclosure)), plan.mean_size(disclosure)
+        noisy = self._open(kept(own, self.engine), disclosure)[: cells[index]]
+        return self._noisy(columns, noisy, disclosure), plan.mean_size(disclosure)
 
     def tell_choice(self, number: int, what: str) -> None:
         """Show what a round chose: it is public."""

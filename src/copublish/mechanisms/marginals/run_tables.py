@@ -35,8 +35,7 @@ def secret_tables(
     """
     if all(table.is_additive(axes) for axes in groups):
         # One message for all of them; where owners have whole rows there is nothing else to do.
-        own = [np.zeros(0, dtype=np.int64), *(table.count_locally(axes) for axes in groups)]
-        return engine.share(np.concatenate(own).reshape(-1, 1))
+        return engine.share(np.concatenate([table.count_locally(axes) for axes in groups]).reshape(-1, 1))
     computing, parts = engine_as(ProgramEngine, engine), []
     for number, axes in enumerate(groups):
         progress(number, len(groups))
@@ -45,16 +44,27 @@ def secret_tables(
         parts.append(
             computing.compute(in_agreed_order, counts.secret, place_of_cell=counts.place_of_cell(), shape=shape)
         )
-    # Computed now, once: every later round uses it.
-    (whole,) = computing.rows(computing.compute(one_after_the_other, *parts))
-    return whole
+    return kept(computing.compute(one_after_the_other, *parts), engine)
+
+
+def kept(secret: Secret, engine: SumEngine) -> Secret:
+    """A secret that is computed now, once, to be used in many computations."""
+    computing = engine_as(ProgramEngine, engine)
+    (row,) = computing.rows(computing.compute(as_one_row, secret))
+    return row
+
+
+def as_one_row(xp: ModuleType, counts: IntArray) -> IntArray:
+    """The same in a row of its own."""
+    return counts.reshape(1, *counts.shape)
 
 
 def one_after_the_other(xp: ModuleType, *parts: IntArray) -> IntArray:
-    """Tables of shape (n, 1) as one row of such a table: shape (1, n_cells, 1)."""
-    return cast(IntArray, xp.concatenate(parts).reshape(1, -1, 1))
+    """Tables of shape (n, 1) as one of them: shape (n_cells, 1)."""
+    return cast(IntArray, xp.concatenate(parts))
 
 
-def part_of(xp: ModuleType, counts: IntArray, start: int, stop: int) -> IntArray:
-    """Some of the counts: shape (stop - start, 1)."""
-    return counts[start:stop]
+def part_of(xp: ModuleType, counts: IntArray, start: int, stop: int, size: int) -> IntArray:
+    """Some of the counts, and zeros after them: shape (size, 1)."""
+    missing = np.zeros((size - (stop - start), 1), dtype=np.int64)
+    return cast(IntArray, xp.concatenate([counts[start:stop], missing]))
