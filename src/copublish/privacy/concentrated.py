@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from math import isqrt
+from math import ceil, isqrt
 from typing import Literal
 
 from copublish.errors import BudgetExceededError
@@ -38,6 +38,9 @@ from copublish.privacy.zcdp import epsilon_for, rho_for
 
 SELECTION_GRID = 10**9
 """Epsilons of selections are multiples of its inverse."""
+
+LARGEST_SAMPLERS_PART = 32
+"""In 64ths of delta."""
 
 REPLACED_TABLE, REPLACED_SELECTION = 2, 4
 """How many times the rho of adding a record replacing one costs: two cells of a table change, so its squared L2 change
@@ -58,7 +61,8 @@ class Concentrated:
     Privacy:
         Guarantee: parts are let pass by a `RhoFilter`, so together they are rho-zCDP with `rho`, as the module says;
         that is (epsilon, delta)-DP as `zcdp.py` says. The budget counts as spent as a whole with its first part.
-        Sampler: a 64th of delta is kept free for what exchanging all sampled noise for exact noise adds.
+        Sampler: some 64ths of delta, mostly one, are kept free for what exchanging all sampled noise for exact noise
+        adds.
     """
 
     budget: Fraction
@@ -67,10 +71,14 @@ class Concentrated:
     selections_share: Fraction
     samplers_distance: Fraction
 
-    @property
+    @cached_property
     def delta_without_sampler(self) -> Fraction:
-        """What is left of delta for the conversion of rho."""
-        return self.agreed_delta * Fraction(63, 64)
+        """What is left of delta for the conversion of rho: so many 64ths of it that the samplers' part fits beside."""
+        samplers = price_of_exchange(self.budget) * self.samplers_distance
+        parts = max(1, ceil(64 * samplers / self.agreed_delta))
+        if parts > LARGEST_SAMPLERS_PART:
+            raise ValueError("delta is too small for the samplers")
+        return self.agreed_delta * Fraction(64 - parts, 64)
 
     @cached_property
     def agreed_rho(self) -> Fraction:
@@ -79,8 +87,6 @@ class Concentrated:
         Raises:
             ValueError: If delta is too small for the samplers.
         """
-        if price_of_exchange(self.budget) * self.samplers_distance > self.agreed_delta - self.delta_without_sampler:
-            raise ValueError("delta is too small for the samplers")
         return rho_for(self.budget, self.delta_without_sampler)
 
     def rho(self, neighbors: Neighbors) -> Fraction:

@@ -206,11 +206,13 @@ def from_units(units: IntArray) -> FloatArray:
     return units.astype(np.float64) * FACTOR_UNIT
 
 
-def estimated_total(tables: Sequence[NoisyTable], public_total: int | None) -> int:
-    """The number of records: public, or from all tables' sums, each weighted by how exact it is. At least 1."""
-    if public_total is not None:
-        return max(1, public_total)
+def estimated_total(tables: Sequence[NoisyTable], expected: int) -> int:
+    """The number of records from all tables' sums, each weighted by how exact it is. At least 1.
+
+    The public guess counts as one more of them that is off by as much as it says: it matters where noise is larger.
+    """
     # Rounded before they are added up in whole numbers, so that all parties get the same one.
-    weights = [max(1, round(2**40 / (table.deviation**2 * len(table.values)))) for table in tables]
+    weights = [max(1, round(2**60 / (table.deviation**2 * len(table.values)))) for table in tables]
     weighted = sum(weight * int(table.values.sum()) for weight, table in zip(weights, tables, strict=True))
-    return max(1, round(weighted / sum(weights)))
+    guess = max(1, 2**60 // expected**2)
+    return max(1, (weighted + guess * expected) // (sum(weights) + guess))

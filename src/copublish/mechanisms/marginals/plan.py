@@ -15,9 +15,9 @@ from copublish.mechanisms.marginals.junction_tree import Columns, cells_of
 from copublish.mechanisms.marginals.schedule import (
     LARGEST_SELECTIONS_SHARE,
     USUAL_SHARE,
+    Caution,
     Currency,
     Purse,
-    share_of_first_tables,
 )
 from copublish.mechanisms.marginals.settings import (
     MAX_SYNTHETIC_RECORDS,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from copublish.mechanisms.shared.joint_table import JointTable
     from copublish.progress import Progress
 
-FIRST, CHOICE, CHOSEN, ROUNDS = "first tables", "choice", "chosen table", "rounds"
+FIRST, CHOICE, CHOSEN, AGAIN, ROUNDS = "first tables", "choice", "chosen table", "first tables again", "rounds"
 """The steps of a run that open something; the last stands for all rounds in a plan."""
 
 SCORE_RANGE: Influence = {"add-remove": 2, "replace": 4}
@@ -60,6 +60,9 @@ DISTANCE_OF_A_DRAW = Fraction(1, 2**55)
 
 LEAST_ENTRIES = 64
 """Of a chosen table as it is measured."""
+
+SMALLEST_REST = Fraction(1, 1000)
+"""Of the budget for rounds: less is not worth measuring anything with."""
 
 LARGE_ERROR = 0.1
 """From here on people are warned."""
@@ -125,7 +128,8 @@ class MarginalsPlan(Plan["MarginalsResult"]):
     def whole(self) -> Concentrated:
         """The budget of zero-concentrated differential privacy, where the noise is Gaussian."""
         largest = max((padded(cells_of(table, self.sizes)) for table in self.candidates), default=0)
-        draws = BATCHES * _candidates_for_noise(sum(cells_of(table, self.sizes) for table in self.fixed))
+        first_cells = sum(cells_of(table, self.sizes) for table in self.fixed)
+        draws = (2 if self.rounds else 1) * BATCHES * _candidates_for_noise(first_cells)
         draws += self.rounds * (BATCHES * _candidates_for_noise(largest) + len(self.candidates) + 1)
         return Concentrated(
             budget=self.agreement.epsilon,
@@ -145,7 +149,12 @@ class MarginalsPlan(Plan["MarginalsResult"]):
         """The part of the budget that the tables take which are measured for sure."""
         if self.rounds == 0:
             return Fraction(1)
-        return share_of_first_tables(self._error_of_first_tables)
+        return self.caution.share
+
+    @cached_property
+    def caution(self) -> Caution:
+        """How the budget is spent, by how large noise is beside the counts."""
+        return Caution.at(self._error_of_first_tables)
 
     @cached_property
     def _error_of_first_tables(self) -> Fraction:
@@ -182,6 +191,10 @@ class MarginalsPlan(Plan["MarginalsResult"]):
             label = f"number of records in every cell of {len(self.fixed)} tables that the agreement fixes"
         entries = sum(cells_of(table, self.sizes) for table in self.fixed)
         return self._measure(Place(FIRST), label, self.budget * self.first_share, len(self.fixed), entries)
+
+    def again(self, budget: Fraction) -> Measure | ConcentratedMeasure:
+        """The disclosure of the same tables once more, with what rounds left."""
+        return self._measure(Place(AGAIN), f"{self.first.label}, again", budget, len(self.fixed), self.first.entries)
 
     def chosen(self, table: Columns, number: int, budget: Fraction) -> Measure | ConcentratedMeasure:
         """The disclosure of a table that was chosen in a round."""
@@ -274,7 +287,8 @@ class MarginalsPlan(Plan["MarginalsResult"]):
 
     @property
     def _label_of_rounds(self) -> str:
-        return f"in at most {self.rounds} rounds: {self.choice(1, self.purse.left).place.common}, and that table"
+        common = self.choice(1, self.purse.left).place.common
+        return f"in at most {self.rounds} rounds: {common}, and that table; the first tables again with what is left"
 
     def _rounds_of_rho(self) -> ConcentratedRounds:
         budget, usual = self.purse.next_round(), max(self.candidates, key=lambda table: cells_of(table, self.sizes))
@@ -300,7 +314,7 @@ class MarginalsPlan(Plan["MarginalsResult"]):
         return Divided(
             place=Place(ROUNDS),
             label=self._label_of_rounds,
-            parts=parts * self.rounds,
+            parts=(*parts * self.rounds, (self.again(SMALLEST_REST * left), self.again(left))),
             budget={relation: left * factor[relation] / factor[neighbors] for relation in NEIGHBORS},
             usual=self.chosen(usual, 1, budget.table if budget else left),
         )

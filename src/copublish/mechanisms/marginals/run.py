@@ -8,7 +8,8 @@ by less than its noise would, or if none was worth its noise, the rounds that fo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from copublish.engine.reveal import RevealGate
 from copublish.engine.secret import Secret
 from copublish.mechanisms.marginals.junction_tree import Columns, JunctionTree, cells_of
 from copublish.mechanisms.marginals.model import NoisyTable, Problem, State, estimated_total
-from copublish.mechanisms.marginals.plan import MarginalsPlan
+from copublish.mechanisms.marginals.plan import SMALLEST_REST, MarginalsPlan
 from copublish.mechanisms.marginals.result import Choice, MarginalsResult
 from copublish.mechanisms.marginals.run_model import agree_on_answers, agree_on_cliques, agree_on_model
 from copublish.mechanisms.marginals.run_scores import (
@@ -36,9 +37,6 @@ from copublish.privacy.concentrated import ConcentratedMeasure
 from copublish.privacy.disclosures import Measure
 from copublish.progress import Progress
 from copublish.types import IntArray
-
-WORTH = 2
-"""How many times what noise would add a table has to be off to be worth measuring."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,7 @@ def run_marginals(
         Assumes: public answers are within bounds, see `run_scores.py`; every party checks them.
     """
     run = _Run(plan, table, engine, gate, progress)
-    fitted = run.fit(None, run.measure_first_tables())
+    fitted = run.fit(None, run.measure_first_tables(plan.first))
     choices: list[Choice] = []
     purse = plan.purse
     secret_counts = run.count_candidates() if plan.rounds else None
@@ -83,9 +81,10 @@ def run_marginals(
         if index == len(plan.candidates):
             choices.append(Choice(None, None))
             run.tell_choice(number, "none is worth its noise")
-            if purse.is_last:
+            was_last = purse.is_last
+            purse = purse.after(RoundBudget(budget.selection, Fraction(0)), halve_noise=True)
+            if was_last:
                 break
-            purse = purse.after(replace(budget, table=budget.table * 0), halve_noise=True)
             continue
         found, mean_size = run.measure_chosen(secret_counts, index, number, budget)
         before = run.part(answers, index)
@@ -95,6 +94,9 @@ def run_marginals(
         after = fitted.state.answers[-len(before) :]
         moved = float(np.abs(np.rint(after) - before).sum())
         purse = purse.after(budget, halve_noise=moved <= mean_size * len(before))
+    if purse.left > SMALLEST_REST * plan.purse.left and secret_counts is not None:
+        # Nothing that may be chosen is worth its noise: what is left makes the first tables more exact.
+        fitted = run.fit(fitted, run.measure_first_tables(plan.again(purse.left)))
     progress("records", 0, 1)
     return MarginalsResult(
         agreement=plan.agreement,
@@ -134,19 +136,20 @@ class _Run:
         """Number of cells of each table."""
         return [cells_of(table, self.plan.sizes) for table in tables]
 
-    def measure_first_tables(self) -> tuple[NoisyTable, ...]:
+    def measure_first_tables(self, disclosure: Measure | ConcentratedMeasure) -> tuple[NoisyTable, ...]:
         """Measure the tables that are measured for sure."""
-        plan, name = self.plan, "first tables"
+        plan, name = self.plan, disclosure.place.step
         self.progress(name, 0, len(plan.fixed) + 1)
         groups = [self.axes(table) for table in plan.fixed]
         secret_counts = secret_tables(
             self.table, groups, self.engine, lambda done, of: self.progress(name, done, of + 1)
         )
-        # Opens the counts of all first tables plus noise, to all parties; covered by the first part of the budget.
-        noisy = self._open(secret_counts, plan.first)
+        # Opens the counts of all first tables plus noise, to all parties; covered by the first part of the budget, and
+        # where they are measured again by what rounds left.
+        noisy = self._open(secret_counts, disclosure)
         self.progress(name, len(plan.fixed) + 1, len(plan.fixed) + 1)
         parts = np.split(noisy, np.cumsum(self.cells(plan.fixed))[:-1])
-        return tuple(self._noisy(columns, part, plan.first) for columns, part in zip(plan.fixed, parts, strict=True))
+        return tuple(self._noisy(columns, part, disclosure) for columns, part in zip(plan.fixed, parts, strict=True))
 
     def _noisy(self, columns: Columns, values: IntArray, disclosure: Measure | ConcentratedMeasure) -> NoisyTable:
         return NoisyTable(columns, values, self.plan.deviation(disclosure), self.plan.within_95_percent(disclosure))
@@ -166,11 +169,16 @@ class _Run:
     def fit(self, before: Fitted | None, new: tuple[NoisyTable, ...]) -> Fitted:
         """Fit the model to what was measured before and to new tables."""
         tables = (*(before.problem.tables if before else ()), *new)
-        problem = Problem(self.plan.sizes, tables, estimated_total(tables, self.table.public_total))
+        problem = Problem(self.plan.sizes, tables, self._total(tables))
         known = before.units if before else np.zeros(0, dtype=np.int64)
         start = np.concatenate([known, np.zeros(len(problem.wanted) - len(known), dtype=np.int64)])
         units, state = agree_on_model(problem, start, self.fitter, self.engine)
         return Fitted(problem, units, state)
+
+    def _total(self, tables: tuple[NoisyTable, ...]) -> int:
+        """The number of records: public, or what was agreed to be expected and all tables' sums say together."""
+        public = self.table.public_total
+        return estimated_total(tables, self.plan.agreement.records.expected) if public is None else max(1, public)
 
     def ask(self, fitted: Fitted) -> IntArray:
         """What the model says of all candidates, in whole records."""
@@ -210,7 +218,7 @@ class _Run:
         for table in plan.candidates:
             fits = tree.home(table) is not None or JunctionTree.of(plan.sizes, [*measured, table]).most_cells <= limit
             noise = plan.mean_size(plan.chosen(table, number, budget.table)) * cells_of(table, plan.sizes)
-            found.append(-math.ceil(WORTH * noise) if fits else NOT_ELIGIBLE)
+            found.append(-math.ceil(float(plan.caution.worth) * noise) if fits else NOT_ELIGIBLE)
         choice = plan.choice(number, budget.selection)
         return np.array([*found, math.ceil(choice.scale_in_people * math.log(len(found)))], dtype=np.int64)
 

@@ -13,7 +13,8 @@ from typing import Literal
 Currency = Literal["rho", "epsilon"]
 
 SELECTION_SHARE: dict[Currency, Fraction] = {"rho": Fraction(1, 4), "epsilon": Fraction(3, 20)}
-"""Of a round, what choosing the table takes; the rest is for measuring it."""
+"""Of a round, what choosing the table takes; the rest is for measuring it. It grows with the first step alone at which
+noise is halved: choices have little noise by then, and rounds in which none is worth it should cost little."""
 
 PRICE_OF_HALF_THE_NOISE: dict[Currency, int] = {"rho": 4, "epsilon": 2}
 """How many times a round costs whose noise is half as large: rho goes with the square."""
@@ -27,28 +28,40 @@ FIRST_ROUNDS = 24
 USUAL_SHARE, LARGEST_SHARE = Fraction(7, 20), Fraction(4, 5)
 """Of the budget, what the tables take that are measured for sure: the second where noise is large beside the counts."""
 
-ERROR_WITHOUT_ROOM = Fraction(1, 20)
-"""If noise alone would move so much of a first table at the usual share, the first tables take the largest share."""
+USUAL_WORTH, LARGEST_WORTH = Fraction(1), Fraction(2)
+"""How many times what its noise would add a table has to be off to be worth measuring: at the same two ends."""
 
-ERROR_WITH_ROOM = Fraction(1, 40)
+ERROR_WITH_ROOM, ERROR_WITHOUT_ROOM = Fraction(1, 40), Fraction(1, 20)
+"""The two ends: what part of a first table noise alone would move at the usual share."""
 
 
-def share_of_first_tables(error: Fraction) -> Fraction:
-    """The share of the budget for the first tables, by a public rule.
+@dataclass(frozen=True)
+class Caution:
+    """How a budget is spent by how large noise is beside the counts: a public rule.
 
-    Where noise is large beside the counts, many tables say less than few exact ones: tables of a column and the class
-    alone then predict the class better than a model that was also fitted to noisy pairs.
+    Where it is large, many tables say less than few exact ones: tables of a column and the class alone then predict the
+    class better than a model that was also fitted to noisy pairs.
 
-    Args:
-        error: What part of its records noise moves in a first table, on average, at the usual share.
+    Attributes:
+        share: The share of the budget for the first tables.
+        worth: How many times what its noise would add a table has to be off to be worth measuring.
     """
-    if error <= ERROR_WITH_ROOM:
-        return USUAL_SHARE
-    if error >= ERROR_WITHOUT_ROOM:
-        return LARGEST_SHARE
-    return USUAL_SHARE + (LARGEST_SHARE - USUAL_SHARE) * (error - ERROR_WITH_ROOM) / (
-        ERROR_WITHOUT_ROOM - ERROR_WITH_ROOM
-    )
+
+    share: Fraction
+    worth: Fraction
+
+    @staticmethod
+    def at(error: Fraction) -> Caution:
+        """The rule: a straight line between two ends.
+
+        Args:
+            error: What part of its records noise moves in a first table, on average, at the usual share.
+        """
+        between = (error - ERROR_WITH_ROOM) / (ERROR_WITHOUT_ROOM - ERROR_WITH_ROOM)
+        part = min(max(between, Fraction(0)), Fraction(1))
+        return Caution(
+            USUAL_SHARE + (LARGEST_SHARE - USUAL_SHARE) * part, USUAL_WORTH + (LARGEST_WORTH - USUAL_WORTH) * part
+        )
 
 
 @dataclass(frozen=True)
@@ -69,6 +82,7 @@ class Purse:
         step: What a round takes at the present noise.
         rounds_left: How many rounds may follow.
         selections_left: What choosing tables may still take.
+        largest_selection: What choosing one table takes at most.
     """
 
     currency: Currency
@@ -76,12 +90,14 @@ class Purse:
     step: Fraction
     rounds_left: int
     selections_left: Fraction
+    largest_selection: Fraction
 
     @staticmethod
     def of(currency: Currency, budget: Fraction, rounds: int) -> Purse:
         """A full purse."""
         step = budget / max(1, min(rounds, FIRST_ROUNDS))
-        return Purse(currency, budget, step, rounds, budget * LARGEST_SELECTIONS_SHARE)
+        largest = step * SELECTION_SHARE[currency] * PRICE_OF_HALF_THE_NOISE[currency]
+        return Purse(currency, budget, step, rounds, budget * LARGEST_SELECTIONS_SHARE, largest)
 
     def next_round(self) -> RoundBudget | None:
         """The budget of the next round; nothing if there is none.
@@ -91,7 +107,7 @@ class Purse:
         if self.rounds_left == 0 or self.left <= 0:
             return None
         whole = self.left if self.is_last else self.step
-        selection = whole * SELECTION_SHARE[self.currency]
+        selection = min(whole * SELECTION_SHARE[self.currency], self.largest_selection)
         return RoundBudget(selection, whole - selection) if selection <= self.selections_left else None
 
     @property
