@@ -67,6 +67,11 @@ def cells_of(columns: Columns, sizes: Sequence[int]) -> int:
     return prod(sizes[column] for column in columns)
 
 
+def most_cells(sizes: Sequence[int], tables: Sequence[Columns]) -> int:
+    """Cells of the largest clique that some tables ask for."""
+    return max(cells_of(clique, sizes) for clique in cliques_of(sizes, tables))
+
+
 @dataclass(frozen=True)
 class JunctionTree:
     """Cliques as a tree in which those that hold a column hang together.
@@ -96,11 +101,6 @@ class JunctionTree:
             order.append(waiting.pop(new))
             parents.append(above)
         return JunctionTree(tuple(sizes), tuple(order), tuple(parents))
-
-    @property
-    def most_cells(self) -> int:
-        """Cells of the largest clique."""
-        return max(cells_of(clique, self.sizes) for clique in self.cliques)
 
     @cached_property
     def separators(self) -> tuple[Columns, ...]:

@@ -189,6 +189,9 @@ def _two_loops(
     for moved, change, inverse in reversed(history):
         weights.append(inverse * float(moved @ found))
         found -= weights[-1] * change
+    if history:  # the diagonal does not know that tables overlap; the latest step does
+        _, change, inverse = history[-1]
+        scale = scale / (inverse * float(change @ (scale * change)))
     found *= scale
     for (moved, change, inverse), weight in zip(history, reversed(weights), strict=True):
         found += moved * (weight - inverse * float(change @ found))

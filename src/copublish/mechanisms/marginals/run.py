@@ -19,7 +19,7 @@ from copublish.engine.interface import ProgramEngine, SumEngine, engine_as
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
 from copublish.engine.secret import Secret
-from copublish.mechanisms.marginals.junction_tree import Columns, JunctionTree, cells_of
+from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, most_cells
 from copublish.mechanisms.marginals.model import NoisyTable, Problem, State, estimated_total
 from copublish.mechanisms.marginals.plan import SMALLEST_REST, MarginalsPlan
 from copublish.mechanisms.marginals.result import Choice, MarginalsResult
@@ -216,7 +216,7 @@ class _Run:
         limit = plan.settings.agreed_model_cells
         found = []
         for table in plan.candidates:
-            fits = tree.home(table) is not None or JunctionTree.of(plan.sizes, [*measured, table]).most_cells <= limit
+            fits = tree.home(table) is not None or most_cells(plan.sizes, [*measured, table]) <= limit
             noise = plan.mean_size(plan.chosen(table, number, budget.table)) * cells_of(table, plan.sizes)
             found.append(-math.ceil(float(plan.caution.worth) * noise) if fits else NOT_ELIGIBLE)
         choice = plan.choice(number, budget.selection)

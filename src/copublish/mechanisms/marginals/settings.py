@@ -13,7 +13,7 @@ from copublish.agreement.model import Agreement
 from copublish.agreement.numbers import Whole
 from copublish.agreement.rules import constant_columns
 from copublish.agreement.settings import MechanismSettings, Need, Partition
-from copublish.mechanisms.marginals.junction_tree import Columns, JunctionTree
+from copublish.mechanisms.marginals.junction_tree import Columns, most_cells
 
 DEFAULT_ROUNDS, MAX_ROUNDS = 30, 100
 
@@ -166,11 +166,11 @@ class MarginalsSettings(MechanismSettings):
                     f"attributes: the table of {_listed(names)} has {cells:,} cells, and a table that is measured has "
                     f"at most {MAX_TABLE_CELLS:,}. Take a coarser grid, or put values together"
                 )
-        tree = JunctionTree.of(list(sizes.values()), numbered(agreement, fixed_tables(agreement)))
-        if tree.most_cells > self.agreed_model_cells:
+        needed = most_cells(list(sizes.values()), numbered(agreement, fixed_tables(agreement)))
+        if needed > self.agreed_model_cells:
             yield (
                 f"mechanism.model_cells: the tables that are measured for sure ask for a model with "
-                f"{tree.most_cells:,} cells at once, and {self.agreed_model_cells:,} are allowed. Take coarser grids, "
+                f"{needed:,} cells at once, and {self.agreed_model_cells:,} are allowed. Take coarser grids, "
                 "list fewer tables that share columns, or raise it"
             )
         cells = sum(prod(sizes[name] for name in names) for names in candidate_tables(agreement))
