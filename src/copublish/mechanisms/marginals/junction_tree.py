@@ -34,18 +34,21 @@ def cliques_of(sizes: Sequence[int], tables: Sequence[Columns]) -> list[Columns]
         together = sum(1 << column for column in table)
         for column in table:
             neighbors[column] |= together
-    left, found = set(range(len(sizes))), list[int]()
-    cells = {column: _cells(neighbors[column], sizes) for column in left}
-    while left:
-        best = min(left, key=lambda column: (cells[column], neighbors[column].bit_count(), column))
+    found: list[int] = []
+    # By number of cells, number of columns, and column: the least is eliminated next.
+    waiting = {column: (_cells(bits, sizes), bits.bit_count(), column) for column, bits in enumerate(neighbors)}
+    while waiting:
+        _, _, best = min(waiting.values())
         clique = neighbors[best]
         if not any(clique | other == other for other in found):
             found.append(clique)
-        left.remove(best)
+        del waiting[best]
         rest = clique & ~(1 << best)
         for column in _members(rest):
+            new = rest & ~neighbors[column]
             neighbors[column] = (neighbors[column] | rest) & ~(1 << best)
-            cells[column] = _cells(neighbors[column], sizes)
+            cells = waiting[column][0] // sizes[best] * _cells(new, sizes)
+            waiting[column] = (cells, neighbors[column].bit_count(), column)
     return [_members(clique) for clique in found]
 
 

@@ -142,7 +142,7 @@ class MarginalsPlan(Plan["MarginalsResult"]):
     @property
     def rounds(self) -> int:
         """How many tables are chosen at most."""
-        return self.settings.agreed_rounds if self.candidates else 0
+        return self.settings.agreed_rounds if self.candidates and self.caution.share < 1 else 0
 
     @cached_property
     def first_share(self) -> Fraction:
@@ -154,7 +154,7 @@ class MarginalsPlan(Plan["MarginalsResult"]):
     @cached_property
     def caution(self) -> Caution:
         """How the budget is spent, by how large noise is beside the counts."""
-        return Caution.at(self._error_of_first_tables)
+        return Caution.at(self._error_of_first_tables, self.currency)
 
     @cached_property
     def _error_of_first_tables(self) -> Fraction:

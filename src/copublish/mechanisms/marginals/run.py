@@ -23,7 +23,7 @@ from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, most
 from copublish.mechanisms.marginals.model import NoisyTable, Problem, State, estimated_total
 from copublish.mechanisms.marginals.plan import SMALLEST_REST, MarginalsPlan
 from copublish.mechanisms.marginals.result import Choice, MarginalsResult
-from copublish.mechanisms.marginals.run_model import agree_on_answers, agree_on_cliques, agree_on_model
+from copublish.mechanisms.marginals.run_model import agree_on_answers, agree_on_cliques, agree_on_model, tell
 from copublish.mechanisms.marginals.run_scores import (
     NOT_ELIGIBLE,
     candidate_scores,
@@ -76,8 +76,8 @@ def run_marginals(
     secret_counts = run.count_candidates() if plan.rounds else None
     while secret_counts is not None and (budget := purse.next_round()) is not None:
         number = len(choices) + 1
-        answers = run.ask(fitted)
-        index = run.choose(secret_counts, fitted, answers, number, budget)
+        answers, offsets = run.ask(fitted, number, budget)
+        index = run.choose(secret_counts, answers, offsets, number, budget)
         if index == len(plan.candidates):
             choices.append(Choice(None, None))
             run.tell_choice(number, "none is worth its noise")
@@ -180,20 +180,25 @@ class _Run:
         public = self.table.public_total
         return estimated_total(tables, self.plan.agreement.records.expected) if public is None else max(1, public)
 
-    def ask(self, fitted: Fitted) -> IntArray:
-        """What the model says of all candidates, in whole records."""
-        return agree_on_answers(fitted.problem, fitted.state, self.plan.candidates, self.fitter, self.engine)
+    def ask(self, fitted: Fitted, number: int, budget: RoundBudget) -> tuple[IntArray, IntArray]:
+        """What the model says of all candidates, in whole records, and what is added to their distances from it."""
+        plan = self.plan
+        answers = agree_on_answers(fitted.problem, fitted.state, plan.candidates, self.fitter, self.engine)
+        # A public rule, but a long one: others check bounds, within which offsets cost exactness and no privacy.
+        own = self._offsets(fitted, number, budget) if self.engine.party == self.fitter else None
+        return answers, tell(own, len(plan.candidates) + 1, "offsets", self.fitter, self.engine)
 
     def part(self, values: IntArray, index: int) -> IntArray:
         """What belongs to one candidate of what stands one after the other."""
         cells = self.cells(self.plan.candidates)
         return values[sum(cells[:index]) : sum(cells[: index + 1])]
 
-    def choose(self, secret_counts: Secret, fitted: Fitted, answers: IntArray, number: int, budget: RoundBudget) -> int:
+    def choose(
+        self, secret_counts: Secret, answers: IntArray, offsets: IntArray, number: int, budget: RoundBudget
+    ) -> int:
         """Choose a candidate by the noisy maximum of its score; the number after the last one stands for none."""
         plan, cells = self.plan, self.cells(self.plan.candidates)
         disclosure = plan.choice(number, budget.selection)
-        offsets = self._offsets(fitted, number, budget)
         refuse_out_of_bounds(answers, offsets, cells, disclosure.noise.bits)
         told = np.concatenate([answers, offsets])
         # Public numbers that all have checked; one party puts them in, the others nothing.

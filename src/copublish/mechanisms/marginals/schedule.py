@@ -25,8 +25,12 @@ LARGEST_SELECTIONS_SHARE = Fraction(1, 2)
 FIRST_ROUNDS = 24
 """Into how many rounds the budget for rounds is divided as long as nothing is known."""
 
-USUAL_SHARE, LARGEST_SHARE = Fraction(7, 20), Fraction(4, 5)
-"""Of the budget, what the tables take that are measured for sure: the second where noise is large beside the counts."""
+USUAL_SHARE = Fraction(7, 20)
+"""Of the budget, what the tables take that are measured for sure, where noise is small beside the counts."""
+
+LARGEST_SHARE: dict[Currency, Fraction] = {"rho": Fraction(4, 5), "epsilon": Fraction(1)}
+"""The same where noise is large. What rounds leave goes to the first tables again, and of rho nothing is lost by that;
+two measurements with half of an epsilon each are half as exact as one with all of it, so there are no rounds then."""
 
 USUAL_WORTH, LARGEST_WORTH = Fraction(1), Fraction(2)
 """How many times what its noise would add a table has to be off to be worth measuring: at the same two ends."""
@@ -51,16 +55,18 @@ class Caution:
     worth: Fraction
 
     @staticmethod
-    def at(error: Fraction) -> Caution:
+    def at(error: Fraction, currency: Currency) -> Caution:
         """The rule: a straight line between two ends.
 
         Args:
+            currency: What the budget is counted in.
             error: What part of its records noise moves in a first table, on average, at the usual share.
         """
         between = (error - ERROR_WITH_ROOM) / (ERROR_WITHOUT_ROOM - ERROR_WITH_ROOM)
         part = min(max(between, Fraction(0)), Fraction(1))
         return Caution(
-            USUAL_SHARE + (LARGEST_SHARE - USUAL_SHARE) * part, USUAL_WORTH + (LARGEST_WORTH - USUAL_WORTH) * part
+            USUAL_SHARE + (LARGEST_SHARE[currency] - USUAL_SHARE) * part,
+            USUAL_WORTH + (LARGEST_WORTH - USUAL_WORTH) * part,
         )
 
 

@@ -254,6 +254,7 @@ def with_first(value: int) -> Any:
         ("answers", with_first(17 - 2**63)),
         ("answers", with_first(2**40)),
         ("answers", lambda numbers: numbers + 5),
+        ("offsets", lambda numbers: numbers[1:]),
         ("cliques", with_first(-1)),
         ("cliques", lambda numbers: numbers * 2),
     ],
@@ -262,6 +263,13 @@ def test_a_model_that_does_not_fit_ends_the_run(monkeypatch, topic, change) -> N
     agreement = agreement_with(rounds=2)
     lying(monkeypatch, topic, change)
     with pytest.raises(EngineError, match="does not fit what was measured"):
+        released(agreement, people(agreement), seeded(agreement.party_names, 3))
+
+
+def test_offsets_that_are_out_of_bounds_end_the_run(monkeypatch) -> None:
+    agreement = agreement_with(rounds=2)
+    lying(monkeypatch, "offsets", with_first(2**41))
+    with pytest.raises(EngineError, match="out of bounds"):
         released(agreement, people(agreement), seeded(agreement.party_names, 3))
 
 

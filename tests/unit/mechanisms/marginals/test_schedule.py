@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from copublish.mechanisms.marginals.schedule import (
     LARGEST_SELECTIONS_SHARE,
-    LARGEST_SHARE,
     USUAL_SHARE,
     Caution,
     Purse,
@@ -60,7 +59,8 @@ def test_half_of_the_noise_costs_four_times_the_rho_or_twice_the_epsilon(currenc
 
 def test_caution_grows_with_the_noise_between_its_two_ends() -> None:
     errors = [Fraction(n, 1000) for n in range(100)]
-    found = [Caution.at(error) for error in errors]
-    assert found[0] == Caution(USUAL_SHARE, Fraction(1)) and found[-1] == Caution(LARGEST_SHARE, Fraction(2))
-    assert [caution.share for caution in found] == sorted(caution.share for caution in found)
-    assert Caution.at(Fraction(3, 80)).share == (USUAL_SHARE + LARGEST_SHARE) / 2
+    for currency, largest in (("rho", Fraction(4, 5)), ("epsilon", Fraction(1))):
+        found = [Caution.at(error, currency) for error in errors]
+        assert found[0] == Caution(USUAL_SHARE, Fraction(1)) and found[-1] == Caution(largest, Fraction(2))
+        assert [caution.share for caution in found] == sorted(caution.share for caution in found)
+        assert Caution.at(Fraction(3, 80), currency).share == (USUAL_SHARE + largest) / 2
