@@ -396,12 +396,19 @@ class MarginalsPlan(Plan["MarginalsResult"]):
 
     def warnings(self) -> list[str]:
         """What people should think about before they spend anything."""
+        found = []
+        if self.rounds == 0 and self.settings.agreed_rounds > 0:
+            found.append(
+                "Noise is so large beside the expected counts that the first tables take the whole budget and no table "
+                'is chosen. A delta, like delta = "1e-6" in [privacy], a larger epsilon or fewer columns change that.'
+            )
         if self.share_error <= LARGE_ERROR:
-            return []
+            return found
         return [
+            *found,
             f"With about {self.agreement.records.expected:,} records and this epsilon, noise moves about "
             f"{self.share_error:.0%} of the records of each first table to other cells. Raise epsilon or "
-            "records.expected (if it is too low), take coarser grids, leave columns out, or put values together."
+            "records.expected (if it is too low), take coarser grids, leave columns out, or put values together.",
         ]
 
 
