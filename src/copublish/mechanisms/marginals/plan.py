@@ -186,9 +186,10 @@ class MarginalsPlan(Plan["MarginalsResult"]):
     def first(self) -> Measure | ConcentratedMeasure:
         """The disclosure of all tables that are measured for sure, at once."""
         what = "with the class" if self.settings.by_class and self.settings.listed is None else "alone"
-        label = f"number of records in every cell of {len(self.fixed)} tables: every column {what}"
+        tables = f"{len(self.fixed)} table{'s' if len(self.fixed) > 1 else ''}"
+        label = f"number of records in every cell of {tables}: every column {what}"
         if self.settings.listed is not None:
-            label = f"number of records in every cell of {len(self.fixed)} tables that the agreement fixes"
+            label = f"number of records in every cell of {tables}: those that the agreement names, and every column"
         entries = sum(cells_of(table, self.sizes) for table in self.fixed)
         return self._measure(Place(FIRST), label, self.budget * self.first_share, len(self.fixed), entries)
 
