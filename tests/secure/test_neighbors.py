@@ -24,7 +24,9 @@ from copublish.engine.counts import SecretCounts
 from copublish.engine.ideal import IdealEngine
 from copublish.engine.reveal import RevealGate
 from copublish.engine.secret import Secret
+from copublish.errors import EngineError
 from copublish.local.simulation import read_fragments, simulate_fragments
+from copublish.mechanisms.marginals.run_scores import candidate_scores, refuse_out_of_bounds
 from copublish.mechanisms.specialization import run as specialization
 from copublish.mechanisms.specialization.cut import Candidates, Cut
 from copublish.mechanisms.specialization.run_scores import CandidateScores
@@ -269,6 +271,75 @@ def test_one_record_changes_no_step_of_hpdp_and_the_release_is_a_function_of_wha
                 moved, most = np.abs(change).sum(), made.l1_sensitivity[relation]
             assert 0 < moved <= most
     assert traced(agreement, table, seed=2).release.files() != base.release.files()  # the comparison sees something
+
+
+MARGINALS: list[tuple[str, dict[str, Any]]] = [
+    ("laplace", {"rounds": 4}),
+    ("gaussian", {"rounds": 4}),
+    ("gaussian", {"rounds": 3, "tables": "class-triples"}),
+    ("laplace", {"rounds": 3, "first": "columns"}),
+    ("laplace", {"tables": [["job", "age"], ["age", "income", "default"]]}),
+]
+
+
+@pytest.mark.parametrize(("noise", "keys"), MARGINALS)
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_one_record_changes_no_step_of_marginals_and_no_measurement_beyond_its_sensitivity(
+    partition, relation, noise, keys
+) -> None:
+    """Gaussian noise takes one opening more for every table: which candidates are kept."""
+    changes = {"mechanism": {"name": "marginals", **keys}, "mechanism.max_cells": None, "privacy.epsilon": 3}
+    changes |= {"privacy.delta": "1e-6"} if noise == "gaussian" else {}
+    agreement = agreement_for(partition, relation, **changes)
+    table = base_table(agreement)
+    base, furthest = traced(agreement, table), 0
+    for neighbor in neighbors_of(agreement, table, relation, 3):
+        other = traced(agreement, neighbor, replay=base)
+        check_same_course_of_marginals(base, other)
+        assert other.release.files() == base.release.files()
+        furthest = max(furthest, furthest_score(base, other, relation))
+    if "tables" not in keys or isinstance(keys["tables"], str):
+        assert furthest >= 2  # the range of adding a record is attained
+    assert traced(agreement, table, seed=2).release.files() != base.release.files()  # the comparison sees something
+
+
+def check_same_course_of_marginals(a: Trace, b: Trace) -> None:
+    assert a.disclosures == b.disclosures and a.calls == b.calls
+    for trace in (a, b):
+        made = [disclosure for disclosures in trace.disclosures.values() for disclosure in disclosures]
+        openings = sum(2 if isinstance(disclosure, GaussianMeasure) else 1 for disclosure in made)
+        assert len([call for call in trace.calls if call[1] == "_open"]) == openings
+
+
+def furthest_score(a: Trace, b: Trace, relation: Neighbors) -> int:
+    """Assert that every table and every score moved by at most what is declared; return how far scores came apart."""
+    furthest = 0
+    for party, disclosures in a.disclosures.items():
+        for made, before, after in zip(disclosures, a.measured[party], b.measured[party], strict=True):
+            change = after - before
+            if isinstance(made, Select):
+                apart = int(change.max() - change.min())
+                assert len(change) == made.candidates and apart <= made.score_range[relation]
+                assert change[-1] == 0  # choosing none is public
+                furthest = max(furthest, apart)
+            elif isinstance(made, GaussianMeasure):
+                assert (change * change).sum() <= made.squared_l2_sensitivity[relation]
+            else:
+                assert np.abs(change).sum() <= made.l1_sensitivity[relation]
+                assert np.count_nonzero(change) <= made.changed_entries[relation]
+    return furthest
+
+
+def test_answers_that_wrap_the_ring_would_move_a_score_by_more_than_declared() -> None:
+    """Why they are refused: modulo 2^64 the distance from 17 - 2^63 jumps where a count passes 17."""
+    wrapping = np.array([17 - 2**63, 0, 0], dtype=np.int64)
+    places = np.array([[0]])
+    with np.errstate(over="ignore"):
+        before, after = (candidate_scores(np, np.array([[n]]), wrapping, places)[0] for n in (16, 17))
+    assert abs(int(after) - int(before)) > 2
+    with pytest.raises(EngineError, match="out of bounds"):
+        refuse_out_of_bounds(wrapping[:1], wrapping[1:], [1], 20)
 
 
 def test_a_record_with_other_holders_than_any_other_changes_no_step() -> None:

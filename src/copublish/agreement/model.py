@@ -262,6 +262,12 @@ class Agreement(Section):
         return self.epsilon - self.epsilon_for_class_disagreement
 
     @property
+    def uses_gaussian_noise(self) -> bool:
+        """Whether the noise is Gaussian: because the mechanism says so, or because it follows a stated delta."""
+        follows = self.mechanism.noise_follows_delta and self.privacy.delta is not None
+        return self.mechanism.uses_gaussian_noise or follows
+
+    @property
     def delta(self) -> Fraction:
         """The agreed delta of Gaussian noise, exactly as written; 0 if there is none."""
         return Fraction(self.privacy.delta or 0)

@@ -59,6 +59,9 @@ class MechanismSettings(Section):
     spends_by_column: ClassVar[bool] = False
     """Whether every column has a budget of its own, which the section [budget] divides."""
 
+    noise_follows_delta: ClassVar[bool] = False
+    """Whether the noise is Gaussian exactly if the agreement states a delta."""
+
     how_to_get_gaussian_noise: ClassVar[str | None] = None
     """What to write for Gaussian noise; nothing if the mechanism has none."""
 

@@ -27,7 +27,8 @@ from copublish.engine.programs.noise import (
 )
 from copublish.engine.secret import Secret
 from copublish.errors import EngineError, InvalidInputsError
-from copublish.privacy.accounting import cost_of
+from copublish.privacy.accounting import NOTHING, cost_of
+from copublish.privacy.concentrated import Concentrated, ConcentratedMeasure, ConcentratedSelect, RhoFilter
 from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Select
 from copublish.privacy.discrete_gaussian import BATCHES, DiscreteGaussian
 from copublish.privacy.geometric import COIN_BITS
@@ -54,6 +55,8 @@ class RevealGate:
     opened: list[tuple[Disclosure, IntArray]] = field(default_factory=list)
     _drawn: dict[tuple[Fraction, int], list[Secret]] = field(default_factory=dict, repr=False)
     """Noise for selections that are still to come, by its rate and the number of places."""
+    _filters: dict[Concentrated, RhoFilter] = field(default_factory=dict, repr=False)
+    """What was spent of each budget of zero-concentrated differential privacy."""
 
     def reveal_selection(self, secret_scores: Secret, disclosure: Select) -> int:
         """Open the index of the noisy maximum of integer scores.
@@ -208,4 +211,8 @@ class RevealGate:
 
     def _charge(self, disclosure: Disclosure) -> None:
         cost = cost_of([disclosure], number_of_records_is_public=self.number_of_records_is_public)
+        if isinstance(disclosure, ConcentratedSelect | ConcentratedMeasure):
+            if disclosure.whole in self._filters:
+                cost = NOTHING  # the whole budget was charged with its first part
+            self._filters.setdefault(disclosure.whole, RhoFilter(disclosure.whole)).let_pass(disclosure)
         self.charge.disclose(disclosure.label, cost)  # on disk before anything is known

@@ -14,6 +14,7 @@ from copublish.mechanisms.base import Mechanism, Plan
 from copublish.mechanisms.copula import Copula
 from copublish.mechanisms.hpdp import Hpdp
 from copublish.mechanisms.idp_ir import IdpIr
+from copublish.mechanisms.marginals import Marginals
 from copublish.mechanisms.shared.class_disagreement import counts_disagreement_first
 from copublish.mechanisms.specialization import Specialization
 from copublish.mechanisms.vhdp import Vhdp
@@ -86,5 +87,5 @@ def plan_of(agreement: Agreement) -> Plan[Any]:
     return counts_disagreement_first(plan)
 
 
-for _mechanism in (Specialization(), Copula(), Hpdp(), Vhdp(), IdpIr()):
+for _mechanism in (Specialization(), Marginals(), Copula(), Hpdp(), Vhdp(), IdpIr()):
     register(_mechanism)

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from copublish.privacy.concentrated import Concentrated, ConcentratedMeasure, ConcentratedRounds, ConcentratedSelect
 from copublish.privacy.disclosures import Disclosure, Neighbors
+
+PART = (ConcentratedSelect, ConcentratedMeasure, ConcentratedRounds)
+"""What is paid by a budget of zero-concentrated differential privacy that it is part of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,17 +53,26 @@ UNLIMITED = Cost(add_remove=None, replace=None)
 def cost_of(disclosures: Sequence[Disclosure], *, number_of_records_is_public: bool) -> Cost:
     """Add up disclosures by sequential composition: epsilons add up and deltas add up, for adaptive choices as well.
 
+    Parts of one budget of zero-concentrated differential privacy cost that budget, once.
+
     Args:
         disclosures: Everything that is opened.
         number_of_records_is_public: A public number of records shows whether somebody was added, so no finite
             epsilon holds under add/remove.
     """
     total = NOTHING
+    wholes: list[Concentrated] = []
     for disclosure in disclosures:
+        priced: Disclosure | Concentrated = disclosure
+        if isinstance(disclosure, PART):
+            if disclosure.whole in wholes:
+                continue
+            wholes.append(disclosure.whole)
+            priced = disclosure.whole
         total += Cost(
-            add_remove=None if number_of_records_is_public else disclosure.epsilon("add-remove"),
-            replace=disclosure.epsilon("replace"),
-            delta=max(disclosure.delta("add-remove"), disclosure.delta("replace")),
+            add_remove=None if number_of_records_is_public else priced.epsilon("add-remove"),
+            replace=priced.epsilon("replace"),
+            delta=max(priced.delta("add-remove"), priced.delta("replace")),
         )
     return total
 

@@ -188,7 +188,7 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
         if party in agreement.owners:
             seen.append("the noise of its own values, which it draws alone; nobody else knows it")
         seen.append("the values of every other party, perturbed, record by record as they are aligned")
-    if agreement.mechanism.uses_gaussian_noise:
+    if agreement.uses_gaussian_noise:
         seen.append(
             "which candidates for noise were kept: coins decided that, and it tells nothing of data or of noise"
         )
