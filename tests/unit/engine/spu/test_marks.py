@@ -34,7 +34,7 @@ def test_cells_places_and_scores_follow_from_what_all_parties_marked():
             own = cells[start : start + len(weights), record]
             assert [cell for cell, sign in enumerate(own) if sign == -1] == found
             assert set(own.tolist()) <= {0, -1}
-            assert scores[start > 0, record] == -sum(weights[cell] for cell in found)
+            assert scores[int(start > 0), record] == -sum(weights[cell] for cell in found)
     packing = Packing(5, lanes=3)
     packed = -places_of_each(np, *words, packing=packing)[:100]
     assert packing.unpack(packed).sum(axis=1).tolist() == both.any(axis=0).astype(int).tolist()
