@@ -103,7 +103,11 @@ class MechanismSettings(Section):
 
 
 YES_OR_NO = (
-    *("publishes_numbers", "reads_numbers", "publishes_each_record", "spends_by_column", "draws_records"),
+    "publishes_numbers",
+    "reads_numbers",
+    "publishes_each_record",
+    "spends_by_column",
+    "draws_records",
     "noise_follows_delta",
 )
 TRAITS = (*YES_OR_NO, "how_to_get_gaussian_noise", "partitions", "hashed_for_all")
@@ -130,10 +134,7 @@ def contradictions(settings: type[MechanismSettings]) -> Iterator[str]:
     says_so = settings.uses_gaussian_noise is not MechanismSettings.uses_gaussian_noise
     is_gaussian = says_so or settings.noise_follows_delta
     if is_gaussian != (settings.how_to_get_gaussian_noise is not None):
-        yield (
-            "'how_to_get_gaussian_noise' says what to write exactly if 'uses_gaussian_noise' can be true or the noise "
-            "follows the agreed delta ('noise_follows_delta')"
-        )
+        yield "'how_to_get_gaussian_noise' says what to write exactly if noise can be Gaussian"
     if says_so and settings.noise_follows_delta:
         yield "noise follows the agreed delta ('noise_follows_delta') or the settings ('uses_gaussian_noise'), not both"
     has_promise = settings.no_promise is MechanismSettings.no_promise

@@ -46,7 +46,7 @@ def not_protected(agreement: Agreement) -> list[str]:
         "The agreement itself: schema, domains, parties, parameters.",
         "Facts about groups of people: the release is made to tell them.",
         "Earlier or later releases of the same people, unless they are in the same ledgers.",
-        "The people in an honest party's data from a party that deviates from the protocol.",
+        "The people in an honest party's data from a party that changed its engine.",
         "Anything that a party publishes of its own data.",
     ]
     found += limits_of_masked_sums(agreement)

@@ -24,6 +24,14 @@ class Shared:
 
 
 @dataclass(frozen=True)
+class Ranged:
+    """Like `Shared`, of integers that enter as words of so many bits (`programs/ranges.py`); no others are taken."""
+
+    local: IntArray
+    bits: int
+
+
+@dataclass(frozen=True)
 class OwnedMatrix:
     """A matrix that one party puts in and that is 0 but for some entries; the others know its shape."""
 
@@ -85,7 +93,7 @@ class Call:
     public: dict[str, Any]
 
 
-Step = Shared | OwnedMatrix | Xored | Kept | ShareOf | OwnProducts | Call
+Step = Shared | Ranged | OwnedMatrix | Xored | Kept | ShareOf | OwnProducts | Call
 
 
 @dataclass(frozen=True)

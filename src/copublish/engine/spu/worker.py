@@ -25,6 +25,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from copublish.engine.masked.pseudonyms import Pseudonyms
+from copublish.engine.programs.ranges import sum_within
 from copublish.engine.public_values import from_text, to_text
 from copublish.engine.spu.psi_files import NAME, read_pseudonyms, remove_traces, write_pseudonyms
 from copublish.engine.spu.replicated import SUM_TYPE, XOR_TYPE, share_of_sum, share_of_xor
@@ -39,6 +40,7 @@ from copublish.engine.spu.requests import (
     LinkSettings,
     OwnedMatrix,
     OwnProducts,
+    Ranged,
     Run,
     Shared,
     ShareOf,
@@ -220,10 +222,10 @@ class Worker:
         ranks = range(len(self.settings.addresses))
         if isinstance(step, Shared) and self._is_replicated:
             return [(step.local, None)]
-        if isinstance(step, Shared):
+        if isinstance(step, Shared | Ranged):
             own = self.settings.rank
             return [(step.local if rank == own else np.zeros_like(step.local), rank) for rank in ranks]
-        if self._is_replicated and isinstance(step, OwnedMatrix | ShareOf | OwnProducts):
+        if self._is_replicated and isinstance(step, Ranged | OwnedMatrix | ShareOf | OwnProducts):
             raise ValueError(f"{ABY3} takes no matrix that one party owns")
         if isinstance(step, OwnedMatrix):
             return [(step.dense(), step.owner)]
@@ -349,6 +351,9 @@ def _as_jax(request: Run, n_summands: int) -> Any:
             if isinstance(step, Call):
                 arguments = [values[number] for number in step.arguments]
                 values.append(step.program(jnp, *arguments, **step.public))
+            elif isinstance(step, Ranged):
+                # Each node's own words lose the bits above the range before anybody else's are added.
+                values.append(sum_within(jnp, *(waiting.pop(0) for _ in range(n_summands)), bits=step.bits))
             elif isinstance(step, Shared | OwnProducts):
                 parts = [waiting.pop(0) for _ in range(n_summands)]
                 values.append(sum(parts[1:], start=parts[0]))
@@ -371,7 +376,7 @@ def _signature(steps: Sequence[Step]) -> list[Any]:
             }
             found.append((step.program.__module__, step.program.__qualname__, step.arguments, sorted(public.items())))
         else:
-            found.append(type(step).__name__)
+            found.append((type(step).__name__, step.bits if isinstance(step, Ranged) else None))
     return found
 
 

@@ -9,7 +9,6 @@ Leakage: none, the cost depends on shapes alone. The result is secret and NOT sa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import ModuleType
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from copublish.engine.interface import ProgramEngine, SumEngine, engine_as
 from copublish.engine.programs.packing import Packing
 from copublish.mechanisms.shared.eigen import pairs_of
 from copublish.mechanisms.shared.joint_table import JointTable
-from copublish.mechanisms.shared.run_pairs import own_pairs, pair_counts
+from copublish.mechanisms.shared.run_pairs import at_places, own_pairs, pair_counts
 from copublish.types import IntArray
 
 
@@ -48,8 +47,3 @@ def joint_product_sums(
         return SecretCounts(engine.share(own_pairs(table, axes, scores).reshape(-1, 1)[places]), Packing(1))
     sums = pair_counts(table, axes, engine, scores=scores, progress=progress)
     return SecretCounts(engine_as(ProgramEngine, engine).compute(at_places, sums, places=places), Packing(1))
-
-
-def at_places(xp: ModuleType, sums: IntArray, places: IntArray) -> IntArray:
-    """Some of the sums, as rows of one number: shape (n, 1)."""
-    return sums.reshape(-1)[places].reshape(-1, 1)

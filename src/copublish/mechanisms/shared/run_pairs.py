@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 
 from copublish.agreement.axis import Axis, n_cells
-from copublish.engine.interface import NO_CELL, Columns, JoinEngine, ProgramEngine, SumEngine, engine_as
+from copublish.engine.interface import NO_CELL, Columns, JoinEngine, SumEngine, engine_as
 from copublish.engine.programs.packing import Packing
 from copublish.engine.programs.sums import add
 from copublish.engine.secret import Secret
@@ -37,7 +37,7 @@ def pair_counts(
     engine: SumEngine,
     *,
     scores: Sequence[IntArray] | None = None,
-    bits: int | None = None,
+    with_own: bool = True,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Secret:
     """For every two groups the secret counts of joint records by their cells, or sums of products of their scores.
@@ -47,21 +47,19 @@ def pair_counts(
         groups: The columns, each alone or several of one party together.
         engine: This party's end of the engine.
         scores: Public scores of each group's cells.
-        bits: Of the range of what each party counts itself, if the result is compared; see `share_within`.
+        with_own: Whether pairs of which one party holds both are wanted, too.
         progress: Told how many records are done and how many there are.
 
     Returns:
         Shape (lines, lines), the groups one after the other, a line for each cell or, with scores, for each group. What
         two different groups have in common is there both ways; the rest is to be left alone.
     """
-    columns, local = _columns(groups, scores), own_pairs(table, groups, scores)
-    if table.agreement.partition == "horizontal":
-        return _shared(local, engine, bits)
-    joining = engine_as(JoinEngine, engine)
+    joining, columns = engine_as(JoinEngine, engine), _columns(groups, scores)
     holders = [_holder(table, group) for group in groups]
     if None in holders:
         return _spread(table, groups, columns, joining, progress)
-    own = _shared(local, joining, bits)
+    nothing = np.zeros((columns.lines, columns.lines), dtype=np.int64)
+    own = joining.share(own_pairs(table, groups, scores) if with_own else nothing)
     blocks, places = [], []
     for one, other in combinations(sorted(set(cast(list[int], holders))), 2):
         parts = [[number for number, holder in enumerate(holders) if holder == owner] for owner in (one, other)]
@@ -79,10 +77,6 @@ def pair_counts(
     return joining.compute(put_together, own, *blocks, places=tuple(places)) if blocks else own
 
 
-def _shared(local: IntArray, engine: SumEngine, bits: int | None) -> Secret:
-    return engine.share(local) if bits is None else engine_as(ProgramEngine, engine).share_within(local, bits)
-
-
 def put_together(
     xp: ModuleType, own: IntArray, *blocks: IntArray, places: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
 ) -> IntArray:
@@ -96,6 +90,11 @@ def put_together(
         spread = padded[rows][:, columns]
         own = own + spread + spread.T
     return own
+
+
+def at_places(xp: ModuleType, counts: IntArray, places: IntArray) -> IntArray:
+    """Some of what all pairs have, as rows of one number: shape (n, 1)."""
+    return counts.reshape(-1)[places].reshape(-1, 1)
 
 
 def _holder(table: JointTable, group: Group) -> int | None:
