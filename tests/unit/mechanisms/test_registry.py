@@ -228,6 +228,18 @@ CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
         {"how_to_get_gaussian_noise": "noise = 'gaussian'"},
         "'how_to_get_gaussian_noise' says what to write exactly if",
     ),
+    "noise that follows delta without a word about it": (
+        {"noise_follows_delta": True},
+        "'how_to_get_gaussian_noise' says what to write exactly if",
+    ),
+    "noise that follows both": (
+        {
+            "noise_follows_delta": True,
+            "uses_gaussian_noise": property(lambda self: True),
+            "how_to_get_gaussian_noise": "noise = 'gaussian'",
+        },
+        "follows the agreed delta ('noise_follows_delta') or the settings",
+    ),
     "a budget without a promise": (
         {"no_promise": no_promise, "spends_by_column": True},
         "no epsilon that columns could divide",
