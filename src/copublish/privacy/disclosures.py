@@ -134,7 +134,7 @@ class Select:
 
     def delta(self, neighbors: Neighbors) -> Fraction:
         """A bound on what the sampler's distance to the exact law adds."""
-        return _exchange(self.epsilon(neighbors)) * self.candidates * self.noise.distance
+        return price_of_exchange(self.epsilon(neighbors)) * self.candidates * self.noise.distance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +195,7 @@ class Measure:
 
     def delta(self, neighbors: Neighbors) -> Fraction:
         """A bound on what the sampler's distance to the exact law adds."""
-        return _exchange(self.epsilon(neighbors)) * 2 * self.changed_entries[neighbors] * self.noise.distance
+        return price_of_exchange(self.epsilon(neighbors)) * 2 * self.changed_entries[neighbors] * self.noise.distance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,7 +250,15 @@ class GaussianMeasure:
         return self.agreed_delta * Fraction(63, 64)
 
     def _sampler_delta(self, epsilon: Fraction, noise: DiscreteGaussian) -> Fraction:
-        return _exchange(epsilon) * BATCHES * noise.candidates(self.entries) * noise.distance
+        return price_of_exchange(epsilon) * self._distance(noise)
+
+    def _distance(self, noise: DiscreteGaussian) -> Fraction:
+        return BATCHES * noise.candidates(self.entries) * noise.distance
+
+    @property
+    def samplers_distance(self) -> Fraction:
+        """A bound on the total variation distance of all sampled noise to the exact one."""
+        return self._distance(self.noise)
 
     def rho(self, neighbors: Neighbors) -> Fraction:
         """The exact cost under a relation, as zero-concentrated differential privacy."""
@@ -350,7 +358,7 @@ class PerturbNumber:
 
     def delta(self, neighbors: Neighbors) -> Fraction:
         """A bound on what the sampler's distance to the exact law adds."""
-        return _exchange(self.budget) * 2 * self.noise.distance
+        return price_of_exchange(self.budget) * 2 * self.noise.distance
 
 
 Perturb = PerturbCategory | PerturbNumber
@@ -389,7 +397,7 @@ class Divided:
         for least, most in self.parts:
             relation = neighbors if least.epsilon(neighbors) is not None else "replace"
             small, large = least.epsilon(relation) or Fraction(0), most.epsilon(relation) or Fraction(0)
-            total += least.delta(neighbors) * _exchange(large) / _exchange(small)
+            total += least.delta(neighbors) * price_of_exchange(large) / price_of_exchange(small)
         return total
 
 
@@ -419,7 +427,7 @@ class Unprotected:
         return Fraction(0)
 
 
-def _exchange(epsilon: Fraction) -> Fraction:
+def price_of_exchange(epsilon: Fraction) -> Fraction:
     """A rational bound on 1 + e^epsilon: the price of exchanging a law before and after."""
     rounded_up = math.nextafter(math.exp(float(epsilon)) * (1 + 1e-12), math.inf)
     return 1 + Fraction(rounded_up)
