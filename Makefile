@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check accuracy copula-accuracy hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
+.PHONY: help demo test check input-checks accuracy copula-accuracy hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -20,6 +20,7 @@ help:
 	@echo "make wide-area-benchmark  a secure release between two hosts 40 ms apart (needs root)"
 	@echo "make results    the papers' figures beside what they print, written into the pages of docs/results"
 	@echo "make secure-benchmark  the secure engine beside its bare calls and the papers' Paillier way"
+	@echo "make input-checks  what checking every owner's inputs costs a secure release (needs ADULT=folder with the data)"
 	@echo "make alignment-benchmark  private set intersection beside the bare call and plain sets"
 	@echo "make microaggregation-benchmark  one iDP-IR release, a grid of 50 runs, and up to 5 million records"
 	@echo "make faults     break runs on purpose and write what is left of them to docs/faults.md (root, Linux)"
@@ -54,6 +55,9 @@ hpdp-accuracy: $(READY)
 
 hpdp-other-tables: $(READY)
 	$(BIN)/python benchmarks/hpdp_other_tables.py --data $(ADULT)
+
+input-checks: $(READY)
+	$(BIN)/python benchmarks/input_checks.py --data $(ADULT)
 
 hpdp-benchmark: $(READY)
 	$(BIN)/python benchmarks/hpdp_release.py --data $(ADULT)

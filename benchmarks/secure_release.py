@@ -182,6 +182,7 @@ def write_record(folder: str, party: str) -> None:
 
 def measured_party(
     folder: str,
+    engine: type[MeasuredEngine],
     connection: Any,
     agreement: cp.Agreement,
     addresses: tuple[str, ...],
@@ -190,7 +191,7 @@ def measured_party(
     *own: Any,
 ) -> None:
     """Run one party as `simulate_in_processes` does, and leave a record of it in a folder."""
-    engines.SpuEngine = MeasuredEngine  # type: ignore[misc]
+    engines.SpuEngine = engine  # type: ignore[misc]
     processes._party(connection, agreement, addresses, timeout_seconds, party, *own)
     write_record(folder, party)
 
@@ -257,13 +258,16 @@ def leaves_of(release: cp.Release) -> tuple[int, int]:
 
 
 def secure(
-    name: str, agreement: cp.Agreement, frames: dict[str, pd.DataFrame]
+    name: str,
+    agreement: cp.Agreement,
+    frames: dict[str, pd.DataFrame],
+    engine: type[MeasuredEngine] = MeasuredEngine,
 ) -> tuple[Measured, cp.Release, dict[str, PartyRecord]]:
     """Run a whole release on the secure engine and measure it."""
     coins = {party: FixedCoins(number) for number, party in enumerate(agreement.parties)}
     forget_peak()
     with tempfile.TemporaryDirectory() as folder:
-        with mock.patch.object(processes, "_party", functools.partial(measured_party, folder)):
+        with mock.patch.object(processes, "_party", functools.partial(measured_party, folder, engine)):
             start = time.perf_counter()
             release = processes.simulate_in_processes(agreement, frames, progress=no_progress, coins=coins)
             seconds = time.perf_counter() - start

@@ -74,21 +74,6 @@ class EngineError(CopublishError):
     exit_code = 6
 
 
-class InvalidInputsError(EngineError):
-    """A party put something into the engine that the agreement does not allow.
-
-    Attributes:
-        party: Which one.
-    """
-
-    def __init__(self, party: str) -> None:
-        self.party = party
-        super().__init__(
-            f"'{party}' put in something else than the agreement allows, so its software was changed or is broken. "
-            "Nothing was opened. What was reserved stays reserved."
-        )
-
-
 class PartyLostError(EngineError):
     """Another party stopped, so this one cannot go on."""
 
@@ -116,6 +101,21 @@ class LostAtTheLastStepError(PartyLostError):
 
 class ProgramMismatchError(EngineError):
     """The parties asked the engine for different things: their software or agreements differ."""
+
+
+class InvalidInputsError(EngineError):
+    """A party put in something that the agreement does not allow; nobody who runs the released software does.
+
+    Attributes:
+        party: Which one.
+    """
+
+    def __init__(self, party: str) -> None:
+        self.party = party
+        super().__init__(
+            f"'{party}' put in something else than the agreement allows, so its software was changed or is broken. "
+            "Nothing that depends on it was opened, and nothing is published. What was reserved stays reserved."
+        )
 
 
 class SecretCannotBeReadError(TypeError):

@@ -23,15 +23,17 @@ from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app, run_command
+from copublish.engine.ideal import Room
 from copublish.errors import BudgetExceededError, LedgerError
 from copublish.local.demo import write_demo
+from copublish.local.simulation import read_fragments, run_room
 from copublish.mechanisms.registry import plan_of
 from copublish.privacy.accounting import Cost, GaussianPart, RhoPrice, cost_of
 from copublish.privacy.accounts import SAMPLERS_PART, Accounts
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.privacy.limits import DEFAULT_DELTA
 from copublish.privacy.zcdp import epsilon_for
-from support import repartition, small_mapping
+from support import fragment_frames, random_table, repartition, small_mapping
 from support.old_ledgers import old_file
 
 MILLIONTH = Fraction(1, 10**6)
@@ -301,6 +303,26 @@ def test_a_charge_carries_the_rho_of_its_disclosures() -> None:
         with pytest.raises(BudgetExceededError, match="more than was reserved"):
             charge.disclose("again", cost_of([disclosure], number_of_records_is_public=False))
     assert ledger.entries()[0].in_rho == price
+
+
+def test_a_budget_of_rho_that_many_parts_share_is_paid_in_rho_once_and_pure_parts_beside_it() -> None:
+    privacy = {"epsilon": 1, "delta": "1e-6", "class_disagreement": "0.1"}
+    mapping = small_mapping(format=2, mechanism={"name": "marginals"}, privacy=privacy)
+    agreement = cp.agreement_from_mapping(repartition(mapping, "vertical"))
+    plan = plan_of(agreement)
+    whole, price = plan.rest.whole, plan.cost().in_rho()
+    for relation in ("add-remove", "replace"):
+        assert price.under(relation) == whole.rho(relation) + Fraction(1, 10) ** 2 / 2
+    assert price.distance == whole.samplers_distance
+    assert 0 < price.delta < Fraction(1, 10**12)  # of the pure part's sampler alone
+    ledgers = {party: ledger_with(LIMIT) for party in agreement.parties}
+    generator = np.random.default_rng(3)
+    frames = fragment_frames(agreement, random_table(agreement, 200, generator), generator)
+    run_room(plan, read_fragments(agreement, frames), Room(agreement.party_names), ledgers)
+    for ledger in ledgers.values():
+        (entry,) = ledger.entries()
+        assert (entry.account, entry.in_rho, entry.state) == ("rho", price, "complete")
+        assert ledger.spent_by_account("people").in_rho == price
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,11 @@ DEFAULTS_OF_FORMAT_2: Mapping[str, Mapping[str, str]] = {
 
 def with_defaults(content: object) -> object:
     """An agreement as nested mappings, with what its format means where it says nothing."""
-    if not isinstance(content, Mapping) or content.get("format") != 2:
+    if not isinstance(content, Mapping):
+        return content
+    said = content.get("format")
+    # A signaling NaN, which Python code can bring in, raises when it is compared.
+    if (isinstance(said, Decimal) and not said.is_finite()) or said != 2:
         return content
     attributes = content.get("attributes")
     if not isinstance(attributes, Mapping):
@@ -256,6 +260,12 @@ class Agreement(Section):
     def mechanism_epsilon(self) -> Fraction:
         """What the mechanism may spend of the budget."""
         return self.epsilon - self.epsilon_for_class_disagreement
+
+    @property
+    def uses_gaussian_noise(self) -> bool:
+        """Whether the noise is Gaussian: because the mechanism says so, or because it follows a stated delta."""
+        follows = self.mechanism.noise_follows_delta and self.privacy.delta is not None
+        return self.mechanism.uses_gaussian_noise or follows
 
     @property
     def delta(self) -> Fraction:

@@ -242,7 +242,7 @@ def _numbers(agreement: Agreement) -> Iterator[str]:
 
 
 def _delta(agreement: Agreement) -> Iterator[str]:
-    if agreement.privacy.delta is not None and not agreement.mechanism.uses_gaussian_noise:
+    if agreement.privacy.delta is not None and not agreement.uses_gaussian_noise:
         ways = dict.fromkeys(known.how_to_get_gaussian_noise for known in known_settings().values())
         take = "; or ".join(way for way in ways if way is not None)
         yield f"privacy.delta: only Gaussian noise needs it. Remove it, or take {take}"

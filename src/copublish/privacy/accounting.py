@@ -7,7 +7,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
+from copublish.privacy.concentrated import Concentrated, ConcentratedMeasure, ConcentratedRounds, ConcentratedSelect
 from copublish.privacy.disclosures import Disclosure, Neighbors
+
+PART = (ConcentratedSelect, ConcentratedMeasure, ConcentratedRounds)
+"""What is paid by a budget of zero-concentrated differential privacy that it is part of."""
+
+
+class Priced(Protocol):
+    """A disclosure, or a budget that several of them share."""
+
+    def epsilon(self, neighbors: Neighbors) -> Fraction | None:
+        """The cost under a relation; none if no finite epsilon holds."""
+        ...
+
+    def delta(self, neighbors: Neighbors) -> Fraction:
+        """What it costs of delta."""
+        ...
 
 
 @runtime_checkable
@@ -156,18 +172,27 @@ UNLIMITED = Cost(add_remove=None, replace=None)
 def cost_of(disclosures: Sequence[Disclosure], *, number_of_records_is_public: bool) -> Cost:
     """Add up disclosures by sequential composition: epsilons add up and deltas add up, for adaptive choices as well.
 
+    Parts of one budget of zero-concentrated differential privacy cost that budget, once.
+
     Args:
         disclosures: Everything that is opened.
         number_of_records_is_public: A public number of records shows whether somebody was added, so no finite
             epsilon holds under add/remove.
     """
     total = NOTHING
+    wholes: list[Concentrated] = []
     for disclosure in disclosures:
-        total += _cost_of_one(disclosure, number_of_records_is_public=number_of_records_is_public)
+        priced: Priced = disclosure
+        if isinstance(disclosure, PART):
+            if disclosure.whole in wholes:
+                continue
+            wholes.append(disclosure.whole)
+            priced = disclosure.whole
+        total += _cost_of_one(priced, number_of_records_is_public=number_of_records_is_public)
     return total
 
 
-def _cost_of_one(priced: Disclosure, *, number_of_records_is_public: bool) -> Cost:
+def _cost_of_one(priced: Priced, *, number_of_records_is_public: bool) -> Cost:
     add_remove = None if number_of_records_is_public else priced.epsilon("add-remove")
     replace, delta = priced.epsilon("replace"), max(priced.delta("add-remove"), priced.delta("replace"))
     gaussian = NOT_GAUSSIAN

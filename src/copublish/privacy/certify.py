@@ -78,7 +78,7 @@ def build_certificate(
         epsilon=state_epsilon(agreement, cost),
         delta_bound=bound_on_delta(agreement, cost),
         delta_is=delta_words(agreement),
-        samplers_delta=not agreement.mechanism.uses_gaussian_noise and no_promise is None,
+        samplers_delta=not agreement.uses_gaussian_noise and no_promise is None,
         disclosures=tuple(state_disclosure(disclosure) for disclosure in disclosures),
         protected=tuple(protected(agreement)),
         not_protected=tuple(not_protected(agreement)),
@@ -102,7 +102,7 @@ def delta_words(agreement: Agreement) -> str:
     """What delta bounds, in words."""
     if agreement.mechanism.no_promise(agreement) is not None:
         return "no bound: nothing is guaranteed"
-    if agreement.mechanism.uses_gaussian_noise:
+    if agreement.uses_gaussian_noise:
         return "of Gaussian noise, as agreed, with the sampler's part in it"
     return SAMPLERS_DELTA
 
@@ -222,16 +222,20 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
         ),
         implementation=Implementation(
             mechanisms=circumstances.method.mechanisms,
-            composition="Sequential composition, added up as exact fractions."
-            if no_promise is None
-            else "None: no finite epsilon holds.",
+            composition=_composition(agreement) if no_promise is None else "None: no finite epsilon holds.",
             post_processing=circumstances.method.post_processing,
         ),
     )
 
 
+def _composition(agreement: Agreement) -> str:
+    if agreement.mechanism.noise_follows_delta and agreement.uses_gaussian_noise:
+        return "Zero-concentrated DP: rho added up as exact fractions by a filter, converted to epsilon once."
+    return "Sequential composition, added up as exact fractions."
+
+
 def _variant(agreement: Agreement) -> str:
-    if agreement.mechanism.uses_gaussian_noise:
+    if agreement.uses_gaussian_noise:
         return (
             "Zero-concentrated DP (rho stands with the disclosure), stated as epsilon at the agreed delta. Delta "
             "includes the sampler's distance to the exact noise."

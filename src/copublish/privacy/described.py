@@ -6,6 +6,7 @@ import decimal
 from decimal import Decimal
 from fractions import Fraction
 
+from copublish.privacy.concentrated import ConcentratedRounds, ConcentratedSelect
 from copublish.privacy.disclosures import (
     NEIGHBORS,
     Disclosure,
@@ -39,7 +40,7 @@ def state_disclosure(disclosure: Disclosure) -> DisclosureStatement:
             noise=state_noise(disclosure),
         )
     rho = None
-    if isinstance(disclosure, GaussianMeasure):
+    if isinstance(disclosure, GaussianMeasure | ConcentratedSelect | ConcentratedRounds):
         rho = {relation: _rounded(disclosure.rho(relation), 6, decimal.ROUND_CEILING) for relation in NEIGHBORS}
     opened = 1 if isinstance(disclosure, Select) else None
     if isinstance(disclosure, Measure | GaussianMeasure):
@@ -96,7 +97,7 @@ def state_noise(disclosure: Disclosure) -> Noise:
         )
     if isinstance(disclosure, Unprotected):
         return Noise(law=Law.NO_GUARANTEE, note=disclosure.kind_of_noise)
-    if isinstance(disclosure, Divided) and disclosure.usual is not None:
+    if isinstance(disclosure, Divided | ConcentratedRounds) and disclosure.usual is not None:
         return state_noise(disclosure.usual)
     return Noise(law=Law.BY_COLUMN)
 

@@ -46,7 +46,7 @@ def not_protected(agreement: Agreement) -> list[str]:
         "The agreement itself: schema, domains, parties, parameters.",
         "Facts about groups of people: the release is made to tell them.",
         "Earlier or later releases of the same people, unless they are in the same ledgers.",
-        "The people in an honest party's data from a party that deviates from the protocol.",
+        "The people in an honest party's data from a party that changed its engine.",
         "Anything that a party publishes of its own data.",
     ]
     found += limits_of_masked_sums(agreement)
@@ -188,7 +188,7 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
         if party in agreement.owners:
             seen.append("the noise of its own values, which it draws alone; nobody else knows it")
         seen.append("the values of every other party, perturbed, record by record as they are aligned")
-    if agreement.mechanism.uses_gaussian_noise:
+    if agreement.uses_gaussian_noise:
         seen.append(
             "which candidates for noise were kept: coins decided that, and it tells nothing of data or of noise"
         )

@@ -1,8 +1,9 @@
 """Parties that do not compute: they share their inputs with the compute nodes and learn what those open.
 
-A guest splits its integers into one part for each compute node. The parts add up to them in the ring of 64 bits, and
-any of them but one are uniform and independent of everything, so a guest's input is hidden unless all nodes put their
-parts together. A node adds the guests' parts to its own input, so programs do not know how many owners there are.
+A guest splits its integers into one part for each compute node. The parts add up to them in the ring of 64 bits, or
+their XOR is the guest's input, and any of them but one are uniform and independent of everything, so a guest's input is
+hidden unless all nodes put their parts together. A node adds the guests' summands to its own input, so programs do not
+know how many owners there are; what enters as bits, because it has to be within a range, stays apart until then.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from copublish.engine.counts import SecretCounts
 from copublish.engine.joint_noise import add_noise_inside
 from copublish.engine.messages import Messenger
+from copublish.engine.programs.ranges import as_bits
 from copublish.engine.secret import Secret
 from copublish.engine.spu.coalitions import assumptions_of, secrecy_of
 from copublish.engine.without_worker import EngineWithoutWorker
@@ -39,6 +41,16 @@ def split(private: IntArray, n_parts: int, coins: Coins) -> list[IntArray]:
     return [*uniform, private - np.sum(uniform, axis=0, dtype=np.int64)]
 
 
+def split_bits(private: IntArray, n_parts: int, coins: Coins) -> list[IntArray]:
+    """Split words into parts whose XOR they are; all but the last are the coins.
+
+    Privacy:
+        Reveals: nothing, to whoever lacks one part, as with `split`.
+    """
+    uniform = [coins.words(private.shape) for _ in range(n_parts - 1)]
+    return [*uniform, np.bitwise_xor.reduce([private, *uniform])]
+
+
 class Guests:
     """The guests of a run as one compute node sees them."""
 
@@ -52,6 +64,10 @@ class Guests:
             part = _integers(self._messenger.receive(guest, PART), own.shape)
             total = total + part  # in the ring: it wraps
         return total
+
+    def bits(self, shape: tuple[int, ...]) -> list[IntArray]:
+        """Every guest's part for this node of what it put in as bits."""
+        return [_integers(self._messenger.receive(guest, PART), shape) for guest in self._names]
 
     def wait_until_ready(self, shape: tuple[int, ...]) -> None:
         """Wait until every guest has charged its ledger for what is opened next."""
@@ -94,6 +110,13 @@ class GuestEngine(EngineWithoutWorker):
         """Send every compute node its part of what this party puts in."""
         own = np.ascontiguousarray(local, dtype=np.int64)
         for node, part in zip(self._nodes, split(own, len(self._nodes), self.own_coins), strict=True):
+            self._messenger.send(node, PART, _as_bytes(part))
+        return Secret(None, own.shape)
+
+    def share_within(self, local: IntArray, bits: int) -> Secret:
+        """Send every compute node its part of what this party puts in as bits."""
+        own = as_bits(np.ascontiguousarray(local, dtype=np.int64), bits)
+        for node, part in zip(self._nodes, split_bits(own, len(self._nodes), self.own_coins), strict=True):
             self._messenger.send(node, PART, _as_bytes(part))
         return Secret(None, own.shape)
 

@@ -11,10 +11,22 @@ LARGE_BELIEF = 0.99
 
 
 def budget_shares(certificate: Certificate) -> list[float]:
-    """The share of each disclosure in the epsilon of the release, under the relation it is calibrated to."""
+    """The share of each disclosure in the budget of the release, under the relation it is calibrated to.
+
+    In rho where that is what adds up, else in epsilon.
+    """
     relation = certificate.epsilon.calibrated_to
-    parts = [Fraction(disclosure.epsilon[relation]) for disclosure in certificate.disclosures]
+    parts = [
+        Fraction(disclosure.epsilon[relation]) if disclosure.rho is None else Fraction(disclosure.rho[relation])
+        for disclosure in certificate.disclosures
+    ]
     return [float(part / sum(parts)) for part in parts]
+
+
+def adds_up_in_rho(certificate: Certificate) -> bool:
+    """Whether several disclosures share one budget of zero-concentrated differential privacy."""
+    disclosures = certificate.disclosures
+    return len(disclosures) > 1 and all(disclosure.rho is not None for disclosure in disclosures)
 
 
 def belief_bound(epsilon: Fraction | None) -> float | None:

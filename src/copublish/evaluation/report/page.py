@@ -17,7 +17,7 @@ from pydantic.dataclasses import dataclass as typed
 from copublish.agreement.columns import formula_warning
 from copublish.errors import EvaluationError, plain_text, unsafe_texts
 from copublish.evaluation.report import figures
-from copublish.evaluation.report.numbers import belief_bound, budget_shares
+from copublish.evaluation.report.numbers import adds_up_in_rho, belief_bound, budget_shares
 from copublish.evaluation.scorecard import Evaluation
 from copublish.mechanisms.base import PLAIN_REPORT
 from copublish.privacy.words import RELATION_WORDS, epsilon_rows, noise_words
@@ -214,6 +214,7 @@ def _facts(release: Release) -> dict[str, Any]:
         "public_epsilon": Headline(certificate.epsilon.public[relation], f"for {RELATION_WORDS[relation]}"),
         "belief": belief_bound(certificate.epsilon.exact("public", relation)),
         "relation": relation,
+        "in_rho": adds_up_in_rho(certificate),
         "relation_words": RELATION_WORDS[relation],
         "known_to": known_to.pop() if len(known_to) == 1 else None,
         "kinds": [

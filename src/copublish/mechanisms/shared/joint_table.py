@@ -114,9 +114,9 @@ class JointTable:
         self, down: Sequence[Axis], across: Sequence[Axis], rows: slice, packing: Packing, engine: JoinEngine
     ) -> Secret:
         """Count columns whose cells are spread: every party says which cells a record may be in."""
-        return engine.joint_matches(self._matches(down, rows), self._matches(across, rows), packing)
+        return engine.joint_matches(self.matches(down, rows), self.matches(across, rows), packing)
 
-    def _matches(self, axes: Sequence[Axis], rows: slice) -> BoolArray:
+    def matches(self, axes: Sequence[Axis], rows: slice) -> BoolArray:
         """For each cell and record whether what this party holds fits: shape (n_cells, n_records).
 
         A party that holds nothing of a record fits everywhere, so that the others decide. A null row fits nowhere.

@@ -1,0 +1,55 @@
+"""Synthetic records from noisy tables, most of them chosen by what a model gets most wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from rich.console import RenderableType
+
+from copublish.agreement.model import Agreement
+from copublish.agreement.settings import MechanismSettings
+from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
+from copublish.mechanisms.marginals import publish, report, words
+from copublish.mechanisms.marginals.plan import MarginalsPlan
+from copublish.mechanisms.marginals.publish import MarginalsDetails
+from copublish.mechanisms.marginals.result import MarginalsResult
+from copublish.mechanisms.marginals.settings import MarginalsSettings
+
+
+class Marginals(Mechanism[MarginalsPlan, MarginalsResult, MarginalsDetails]):
+    """Measures every column with the class, then tables that a model gets wrong, and draws records from the model."""
+
+    version: ClassVar[int] = 1
+    settings: ClassVar[type[MechanismSettings]] = MarginalsSettings
+    details: ClassVar[type[Details]] = MarginalsDetails
+    details_file: ClassVar[str] = "marginals.json"
+    tables: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        "records": ("parquet", "csv"),
+        publish.TABLES: ("parquet", "csv"),
+    }
+    kind_of_records: ClassVar[str] = "synthetic"
+
+    def plan(self, agreement: Agreement) -> MarginalsPlan:
+        """The plan of an agreement."""
+        return MarginalsPlan.of(agreement)
+
+    def publish(self, result: MarginalsResult) -> Contents:
+        """The synthetic records, and the tables they were drawn from."""
+        return publish.contents_of(result)
+
+    def sizes(self, publication: Publication) -> dict[str, int]:
+        """How much was published, of what."""
+        return {**super().sizes(publication), "measured tables": len(words.details_of(publication).tables)}
+
+    def about(self, publication: Publication) -> About:
+        """What the README of a release folder says."""
+        return words.about(publication)
+
+    def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
+        """What a terminal shows of a release."""
+        return words.show(publication, rows)
+
+    def report_facts(self, publication: Publication) -> dict[str, Any]:
+        """What the report says."""
+        return report.facts(publication)

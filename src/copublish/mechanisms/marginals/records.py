@@ -1,0 +1,85 @@
+"""Synthetic records from the tables of a model. Released values only.
+
+Records are drawn clique by clique: given the columns that are known already, the others by the clique's whole-numbered
+table. Within every combination of known values each cell gets its expected number of records, rounded up or down at
+random, and the records are shuffled: that adds less chance than drawing one by one. Words come from SHAKE-256 under a
+key that is a hash of what was opened, and all arithmetic is on integers, so all parties draw the same records.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from copublish.mechanisms.marginals.junction_tree import Columns, JunctionTree
+from copublish.types import IntArray
+
+
+def draw_codes(tree: JunctionTree, cliques: tuple[IntArray, ...], n_records: int, key: bytes) -> IntArray:
+    """Draw records: codes of every column, shape (n_columns, n_records)."""
+    codes = np.zeros((len(tree.sizes), n_records), dtype=np.int64)
+    for number, (clique, known, table) in enumerate(zip(tree.cliques, tree.separators, cliques, strict=True)):
+        new = tuple(column for column in clique if column not in known)
+        order = [clique.index(column) for column in (*known, *new)]
+        group = _numbers(codes, known, tree.sizes)
+        weights = table.transpose(order).reshape(int(np.prod([tree.sizes[column] for column in known])), -1)
+        drawn = _draw_given(group, weights, key + number.to_bytes(8, "little"))
+        for column, values in zip(new, np.unravel_index(drawn, [tree.sizes[column] for column in new]), strict=True):
+            codes[column] = values
+    return codes
+
+
+def _numbers(codes: IntArray, columns: Columns, sizes: tuple[int, ...]) -> IntArray:
+    """For every record the number of its combination of values."""
+    found = np.zeros(codes.shape[1], dtype=np.int64)
+    for column in columns:
+        found = found * sizes[column] + codes[column]
+    return found
+
+
+def _draw_given(group: IntArray, weights: IntArray, key: bytes) -> IntArray:
+    """A cell for every record, by the weights of its group."""
+    order = np.lexsort((_words(key + b"order", len(group)), group))  # by group, shuffled within
+    present, counts = np.unique(group, return_counts=True)
+    words = _words(key + b"start", len(present))
+    drawn = [
+        np.repeat(np.arange(weights.shape[1], dtype=np.int64), _shared_out(weights[number], count, word))
+        for number, count, word in zip(present.tolist(), counts.tolist(), words.tolist(), strict=True)
+    ]
+    found = np.empty(len(group), dtype=np.int64)
+    found[order] = np.concatenate([np.zeros(0, dtype=np.int64), *drawn])
+    return found
+
+
+def _shared_out(weights: IntArray, count: int, word: int) -> IntArray:
+    """Whole numbers that add up to `count`, each the expected one rounded up or down.
+
+    What is left after rounding down goes to cells at equal distances on a line of all remainders, from a random start
+    on: every cell gets one more with a probability that is its remainder.
+    """
+    total = int(weights.sum())
+    if total == 0:  # rounding left nothing of a combination that another clique kept: all cells are alike
+        weights, total = np.ones_like(weights), len(weights)
+    # Weights add up to at most 2^37, and there are fewer than 2^24 records.
+    found, remainders = np.divmod(weights * count, total)
+    missing = count - int(found.sum())
+    if missing:
+        falls = word % total + total * np.arange(missing, dtype=np.int64)
+        found += np.bincount(np.searchsorted(np.cumsum(remainders), falls, side="right"), minlength=len(found))
+    return found
+
+
+def _words(key: bytes, size: int) -> IntArray:
+    """Uniform words below 2^62."""
+    return (np.frombuffer(hashlib.shake_256(key).digest(8 * size), "<u8") >> np.uint64(2)).astype(np.int64)
+
+
+def spread_evenly(cells: IntArray, key: bytes) -> IntArray:
+    """For every record its place among those of its cell, at random: numbers are spread evenly by it."""
+    order = np.lexsort((_words(key, len(cells)), cells))
+    _, counts = np.unique(cells, return_counts=True)
+    place = np.empty(len(cells), dtype=np.int64)
+    firsts = np.repeat(np.cumsum(counts) - counts, counts)
+    place[order] = np.arange(len(cells), dtype=np.int64) - firsts
+    return place

@@ -1,0 +1,267 @@
+"""Synthetic records from chosen noisy tables: first every column with the class, then what a model gets most wrong.
+
+The first tables are measured and a model is fitted. In every round all candidate tables, which stay secret, are
+compared with the model; the noisy maximum is chosen, measured, and the model fitted again. If a table moved the model
+by less than its noise would, or if none was worth its noise, the rounds that follow have half of the noise.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from copublish.agreement.axis import Axis
+from copublish.engine.counts import SecretCounts
+from copublish.engine.interface import ProgramEngine, SumEngine, engine_as
+from copublish.engine.programs.packing import Packing
+from copublish.engine.reveal import RevealGate
+from copublish.engine.secret import Secret
+from copublish.errors import EngineError
+from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, most_cells
+from copublish.mechanisms.marginals.model import NoisyTable, Problem, State, estimated_total
+from copublish.mechanisms.marginals.plan import SMALLEST_REST, MarginalsPlan
+from copublish.mechanisms.marginals.result import Choice, MarginalsResult
+from copublish.mechanisms.marginals.run_model import agree_on_answers, agree_on_cliques, agree_on_model, tell
+from copublish.mechanisms.marginals.run_scores import (
+    NOT_ELIGIBLE,
+    OFFSET_BITS,
+    candidate_scores,
+    count_bits,
+    places_of_tables,
+    refuse_out_of_bounds,
+)
+from copublish.mechanisms.marginals.run_tables import kept, part_of, secret_tables
+from copublish.mechanisms.marginals.schedule import RoundBudget
+from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.privacy.concentrated import ConcentratedMeasure
+from copublish.privacy.disclosures import Measure
+from copublish.progress import Progress
+from copublish.types import IntArray
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was measured so far and the model of it. Released values only."""
+
+    problem: Problem
+    units: IntArray
+    state: State
+
+
+def run_marginals(
+    plan: MarginalsPlan, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress
+) -> MarginalsResult:
+    """Run the mechanism at one party.
+
+    Args:
+        plan: What is opened, at which price.
+        table: This party's aligned cells.
+        engine: Its end of the engine.
+        gate: Where tables and choices are opened.
+        progress: Told about every step.
+
+    Privacy:
+        Protects: one person, with all their cells, at every party.
+        Guarantee: the plan's budget by adaptive composition. What a round spends follows from what was opened; the
+            schedule refuses a round that is not covered, and so do the gate and every party's ledger by their own
+            count.
+        Reveals: the noisy first tables; in every round which candidate was chosen, and its noisy counts; to all
+        parties.
+        Assumes: public answers are within bounds, see `run_scores.py`; every party checks them.
+    """
+    run = _Run(plan, table, engine, gate, progress)
+    fitted = run.fit(None, run.measure_first_tables(plan.first))
+    choices: list[Choice] = []
+    purse = plan.purse
+    secret_counts = run.count_candidates() if plan.rounds else None
+    while secret_counts is not None and (budget := purse.next_round()) is not None:
+        number = len(choices) + 1
+        answers, offsets = run.ask(fitted, number, budget)
+        index = run.choose(secret_counts, answers, offsets, number, budget)
+        if index == len(plan.candidates):
+            choices.append(Choice(None, None))
+            run.tell_choice(number, "none is worth its noise")
+            was_last = purse.is_last
+            purse = purse.after(RoundBudget(budget.selection, Fraction(0)), halve_noise=True)
+            if was_last:
+                break
+            continue
+        found, mean_size = run.measure_chosen(secret_counts, index, number, budget)
+        before = run.part(answers, index)
+        run.tell_choice(number, " by ".join(plan.names[column] for column in found.columns))
+        fitted = run.fit(fitted, (found,))
+        choices.append(Choice(found.columns, len(fitted.problem.tables) - 1))
+        after = fitted.state.answers[-len(before) :]
+        moved = float(np.abs(np.rint(after) - before).sum())
+        purse = purse.after(budget, halve_noise=moved <= mean_size * len(before))
+    if purse.left > SMALLEST_REST * plan.purse.left and secret_counts is not None:
+        # Nothing that may be chosen is worth its noise: what is left makes the first tables more exact.
+        fitted = run.fit(fitted, run.measure_first_tables(plan.again(purse.left)))
+    progress("records", 0, 1)
+    return MarginalsResult(
+        agreement=plan.agreement,
+        sizes=plan.sizes,
+        tables=fitted.problem.tables,
+        n_first=len(plan.fixed),
+        choices=tuple(choices),
+        factors=fitted.units,
+        tree=fitted.problem.tree,
+        cliques=tuple(agree_on_cliques(fitted.state, run.fitter, engine)),
+        total=fitted.problem.total,
+        n_records=plan.records_to_draw(fitted.problem.total),
+    )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The steps of a run at one party."""
+
+    plan: MarginalsPlan
+    table: JointTable
+    engine: SumEngine
+    gate: RevealGate
+    progress: Progress
+
+    @property
+    def fitter(self) -> str:
+        """The party that fits the model: the first one that holds data."""
+        return self.plan.agreement.owners[0]
+
+    def axes(self, table: Columns) -> list[Axis]:
+        """The axes of a table."""
+        domains = list(self.plan.agreement.columns.values())
+        return [Axis.of(domains[column]) for column in table]
+
+    def cells(self, tables: tuple[Columns, ...]) -> list[int]:
+        """Number of cells of each table."""
+        return [cells_of(table, self.plan.sizes) for table in tables]
+
+    def measure_first_tables(self, disclosure: Measure | ConcentratedMeasure) -> tuple[NoisyTable, ...]:
+        """Measure the tables that are measured for sure."""
+        plan, name = self.plan, disclosure.place.step
+        self.progress(name, 0, len(plan.fixed) + 1)
+        groups = [self.axes(table) for table in plan.fixed]
+        secret_counts = secret_tables(
+            self.table, groups, self.engine, progress=lambda done, of: self.progress(name, done, of + 1)
+        )
+        # Opens the counts of all first tables plus noise, to all parties; covered by the first part of the budget, and
+        # where they are measured again by what rounds left.
+        noisy = self._open(secret_counts, disclosure)
+        self.progress(name, len(plan.fixed) + 1, len(plan.fixed) + 1)
+        parts = np.split(noisy, np.cumsum(self.cells(plan.fixed))[:-1])
+        return tuple(self._noisy(columns, part, disclosure) for columns, part in zip(plan.fixed, parts, strict=True))
+
+    def _noisy(self, columns: Columns, values: IntArray, disclosure: Measure | ConcentratedMeasure) -> NoisyTable:
+        return NoisyTable(columns, values, self.plan.deviation(disclosure), self.plan.within_95_percent(disclosure))
+
+    def _open(self, secret_counts: Secret, disclosure: Measure | ConcentratedMeasure) -> IntArray:
+        if isinstance(disclosure, ConcentratedMeasure):
+            return self.gate.reveal_gaussian_measurement(secret_counts, disclosure)
+        return self.gate.reveal_measurement(SecretCounts(secret_counts, Packing(1)), disclosure)
+
+    def count_candidates(self) -> Secret:
+        """Count all tables that may be chosen; the counts stay secret in every round."""
+        name = "candidate tables"
+        groups = [self.axes(table) for table in self.plan.candidates]
+        counted = secret_tables(
+            self.table,
+            groups,
+            self.engine,
+            bits=self.count_bits,
+            progress=lambda done, of: self.progress(name, done, of),
+        )
+        return kept(counted, self.engine)
+
+    @property
+    def count_bits(self) -> int:
+        """Of the range of counts and answers that are compared."""
+        return count_bits(self.cells(self.plan.candidates), len(self.engine.parties))
+
+    def fit(self, before: Fitted | None, new: tuple[NoisyTable, ...]) -> Fitted:
+        """Fit the model to what was measured before and to new tables."""
+        tables = (*(before.problem.tables if before else ()), *new)
+        problem = Problem(self.plan.sizes, tables, self._total(tables))
+        known = before.units if before else np.zeros(0, dtype=np.int64)
+        start = np.concatenate([known, np.zeros(len(problem.wanted) - len(known), dtype=np.int64)])
+        units, state = agree_on_model(problem, start, self.fitter, self.engine)
+        return Fitted(problem, units, state)
+
+    def _total(self, tables: tuple[NoisyTable, ...]) -> int:
+        """The number of records: public, or what was agreed to be expected and all tables' sums say together."""
+        public = self.table.public_total
+        return estimated_total(tables, self.plan.agreement.records.expected) if public is None else max(1, public)
+
+    def ask(self, fitted: Fitted, number: int, budget: RoundBudget) -> tuple[IntArray, IntArray]:
+        """What the model says of all candidates, in whole records, and what is added to their distances from it."""
+        plan = self.plan
+        answers = agree_on_answers(fitted.problem, fitted.state, plan.candidates, self.fitter, self.engine)
+        # A public rule, but a long one: others check bounds, within which offsets cost exactness and no privacy.
+        own = self._offsets(fitted, number, budget) if self.engine.party == self.fitter else None
+        return answers, tell(own, len(plan.candidates) + 1, "offsets", self.fitter, self.engine)
+
+    def part(self, values: IntArray, index: int) -> IntArray:
+        """What belongs to one candidate of what stands one after the other."""
+        cells = self.cells(self.plan.candidates)
+        return values[sum(cells[:index]) : sum(cells[: index + 1])]
+
+    def choose(
+        self, secret_counts: Secret, answers: IntArray, offsets: IntArray, number: int, budget: RoundBudget
+    ) -> int:
+        """Choose a candidate by the noisy maximum of its score; the number after the last one stands for none."""
+        plan, cells = self.plan, self.cells(self.plan.candidates)
+        disclosure = plan.choice(number, budget.selection)
+        refuse_out_of_bounds(answers, offsets, cells, disclosure.noise.bits)
+        computing = engine_as(ProgramEngine, self.engine)
+        # Public numbers that all have checked; one party puts them in, the others nothing.
+        is_told = self.engine.party == self.fitter
+        told = [
+            computing.share_within(public if is_told else np.zeros_like(public), bits)
+            for public, bits in ((answers, self.count_bits), (offsets, OFFSET_BITS))
+        ]
+        secret_scores = computing.compute(candidate_scores, secret_counts, *told, places=places_of_tables(cells))
+        # Opens which candidate has the largest score plus noise, to all parties; covered by this round's selection.
+        index = self.gate.reveal_selection(secret_scores, disclosure)
+        if offsets[index] == NOT_ELIGIBLE:
+            raise EngineError(
+                "A table won that must not be chosen, so some party put in what no data have. Nothing is published."
+            )
+        return index
+
+    def _offsets(self, fitted: Fitted, number: int, budget: RoundBudget) -> IntArray:
+        """What is added to every candidate's distance, by a public rule; the last is the score of choosing none.
+
+        A table is worth measuring if it is off by more than what its noise would add. So many candidates reach far up
+        by chance alone, which choosing none has to be given as well.
+        """
+        plan, tree = self.plan, fitted.problem.tree
+        measured = [table.columns for table in fitted.problem.tables]
+        limit = plan.settings.agreed_model_cells
+        found = []
+        for table in plan.candidates:
+            fits = tree.home(table) is not None or most_cells(plan.sizes, [*measured, table]) <= limit
+            noise = plan.mean_size(plan.chosen(table, number, budget.table)) * cells_of(table, plan.sizes)
+            found.append(-math.ceil(float(plan.caution.worth) * noise) if fits else NOT_ELIGIBLE)
+        choice = plan.choice(number, budget.selection)
+        return np.array([*found, math.ceil(choice.scale_in_people * math.log(len(found)))], dtype=np.int64)
+
+    def measure_chosen(
+        self, secret_counts: Secret, index: int, number: int, budget: RoundBudget
+    ) -> tuple[NoisyTable, float]:
+        """Measure a chosen table; return it, and how far noise moves a count on average."""
+        plan, cells = self.plan, self.cells(self.plan.candidates)
+        columns, start = plan.candidates[index], sum(cells[:index])
+        disclosure = plan.chosen(columns, number, budget.table)
+        own = engine_as(ProgramEngine, self.engine).compute(
+            part_of, secret_counts, start=start, stop=start + cells[index], size=disclosure.entries
+        )
+        # Computed on its own: the program that adds noise then is the same for all tables of one size.
+        # Opens the counts of the chosen table plus noise, to all parties; covered by this round's table.
+        noisy = self._open(kept(own, self.engine), disclosure)[: cells[index]]
+        return self._noisy(columns, noisy, disclosure), plan.mean_size(disclosure)
+
+    def tell_choice(self, number: int, what: str) -> None:
+        """Show what a round chose: it is public."""
+        self.progress(f"round {number}: {what}", 1, 1)

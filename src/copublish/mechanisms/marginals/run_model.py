@@ -1,0 +1,112 @@
+"""One party fits the model and tells it; all others check it before they use it.
+
+Everything here follows from what was opened, so a party that tells another model costs exactness and no privacy, once
+numbers that go into a computation are checked against bounds. It has to be one model all the same: floating point
+differs from machine to machine, and the parties' releases are the same, byte for byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from copublish.engine.interface import SumEngine
+from copublish.errors import EngineError
+from copublish.mechanisms.marginals.junction_tree import Columns, marginals
+from copublish.mechanisms.marginals.model import (
+    ACCEPTED,
+    LARGEST_FACTOR,
+    Problem,
+    State,
+    from_units,
+    in_units,
+)
+from copublish.types import FloatArray, IntArray
+
+NOT_TOLD = np.zeros(0, dtype=np.uint8)
+
+LARGEST_ROUNDING = 1.01
+"""By how much a whole-numbered answer may be off: half for rounding, the rest for another machine's floating point."""
+
+TABLE_BITS = 36
+"""Tables of the model are told in whole numbers of its inverse power of 2."""
+
+
+def agree_on_model(problem: Problem, start: IntArray, fitter: str, engine: SumEngine) -> tuple[IntArray, State]:
+    """The factors that fit, in whole units, and what they make.
+
+    Args:
+        problem: What was measured.
+        start: Factors of the model before, in units; those of new tables are 0.
+        fitter: The party that fits.
+        engine: This party's end of the engine.
+
+    Raises:
+        EngineError: If what the fitter tells does not fit.
+    """
+    own = in_units(problem.fit(from_units(start)).factors) if engine.party == fitter else None
+    units = tell(own, len(problem.wanted), "model", fitter, engine)
+    if np.abs(units).max(initial=0) > LARGEST_FACTOR:
+        raise _does_not_fit(fitter)
+    try:
+        state = problem.state(from_units(units))
+    except FloatingPointError:
+        raise _does_not_fit(fitter) from None
+    if not problem.misfit(state) <= ACCEPTED:
+        raise _does_not_fit(fitter)
+    return units, state
+
+
+def agree_on_answers(
+    problem: Problem, state: State, tables: Sequence[Columns], fitter: str, engine: SumEngine
+) -> IntArray:
+    """What the model says of tables, as whole numbers of records, one table after the other."""
+    own = np.concatenate([found.ravel() for found in marginals(problem.tree, state.beliefs, tables)]) * problem.total
+    return agree_on_numbers(own, "answers", fitter, engine)
+
+
+def agree_on_cliques(state: State, fitter: str, engine: SumEngine) -> list[IntArray]:
+    """The marginals of the model's cliques as whole numbers, for records to be drawn from."""
+    own = np.concatenate([belief.ravel() for belief in state.beliefs]) * 2.0**TABLE_BITS
+    told = agree_on_numbers(own, "cliques", fitter, engine)
+    ends = np.cumsum([belief.size for belief in state.beliefs])
+    parts = np.split(told, ends[:-1])
+    return [part.reshape(belief.shape) for part, belief in zip(parts, state.beliefs, strict=True)]
+
+
+def agree_on_numbers(own: FloatArray, topic: str, fitter: str, engine: SumEngine) -> IntArray:
+    """The fitter's whole numbers for what every party computed, checked against one's own.
+
+    Raises:
+        EngineError: If one is off by more than rounding, or negative.
+    """
+    rounded = np.rint(own).astype(np.int64) if engine.party == fitter else None
+    told = tell(rounded, len(own), topic, fitter, engine)
+    # Large numbers are off in proportion: sums of many floating-point numbers.
+    if (told < 0).any() or (np.abs(told - own) > LARGEST_ROUNDING + 1e-9 * np.abs(own).max(initial=0.0)).any():
+        raise _does_not_fit(fitter)
+    return told
+
+
+def tell(own: IntArray | None, size: int, topic: str, fitter: str, engine: SumEngine) -> IntArray:
+    """The fitter's numbers, which all parties have compared by their hash.
+
+    Raises:
+        EngineError: If they are not so many numbers, or not the same ones for all parties.
+    """
+    content = NOT_TOLD if own is None else np.frombuffer(own.astype("<i8").tobytes(), dtype=np.uint8)
+    told = engine.exchange(content, topic=topic)[engine.parties.index(fitter)]
+    if len(told) != 8 * size:
+        raise _does_not_fit(fitter)
+    digest = hashlib.sha256(np.ascontiguousarray(told, dtype=np.uint8).tobytes()).hexdigest()
+    if len(set(engine.exchange(digest, topic=f"hash of the {topic}"))) > 1:
+        raise EngineError(f"Party '{fitter}' told different parties different models. Nothing is published.")
+    return np.frombuffer(np.ascontiguousarray(told, dtype=np.uint8).tobytes(), dtype="<i8").astype(np.int64)
+
+
+def _does_not_fit(fitter: str) -> EngineError:
+    return EngineError(
+        f"The model that party '{fitter}' told does not fit what was measured. It was not used. Nothing is published."
+    )

@@ -1,0 +1,134 @@
+"""How a budget is spent: so much for the tables that are measured for sure, and the rest in rounds.
+
+All numbers are exact fractions of one currency: rho where the noise is Gaussian, epsilon where it is Laplace. Every
+round is refused unless what is left covers it; `privacy/concentrated.py` has the proof that this is enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+Currency = Literal["rho", "epsilon"]
+
+SELECTION_SHARE: dict[Currency, Fraction] = {"rho": Fraction(1, 4), "epsilon": Fraction(3, 20)}
+"""Of a round, what choosing the table takes; the rest is for measuring it. It grows with the first step alone at which
+noise is halved: choices have little noise by then, and rounds in which none is worth it should cost little."""
+
+PRICE_OF_HALF_THE_NOISE: dict[Currency, int] = {"rho": 4, "epsilon": 2}
+"""How many times a round costs whose noise is half as large: rho goes with the square."""
+
+LARGEST_SELECTIONS_SHARE = Fraction(1, 2)
+"""Of the budget for rounds, what choosing tables takes at most: rounds in which none is chosen measure nothing."""
+
+FIRST_ROUNDS = 24
+"""Into how many rounds the budget for rounds is divided as long as nothing is known."""
+
+USUAL_SHARE = Fraction(7, 20)
+"""Of the budget, what the tables take that are measured for sure, where noise is small beside the counts."""
+
+LARGEST_SHARE: dict[Currency, Fraction] = {"rho": Fraction(4, 5), "epsilon": Fraction(1)}
+"""The same where noise is large. What rounds leave goes to the first tables again, and of rho nothing is lost by that;
+two measurements with half of an epsilon each are half as exact as one with all of it, so there are no rounds then."""
+
+USUAL_WORTH, LARGEST_WORTH = Fraction(1), Fraction(2)
+"""How many times what its noise would add a table has to be off to be worth measuring: at the same two ends."""
+
+ERROR_WITH_ROOM, ERROR_WITHOUT_ROOM = Fraction(1, 40), Fraction(1, 20)
+"""The two ends: what part of a first table noise alone would move at the usual share."""
+
+
+@dataclass(frozen=True)
+class Caution:
+    """How a budget is spent by how large noise is beside the counts: a public rule.
+
+    Where it is large, many tables say less than few exact ones: tables of a column and the class alone then predict the
+    class better than a model that was also fitted to noisy pairs.
+
+    Attributes:
+        share: The share of the budget for the first tables.
+        worth: How many times what its noise would add a table has to be off to be worth measuring.
+    """
+
+    share: Fraction
+    worth: Fraction
+
+    @staticmethod
+    def at(error: Fraction, currency: Currency) -> Caution:
+        """The rule: a straight line between two ends.
+
+        Args:
+            currency: What the budget is counted in.
+            error: What part of its records noise moves in a first table, on average, at the usual share.
+        """
+        between = (error - ERROR_WITH_ROOM) / (ERROR_WITHOUT_ROOM - ERROR_WITH_ROOM)
+        part = min(max(between, Fraction(0)), Fraction(1))
+        return Caution(
+            USUAL_SHARE + (LARGEST_SHARE[currency] - USUAL_SHARE) * part,
+            USUAL_WORTH + (LARGEST_WORTH - USUAL_WORTH) * part,
+        )
+
+
+@dataclass(frozen=True)
+class RoundBudget:
+    """What one round may spend: on choosing a table, and on measuring it."""
+
+    selection: Fraction
+    table: Fraction
+
+
+@dataclass(frozen=True)
+class Purse:
+    """What is left for rounds.
+
+    Attributes:
+        currency: What the numbers are.
+        left: What may still be spent.
+        step: What a round takes at the present noise.
+        rounds_left: How many rounds may follow.
+        selections_left: What choosing tables may still take.
+        largest_selection: What choosing one table takes at most.
+    """
+
+    currency: Currency
+    left: Fraction
+    step: Fraction
+    rounds_left: int
+    selections_left: Fraction
+    largest_selection: Fraction
+
+    @staticmethod
+    def of(currency: Currency, budget: Fraction, rounds: int) -> Purse:
+        """A full purse."""
+        step = budget / max(1, min(rounds, FIRST_ROUNDS))
+        largest = step * SELECTION_SHARE[currency] * PRICE_OF_HALF_THE_NOISE[currency]
+        return Purse(currency, budget, step, rounds, budget * LARGEST_SELECTIONS_SHARE, largest)
+
+    def next_round(self) -> RoundBudget | None:
+        """The budget of the next round; nothing if there is none.
+
+        The last one takes what is left, and so does one after which another would not be covered.
+        """
+        if self.rounds_left == 0 or self.left <= 0:
+            return None
+        whole = self.left if self.is_last else self.step
+        selection = min(whole * SELECTION_SHARE[self.currency], self.largest_selection)
+        return RoundBudget(selection, whole - selection) if selection <= self.selections_left else None
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the next round takes all that is left."""
+        return self.rounds_left == 1 or self.left < 2 * self.step
+
+    def after(self, spent: RoundBudget, *, halve_noise: bool) -> Purse:
+        """What is left after a round.
+
+        Raises:
+            ValueError: If more was spent than there was.
+        """
+        left, selections_left = self.left - spent.selection - spent.table, self.selections_left - spent.selection
+        if left < 0 or selections_left < 0 or spent.selection < 0 or spent.table < 0:
+            raise ValueError("a round spent more than was left")
+        step = self.step * (PRICE_OF_HALF_THE_NOISE[self.currency] if halve_noise else 1)
+        return replace(self, left=left, step=step, rounds_left=self.rounds_left - 1, selections_left=selections_left)

@@ -1,0 +1,367 @@
+"""Whole releases on the ideal engine: against plain pandas without noise, and everything that is refused."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import copublish as cp
+from copublish.engine.ideal import IdealEngine
+from copublish.engine.reveal import RevealGate
+from copublish.errors import EngineError
+from copublish.mechanisms.marginals.plan import MarginalsPlan
+from copublish.mechanisms.marginals.publish import MarginalsDetails
+from copublish.mechanisms.registry import plan_of
+from copublish.privacy.disclosures import NEIGHBORS
+from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
+
+N_RECORDS = 600
+
+
+def agreement_with(partition: str = "horizontal", *, parties: int = 2, delta: str | None = None, **keys: Any):
+    mapping = repartition(small_mapping(mechanism={"name": "marginals", **keys}), partition, parties)
+    mapping["records"]["expected"] = 10 * N_RECORDS  # a public guess, so large that noise is small beside it
+    mapping["privacy"]["epsilon"] = 2
+    if delta is not None:
+        mapping["privacy"]["delta"] = delta
+    return cp.agreement_from_mapping(mapping)
+
+
+def changed(**changes: Any) -> cp.Agreement:
+    """An agreement with other keys, written as small_mapping takes them."""
+    given = {"mechanism": {"name": "marginals"}, **changes}
+    return cp.agreement_from_mapping(repartition(small_mapping(**given, **{"records.identifier": None}), "horizontal"))
+
+
+def problems_of(**changes: Any) -> str:
+    with pytest.raises(cp.AgreementError) as caught:
+        changed(**changes)
+    return "\n".join(caught.value.problems)
+
+
+def people(agreement: cp.Agreement, seed: int = 5) -> pd.DataFrame:
+    """Records in which region follows job, and the class follows income."""
+    table = random_table(agreement, N_RECORDS, np.random.default_rng(seed))
+    regions = list(agreement.columns["region"].values)
+    jobs = list(agreement.columns["job"].values)
+    table["region"] = [regions[jobs.index(job) % len(regions)] for job in table["job"]]
+    return table
+
+
+def released(agreement: cp.Agreement, table: pd.DataFrame, coins: Any = None) -> cp.Release:
+    frames = fragment_frames(agreement, table, np.random.default_rng(1))
+    return simulate_with(agreement, frames, coins or no_noise(agreement.party_names))
+
+
+@pytest.fixture
+def no_gaussian_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Coins cannot switch Gaussian noise off: with all of them alike no candidate is kept."""
+
+    def draw(self: RevealGate, noise: Any, entries: int) -> Any:
+        return [self.engine.share(np.zeros(entries, dtype=np.int64))], np.arange(entries)
+
+    monkeypatch.setattr(RevealGate, "_draw_gaussian", draw)
+
+
+def cells(agreement: cp.Agreement, table: pd.DataFrame) -> pd.DataFrame:
+    """The label of each value's cell, by plain pandas."""
+    found = {}
+    for name, domain in agreement.columns.items():
+        if name in ("age", "income"):
+            edges = [float(edge) for edge in (domain.lower, *domain.thresholds, domain.upper)]
+            codes = np.searchsorted(edges[1:-1], table[name].astype(float), side="right")
+            found[name] = [domain.label((code, code + 1)) for code in codes]
+        else:
+            found[name] = table[name].astype(str)
+    return pd.DataFrame(found)
+
+
+@pytest.mark.usefixtures("no_gaussian_noise")
+@pytest.mark.parametrize("delta", [None, "1e-6"])
+@pytest.mark.parametrize(
+    ("partition", "parties"), [("horizontal", 2), ("horizontal", 4), ("vertical", 3), ("arbitrary", 2)]
+)
+def test_without_noise_measured_tables_are_those_of_pandas_however_records_are_divided(
+    partition, parties, delta
+) -> None:
+    agreement = agreement_with(partition, parties=parties, delta=delta, rounds=3)
+    table = people(agreement)
+    release, labels = released(agreement, table), cells(agreement, table)
+    measured = release.to_pandas("tables")
+    assert measured["table"].max() >= 5  # the first four, and at least one that was chosen
+    for _, rows in measured.groupby("table"):
+        names = [rows[f"column_{place}"].iloc[0] for place in (1, 2)]
+        expected = labels.groupby(names).size()
+        for _, row in rows.iterrows():
+            assert row["noisy_count"] == expected.get((row["value_1"], row["value_2"]), 0)
+
+
+def test_the_first_round_chooses_the_pair_that_the_class_tables_get_most_wrong() -> None:
+    agreement = agreement_with(rounds=1)
+    details = released(agreement, people(agreement)).details
+    assert isinstance(details, MarginalsDetails)
+    assert details.rounds == (("job", "region"),)
+
+
+@pytest.mark.usefixtures("no_gaussian_noise")
+def test_without_noise_records_have_the_measured_tables_up_to_rounding() -> None:
+    agreement = agreement_with(rounds=3, delta="1e-6", records=N_RECORDS)
+    table = people(agreement)
+    release = released(agreement, table)
+    real, drawn = cells(agreement, table), cells(agreement, release.to_pandas())
+    assert len(drawn) == N_RECORDS
+    for measured in release.details.tables:
+        names = list(measured.columns)
+        counts, expected = drawn.groupby(names).size(), real.groupby(names).size()
+        # The model does not know that there was no noise, so it takes counts at their word up to that.
+        assert counts.sub(expected, fill_value=0).abs().max() <= 2 * measured.noise_deviation_in_people
+
+
+def test_numbers_are_spread_evenly_inside_their_cells_and_whole_numbers_stay_whole() -> None:
+    agreement = agreement_with(rounds=0, records=N_RECORDS)
+    records = released(agreement, people(agreement)).to_pandas()
+    assert pd.api.types.is_integer_dtype(records["age"])
+    domain = agreement.columns["age"]
+    edges = [int(domain.lower), *map(int, domain.thresholds), int(domain.upper) + 1]
+    for low, high in pairwise(edges):
+        inside = np.sort(records["age"][records["age"].between(low, high - 1)].to_numpy())
+        places = (2 * np.arange(len(inside)) + 1) / (2 * len(inside))
+        assert np.abs(inside - np.floor(low + (high - low) * places)).max() <= 0
+
+
+def test_with_columns_first_every_column_is_measured_alone_and_the_class_is_one_of_them() -> None:
+    agreement = agreement_with(rounds=2, first="columns")
+    details = released(agreement, people(agreement)).details
+    assert [table.columns for table in details.tables[:5]] == [(name,) for name in agreement.columns]
+    assert all(len(table.columns) == 2 for table in details.tables[5:])
+
+
+def test_triples_have_the_class_in_them() -> None:
+    agreement = agreement_with(rounds=1, tables="class-triples")
+    plan = plan_of(agreement)
+    assert isinstance(plan, MarginalsPlan)
+    assert all(table[-1] == 4 and len(table) == 3 for table in plan.candidates) and len(plan.candidates) == 6
+
+
+def test_listed_tables_are_measured_and_none_is_chosen() -> None:
+    agreement = agreement_with(tables=[["region", "job"], ["age", "income", "default"]])
+    release = released(agreement, people(agreement))
+    found = [table.columns for table in release.details.tables]
+    # In agreed order; ("age", "default") and ("income", "default") are in the second one.
+    assert found == [("job", "default"), ("region", "default"), ("job", "region"), ("age", "income", "default")]
+    assert release.details.rounds == ()
+
+
+def test_listed_tables_run_on_masked_sums() -> None:
+    mapping = repartition(
+        small_mapping(mechanism={"name": "marginals", "tables": [["job", "region"]]}, **{"records.identifier": None}),
+        "horizontal",
+        3,
+    )
+    mapping["engine"] = {"name": "masked-sum"}
+    agreement = cp.agreement_from_mapping(mapping)
+    frames = fragment_frames(agreement, people(agreement), np.random.default_rng(1))
+    release = cp.simulate(agreement, frames, engine="masked-sum")
+    assert release.certificate.engine.name == "masked-sum"
+    assert len(release.details.tables) == 5
+
+
+def test_an_owner_without_records_takes_part() -> None:
+    agreement = agreement_with(rounds=2)
+    table = people(agreement)
+    release = simulate_with(agreement, {"p0": table, "p1": table.iloc[:0]}, seeded(agreement.party_names, 3))
+    assert release.to_pandas().shape[1] == 5
+
+
+def test_no_records_at_all_give_a_release() -> None:
+    agreement = agreement_with(rounds=2, delta="1e-6")
+    release = released(agreement, people(agreement).iloc[:0], seeded(agreement.party_names, 3))
+    assert release.details.estimated_records >= 1
+
+
+def test_the_release_is_read_back_and_has_a_page(tmp_path) -> None:
+    agreement = agreement_with(rounds=3, delta="1e-6")
+    release = released(agreement, people(agreement), seeded(agreement.party_names, 3))
+    release.write(tmp_path / "release")
+    again = cp.load_release(tmp_path / "release")
+    assert again.digest() == release.digest() and again.details == release.details
+    page = cp.report(again).html
+    assert "What was measured" in page and "<svg" in page and "all together cost 2" in page
+    assert {"records.csv", "tables.csv", "marginals.json"} <= {file.name for file in (tmp_path / "release").iterdir()}
+
+
+@pytest.mark.parametrize("delta", [None, "1e-6"])
+@pytest.mark.parametrize("relation", NEIGHBORS)
+def test_what_a_run_opened_costs_no_more_than_was_reserved(relation, delta) -> None:
+    mapping = agreement_with(rounds=30, delta=delta).model_dump(by_alias=True)
+    mapping["privacy"]["neighbors"] = relation
+    agreement = cp.agreement_from_mapping(mapping)
+    reserved = plan_of(agreement).cost()
+    release = released(agreement, people(agreement), seeded(agreement.party_names, 4))
+    stated = release.certificate.epsilon.public
+    assert Fraction(stated[relation]) <= 2
+    for neighbors in NEIGHBORS:
+        assert Fraction(stated[neighbors]) <= reserved.under(neighbors)
+    if delta is not None:  # one budget, charged as a whole
+        assert Fraction(stated[relation]) == 2
+    assert Fraction(release.certificate.delta_bound) <= (Fraction(delta) if delta else Fraction(1, 10**9))
+
+
+def test_where_noise_is_large_the_plan_says_that_no_table_is_chosen() -> None:
+    mapping = agreement_with(rounds=7).model_dump(by_alias=True)
+    mapping["records"]["expected"] = 200
+    agreement = cp.agreement_from_mapping(mapping)
+    assert len(plan_of(agreement).disclosures()) == 1
+    assert any("no table is chosen" in warning for warning in cp.describe(agreement).warnings)
+    mapping["privacy"]["delta"] = "1e-6"
+    assert len(plan_of(cp.agreement_from_mapping(mapping)).disclosures()) == 2  # of rho nothing is lost by trying
+
+
+def test_describe_says_what_is_sure_and_the_most_that_rounds_open() -> None:
+    said = cp.describe(agreement_with(rounds=7, delta="1e-6")).to_dict()
+    assert said["rounds_at_most"] == 7 and said["candidates"] == 6
+    assert said["first_tables"] == [[name, "default"] for name in ("job", "region", "age", "income")]
+    assert said["most_values_that_rounds_open"] >= 7
+    few, many = said["round_noise_deviation_in_people"]
+    assert 0 < few < many
+
+
+# --- A model that somebody tells --------------------------------------------------------------------------------------
+
+
+def lying(monkeypatch: pytest.MonkeyPatch, topic: str, change: Any) -> None:
+    """Let the fitter tell something else under a topic."""
+    original, about = IdealEngine.exchange, topic
+
+    def exchange(self: IdealEngine, public: Any, *, topic: str = "") -> Any:
+        if topic == about and len(public):
+            numbers = change(np.frombuffer(public.tobytes(), "<i8").copy())
+            public = np.frombuffer(np.asarray(numbers, "<i8").tobytes(), np.uint8)
+        return original(self, public, topic=topic)
+
+    monkeypatch.setattr(IdealEngine, "exchange", exchange)
+
+
+def with_first(value: int) -> Any:
+    def change(numbers: np.ndarray) -> np.ndarray:
+        numbers[0] = value
+        return numbers
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("topic", "change"),
+    [
+        ("model", with_first(2**22)),
+        ("model", with_first(2**62)),
+        ("model", lambda numbers: numbers[1:]),
+        ("answers", with_first(17 - 2**63)),
+        ("answers", with_first(2**40)),
+        ("answers", lambda numbers: numbers + 5),
+        ("offsets", lambda numbers: numbers[1:]),
+        ("cliques", with_first(-1)),
+        ("cliques", lambda numbers: numbers * 2),
+    ],
+)
+def test_a_model_that_does_not_fit_ends_the_run(monkeypatch, topic, change) -> None:
+    agreement = agreement_with(rounds=2)
+    lying(monkeypatch, topic, change)
+    with pytest.raises(EngineError, match="does not fit what was measured"):
+        released(agreement, people(agreement), seeded(agreement.party_names, 3))
+
+
+def test_offsets_that_are_out_of_bounds_end_the_run(monkeypatch) -> None:
+    agreement = agreement_with(rounds=2)
+    lying(monkeypatch, "offsets", with_first(2**41))
+    with pytest.raises(EngineError, match="out of bounds"):
+        released(agreement, people(agreement), seeded(agreement.party_names, 3))
+
+
+def test_different_answers_for_different_parties_end_the_run(monkeypatch) -> None:
+    """They differ by one record, which rounding would excuse."""
+    original = IdealEngine.exchange
+
+    def two_faced(self: IdealEngine, public: Any, *, topic: str = "") -> Any:
+        told = original(self, public, topic=topic)
+        if topic == "answers" and self.party == "p1":
+            other = told[0].copy()
+            other[0] ^= 1
+            told = (other, *told[1:])
+        return told
+
+    monkeypatch.setattr(IdealEngine, "exchange", two_faced)
+    agreement = agreement_with(rounds=1)
+    with pytest.raises(EngineError, match="told different parties different models"):
+        released(agreement, people(agreement), seeded(agreement.party_names, 3))
+
+
+# --- What is refused before anything is spent -------------------------------------------------------------------------
+
+
+def values(n: int) -> list[str]:
+    return [f"v{number}" for number in range(n)]
+
+
+def test_a_table_with_too_many_cells_is_refused() -> None:
+    said = problems_of(**{"attributes.job": {"kind": "categorical", "values": values(5000)}})
+    assert "the table of 'job' by 'default' has 10,000 cells, and a table that is measured has at most 8,192" in said
+
+
+def test_more_columns_than_fit_are_refused() -> None:
+    mapping = repartition(small_mapping(mechanism={"name": "marginals"}, **{"records.identifier": None}), "horizontal")
+    mapping["attributes"] |= {f"c{n}": {"kind": "categorical", "values": ["a", "b"]} for n in range(80)}
+    with pytest.raises(cp.AgreementError, match="at most 64 columns, the class included, and these are 85"):
+        cp.agreement_from_mapping(mapping)
+
+
+def test_a_class_with_fifty_values_is_refused_unless_columns_are_measured_alone() -> None:
+    changes = {"class.values": values(50)}
+    assert "at most 32 values, and these are 50" in problems_of(**changes)
+    agreement = changed(**changes, mechanism={"name": "marginals", "first": "columns"})
+    assert plan_of(agreement).disclosures()
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"tables": [["job", "weight"]]}, "there is no column 'weight'. Columns: 'job', 'region'"),
+        ({"tables": [["job", "job"]]}, "name one to 4 different columns"),
+        ({"tables": [["job", "region"], ["region", "job"]]}, "a table is listed twice"),
+        ({"tables": ["job", "region"]}, "write a list of lists of columns"),
+        ({"tables": "triples"}, "pairs"),
+        ({"tables": [["job", "region"]], "rounds": 3}, "listed tables are measured without a choice"),
+        ({"tables": "class-triples", "first": "columns"}, 'goes with first = "class-tables"'),
+        ({"rounds": 101}, "rounds"),
+        ({"model_cells": 10}, "model_cells"),
+    ],
+)
+def test_keys_that_mean_nothing_are_refused(keys, said) -> None:
+    assert said in problems_of(mechanism={"name": "marginals", **keys})
+
+
+def test_listed_tables_that_ask_for_too_large_a_model_are_refused() -> None:
+    ring = [list(pair) for pair in combinations(("job", "region", "age", "income"), 2)]
+    wide = {"kind": "categorical", "values": values(20)}
+    attributes = {"attributes.job": wide, "attributes.region": wide}
+    said = problems_of(**attributes, mechanism={"name": "marginals", "tables": ring, "model_cells": 1000})
+    assert "ask for a model with" in said and "1,000 are allowed" in said
+
+
+def test_masked_sums_cannot_choose_and_have_no_gaussian_noise() -> None:
+    assert "masked-sum" in problems_of(engine={"name": "masked-sum"})
+    keys = {"name": "marginals", "tables": [["job", "region"]]}
+    assert "shares of Laplace noise" in problems_of(
+        engine={"name": "masked-sum"}, mechanism=keys, **{"privacy.delta": "1e-6"}
+    )
+
+
+def test_a_delta_that_is_too_small_for_the_samplers_is_refused_before_anything_is_spent() -> None:
+    agreement = agreement_with(delta="1e-12", rounds=100)
+    with pytest.raises(cp.AgreementError, match="delta is too small for the samplers"):
+        plan_of(agreement)
