@@ -24,10 +24,14 @@ from copublish.privacy.ledger import Ledger, Limit
 PRICE = Cost(add_remove=Fraction(1, 10), replace=Fraction(1, 5))
 
 CELLS = {
-    "limits": ("dataset", "neighbours", "epsilon", "set_at", "delta"),
+    "limits": (
+        *("dataset", "neighbours", "epsilon", "set_at", "delta"),
+        *("pure_epsilon", "rho", "delta_for_rho", "delta_for_rest"),
+    ),
     "charges": (
         *("dataset", "release", "agreement_hash", "epsilon_add_remove", "epsilon_replace", "delta"),
         *("state", "reserved_at", "ended_at"),
+        *("account", "rho_add_remove", "rho_replace", "rho_delta", "rho_distance"),
     ),
     "disclosures": ("charge", "position", "label", "epsilon_add_remove", "epsilon_replace", "delta", "charged_at"),
     "alignment_limits": ("dataset", "most", "set_at"),

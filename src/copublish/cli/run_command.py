@@ -13,7 +13,7 @@ import typer
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
-from copublish.cli.ledger_command import show_left
+from copublish.cli.ledger_command import show_left, show_rho_left
 from copublish.cli.terminal import (
     Format,
     FormatOption,
@@ -35,6 +35,7 @@ from copublish.node.log import RunLog, log_file
 from copublish.node.party import ledger_of, run_logged
 from copublish.node.run import RunResult, RunSettings, ready_party
 from copublish.privacy.accounting import Cost
+from copublish.privacy.accounts import Spent
 from copublish.privacy.certify import warning_of
 from copublish.privacy.described import show_bound, show_exact
 from copublish.privacy.ledger import Ledger, Limit
@@ -148,7 +149,8 @@ def _ask_consent(plan: Plan[Any], ledger: Ledger, *, yes: bool, pays: bool = Tru
             f"\nThis agreement was charged to this ledger before, last on {earlier[-1].reserved_at[:10]} "
             f"({earlier[-1].state}). Running it again is a new charge."
         )
-    price = _price(agreement, limit, cost, ledger.spent(agreement.dataset)) if pays else _price_of_others(cost, limit)
+    spent = ledger.spent_by_account(agreement.dataset)
+    price = _price(agreement, limit, cost, spent) if pays else _price_of_others(cost, limit)
     if yes:
         note(f"Spending {price}.")
     elif not (sys.stdin.isatty() and errors_console.is_terminal):
@@ -164,8 +166,8 @@ def _price_of_others(cost: Cost, limit: Limit) -> str:
     return f"{said}of the budgets of those who hold data, and none of yours"
 
 
-def _price(agreement: Agreement, limit: Limit, cost: Cost, spent: Cost) -> str:
-    """Price of a release, and the rest of the budget."""
+def _price(agreement: Agreement, limit: Limit, cost: Cost, spent: Spent) -> str:
+    """Price of a release, and the budget before and after it."""
     wanted, delta = cost.under(limit.neighbors), show_bound(cost.delta)
     if wanted is None and agreement.mechanism.no_promise(agreement) is None:
         said = "unknown" if cost.replace is None else show_exact(cost.replace)
@@ -175,10 +177,23 @@ def _price(agreement: Agreement, limit: Limit, cost: Cost, spent: Cost) -> str:
         )
     if wanted is None:
         return f"an UNBOUNDED epsilon, all that people in data set '{agreement.dataset}' could ever be promised"
-    left, delta_left = show_left(limit, spent)
-    of = "no limit" if limit.epsilon is None else f"the epsilon {left} and delta {delta_left} that are left"
+    account = limit.account_for(spent, cost)
+    rho = cost.in_rho().under(limit.neighbors)
     price = f"epsilon {show_exact(wanted)} and delta {delta}"
-    return f"{price} of {of} for data set '{agreement.dataset}' ({limit.neighbors})"
+    if account == "rho" and rho is not None:
+        price = f"rho {show_bound(rho)}"
+    of = "no limit" if limit.epsilon is None else f"the {_left(limit, spent)} that are left"
+    after = ""
+    if limit.epsilon is not None and account is not None:
+        after = f"; {_left(limit, spent.plus(cost, cost.in_rho(), account))} are left after it"
+    return f"{price} of {of} for data set '{agreement.dataset}' ({limit.neighbors}){after}"
+
+
+def _left(limit: Limit, spent: Spent) -> str:
+    """What is left of a limit, in words."""
+    left, delta_left = show_left(limit, spent)
+    rho = show_rho_left(limit, spent)
+    return f"epsilon {left}{'' if rho is None else f', rho {rho}'} and delta {delta_left}"
 
 
 def _address(listen: str | None) -> tuple[str, int] | None:
@@ -202,11 +217,13 @@ def _print_result(
     holds_data: bool,
 ) -> None:
     release = result.release
-    left, delta_left = None, None
+    left, delta_left, rho_left = None, None, None
     with suppress(LedgerError):  # the release is published: a ledger that somebody holds now must not hide that
         limit = ledger.limit(agreement.dataset)
         if limit is not None:
-            left, delta_left = show_left(limit, ledger.spent(agreement.dataset))
+            spent = ledger.spent_by_account(agreement.dataset)
+            left, delta_left = show_left(limit, spent)
+            rho_left = show_rho_left(limit, spent)
     if output is Format.JSON:
         print_json(
             {
@@ -216,6 +233,7 @@ def _print_result(
                 "epsilon": release.certificate.epsilon.to_json(),
                 "budget_left": left,
                 "delta_left": delta_left,
+                **({} if rho_left is None else {"rho_left": rho_left}),
                 "seconds": round(seconds, 1),
                 "mib_sent": round(result.bytes_sent / 2**20, 1),
                 "mib_received": round(result.bytes_received / 2**20, 1),
@@ -224,7 +242,8 @@ def _print_result(
         )
         return
     warn_first(release.certificate.warning, results_console())
-    budget = f"Epsilon {left or 'unknown'} and delta {delta_left or 'unknown'} are left"
+    in_rho = "" if rho_left is None else f", rho {rho_left}"
+    budget = f"Epsilon {left or 'unknown'}{in_rho} and delta {delta_left or 'unknown'} are left"
     budget = "It is unbounded in the ledger" if release.warning else budget
     budget = budget if holds_data else "The owners of the data paid for it"
     results_console().print(

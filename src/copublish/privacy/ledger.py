@@ -13,6 +13,7 @@ from typing import cast
 
 from copublish.errors import BudgetExceededError, LedgerError
 from copublish.privacy.accounting import NOTHING, Cost
+from copublish.privacy.accounts import Account, Spent
 from copublish.privacy.alignments import Alignments
 from copublish.privacy.ledger_cells import (
     COMPLETE,
@@ -39,16 +40,21 @@ class Ledger(Alignments, Locks):
     def set_limit(self, dataset: str, limit: Limit) -> None:
         """State the most that may be spent on a data set. The newest limit holds; the file keeps the older ones."""
         epsilon = UNBOUNDED if limit.epsilon is None else str(limit.epsilon)
+        accounts = [None] * 4 if limit.accounts is None else [str(number) for number in vars(limit.accounts).values()]
         with self._transaction():
             self._database.execute(
-                "INSERT INTO limits (dataset, neighbours, epsilon, delta, set_at) VALUES (?, ?, ?, ?, ?)",
-                (dataset, limit.neighbors, epsilon, str(limit.delta), now()),
+                "INSERT INTO limits (dataset, neighbours, epsilon, delta, set_at, pure_epsilon, rho, delta_for_rho, "
+                "delta_for_rest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (dataset, limit.neighbors, epsilon, str(limit.delta), now(), *accounts),
             )
 
     def limit(self, dataset: str) -> Limit | None:
         """The limit of a data set, if one was set."""
         with self._reading():
-            query = "SELECT epsilon, neighbours, delta FROM limits WHERE dataset = ? ORDER BY id DESC LIMIT 1"
+            query = (
+                "SELECT epsilon, neighbours, delta, pure_epsilon, rho, delta_for_rho, delta_for_rest FROM limits "
+                "WHERE dataset = ? ORDER BY id DESC LIMIT 1"
+            )
             row = self._database.execute(query, (dataset,)).fetchone()
             return None if row is None else read_limit(dataset, row)
 
@@ -59,19 +65,24 @@ class Ledger(Alignments, Locks):
             return [read_text(dataset, dataset, "limits.dataset") for (dataset,) in rows]
 
     def spent(self, dataset: str) -> Cost:
-        """Everything ever reserved on a data set, finished or not."""
-        total = NOTHING
+        """Everything ever reserved on a data set, finished or not, in epsilon and delta."""
+        return self.spent_by_account(dataset).in_all
+
+    def spent_by_account(self, dataset: str) -> Spent:
+        """Everything ever reserved on a data set, by what it was paid from."""
+        total = Spent()
         for entry in self.entries():
             if entry.dataset == dataset:
-                total += entry.cost
+                total = total.plus(entry.cost, entry.in_rho, entry.account)
         return total
 
     def entries(self) -> list[Entry]:
         """All charges, oldest first."""
         with self._reading():
             rows = self._database.execute(
-                "SELECT dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, delta, state, "
-                "reserved_at, (SELECT count(*) FROM disclosures WHERE charge = charges.id) FROM charges ORDER BY id"
+                "SELECT dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, delta, account, "
+                "rho_add_remove, rho_replace, rho_delta, rho_distance, state, reserved_at, "
+                "(SELECT count(*) FROM disclosures WHERE charge = charges.id) FROM charges ORDER BY id"
             )
             return [read_entry(row) for row in rows]
 
@@ -87,8 +98,21 @@ class Ledger(Alignments, Locks):
                 f"The ledger '{self.path}' has no limit for data set '{dataset}', so nothing may be spent. "
                 f"Nothing was measured. Set one: copublish ledger {self.path} --limit {dataset}=EPSILON"
             )
-        if why := limit.refusal(self.spent(dataset), cost, dataset=dataset, ledger=self.path):
+        if why := limit.refusal(self.spent_by_account(dataset), cost, dataset=dataset, ledger=self.path):
             raise BudgetExceededError(why)
+
+    def account_for(self, dataset: str, cost: Cost) -> Account:
+        """What a release would pay from.
+
+        Raises:
+            BudgetExceededError: If it may not be made.
+        """
+        self.refuse_if_over(dataset, cost)
+        limit = self.limit(dataset)
+        account = None if limit is None else limit.account_for(self.spent_by_account(dataset), cost)
+        if account is None:
+            raise BudgetExceededError(f"Nothing is left for data set '{dataset}'. Nothing was measured.")
+        return account
 
     @contextmanager
     def reserve(self, dataset: str, release: str, agreement_hash: str, cost: Cost) -> Iterator[Charge]:
@@ -98,11 +122,12 @@ class Ledger(Alignments, Locks):
             BudgetExceededError: If the limit does not suffice. Nothing is written then.
         """
         with self._transaction():
-            self.refuse_if_over(dataset, cost)
+            account = self.account_for(dataset, cost)
             row = self._database.execute(
                 "INSERT INTO charges (dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, "
-                "delta, state, reserved_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (dataset, release, agreement_hash, *_write_cost(cost), RESERVED, now()),
+                "delta, state, reserved_at, account, rho_add_remove, rho_replace, rho_delta, rho_distance) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (dataset, release, agreement_hash, *_write_cost(cost), RESERVED, now(), account, *_write_rho(cost)),
             )
         charge = Charge(self, cast(int, row.lastrowid), cost)
         try:
@@ -156,6 +181,11 @@ class Charge:
 def _write_cost(cost: Cost) -> tuple[str | None, str | None, str]:
     add_remove = None if cost.add_remove is None else str(cost.add_remove)
     return add_remove, None if cost.replace is None else str(cost.replace), str(cost.delta)
+
+
+def _write_rho(cost: Cost) -> tuple[str | None, ...]:
+    price = cost.in_rho()
+    return tuple(None if number is None else str(number) for number in vars(price).values())
 
 
 def open_existing_ledger(file: str | Path, dataset: str) -> Ledger:

@@ -17,12 +17,13 @@ LOCK_TIMEOUT_SECONDS = 30.0
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS limits (
     id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, neighbours TEXT NOT NULL, epsilon TEXT NOT NULL,
-    set_at TEXT NOT NULL, delta TEXT
+    set_at TEXT NOT NULL, delta TEXT, pure_epsilon TEXT, rho TEXT, delta_for_rho TEXT, delta_for_rest TEXT
 );
 CREATE TABLE IF NOT EXISTS charges (
     id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, release TEXT NOT NULL, agreement_hash TEXT NOT NULL,
     epsilon_add_remove TEXT, epsilon_replace TEXT, delta TEXT NOT NULL,
-    state TEXT NOT NULL, reserved_at TEXT NOT NULL, ended_at TEXT
+    state TEXT NOT NULL, reserved_at TEXT NOT NULL, ended_at TEXT,
+    account TEXT, rho_add_remove TEXT, rho_replace TEXT, rho_delta TEXT, rho_distance TEXT
 );
 CREATE TABLE IF NOT EXISTS disclosures (
     charge INTEGER NOT NULL REFERENCES charges(id), position INTEGER NOT NULL, label TEXT NOT NULL,
@@ -55,8 +56,20 @@ _HEARTBEAT = "CREATE TABLE IF NOT EXISTS heartbeat (id INTEGER PRIMARY KEY CHECK
 ROOM_BYTES = 64 * 2**10
 """What a charge and its disclosures may take, and more; what a heartbeat took stays with the file, for them."""
 
-_LIMITS_WITHOUT_DELTA = ["id", "dataset", "neighbours", "epsilon", "set_at"]
-"""The columns of that table in ledgers that were made when only epsilon had a limit."""
+_FIRST_COLUMNS = {
+    "limits": ("id", "dataset", "neighbours", "epsilon", "set_at"),
+    "charges": (
+        *("id", "dataset", "release", "agreement_hash", "epsilon_add_remove", "epsilon_replace", "delta"),
+        *("state", "reserved_at", "ended_at"),
+    ),
+}
+"""The columns of tables that have grown, as the first ledgers had them."""
+
+_LATER_COLUMNS = {
+    "limits": ("delta", "pure_epsilon", "rho", "delta_for_rho", "delta_for_rest"),
+    "charges": ("account", "rho_add_remove", "rho_replace", "rho_delta", "rho_distance"),
+}
+"""The columns that came later, in their order. Where nothing stands in them, a row means what it always meant."""
 
 
 WHAT_TO_DO = "Nothing is opened. Restore it from a backup; a ledger that cannot be read stops every release."
@@ -81,22 +94,30 @@ class LedgerFile:
             self._database.execute("PRAGMA synchronous = EXTRA")
             self._database.execute("PRAGMA foreign_keys = ON")
             self._database.executescript(_SCHEMA)
-            self._add_delta_to_limits()
+            self._add_later_columns()
         except (sqlite3.Error, OSError) as exc:
             raise LedgerError(
                 f"The ledger '{self.path}' cannot be opened ({exc}). Nothing was measured. Check that the file is "
                 "a copublish ledger, that you may write to it and that no other program holds it."
             ) from exc
 
-    def _add_delta_to_limits(self) -> None:
-        """Bring a ledger from before deltas had limits up to date: what was set then stands, with the default delta."""
-        if self._columns_of_limits() == _LIMITS_WITHOUT_DELTA:
+    def _add_later_columns(self) -> None:
+        """Bring a ledger from before some columns were there up to date: what it says stands as it is."""
+        if any(self._missing_columns(table) for table in _FIRST_COLUMNS):
             with self._transaction():
-                if self._columns_of_limits() == _LIMITS_WITHOUT_DELTA:  # another process may have been faster
-                    self._database.execute("ALTER TABLE limits ADD COLUMN delta TEXT")
+                for table in _FIRST_COLUMNS:
+                    for column in self._missing_columns(table):  # another process may have been faster
+                        self._database.execute(f"ALTER TABLE {table} ADD COLUMN {column} TEXT")
 
-    def _columns_of_limits(self) -> list[str]:
-        return [row[1] for row in self._database.execute("PRAGMA table_info(limits)")]
+    def _missing_columns(self, table: str) -> list[str]:
+        """Columns that a table of an older ledger lacks; none of a table that copublish did not make."""
+        there = self._columns_of(table)
+        known = [*_FIRST_COLUMNS[table], *_LATER_COLUMNS[table]]
+        is_ours = len(there) >= len(_FIRST_COLUMNS[table]) and there == known[: len(there)]
+        return known[len(there) :] if is_ours else []
+
+    def _columns_of(self, table: str) -> list[str]:
+        return [row[1] for row in self._database.execute(f"PRAGMA table_info({table})")]
 
     def close(self) -> None:
         """Close the file."""
