@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check accuracy copula-accuracy hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
+.PHONY: help demo test check accuracy copula-accuracy marginals-accuracy hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -12,6 +12,7 @@ help:
 	@echo "make check      ruff and mypy alone"
 	@echo "make accuracy   classification accuracy of Adult and Nursery releases (needs ADULT=folder with the data)"
 	@echo "make copula-accuracy  distances of Adult and Wine copula releases (needs ADULT=folder with the data)"
+	@echo "make marginals-accuracy  prediction and two-way tables of marginals releases of four tables (needs ADULT=folder with the data)"
 	@echo "make hpdp-accuracy    classification accuracy of Adult hpdp releases (needs ADULT=folder with the data)"
 	@echo "make hpdp-other-tables  the same on tables and a class that hpdp was not tuned on (needs ADULT=folder with the data)"
 	@echo "make hpdp-benchmark   a secure hpdp release of Adult between ten owners, beside the published Paillier way"
@@ -48,6 +49,9 @@ accuracy: $(READY)
 
 copula-accuracy: $(READY)
 	$(BIN)/python benchmarks/copula_accuracy.py --data $(ADULT)
+
+marginals-accuracy: $(READY)
+	$(BIN)/python benchmarks/marginals_accuracy.py --data $(ADULT)
 
 hpdp-accuracy: $(READY)
 	$(BIN)/python benchmarks/hpdp_accuracy.py --data $(ADULT)
