@@ -143,11 +143,15 @@ class MeasuredEngine(SpuEngine):
         super().close(politely=politely)
         self.record.bytes_sent = self.bytes_sent
 
+    def kind_of(self, request: object) -> str:
+        """What a request is for."""
+        return kind_of(request)
+
     def _ask(self, request: object) -> Any:
         start, before = time.perf_counter(), self.bytes_sent
         answer = super()._ask(request)
         self.record.sent.append(self.bytes_sent - before)
-        kind = kind_of(request) if self.record.seconds else "start-up"  # the first request waits for both workers
+        kind = self.kind_of(request) if self.record.seconds else "start-up"  # the first request waits for both workers
         self.record.seconds.append((kind, time.perf_counter() - start))
         if request != "close":
             self.record.requests.append(hollow(request))
@@ -273,7 +277,9 @@ def secure(
             seconds = time.perf_counter() - start
         found = read_records(folder, agreement.party_names)
     n = len(next(iter(frames.values())))
-    return replace(summary(name, n, seconds, found), leaves=leaves_of(release)), release, found
+    measured = summary(name, n, seconds, found)
+    has_leaves = agreement.mechanism.name == "specialization"
+    return replace(measured, leaves=leaves_of(release)) if has_leaves else measured, release, found
 
 
 def bare(name: str, n: int, recorded: Mapping[str, PartyRecord]) -> Measured:

@@ -16,6 +16,7 @@ import pytest
 
 import copublish as cp
 from copublish.engine.counts import SecretCounts
+from copublish.engine.ideal import IdealEngine, Room
 from copublish.engine.interface import NO_CELL, Columns
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
@@ -279,6 +280,36 @@ def test_a_whole_run_ends_with_the_same_words_at_both_parties(pair, mechanism):
     assert ended[0] == ended[1]
     assert ended[0].startswith("InvalidInputsError: 'p0' put in something else than the agreement allows")
     assert "Nothing that depends on it was opened" in ended[0]
+
+
+def pairs_of_both(
+    engine: Any, argument: tuple[np.ndarray, np.ndarray, Any]
+) -> tuple[np.ndarray, np.ndarray, list[int]]:
+    cells, marks, columns = argument
+    found = engine._open(engine.joint_pairs((0, 1), list(cells), (columns, columns), cells.shape[1]))
+    checks = engine._open(engine.take_checks()).tolist()
+    return found, engine._open(engine.joint_match_pairs(marks, columns)), checks
+
+
+@pytest.mark.parametrize("scores", [None, ((-5, 0, 7), (1, -1))], ids=["counts", "scores"])
+def test_pairs_are_those_of_the_ideal_engine(pair, scores):
+    generator, columns = np.random.default_rng(9), Columns((3, 2), scores)
+    cells = [np.stack([generator.integers(-1, size, RECORDS) for size in columns.sizes]) for _ in range(2)]
+    marks = [generator.random((5, RECORDS)) < 0.8 for _ in range(2)]
+    room = Room(PARTIES)
+
+    def job(engine: IdealEngine) -> tuple[np.ndarray, np.ndarray]:
+        own = room.parties.index(engine.party)
+        pairs = engine.joint_pairs((0, 1), list(cells[own]), (columns, columns), RECORDS)
+        return pairs._handle, engine.joint_match_pairs(marks[own], columns)._handle
+
+    expected = room.run(job)[PARTIES[0]]
+    alone = np.repeat([0, 1], columns.sizes if scores is None else 1)
+    is_pair = alone[:, None] != alone
+    for found, spread, checks in pair.do(pairs_of_both, *((cells[n], marks[n], columns) for n in range(2))):
+        assert np.array_equal(found, expected[0])
+        assert np.array_equal(spread[is_pair], expected[1][is_pair])
+        assert checks == [0, 0]
 
 
 def test_no_cell_is_no_line():

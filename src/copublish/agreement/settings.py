@@ -131,11 +131,12 @@ def contradictions(settings: type[MechanismSettings]) -> Iterator[str]:
         yield f"'partitions' has to name some of {_listed(get_args(Partition))}"
     if settings.publishes_each_record and settings.draws_records:
         yield "records are published one by one ('publishes_each_record') or drawn ('draws_records'), not both"
-    is_gaussian = settings.noise_follows_delta or (
-        settings.uses_gaussian_noise is not MechanismSettings.uses_gaussian_noise
-    )
+    says_so = settings.uses_gaussian_noise is not MechanismSettings.uses_gaussian_noise
+    is_gaussian = says_so or settings.noise_follows_delta
     if is_gaussian != (settings.how_to_get_gaussian_noise is not None):
         yield "'how_to_get_gaussian_noise' says what to write exactly if noise can be Gaussian"
+    if says_so and settings.noise_follows_delta:
+        yield "noise follows the agreed delta ('noise_follows_delta') or the settings ('uses_gaussian_noise'), not both"
     has_promise = settings.no_promise is MechanismSettings.no_promise
     if settings.spends_by_column and not has_promise:
         yield "without a promise ('no_promise') there is no epsilon that columns could divide ('spends_by_column')"

@@ -54,23 +54,28 @@ def scores_of_each(xp: ModuleType, *marks: IntArray, columns: Columns) -> IntArr
 def first_marked(xp: ModuleType, marks: IntArray) -> IntArray:
     """Keep the first mark of each record and drop the others: (k, words) to (k, words).
 
-    Whether any cell up to this one is marked is a prefix OR, by a tree of log k rounds. Where it changes the first mark
-    is, and that is an XOR.
+    Whether any cell up to this one is marked is a prefix OR; where it changes the first mark is, and that is an XOR.
+    The prefixes come from a tree, up and down, of fewer than 2 k ORs in 2 log k rounds.
     """
-    size, up_to = 1, marks
     k = marks.shape[0]
-    while size < k:
-        # Of every pair of blocks the right one learns whether the left one has a mark, all in one AND.
-        right = np.array([row for row in range(k) if row // size % 2], dtype=np.int64)
-        last_of_left = right // size * size - 1
-        added, old = up_to[last_of_left], up_to[right]
-        joined = xp.concatenate([up_to, added ^ old ^ (added & old)])
-        place = np.arange(k)
-        place[right] = k + np.arange(len(right))
-        up_to = joined[place]
-        size *= 2
+    steps = [1 << level for level in range(k.bit_length()) if 1 << level < k]
+    up_to = marks
+    for step in steps:
+        up_to = _add_earlier(xp, up_to, np.arange(2 * step - 1, k, 2 * step), step)
+    for step in reversed(steps):
+        up_to = _add_earlier(xp, up_to, np.arange(3 * step - 1, k, 2 * step), step)
     # Nothing public is put beside it: SPU would turn all of it into summands, and back again for the next AND.
     return cast(IntArray, xp.concatenate([up_to[:1], up_to[1:] ^ up_to[:-1]]))
+
+
+def _add_earlier(xp: ModuleType, up_to: IntArray, rows: IntArray, step: int) -> IntArray:
+    """OR some rows with those that are so many rows before them, in one AND."""
+    if not len(rows):
+        return up_to
+    old, added = up_to[rows], up_to[rows - step]
+    place = np.arange(up_to.shape[0])
+    place[rows] = up_to.shape[0] + np.arange(len(rows))
+    return cast(IntArray, xp.concatenate([up_to, old ^ added ^ (old & added)])[place])
 
 
 def crossed_product(

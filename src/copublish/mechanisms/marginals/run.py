@@ -149,7 +149,7 @@ class _Run:
         )
         # Opens the counts of all first tables plus noise, to all parties; covered by the first part of the budget, and
         # where they are measured again by what rounds left.
-        noisy = self._open(secret_counts, disclosure)
+        noisy = self._revealed(secret_counts, disclosure)
         self.progress(name, len(plan.fixed) + 1, len(plan.fixed) + 1)
         parts = np.split(noisy, np.cumsum(self.cells(plan.fixed))[:-1])
         return tuple(self._noisy(columns, part, disclosure) for columns, part in zip(plan.fixed, parts, strict=True))
@@ -157,7 +157,7 @@ class _Run:
     def _noisy(self, columns: Columns, values: IntArray, disclosure: Measure | ConcentratedMeasure) -> NoisyTable:
         return NoisyTable(columns, values, self.plan.deviation(disclosure), self.plan.within_95_percent(disclosure))
 
-    def _open(self, secret_counts: Secret, disclosure: Measure | ConcentratedMeasure) -> IntArray:
+    def _revealed(self, secret_counts: Secret, disclosure: Measure | ConcentratedMeasure) -> IntArray:
         if isinstance(disclosure, ConcentratedMeasure):
             return self.gate.reveal_gaussian_measurement(secret_counts, disclosure)
         return self.gate.reveal_measurement(SecretCounts(secret_counts, Packing(1)), disclosure)
@@ -259,7 +259,7 @@ class _Run:
         )
         # Computed on its own: the program that adds noise then is the same for all tables of one size.
         # Opens the counts of the chosen table plus noise, to all parties; covered by this round's table.
-        noisy = self._open(kept(own, self.engine), disclosure)[: cells[index]]
+        noisy = self._revealed(kept(own, self.engine), disclosure)[: cells[index]]
         return self._noisy(columns, noisy, disclosure), plan.mean_size(disclosure)
 
     def tell_choice(self, number: int, what: str) -> None:
