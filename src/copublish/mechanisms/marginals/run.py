@@ -8,7 +8,7 @@ by less than its noise would, or if none was worth its noise, the rounds that fo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -24,7 +24,7 @@ from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, most
 from copublish.mechanisms.marginals.model import NoisyTable, Problem, State, estimated_total
 from copublish.mechanisms.marginals.plan import SMALLEST_REST, MarginalsPlan
 from copublish.mechanisms.marginals.result import Choice, MarginalsResult
-from copublish.mechanisms.marginals.run_model import agree_on_answers, agree_on_cliques, agree_on_model, tell
+from copublish.mechanisms.marginals.run_model import agree_on_answers, agree_on_cliques, agree_on_model
 from copublish.mechanisms.marginals.run_scores import (
     NOT_ELIGIBLE,
     OFFSET_BITS,
@@ -37,9 +37,12 @@ from copublish.mechanisms.marginals.run_tables import kept, part_of, secret_tabl
 from copublish.mechanisms.marginals.schedule import RoundBudget
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.privacy.concentrated import ConcentratedMeasure
-from copublish.privacy.disclosures import Measure
+from copublish.privacy.disclosures import Measure, Select
 from copublish.progress import Progress
 from copublish.types import IntArray
+
+CHOICES_AT_ONCE = 6
+"""How many choices have their noise drawn in one computation: distant parties wait for messages, not for noise."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,8 @@ class _Run:
     engine: SumEngine
     gate: RevealGate
     progress: Progress
+    choices_ahead: dict[Fraction, int] = field(default_factory=dict)
+    """For how many choices noise of a rate is drawn already."""
 
     @property
     def fitter(self) -> str:
@@ -197,10 +202,9 @@ class _Run:
     def ask(self, fitted: Fitted, number: int, budget: RoundBudget) -> tuple[IntArray, IntArray]:
         """What the model says of all candidates, in whole records, and what is added to their distances from it."""
         plan = self.plan
-        answers = agree_on_answers(fitted.problem, fitted.state, plan.candidates, self.fitter, self.engine)
         # A public rule, but a long one: others check bounds, within which offsets cost exactness and no privacy.
         own = self._offsets(fitted, number, budget) if self.engine.party == self.fitter else None
-        return answers, tell(own, len(plan.candidates) + 1, "offsets", self.fitter, self.engine)
+        return agree_on_answers((fitted.problem, fitted.state), plan.candidates, own, self.fitter, self.engine)
 
     def part(self, values: IntArray, index: int) -> IntArray:
         """What belongs to one candidate of what stands one after the other."""
@@ -222,6 +226,7 @@ class _Run:
             for public, bits in ((answers, self.count_bits), (offsets, OFFSET_BITS))
         ]
         secret_scores = computing.compute(candidate_scores, secret_counts, *told, places=places_of_tables(cells))
+        self._draw_noise_of_choices(disclosure, number)
         # Opens which candidate has the largest score plus noise, to all parties; covered by this round's selection.
         index = self.gate.reveal_selection(secret_scores, disclosure)
         if offsets[index] == NOT_ELIGIBLE:
@@ -229,6 +234,14 @@ class _Run:
                 "A table won that must not be chosen, so some party put in what no data have. Nothing is published."
             )
         return index
+
+    def _draw_noise_of_choices(self, disclosure: Select, number: int) -> None:
+        """Draw noise for several choices at once, as long as theirs is the same; what is left over is never used."""
+        rate = disclosure.noise.rate
+        if self.choices_ahead.get(rate, 0) == 0:
+            self.choices_ahead[rate] = min(CHOICES_AT_ONCE, self.plan.rounds - number + 1)
+            self.gate.draw_selection_noise(disclosure, disclosure.candidates, times=self.choices_ahead[rate])
+        self.choices_ahead[rate] -= 1
 
     def _offsets(self, fitted: Fitted, number: int, budget: RoundBudget) -> IntArray:
         """What is added to every candidate's distance, by a public rule; the last is the score of choosing none.
