@@ -41,17 +41,20 @@ from copublish.privacy.disclosures import Measure, Select
 from copublish.progress import Progress
 from copublish.types import IntArray
 
+NOTHING_ASKED = np.zeros(0, dtype=np.int64)
+
 CHOICES_AT_ONCE = 6
 """How many choices have their noise drawn in one computation: distant parties wait for messages, not for noise."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was measured so far and the model of it. Released values only."""
+    """What was measured so far, the model of it, and by how many records its newest table moved it."""
 
     problem: Problem
     units: IntArray
     state: State
+    moved: int
 
 
 def run_marginals(
@@ -93,13 +96,10 @@ def run_marginals(
                 break
             continue
         found, mean_size = run.measure_chosen(secret_counts, index, number, budget)
-        before = run.part(answers, index)
         run.tell_choice(number, " by ".join(plan.names[column] for column in found.columns))
-        fitted = run.fit(fitted, (found,))
+        fitted = run.fit(fitted, (found,), run.part(answers, index))
         choices.append(Choice(found.columns, len(fitted.problem.tables) - 1))
-        after = fitted.state.answers[-len(before) :]
-        moved = float(np.abs(np.rint(after) - before).sum())
-        purse = purse.after(budget, halve_noise=moved <= mean_size * len(before))
+        purse = purse.after(budget, halve_noise=fitted.moved <= mean_size * len(found.values))
     if purse.left > SMALLEST_REST * plan.purse.left and secret_counts is not None:
         # Nothing that may be chosen is worth its noise: what is left makes the first tables more exact.
         fitted = run.fit(fitted, run.measure_first_tables(plan.again(purse.left)))
@@ -180,6 +180,7 @@ class _Run:
         )
         return kept(counted, self.engine)
 
+<<<<<<< HEAD
     @property
     def count_bits(self) -> int:
         """Of the range of counts and answers that are compared."""
@@ -187,12 +188,16 @@ class _Run:
 
     def fit(self, before: Fitted | None, new: tuple[NoisyTable, ...]) -> Fitted:
         """Fit the model to what was measured before and to new tables."""
+=======
+    def fit(self, before: Fitted | None, new: tuple[NoisyTable, ...], answers: IntArray = NOTHING_ASKED) -> Fitted:
+        """Fit the model to what was measured before and to new tables, of the last of which it said `answers`."""
+>>>>>>> marg
         tables = (*(before.problem.tables if before else ()), *new)
         problem = Problem(self.plan.sizes, tables, self._total(tables))
         known = before.units if before else np.zeros(0, dtype=np.int64)
         start = np.concatenate([known, np.zeros(len(problem.wanted) - len(known), dtype=np.int64)])
-        units, state = agree_on_model(problem, start, self.fitter, self.engine)
-        return Fitted(problem, units, state)
+        units, state, moved = agree_on_model(problem, start, answers, self.fitter, self.engine)
+        return Fitted(problem, units, state, moved)
 
     def _total(self, tables: tuple[NoisyTable, ...]) -> int:
         """The number of records: public, or what was agreed to be expected and all tables' sums say together."""

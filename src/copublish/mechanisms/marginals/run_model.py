@@ -34,21 +34,31 @@ TABLE_BITS = 36
 """Tables of the model are told in whole numbers of its inverse power of 2."""
 
 
-def agree_on_model(problem: Problem, start: IntArray, fitter: str, engine: SumEngine) -> tuple[IntArray, State]:
-    """The factors that fit, in whole units, and what they make.
+def agree_on_model(
+    problem: Problem, start: IntArray, before: IntArray, fitter: str, engine: SumEngine
+) -> tuple[IntArray, State, int]:
+    """The factors that fit, in whole units, what they make, and by how many records the model moved.
+
+    What a later round spends goes by the last: a number that is told, because parties must not round it differently.
 
     Args:
         problem: What was measured.
         start: Factors of the model before, in units; those of new tables are 0.
+        before: What the model before said of the newest table's cells; nothing if nobody asks how far it moved.
         fitter: The party that fits.
         engine: This party's end of the engine.
 
     Raises:
         EngineError: If what the fitter tells does not fit.
     """
-    own = in_units(problem.fit(from_units(start)).factors) if engine.party == fitter else None
-    units = tell(own, len(problem.wanted), "model", fitter, engine)
-    if np.abs(units).max(initial=0) > LARGEST_FACTOR:
+    own = None
+    if engine.party == fitter:
+        fitted = problem.fit(from_units(start))
+        after = np.rint(fitted.answers[len(fitted.answers) - len(before) :]).astype(np.int64)
+        own = np.append(in_units(fitted.factors), np.abs(after - before).sum())
+    told = tell(own, len(problem.wanted) + 1, "model", fitter, engine)
+    units, moved = told[:-1], int(told[-1])
+    if np.abs(units).max(initial=0) > LARGEST_FACTOR or moved < 0:
         raise _does_not_fit(fitter)
     try:
         state = problem.state(from_units(units))
@@ -56,7 +66,7 @@ def agree_on_model(problem: Problem, start: IntArray, fitter: str, engine: SumEn
         raise _does_not_fit(fitter) from None
     if not problem.misfit(state) <= ACCEPTED:
         raise _does_not_fit(fitter)
-    return units, state
+    return units, state, moved
 
 
 def agree_on_answers(
