@@ -180,18 +180,13 @@ class _Run:
         )
         return kept(counted, self.engine)
 
-<<<<<<< HEAD
     @property
     def count_bits(self) -> int:
         """Of the range of counts and answers that are compared."""
         return count_bits(self.cells(self.plan.candidates), len(self.engine.parties))
 
-    def fit(self, before: Fitted | None, new: tuple[NoisyTable, ...]) -> Fitted:
-        """Fit the model to what was measured before and to new tables."""
-=======
     def fit(self, before: Fitted | None, new: tuple[NoisyTable, ...], answers: IntArray = NOTHING_ASKED) -> Fitted:
         """Fit the model to what was measured before and to new tables, of the last of which it said `answers`."""
->>>>>>> marg
         tables = (*(before.problem.tables if before else ()), *new)
         problem = Problem(self.plan.sizes, tables, self._total(tables))
         known = before.units if before else np.zeros(0, dtype=np.int64)
