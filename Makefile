@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check input-checks accuracy copula-accuracy hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
+.PHONY: help demo test check input-checks accuracy copula-accuracy marginals-accuracy marginals-benchmark hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -12,6 +12,7 @@ help:
 	@echo "make check      ruff and mypy alone"
 	@echo "make accuracy   classification accuracy of Adult and Nursery releases (needs ADULT=folder with the data)"
 	@echo "make copula-accuracy  distances of Adult and Wine copula releases (needs ADULT=folder with the data)"
+	@echo "make marginals-accuracy  prediction and two-way tables of marginals releases of four tables (needs ADULT=folder with the data)"
 	@echo "make hpdp-accuracy    classification accuracy of Adult hpdp releases (needs ADULT=folder with the data)"
 	@echo "make hpdp-other-tables  the same on tables and a class that hpdp was not tuned on (needs ADULT=folder with the data)"
 	@echo "make hpdp-benchmark   a secure hpdp release of Adult between ten owners, beside the published Paillier way"
@@ -20,6 +21,7 @@ help:
 	@echo "make wide-area-benchmark  a secure release between two hosts 40 ms apart (needs root)"
 	@echo "make results    the papers' figures beside what they print, written into the pages of docs/results"
 	@echo "make secure-benchmark  the secure engine beside its bare calls and the papers' Paillier way"
+	@echo "make marginals-benchmark  secure releases of synthetic records: time, traffic and memory (needs ADULT; root for the link)"
 	@echo "make input-checks  what checking every owner's inputs costs a secure release (needs ADULT=folder with the data)"
 	@echo "make alignment-benchmark  private set intersection beside the bare call and plain sets"
 	@echo "make microaggregation-benchmark  one iDP-IR release, a grid of 50 runs, and up to 5 million records"
@@ -50,6 +52,9 @@ accuracy: $(READY)
 copula-accuracy: $(READY)
 	$(BIN)/python benchmarks/copula_accuracy.py --data $(ADULT)
 
+marginals-accuracy: $(READY)
+	$(BIN)/python benchmarks/marginals_accuracy.py --data $(ADULT)
+
 hpdp-accuracy: $(READY)
 	$(BIN)/python benchmarks/hpdp_accuracy.py --data $(ADULT)
 
@@ -58,6 +63,9 @@ hpdp-other-tables: $(READY)
 
 input-checks: $(READY)
 	$(BIN)/python benchmarks/input_checks.py --data $(ADULT)
+
+marginals-benchmark: $(READY)
+	PYTHONPATH=tests $(BIN)/python benchmarks/marginals_release.py --data $(ADULT)
 
 hpdp-benchmark: $(READY)
 	$(BIN)/python benchmarks/hpdp_release.py --data $(ADULT)

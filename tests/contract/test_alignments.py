@@ -163,6 +163,15 @@ def test_where_even_the_number_of_people_is_protected_no_commitment_is_told() ->
     assert "keyed commitment" in str(cp.describe(agreed("vertical")).to_dict())
 
 
+def test_certificates_say_what_commitments_give_and_what_they_tell() -> None:
+    for partition, is_joined in (("vertical", True), ("arbitrary", True), ("horizontal", False)):
+        said = cp.describe(agreed(partition)).to_dict()
+        assert any("does not prevent a first wrong list" in line for line in said["assumptions"]) == is_joined
+        assert any("lists the same people as when this agreement ran" in line for line in said["not_protected"]) == (
+            is_joined
+        )
+
+
 def test_a_run_that_ends_in_alignment_keeps_the_entry_and_charges_nothing() -> None:
     agreement = agreed("horizontal")
     frames = frames_of(agreement)

@@ -148,7 +148,7 @@ def agreed(mechanism: dict[str, str], **privacy: object) -> cp.Agreement:
     return agreement_from_mapping(mapping)
 
 
-@pytest.mark.parametrize("name", ["specialization", "copula", "hpdp", "vhdp"])
+@pytest.mark.parametrize("name", ["specialization", "marginals", "copula", "hpdp", "vhdp"])
 def test_without_a_delta_limit_pure_epsilon_is_let_in_many_times(name: str) -> None:
     agreement = agreed({"name": name}, neighbors="replace")
     price = plan_of(agreement).cost()

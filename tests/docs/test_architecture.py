@@ -169,6 +169,7 @@ def names_in(path: Path, words: tuple[str, ...]) -> bool:
     return any(word in path.read_text(encoding="utf-8") for word in words)
 
 
+# Not "marginals": marginals of a table are spoken of everywhere. Its folder is imported by the registry alone.
 @pytest.mark.parametrize("name", ["specialization", "copula", "hpdp", "vhdp", "idp-ir"])
 def test_a_mechanism_is_named_in_its_folder_and_in_the_registry_alone(name):
     mechanism = mechanism_named(name)
@@ -177,6 +178,17 @@ def test_a_mechanism_is_named_in_its_folder_and_in_the_registry_alone(name):
     files = [path for path in SOURCE.rglob("*") if path.suffix in (".py", ".j2", ".css")]
     named = {path.relative_to(SOURCE).as_posix() for path in files if names_in(path, words)}
     assert {path for path in named if not path.startswith(f"mechanisms/{folder}/")} == {"mechanisms/registry.py"}
+
+
+@pytest.mark.parametrize("known", mechanisms(), ids=lambda known: known.name)
+def test_a_mechanisms_folder_is_imported_by_itself_and_the_registry_alone(known):
+    folder = known.name.replace("-", "_")
+    importers = {
+        path.relative_to(SOURCE).as_posix()
+        for path in MODULES
+        if any(name.startswith(f"copublish.mechanisms.{folder}") for name in imports_of(path, typing_too=True))
+    }
+    assert {path for path in importers if not path.startswith(f"mechanisms/{folder}/")} == {"mechanisms/registry.py"}
 
 
 def test_every_folder_is_in_the_registry():
@@ -235,6 +247,7 @@ def test_mechanisms_open_values_through_the_gate_alone():
         "shared/run_gains.py": [measure],
         "shared/run_class_disagreement.py": [measure],
         "hpdp/run.py": ["gate.reveal_gaussian_measurement(", measure],  # one of them, by the agreed noise
+        "marginals/run.py": ["gate.reveal_gaussian_measurement(", measure, select],  # a table is one of the first two
         "vhdp/run.py": ["gate.reveal_columns("],
         "idp_ir/run.py": ["gate.reveal_columns("],
     }
@@ -253,6 +266,7 @@ def test_randomness_comes_from_the_operating_system_alone():
 ON_SECRETS = (
     *("engine/programs/noise.py", "engine/programs/packing.py", "engine/programs/sums.py"),
     *("mechanisms/specialization/score_programs.py", "mechanisms/copula/run_products.py"),
+    *("mechanisms/marginals/run_scores.py", "mechanisms/marginals/run_tables.py"),
     *("mechanisms/shared/joint_table.py", "engine/masked/exact_coins.py", "engine/masked/noise_shares.py"),
 )
 

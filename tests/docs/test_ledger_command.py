@@ -156,3 +156,26 @@ def test_locks_are_shown_and_opened_by_their_owner_alone(cli, tmp_path: Path) ->
     assert cli("--unlock", "people=lab").exit_code == 0
     assert book.locked("people") == []
     assert json.loads(cli("--format", "json").stdout)["locks"][0]["unlocked_at"] is not None
+
+
+def test_describe_shows_what_is_left_before_and_after_and_writes_nothing(tmp_path: Path) -> None:
+    write_demo(tmp_path, 100)
+    runner = CliRunner(env={"COLUMNS": "200", "NO_COLOR": "1", "COPUBLISH_HOME": str(tmp_path)})
+    file = tmp_path / "party.db"
+
+    def described(*options: str) -> str:
+        done = runner.invoke(app, ["describe", str(tmp_path / "agreement.toml"), "--ledger", str(file), *options])
+        return done.stdout if done.exit_code == 0 else f"{done.exit_code} {done.exception}"
+
+    assert "There is no ledger" in described()
+    book = Ledger(file)
+    assert "has no limit for data set 'customers-2026'" in " ".join(described().split())
+    book.set_limit("customers-2026", Limit(Fraction(3), "add-remove", Fraction(1, 10**6)))
+    said = " ".join(described().split())
+    assert "Would spend epsilon 1 and delta" in said
+    assert "of the epsilon 3 and delta 1.0e-06 that are left for data set 'customers-2026' (add-remove)" in said
+    assert "epsilon 2 and delta 9.9e-07 are left after it." in said
+    assert json.loads(described("--format", "json"))["budget"]["paid_from"] == "epsilon"
+    book.set_limit("customers-2026", Limit(Fraction(1, 2), "add-remove"))
+    assert "short by epsilon 0.5" in json.loads(described("--format", "json"))["budget"]["refusal"]
+    assert book.entries() == []

@@ -127,9 +127,13 @@ def _note_engine_calls(patch: pytest.MonkeyPatch, trace: Trace) -> None:
     def wrapped(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         def call(self: IdealEngine, *given: Any, **public: Any) -> Any:
             answer = original(self, *given, **public)
-            if name == "share":  # what a party puts in is its own; its shape is not
-                trace.calls.append((self.party, name, given[0].shape, plain(public), answer.shape))
+            if name in ("share", "share_within"):  # what a party puts in is its own; its shape is not
+                trace.calls.append((self.party, name, given[0].shape, given[1:], plain(public), answer.shape))
                 trace.seen.append((self.party, name, given[0].shape))
+            elif name in ("joint_matches", "joint_pairs", "joint_match_pairs"):
+                shapes = [np.shape(part)[:-1] for part in given if isinstance(part, np.ndarray | list)]
+                stated = [plain(part) for part in given if not isinstance(part, np.ndarray | list | int)]
+                trace.calls.append((self.party, name, shapes, stated, plain(public), answer.shape))
             elif name == "joint_histogram":
                 cells, places, *stated = given
                 assert places is None or places.shape == cells.shape
@@ -145,7 +149,8 @@ def _note_engine_calls(patch: pytest.MonkeyPatch, trace: Trace) -> None:
 
         return call
 
-    for name in ("share", "joint_histogram", "compute", "coins", "exchange", "align", "have_common", "_open"):
+    joins = ("joint_histogram", "joint_matches", "joint_pairs", "joint_match_pairs")
+    for name in ("share", "share_within", *joins, "compute", "coins", "exchange", "align", "have_common", "_open"):
         patch.setattr(IdealEngine, name, wrapped(name, getattr(IdealEngine, name)))
 
 
@@ -336,7 +341,7 @@ def test_answers_that_wrap_the_ring_would_move_a_score_by_more_than_declared() -
     wrapping = np.array([17 - 2**63, 0, 0], dtype=np.int64)
     places = np.array([[0]])
     with np.errstate(over="ignore"):
-        before, after = (candidate_scores(np, np.array([[n]]), wrapping, places)[0] for n in (16, 17))
+        before, after = (candidate_scores(np, np.array([[n]]), wrapping[:1], wrapping[1:], places)[0] for n in (16, 17))
     assert abs(int(after) - int(before)) > 2
     with pytest.raises(EngineError, match="out of bounds"):
         refuse_out_of_bounds(wrapping[:1], wrapping[1:], [1], 20)

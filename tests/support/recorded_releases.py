@@ -138,9 +138,17 @@ def clusters(sensitivity: str | None = None, order: str | None = None) -> dict[s
     return section | {key: value for key, value in said.items() if value is not None}
 
 
+def marginals(**keys: Any) -> dict[str, Any]:
+    """Return the section about marginals."""
+    return {"name": "marginals", **keys}
+
+
 SUMS = {"name": "masked-sum"}
 SUMS_AT_HELPER = {"name": "masked-sum", "aggregator": "helper"}
 COPULA, VHDP = {"name": "copula"}, {"name": "vhdp"}
+MUCH = {"epsilon": 8}
+"""So that few people are enough for rounds."""
+
 FEW = ("job", "age")
 """Few columns, where a secure engine would spend its time on compiling for many."""
 
@@ -193,6 +201,46 @@ CASES: dict[str, Case] = {
     ),
     "arbdistdp arbitrary max none-to-select": Case(
         agreed("arbitrary", specialization("max", "arbdistdp") | {"specializations": 0})
+    ),
+    # Marginals: both laws of noise, every kind of tables. Models are fitted in floating point, which other processors
+    # may round in another way: parties agree on one, and these bytes are those of one machine.
+    "marginals vertical gaussian": Case(
+        agreed("vertical", marginals(rounds=3), privacy={"delta": "1e-6"}), 300, is_secure=True
+    ),
+    "marginals vertical laplace class-at-one columns missing": Case(
+        agreed("vertical", marginals(rounds=3, first="columns"), class_at="p1", missing=("job",), privacy=MUCH), 300
+    ),
+    "marginals arbitrary gaussian triples 3-classes": Case(
+        agreed("arbitrary", marginals(rounds=2, tables="class-triples"), classes=3, privacy={"delta": "1e-5"}),
+        300,
+        is_secure=True,
+    ),
+    "marginals horizontal laplace public decimals": Case(
+        agreed("horizontal", marginals(rounds=4), public=True, decimals=1, privacy=MUCH), 300
+    ),
+    "marginals horizontal gaussian 4-owners guests": Case(
+        agreed(
+            "horizontal",
+            marginals(rounds=2, records=100),
+            parties=4,
+            identifier=False,
+            attributes=FEW,
+            privacy={"delta": "1e-6"},
+        ),
+        300,
+        is_secure=True,
+        guests=("p2", "p3"),
+    ),
+    "marginals horizontal masked-sum listed 3-owners": Case(
+        agreed(
+            "horizontal",
+            marginals(tables=[["job", "age"], ["region", "income", "default"]]),
+            parties=3,
+            identifier=False,
+            engine=SUMS,
+        ),
+        300,
+        is_secure=True,
     ),
     # Copula: every way to divide the budget, for every partition.
     "copula vertical uniform": Case(agreed("vertical", COPULA, budget=EQUAL), 150, is_secure=True),

@@ -14,6 +14,7 @@ import typer
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.cli.ledger_command import show_left, show_rho_left
+from copublish.cli.prices import price_in_words
 from copublish.cli.terminal import (
     Format,
     FormatOption,
@@ -35,9 +36,8 @@ from copublish.node.log import RunLog, log_file
 from copublish.node.party import ledger_of, run_logged
 from copublish.node.run import RunResult, RunSettings, ready_party
 from copublish.privacy.accounting import Cost
-from copublish.privacy.accounts import Spent
 from copublish.privacy.certify import warning_of
-from copublish.privacy.described import show_bound, show_exact
+from copublish.privacy.described import show_exact
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.release.describe import describe_plan
 
@@ -150,7 +150,7 @@ def _ask_consent(plan: Plan[Any], ledger: Ledger, *, yes: bool, pays: bool = Tru
             f"({earlier[-1].state}). Running it again is a new charge."
         )
     spent = ledger.spent_by_account(agreement.dataset)
-    price = _price(agreement, limit, cost, spent) if pays else _price_of_others(cost, limit)
+    price = price_in_words(agreement, limit, cost, spent) if pays else _price_of_others(cost, limit)
     if yes:
         note(f"Spending {price}.")
     elif not (sys.stdin.isatty() and errors_console.is_terminal):
@@ -164,36 +164,6 @@ def _price_of_others(cost: Cost, limit: Limit) -> str:
     wanted = cost.under(limit.neighbors)
     said = "" if wanted is None else f"epsilon {show_exact(wanted)} ({limit.neighbors}) "
     return f"{said}of the budgets of those who hold data, and none of yours"
-
-
-def _price(agreement: Agreement, limit: Limit, cost: Cost, spent: Spent) -> str:
-    """Price of a release, and the budget before and after it."""
-    wanted, delta = cost.under(limit.neighbors), show_bound(cost.delta)
-    if wanted is None and agreement.mechanism.no_promise(agreement) is None:
-        said = "unknown" if cost.replace is None else show_exact(cost.replace)
-        return (
-            f"epsilon {said} (replace) and delta {delta} for data set '{agreement.dataset}'; who is in it is not "
-            "protected"
-        )
-    if wanted is None:
-        return f"an UNBOUNDED epsilon, all that people in data set '{agreement.dataset}' could ever be promised"
-    account = limit.account_for(spent, cost)
-    rho = cost.in_rho().under(limit.neighbors)
-    price = f"epsilon {show_exact(wanted)} and delta {delta}"
-    if account == "rho" and rho is not None:
-        price = f"rho {show_bound(rho)}"
-    of = "no limit" if limit.epsilon is None else f"the {_left(limit, spent)} that are left"
-    after = ""
-    if limit.epsilon is not None and account is not None:
-        after = f"; {_left(limit, spent.plus(cost, cost.in_rho(), account))} are left after it"
-    return f"{price} of {of} for data set '{agreement.dataset}' ({limit.neighbors}){after}"
-
-
-def _left(limit: Limit, spent: Spent) -> str:
-    """What is left of a limit, in words."""
-    left, delta_left = show_left(limit, spent)
-    rho = show_rho_left(limit, spent)
-    return f"epsilon {left}{'' if rho is None else f', rho {rho}'} and delta {delta_left}"
 
 
 def _address(listen: str | None) -> tuple[str, int] | None:

@@ -23,9 +23,9 @@ def commitment_to(identifiers: Identifiers, key: bytes) -> str:
             pseudo-random function.
     """
     digest = hmac.new(key, b"copublish list\0", "sha256")
-    for identifier in identifiers.in_order():
-        text = identifier.encode()
-        digest.update(len(text).to_bytes(LENGTH_BYTES, "big") + text)
+    for batch in identifiers.in_order():
+        texts = [identifier.encode() for identifier in batch]
+        digest.update(b"".join(len(text).to_bytes(LENGTH_BYTES, "big") + text for text in texts))
     return digest.hexdigest()
 
 

@@ -118,11 +118,11 @@ class Identifiers(Sequence[str]):
         encoded = self._column.combine_chunks().dictionary_encode()
         return cast(IntArray, encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64))
 
-    def in_order(self) -> Iterator[str]:
-        """The identifiers in the order of their bytes in UTF-8, whatever the order of the records."""
-        order = pc.sort_indices(self._column)
-        for start in range(0, len(order), BATCH):  # as Python strings batch by batch, never all at once
-            yield from self._column.take(order[start : start + BATCH]).to_pylist()
+    def in_order(self) -> Iterator[list[str]]:
+        """The identifiers in the order of their bytes in UTF-8, whatever the order of the records, in batches."""
+        ordered = self._column.take(pc.sort_indices(self._column))
+        for start in range(0, len(ordered), BATCH):  # as Python strings batch by batch, never all at once
+            yield ordered[start : start + BATCH].to_pylist()
 
     def by_digest(self) -> IntArray:
         """The records in the order of digests of their identifiers: an order that follows from identifiers alone."""

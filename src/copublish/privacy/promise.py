@@ -83,6 +83,11 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
         *assumptions_about_pseudonyms(agreement),
         *engine_assumptions,
     ]
+    if agreement.joins_by_identifier:
+        found.append(
+            "Parties list the people they have. Each party's ledger shows who listed other people than when this "
+            "agreement ran before: that does not prevent a first wrong list, and data that grew look the same."
+        )
     if agreement.compared_identifiers is not None:
         found.append(
             f"No party lists more than {agreement.compared_identifiers:,} people, twice records.expected: whether "

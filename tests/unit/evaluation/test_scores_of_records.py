@@ -163,6 +163,7 @@ def releases():
     people = random_table(agreement, 200, generator)
     frames = fragment_frames(agreement, people, generator)
     return {
+        "marginals": small_release(200, mechanism={"name": "marginals"}),
         "copula": small_release(200, mechanism={"name": "copula"}),
         "hpdp": small_release(200, mechanism={"name": "hpdp"}, **BY_PEOPLE),
         "vhdp": small_release(200, mechanism={"name": "vhdp"}, **PUBLIC),
@@ -170,7 +171,7 @@ def releases():
     }
 
 
-MECHANISMS = ["copula", "hpdp", "vhdp", "idp-ir"]
+MECHANISMS = ["marginals", "copula", "hpdp", "vhdp", "idp-ir"]
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)

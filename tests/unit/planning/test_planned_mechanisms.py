@@ -25,7 +25,7 @@ from support import fragment_frames, repartition, small_mapping
 
 PUBLIC = {"records.public": True, "privacy.neighbors": "replace"}
 MISSING = {"attributes.region.missing": "category", "attributes.income.missing": "category"}
-PLANNED = ("specialization", "copula", "hpdp", "vhdp")
+PLANNED = ("specialization", "marginals", "copula", "hpdp", "vhdp")
 
 
 def agreed(mechanism: str = "specialization", partition: str = "horizontal", **changes: object) -> Agreement:

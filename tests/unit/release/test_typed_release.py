@@ -15,7 +15,7 @@ from copublish.mechanisms.registry import mechanisms
 from copublish.types import TypedJson
 from support.any_release import any_release, cases_of
 
-MECHANISMS = ["specialization", "copula", "hpdp", "vhdp", "idp-ir"]
+MECHANISMS = ["specialization", "marginals", "copula", "hpdp", "vhdp", "idp-ir"]
 FORMAT_1 = sorted((Path(__file__).parents[2] / "support" / "format_1").iterdir())
 
 FEW = settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))

@@ -49,7 +49,7 @@ OPTIONAL = {
     ),
     *(f"engine/{key}" for key in ("noise_shares", "protocol", "compute_nodes", "guests")),
     # of details
-    *(f"{name}_format" for name in ("cut", "copula", "hpdp", "vhdp", "idp_ir")),
+    *(f"{name}_format" for name in ("cut", "marginals", "copula", "hpdp", "vhdp", "idp_ir")),
     *("score", "score/class_weights", "score/class_shares"),
     *(f"attributes/*/values/*/{key}" for key in ("members", "lower", "upper")),
     *("allocation/label", "allocation/tables", "allocation/columns/*/gain_ratio"),

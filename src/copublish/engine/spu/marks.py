@@ -54,8 +54,8 @@ def scores_of_each(xp: ModuleType, *marks: IntArray, columns: Columns) -> IntArr
 def first_marked(xp: ModuleType, marks: IntArray) -> IntArray:
     """Keep the first mark of each record and drop the others: (k, words) to (k, words).
 
-    Whether any cell up to this one is marked is a prefix OR; where it changes the first mark is, and that is an XOR. The
-    prefixes come from a tree, up and down, of fewer than 2 k ORs in 2 log k rounds.
+    Whether any cell up to this one is marked is a prefix OR; where it changes the first mark is, and that is an XOR.
+    The prefixes come from a tree, up and down, of fewer than 2 k ORs in 2 log k rounds.
     """
     k = marks.shape[0]
     steps = [1 << level for level in range(k.bit_length()) if 1 << level < k]

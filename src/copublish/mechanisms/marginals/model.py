@@ -17,6 +17,7 @@ evaluation: the gradient has to vanish, up to a part of the noise.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -174,9 +175,10 @@ class Problem:
         slope = float(direction @ now.gradient)
         length = min(1.0, LARGEST_CHANGE / float(np.abs(direction).max()))
         while length > SHORTEST_STEP:
-            tried = self.state(now.factors + length * direction)
-            if tried.cost <= now.cost + LEAST_DECREASE * length * slope:
-                return tried
+            with suppress(FloatingPointError):  # so far that nothing is left: less far
+                tried = self.state(now.factors + length * direction)
+                if tried.cost <= now.cost + LEAST_DECREASE * length * slope:
+                    return tried
             length /= 2
         return None
 

@@ -8,7 +8,7 @@ by less than its noise would, or if none was worth its noise, the rounds that fo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -24,7 +24,7 @@ from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, most
 from copublish.mechanisms.marginals.model import NoisyTable, Problem, State, estimated_total
 from copublish.mechanisms.marginals.plan import SMALLEST_REST, MarginalsPlan
 from copublish.mechanisms.marginals.result import Choice, MarginalsResult
-from copublish.mechanisms.marginals.run_model import agree_on_answers, agree_on_cliques, agree_on_model, tell
+from copublish.mechanisms.marginals.run_model import agree_on_answers, agree_on_cliques, agree_on_model
 from copublish.mechanisms.marginals.run_scores import (
     NOT_ELIGIBLE,
     OFFSET_BITS,
@@ -37,18 +37,24 @@ from copublish.mechanisms.marginals.run_tables import kept, part_of, secret_tabl
 from copublish.mechanisms.marginals.schedule import RoundBudget
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.privacy.concentrated import ConcentratedMeasure
-from copublish.privacy.disclosures import Measure
+from copublish.privacy.disclosures import Measure, Select
 from copublish.progress import Progress
 from copublish.types import IntArray
+
+NOTHING_ASKED = np.zeros(0, dtype=np.int64)
+
+CHOICES_AT_ONCE = 6
+"""How many choices have their noise drawn in one computation: distant parties wait for messages, not for noise."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """What was measured so far and the model of it. Released values only."""
+    """What was measured so far, the model of it, and by how many records its newest table moved it."""
 
     problem: Problem
     units: IntArray
     state: State
+    moved: int
 
 
 def run_marginals(
@@ -90,13 +96,10 @@ def run_marginals(
                 break
             continue
         found, mean_size = run.measure_chosen(secret_counts, index, number, budget)
-        before = run.part(answers, index)
         run.tell_choice(number, " by ".join(plan.names[column] for column in found.columns))
-        fitted = run.fit(fitted, (found,))
+        fitted = run.fit(fitted, (found,), run.part(answers, index))
         choices.append(Choice(found.columns, len(fitted.problem.tables) - 1))
-        after = fitted.state.answers[-len(before) :]
-        moved = float(np.abs(np.rint(after) - before).sum())
-        purse = purse.after(budget, halve_noise=moved <= mean_size * len(before))
+        purse = purse.after(budget, halve_noise=fitted.moved <= mean_size * len(found.values))
     if purse.left > SMALLEST_REST * plan.purse.left and secret_counts is not None:
         # Nothing that may be chosen is worth its noise: what is left makes the first tables more exact.
         fitted = run.fit(fitted, run.measure_first_tables(plan.again(purse.left)))
@@ -124,6 +127,8 @@ class _Run:
     engine: SumEngine
     gate: RevealGate
     progress: Progress
+    choices_ahead: dict[Fraction, int] = field(default_factory=dict)
+    """For how many choices noise of a rate is drawn already."""
 
     @property
     def fitter(self) -> str:
@@ -149,7 +154,7 @@ class _Run:
         )
         # Opens the counts of all first tables plus noise, to all parties; covered by the first part of the budget, and
         # where they are measured again by what rounds left.
-        noisy = self._open(secret_counts, disclosure)
+        noisy = self._revealed(secret_counts, disclosure)
         self.progress(name, len(plan.fixed) + 1, len(plan.fixed) + 1)
         parts = np.split(noisy, np.cumsum(self.cells(plan.fixed))[:-1])
         return tuple(self._noisy(columns, part, disclosure) for columns, part in zip(plan.fixed, parts, strict=True))
@@ -157,7 +162,7 @@ class _Run:
     def _noisy(self, columns: Columns, values: IntArray, disclosure: Measure | ConcentratedMeasure) -> NoisyTable:
         return NoisyTable(columns, values, self.plan.deviation(disclosure), self.plan.within_95_percent(disclosure))
 
-    def _open(self, secret_counts: Secret, disclosure: Measure | ConcentratedMeasure) -> IntArray:
+    def _revealed(self, secret_counts: Secret, disclosure: Measure | ConcentratedMeasure) -> IntArray:
         if isinstance(disclosure, ConcentratedMeasure):
             return self.gate.reveal_gaussian_measurement(secret_counts, disclosure)
         return self.gate.reveal_measurement(SecretCounts(secret_counts, Packing(1)), disclosure)
@@ -180,14 +185,14 @@ class _Run:
         """Of the range of counts and answers that are compared."""
         return count_bits(self.cells(self.plan.candidates), len(self.engine.parties))
 
-    def fit(self, before: Fitted | None, new: tuple[NoisyTable, ...]) -> Fitted:
-        """Fit the model to what was measured before and to new tables."""
+    def fit(self, before: Fitted | None, new: tuple[NoisyTable, ...], answers: IntArray = NOTHING_ASKED) -> Fitted:
+        """Fit the model to what was measured before and to new tables, of the last of which it said `answers`."""
         tables = (*(before.problem.tables if before else ()), *new)
         problem = Problem(self.plan.sizes, tables, self._total(tables))
         known = before.units if before else np.zeros(0, dtype=np.int64)
         start = np.concatenate([known, np.zeros(len(problem.wanted) - len(known), dtype=np.int64)])
-        units, state = agree_on_model(problem, start, self.fitter, self.engine)
-        return Fitted(problem, units, state)
+        units, state, moved = agree_on_model(problem, start, answers, self.fitter, self.engine)
+        return Fitted(problem, units, state, moved)
 
     def _total(self, tables: tuple[NoisyTable, ...]) -> int:
         """The number of records: public, or what was agreed to be expected and all tables' sums say together."""
@@ -197,10 +202,9 @@ class _Run:
     def ask(self, fitted: Fitted, number: int, budget: RoundBudget) -> tuple[IntArray, IntArray]:
         """What the model says of all candidates, in whole records, and what is added to their distances from it."""
         plan = self.plan
-        answers = agree_on_answers(fitted.problem, fitted.state, plan.candidates, self.fitter, self.engine)
         # A public rule, but a long one: others check bounds, within which offsets cost exactness and no privacy.
         own = self._offsets(fitted, number, budget) if self.engine.party == self.fitter else None
-        return answers, tell(own, len(plan.candidates) + 1, "offsets", self.fitter, self.engine)
+        return agree_on_answers((fitted.problem, fitted.state), plan.candidates, own, self.fitter, self.engine)
 
     def part(self, values: IntArray, index: int) -> IntArray:
         """What belongs to one candidate of what stands one after the other."""
@@ -222,6 +226,7 @@ class _Run:
             for public, bits in ((answers, self.count_bits), (offsets, OFFSET_BITS))
         ]
         secret_scores = computing.compute(candidate_scores, secret_counts, *told, places=places_of_tables(cells))
+        self._draw_noise_of_choices(disclosure, number)
         # Opens which candidate has the largest score plus noise, to all parties; covered by this round's selection.
         index = self.gate.reveal_selection(secret_scores, disclosure)
         if offsets[index] == NOT_ELIGIBLE:
@@ -229,6 +234,14 @@ class _Run:
                 "A table won that must not be chosen, so some party put in what no data have. Nothing is published."
             )
         return index
+
+    def _draw_noise_of_choices(self, disclosure: Select, number: int) -> None:
+        """Draw noise for several choices at once, as long as theirs is the same; what is left over is never used."""
+        rate = disclosure.noise.rate
+        if self.choices_ahead.get(rate, 0) == 0:
+            self.choices_ahead[rate] = min(CHOICES_AT_ONCE, self.plan.rounds - number + 1)
+            self.gate.draw_selection_noise(disclosure, disclosure.candidates, times=self.choices_ahead[rate])
+        self.choices_ahead[rate] -= 1
 
     def _offsets(self, fitted: Fitted, number: int, budget: RoundBudget) -> IntArray:
         """What is added to every candidate's distance, by a public rule; the last is the score of choosing none.
@@ -259,7 +272,7 @@ class _Run:
         )
         # Computed on its own: the program that adds noise then is the same for all tables of one size.
         # Opens the counts of the chosen table plus noise, to all parties; covered by this round's table.
-        noisy = self._open(kept(own, self.engine), disclosure)[: cells[index]]
+        noisy = self._revealed(kept(own, self.engine), disclosure)[: cells[index]]
         return self._noisy(columns, noisy, disclosure), plan.mean_size(disclosure)
 
     def tell_choice(self, number: int, what: str) -> None:

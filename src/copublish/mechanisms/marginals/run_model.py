@@ -34,21 +34,31 @@ TABLE_BITS = 36
 """Tables of the model are told in whole numbers of its inverse power of 2."""
 
 
-def agree_on_model(problem: Problem, start: IntArray, fitter: str, engine: SumEngine) -> tuple[IntArray, State]:
-    """The factors that fit, in whole units, and what they make.
+def agree_on_model(
+    problem: Problem, start: IntArray, before: IntArray, fitter: str, engine: SumEngine
+) -> tuple[IntArray, State, int]:
+    """The factors that fit, in whole units, what they make, and by how many records the model moved.
+
+    What a later round spends goes by the last: a number that is told, because parties must not round it differently.
 
     Args:
         problem: What was measured.
         start: Factors of the model before, in units; those of new tables are 0.
+        before: What the model before said of the newest table's cells; nothing if nobody asks how far it moved.
         fitter: The party that fits.
         engine: This party's end of the engine.
 
     Raises:
         EngineError: If what the fitter tells does not fit.
     """
-    own = in_units(problem.fit(from_units(start)).factors) if engine.party == fitter else None
-    units = tell(own, len(problem.wanted), "model", fitter, engine)
-    if np.abs(units).max(initial=0) > LARGEST_FACTOR:
+    own = None
+    if engine.party == fitter:
+        fitted = problem.fit(from_units(start))
+        after = np.rint(fitted.answers[len(fitted.answers) - len(before) :]).astype(np.int64)
+        own = np.append(in_units(fitted.factors), np.abs(after - before).sum())
+    told = tell(own, len(problem.wanted) + 1, "model", fitter, engine)
+    units, moved = told[:-1], int(told[-1])
+    if np.abs(units).max(initial=0) > LARGEST_FACTOR or moved < 0:
         raise _does_not_fit(fitter)
     try:
         state = problem.state(from_units(units))
@@ -56,38 +66,53 @@ def agree_on_model(problem: Problem, start: IntArray, fitter: str, engine: SumEn
         raise _does_not_fit(fitter) from None
     if not problem.misfit(state) <= ACCEPTED:
         raise _does_not_fit(fitter)
-    return units, state
+    return units, state, moved
 
 
 def agree_on_answers(
-    problem: Problem, state: State, tables: Sequence[Columns], fitter: str, engine: SumEngine
-) -> IntArray:
-    """What the model says of tables, as whole numbers of records, one table after the other."""
+    fitted: tuple[Problem, State],
+    tables: Sequence[Columns],
+    offsets: IntArray | None,
+    fitter: str,
+    engine: SumEngine,
+) -> tuple[IntArray, IntArray]:
+    """What the model says of tables, as whole numbers of records, one table after the other; and the fitter's offsets.
+
+    Args:
+        fitted: What was measured, and the model of it.
+        tables: The tables, each of which has an offset; there is one more.
+        offsets: From the fitter alone: what is added to every table's distance from the model.
+        fitter: The party that fits.
+        engine: This party's end of the engine.
+    """
+    problem, state = fitted
     own = np.concatenate([found.ravel() for found in marginals(problem.tree, state.beliefs, tables)]) * problem.total
-    return agree_on_numbers(own, "answers", fitter, engine)
+    numbers = None if offsets is None else np.concatenate([np.rint(own).astype(np.int64), offsets])
+    told = tell(numbers, len(own) + len(tables) + 1, "answers", fitter, engine)
+    refuse_other_numbers(told[: len(own)], own, fitter)
+    return told[: len(own)], told[len(own) :]
 
 
 def agree_on_cliques(state: State, fitter: str, engine: SumEngine) -> list[IntArray]:
     """The marginals of the model's cliques as whole numbers, for records to be drawn from."""
     own = np.concatenate([belief.ravel() for belief in state.beliefs]) * 2.0**TABLE_BITS
-    told = agree_on_numbers(own, "cliques", fitter, engine)
+    rounded = np.rint(own).astype(np.int64) if engine.party == fitter else None
+    told = tell(rounded, len(own), "cliques", fitter, engine)
+    refuse_other_numbers(told, own, fitter)
     ends = np.cumsum([belief.size for belief in state.beliefs])
     parts = np.split(told, ends[:-1])
     return [part.reshape(belief.shape) for part, belief in zip(parts, state.beliefs, strict=True)]
 
 
-def agree_on_numbers(own: FloatArray, topic: str, fitter: str, engine: SumEngine) -> IntArray:
-    """The fitter's whole numbers for what every party computed, checked against one's own.
+def refuse_other_numbers(told: IntArray, own: FloatArray, fitter: str) -> None:
+    """Raise unless the fitter's whole numbers are one's own, rounded.
 
     Raises:
         EngineError: If one is off by more than rounding, or negative.
     """
-    rounded = np.rint(own).astype(np.int64) if engine.party == fitter else None
-    told = tell(rounded, len(own), topic, fitter, engine)
     # Large numbers are off in proportion: sums of many floating-point numbers.
     if (told < 0).any() or (np.abs(told - own) > LARGEST_ROUNDING + 1e-9 * np.abs(own).max(initial=0.0)).any():
         raise _does_not_fit(fitter)
-    return told
 
 
 def tell(own: IntArray | None, size: int, topic: str, fitter: str, engine: SumEngine) -> IntArray:

@@ -255,6 +255,10 @@ def with_first(value: int) -> Any:
     return change
 
 
+def with_last(value: int) -> Any:
+    return lambda numbers: np.append(numbers[:-1], value)
+
+
 @pytest.mark.parametrize(
     ("topic", "change"),
     [
@@ -264,7 +268,7 @@ def with_first(value: int) -> Any:
         ("answers", with_first(17 - 2**63)),
         ("answers", with_first(2**40)),
         ("answers", lambda numbers: numbers + 5),
-        ("offsets", lambda numbers: numbers[1:]),
+        ("answers", lambda numbers: numbers[1:]),
         ("cliques", with_first(-1)),
         ("cliques", lambda numbers: numbers * 2),
     ],
@@ -278,7 +282,7 @@ def test_a_model_that_does_not_fit_ends_the_run(monkeypatch, topic, change) -> N
 
 def test_offsets_that_are_out_of_bounds_end_the_run(monkeypatch) -> None:
     agreement = agreement_with(rounds=2)
-    lying(monkeypatch, "offsets", with_first(2**41))
+    lying(monkeypatch, "answers", with_last(2**41))
     with pytest.raises(EngineError, match="out of bounds"):
         released(agreement, people(agreement), seeded(agreement.party_names, 3))
 
