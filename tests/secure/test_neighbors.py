@@ -270,18 +270,16 @@ def test_one_record_changes_no_step_of_hpdp_and_the_release_is_a_function_of_wha
     assert traced(agreement, table, seed=2).release.files() != base.release.files()  # the comparison sees something
 
 
-MARGINALS: list[tuple[str, dict[str, Any]]] = [
-    ("laplace", {"rounds": 4}),
-    ("gaussian", {"rounds": 4}),
-    ("gaussian", {"rounds": 3, "tables": "class-triples"}),
-    ("laplace", {"rounds": 3, "first": "columns"}),
-    ("laplace", {"tables": [["job", "age"], ["age", "income", "default"]]}),
+MARGINALS: list[tuple[str, str, dict[str, Any]]] = [
+    *((partition, noise, {"rounds": 4}) for partition in PARTITIONS for noise in ("laplace", "gaussian")),
+    ("arbitrary", "gaussian", {"rounds": 3, "tables": "class-triples"}),
+    ("vertical", "laplace", {"rounds": 3, "first": "columns"}),
+    ("horizontal", "laplace", {"tables": [["job", "age"], ["age", "income", "default"]]}),
 ]
 
 
-@pytest.mark.parametrize(("noise", "keys"), MARGINALS)
+@pytest.mark.parametrize(("partition", "noise", "keys"), MARGINALS)
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("partition", PARTITIONS)
 def test_one_record_changes_no_step_of_marginals_and_no_measurement_beyond_its_sensitivity(
     partition, relation, noise, keys
 ) -> None:
