@@ -42,15 +42,15 @@ def _unfit(agreement: Agreement) -> list[str]:
     if agreement.engine.name == "masked-sum" or len(agreement.parties) == 2:
         return []  # what masked sums cannot do is no agreement at all
     found = []
-    if agreement.partition != "horizontal" and computes_jointly(agreement):
-        if agreement.engine.agreed_protocol != "cheetah":
+    if agreement.partition != "horizontal":
+        if computes_jointly(agreement) and agreement.engine.agreed_protocol != "cheetah":
             found.append('engine.protocol: columns are joined between two compute nodes. Write protocol = "cheetah"')
         if agreement.records.alignment == "identifier":
             found.append(
                 "records.alignment: with more than two parties the secure engine cannot yet find common records by an "
                 'identifier. Bring the rows into one order beforehand and write alignment = "row-order"'
             )
-    elif agreement.partition == "horizontal" and agreement.records.identifier is not None:
+    elif agreement.records.identifier is not None:
         found.append(
             "records.identifier: with more than two parties the secure engine cannot check that no person is at two of "
             "them. Leave 'identifier' out; the certificate then states that it is assumed"
@@ -96,7 +96,7 @@ def engine_for(
         return MaskedSumEngine(messenger, agreement.owners, agreement.aggregator, coins, opens_sums=opens_sums)
     nodes, protocol = agreement.compute_nodes, agreement.engine.agreed_protocol.upper()
     if agreement.engine.name == "spu" and party in nodes:
-        # Products of private matrices and intersections are between two parties that both compute.
+        # Products of private matrices and intersections are between two parties that both compute; more share marks.
         kind: type[SpuNode] = SpuEngine
         if len(agreement.parties) > 2:
             kind = SpuNode if agreement.partition == "horizontal" else MarkingNode
