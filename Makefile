@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check accuracy copula-accuracy marginals-accuracy hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
+.PHONY: help demo test check input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -13,6 +13,7 @@ help:
 	@echo "make accuracy   classification accuracy of Adult and Nursery releases (needs ADULT=folder with the data)"
 	@echo "make copula-accuracy  distances of Adult and Wine copula releases (needs ADULT=folder with the data)"
 	@echo "make marginals-accuracy  prediction and two-way tables of marginals releases of four tables (needs ADULT=folder with the data)"
+	@echo "make central-comparators  AIM and MST of one curator beside marginals, on Adult (needs ADULT; hours; builds .venv-central)"
 	@echo "make hpdp-accuracy    classification accuracy of Adult hpdp releases (needs ADULT=folder with the data)"
 	@echo "make hpdp-other-tables  the same on tables and a class that hpdp was not tuned on (needs ADULT=folder with the data)"
 	@echo "make hpdp-benchmark   a secure hpdp release of Adult between ten owners, beside the published Paillier way"
@@ -21,6 +22,8 @@ help:
 	@echo "make wide-area-benchmark  a secure release between two hosts 40 ms apart (needs root)"
 	@echo "make results    the papers' figures beside what they print, written into the pages of docs/results"
 	@echo "make secure-benchmark  the secure engine beside its bare calls and the papers' Paillier way"
+	@echo "make marginals-benchmark  secure releases of synthetic records: time, traffic and memory (needs ADULT; root for the link)"
+	@echo "make input-checks  what checking every owner's inputs costs a secure release (needs ADULT=folder with the data)"
 	@echo "make alignment-benchmark  private set intersection beside the bare call and plain sets"
 	@echo "make microaggregation-benchmark  one iDP-IR release, a grid of 50 runs, and up to 5 million records"
 	@echo "make faults     break runs on purpose and write what is left of them to docs/faults.md (root, Linux)"
@@ -59,6 +62,23 @@ hpdp-accuracy: $(READY)
 hpdp-other-tables: $(READY)
 	$(BIN)/python benchmarks/hpdp_other_tables.py --data $(ADULT)
 
+input-checks: $(READY)
+	$(BIN)/python benchmarks/input_checks.py --data $(ADULT)
+
+# dpmm wants other versions than copublish, so it has an environment of its own. COMPARE passes options: --runs 1 --epsilon 1
+CENTRAL := .venv-central
+COMPARE ?=
+$(CENTRAL)/.ready: benchmarks/central_requirements.txt
+	$(PYTHON) -m venv $(CENTRAL)
+	$(CENTRAL)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<
+	touch $@
+
+central-comparators: $(READY) $(CENTRAL)/.ready
+	$(BIN)/python benchmarks/central_comparators.py --data $(ADULT) --python $(CENTRAL)/bin/python $(COMPARE)
+
+marginals-benchmark: $(READY)
+	PYTHONPATH=tests $(BIN)/python benchmarks/marginals_release.py --data $(ADULT)
+
 hpdp-benchmark: $(READY)
 	$(BIN)/python benchmarks/hpdp_release.py --data $(ADULT)
 
@@ -93,4 +113,4 @@ results: $(READY)
 	  $(BIN)/copublish reproduce $$name --data $(ADULT) --out docs/results --pages docs/results || exit 1; done
 
 clean:
-	rm -rf $(VENV) demo
+	rm -rf $(VENV) $(CENTRAL) demo

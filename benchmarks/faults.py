@@ -1,8 +1,10 @@
-"""The fault table: breaks real runs on purpose and writes what was left of them to docs/faults.md.
+"""The fault tables: break real runs on purpose and write what was left of them to docs/faults.md.
 
-    make faults            # everything, some 15 minutes; needs root on Linux, for the link and the small disk
+    make faults                                      # everything, some 40 minutes; root on Linux, for links and disks
+    python benchmarks/faults.py --tables many        # one of the tables
 
-Each run is two `copublish run` processes over mutual TLS. Kills come at random moments of every phase.
+Each run is real `copublish run` processes over mutual TLS: two parties; two compute nodes and two guests; three owners
+of masked sums and a helper that adds them up. Kills, freezes and cuts come at random moments.
 """
 
 from __future__ import annotations
@@ -11,18 +13,21 @@ import argparse
 import random
 import sys
 import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from support import faults
 from support.faults import PHASES, Fault, Outcome
+from support.many_parties import GUESTS, MASKED, Together
 from support.node import NAMES
 
 PAGE = Path(__file__).parent.parent / "docs" / "faults.md"
-START, END = "<!-- table -->", "<!-- end of table -->"
+TABLES = {"two": ("<!-- table -->", "<!-- end of table -->"), "many": ("<!-- many -->", "<!-- end of many -->")}
 
 
-def all_faults(generator: random.Random, random_moments: int) -> list[Fault]:
+def faults_of_two(generator: random.Random, random_moments: int) -> list[Fault]:
     """Return kills of both parties in every phase and at random moments, and every other fault."""
     kills = [partial(faults.killed, who=who, phase=phase) for phase in PHASES for who in NAMES]
     # The last phase takes a fraction of a second.
@@ -41,17 +46,58 @@ def all_faults(generator: random.Random, random_moments: int) -> list[Fault]:
     return found
 
 
+def faults_of_many(generator: random.Random, random_moments: int) -> list[Fault]:
+    """Return kills, freezes and cuts of a guest and of a node, and of an owner and the aggregator of masked sums."""
+
+    def moment(together: Together, who: str, *phases: str) -> dict[str, Any]:
+        phase = generator.choice(phases or together.phases[1:-1])
+        return {"together": together, "who": who, "phase": phase, "delay": generator.uniform(0, 0.8)}
+
+    found: list[Fault] = []
+    for together, one, other in ((GUESTS, "guest-c", "node-b"), (MASKED, "owner-b", "helper")):
+        for phase in together.phases:
+            # The last phase takes a fraction of a second.
+            longest = 0.1 if phase == "writing" else 0.8
+            for who in (one, other):
+                chosen = {"together": together, "who": who, "phase": phase, "delay": generator.uniform(0, longest)}
+                found.append(partial(faults.killed_of_many, **chosen))
+        for number in range(random_moments // 2):
+            chosen = {"together": together, "who": (one, other)[number % 2], "phase": "listening"}
+            found.append(partial(faults.killed_of_many, **chosen, delay=generator.uniform(0, 8)))
+        for who in (one, other):
+            found.append(partial(faults.frozen_of_many, **moment(together, who, "met")))
+            found += [partial(faults.frozen_of_many, **moment(together, who)) for _ in range(2)]
+            found.append(partial(faults.cut_off_of_many, **moment(together, who), seconds=5))
+            found += [partial(faults.cut_off_of_many, **moment(together, who), seconds=None) for _ in range(2)]
+    found.append(partial(faults.killed_of_many, **moment(GUESTS, "node-b", "specialization"), worker=True))
+    return found
+
+
+def together_in_words(names: Iterable[str], of: Sequence[str]) -> str:
+    """Names, or everybody or nobody."""
+    found = list(names)
+    return "nobody" if not found else "all" if len(found) == len(of) > 2 else " and ".join(found)
+
+
+def by_party(said: Mapping[str, str]) -> str:
+    """What holds for each party; of more than two, those for which the same holds stand together."""
+    if len(said) == 2:
+        return "; ".join(f"{name}: {what}" for name, what in said.items())
+    who = {what: [name for name in said if said[name] == what] for what in dict.fromkeys(said.values())}
+    return "; ".join(f"{'all' if len(names) == len(said) else ', '.join(names)}: {what}" for what, names in who.items())
+
+
 def row(outcome: Outcome) -> str:
-    releases = " and ".join(name for name in NAMES if outcome.releases[name]) or "nobody"
-    charges = "; ".join(f"{name}: {', '.join(outcome.charges[name]) or 'nothing'}" for name in NAMES)
-    ends = "; ".join(f"{name}: {outcome.ends[name]}" for name in NAMES)
+    names = list(outcome.ends)
+    releases = together_in_words([name for name in names if outcome.releases[name]], names)
+    charges = by_party({name: ", ".join(outcome.charges[name]) or "nothing" for name in names})
     broken = ", ".join(outcome.broken) or "none"
-    cells = (outcome.fault, outcome.moment, ends, f"{outcome.seconds:.0f}", releases, charges, broken)
+    cells = (outcome.fault, outcome.moment, by_party(outcome.ends), f"{outcome.seconds:.0f}", releases, charges, broken)
     return f"| {' | '.join(cells)} |"
 
 
 def table(found: list[Outcome]) -> str:
-    heading = "| fault | when | how both ended | after seconds | who has a release | charges | promises broken |"
+    heading = "| fault | when | how all ended | after seconds | who has a release | charges | promises broken |"
     return "\n".join([heading, "| --- | --- | --- | --- | --- | --- | --- |", *map(row, found)])
 
 
@@ -59,14 +105,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--moments", type=int, default=8, help="kills at random moments of the whole run")
     parser.add_argument("--only", type=int, help="stop after so many faults and write nothing")
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES), help="default: all of them")
     options = parser.parse_args()
-    faults_to_run = all_faults(random.Random(), options.moments)[: options.only]
-    with tempfile.TemporaryDirectory() as folder:
-        found = faults.run_all(faults_to_run, Path(folder), lambda outcome: print(row(outcome), flush=True))
-    if options.only is None:
-        before, _, rest = PAGE.read_text().partition(START)
-        PAGE.write_text(f"{before}{START}\n{table(found)}\n{END}{rest.partition(END)[2]}")
-    if any(outcome.broken for outcome in found):
+    makers = {"two": faults_of_two, "many": faults_of_many}
+    is_broken = False
+    for name in options.tables:
+        to_run = makers[name](random.Random(), options.moments)[: options.only]
+        with tempfile.TemporaryDirectory() as folder:
+            found = faults.run_all(to_run, Path(folder), lambda outcome: print(row(outcome), flush=True))
+        is_broken |= any(outcome.broken for outcome in found)
+        if options.only is None:
+            start, end = TABLES[name]
+            before, _, rest = PAGE.read_text().partition(start)
+            PAGE.write_text(f"{before}{start}\n{table(found)}\n{end}{rest.partition(end)[2]}")
+    if is_broken:
         sys.exit("A promise was broken; see the last column.")
 
 

@@ -143,11 +143,15 @@ class MeasuredEngine(SpuEngine):
         super().close(politely=politely)
         self.record.bytes_sent = self.bytes_sent
 
+    def kind_of(self, request: object) -> str:
+        """What a request is for."""
+        return kind_of(request)
+
     def _ask(self, request: object) -> Any:
         start, before = time.perf_counter(), self.bytes_sent
         answer = super()._ask(request)
         self.record.sent.append(self.bytes_sent - before)
-        kind = kind_of(request) if self.record.seconds else "start-up"  # the first request waits for both workers
+        kind = self.kind_of(request) if self.record.seconds else "start-up"  # the first request waits for both workers
         self.record.seconds.append((kind, time.perf_counter() - start))
         if request != "close":
             self.record.requests.append(hollow(request))
@@ -182,6 +186,7 @@ def write_record(folder: str, party: str) -> None:
 
 def measured_party(
     folder: str,
+    engine: type[MeasuredEngine],
     connection: Any,
     agreement: cp.Agreement,
     addresses: tuple[str, ...],
@@ -190,7 +195,7 @@ def measured_party(
     *own: Any,
 ) -> None:
     """Run one party as `simulate_in_processes` does, and leave a record of it in a folder."""
-    engines.SpuEngine = MeasuredEngine  # type: ignore[misc]
+    engines.SpuEngine = engine  # type: ignore[misc]
     processes._party(connection, agreement, addresses, timeout_seconds, party, *own)
     write_record(folder, party)
 
@@ -257,19 +262,24 @@ def leaves_of(release: cp.Release) -> tuple[int, int]:
 
 
 def secure(
-    name: str, agreement: cp.Agreement, frames: dict[str, pd.DataFrame]
+    name: str,
+    agreement: cp.Agreement,
+    frames: dict[str, pd.DataFrame],
+    engine: type[MeasuredEngine] = MeasuredEngine,
 ) -> tuple[Measured, cp.Release, dict[str, PartyRecord]]:
     """Run a whole release on the secure engine and measure it."""
     coins = {party: FixedCoins(number) for number, party in enumerate(agreement.parties)}
     forget_peak()
     with tempfile.TemporaryDirectory() as folder:
-        with mock.patch.object(processes, "_party", functools.partial(measured_party, folder)):
+        with mock.patch.object(processes, "_party", functools.partial(measured_party, folder, engine)):
             start = time.perf_counter()
             release = processes.simulate_in_processes(agreement, frames, progress=no_progress, coins=coins)
             seconds = time.perf_counter() - start
         found = read_records(folder, agreement.party_names)
     n = len(next(iter(frames.values())))
-    return replace(summary(name, n, seconds, found), leaves=leaves_of(release)), release, found
+    measured = summary(name, n, seconds, found)
+    has_leaves = agreement.mechanism.name == "specialization"
+    return replace(measured, leaves=leaves_of(release)) if has_leaves else measured, release, found
 
 
 def bare(name: str, n: int, recorded: Mapping[str, PartyRecord]) -> Measured:

@@ -64,6 +64,10 @@ class BudgetExceededError(LedgerError):
     """What was asked for costs more than is left. Nothing was measured."""
 
 
+class LockedError(LedgerError):
+    """A data set is locked for one of the parties, until its owner says otherwise."""
+
+
 class EngineError(CopublishError):
     """The computation between the parties ended early."""
 
@@ -97,6 +101,21 @@ class LostAtTheLastStepError(PartyLostError):
 
 class ProgramMismatchError(EngineError):
     """The parties asked the engine for different things: their software or agreements differ."""
+
+
+class InvalidInputsError(EngineError):
+    """A party put in something that the agreement does not allow; nobody who runs the released software does.
+
+    Attributes:
+        party: Which one.
+    """
+
+    def __init__(self, party: str) -> None:
+        self.party = party
+        super().__init__(
+            f"'{party}' put in something else than the agreement allows, so its software was changed or is broken. "
+            "Nothing that depends on it was opened, and nothing is published. What was reserved stays reserved."
+        )
 
 
 class SecretCannotBeReadError(TypeError):

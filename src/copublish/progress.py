@@ -1,4 +1,4 @@
-"""How long work tells what it is doing."""
+"""How long work tells what it is doing, and what came up on the way."""
 
 from __future__ import annotations
 
@@ -9,4 +9,12 @@ Progress = Callable[[str, int, int], None]
 
 
 def no_progress(phase: str, done: int, of: int) -> None:
+    """Tell nobody."""
+
+
+Notice = Callable[[str], None]
+"""Called with a sentence that a person should read, about what does not end a run."""
+
+
+def no_notice(sentence: str) -> None:
     """Tell nobody."""

@@ -24,12 +24,24 @@ from copublish.privacy.ledger import Ledger, Limit
 PRICE = Cost(add_remove=Fraction(1, 10), replace=Fraction(1, 5))
 
 CELLS = {
-    "limits": ("dataset", "neighbours", "epsilon", "set_at", "delta"),
+    "limits": (
+        *("dataset", "neighbours", "epsilon", "set_at", "delta"),
+        *("pure_epsilon", "rho", "delta_for_rho", "delta_for_rest"),
+    ),
     "charges": (
         *("dataset", "release", "agreement_hash", "epsilon_add_remove", "epsilon_replace", "delta"),
         *("state", "reserved_at", "ended_at"),
+        *("account", "rho_add_remove", "rho_replace", "rho_delta", "rho_distance"),
     ),
     "disclosures": ("charge", "position", "label", "epsilon_add_remove", "epsilon_replace", "delta", "charged_at"),
+    "alignment_limits": ("dataset", "most", "set_at"),
+    "alignments": (
+        *("dataset", "release", "agreement_hash", "kind", "compared_by", "peers", "size_class"),
+        *("commitment", "begun_at"),
+    ),
+    "peer_lists": ("alignment", "peer", "commitment"),
+    "list_keys": ("dataset", "key"),
+    "locks": ("dataset", "peer", "certificate", "why", "locked_at", "unlocked_at"),
 }
 
 NUMBERS = st.from_regex(r"-?[0-9]{1,6}([/.e][-+]?[0-9]{1,6})?", fullmatch=True)
@@ -45,6 +57,21 @@ CONTENTS = st.one_of(
 )
 
 
+def compare(book: Ledger) -> None:
+    """Write one comparison of identifiers, and what the peer told about its list."""
+    number = book.record_alignment(
+        dataset="people",
+        release="r",
+        agreement_hash="h",
+        kind="common records",
+        compared_by="by 'id'",
+        peers=["lab"],
+        length=3,
+        commitment="a" * 64,
+    )
+    book.record_peer_lists(number, {"lab": "b" * 64})
+
+
 @cache
 def one_charge() -> bytes:
     """A ledger with one charge, as a file whose cells may hold anything."""
@@ -54,6 +81,10 @@ def one_charge() -> bytes:
         book.set_limit("people", Limit(Fraction(5), "add-remove"))
         with book.reserve("people", "r", "h", PRICE) as charge:
             charge.disclose("counts", PRICE)
+        book.limit_alignments("people", 5)
+        book.key_of_lists("people")
+        compare(book)
+        book.lock("people", "loans", "It cheated.")
         book.close()
         database = sqlite3.connect(path)
         database.execute("PRAGMA writable_schema = ON")
@@ -86,6 +117,12 @@ def use(book: Ledger) -> None:
         book.refuse_if_over("people", PRICE)
     with suppress(LedgerError), book.reserve("people", "again", "h", PRICE) as charge:
         charge.disclose("counts", PRICE)
+    with suppress(LedgerError):
+        book.refuse_if_locked("people", {"lab": None})
+    with suppress(LedgerError):
+        book.key_of_lists("people")
+    with suppress(LedgerError):
+        compare(book)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

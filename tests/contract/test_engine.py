@@ -21,6 +21,7 @@ import pytest
 
 from copublish.engine.counts import SecretCounts
 from copublish.engine.ideal import IdealEngine, Room
+from copublish.engine.interface import NO_CELL, Columns, Marks
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
 from copublish.engine.secret import Secret
@@ -267,12 +268,100 @@ def test_joint_matches_count_the_cells_that_all_parties_fit(room: Room, packing:
         keeper = generator.integers(0, len(room.parties), (size, n_records))  # who rules out which cell
         is_right = right == np.arange(size)[:, None]
         fits.append([is_right | (keeper != number) for number in range(len(room.parties))])
-    results = run(room, lambda e: e.joint_matches(fits[0][number_of(e)], fits[1][number_of(e)], packing))
+    everybody = tuple(range(len(room.parties)))
+
+    def job(engine: IdealEngine) -> Secret:
+        down, across = (Marks(own[number_of(engine)], everybody) for own in fits)
+        return engine.joint_matches(down, across, packing)
+
+    results = run(room, job)
     counts = np.zeros((n_rows, packing.row), dtype=np.int64)
     for row, place in zip(*truth, strict=True):
         counts[row, place] += 1
     for secret in results.values():
         assert packing.unpack(np.array(value(secret))).tolist() == counts.tolist()
+
+
+def test_marks_of_a_party_that_holds_nothing_of_a_table_do_not_count(room: Room) -> None:
+    marks = [np.ones((2, 6), dtype=np.bool_) for _ in room.parties]
+    marks[0][1] = False
+    marks[1][:] = False
+
+    def job(engine: IdealEngine) -> Secret:
+        own = marks[number_of(engine)]
+        return engine.joint_matches(Marks(own, (0,)), Marks(own, (0,)), Packing(2))
+
+    assert value(run(room, job)["p0"]) == [[6, 0], [0, 0]]
+
+
+SIZES = (3, 2, 4)
+SCORES = ((-5, 0, 7), (1, -1), (9, 2, 2, -64))
+
+
+def naive_pairs(one: list[list[int]], other: list[list[int]], scores: tuple[Any, Any] | None) -> list[list[int]]:
+    """Count records by pairs of cells, or add products of their scores, in a loop over records."""
+    lines = [(c, k) for c, size in enumerate(SIZES) for k in range(size)]
+    if scores is None:
+        return [
+            [sum(a[i] == x and b[j] == y for a, b in zip(one, other, strict=True)) for j, y in lines] for i, x in lines
+        ]
+
+    def score(column: int, cell: int) -> int:
+        return 0 if cell == NO_CELL else SCORES[column][cell]
+
+    columns = range(len(SIZES))
+    return [
+        [sum(score(i, a[i]) * score(j, b[j]) for a, b in zip(one, other, strict=True)) for j in columns]
+        for i in columns
+    ]
+
+
+def some_cells(generator: np.random.Generator, n_records: int) -> np.ndarray:
+    """Each record's cell in each column, some of them in none: shape (records, columns)."""
+    cells = np.stack([generator.integers(0, size, n_records) for size in SIZES], axis=1)
+    return np.where(generator.random(cells.shape) < 0.1, NO_CELL, cells)
+
+
+@pytest.mark.parametrize("scores", [None, SCORES], ids=["counts", "scores"])
+def test_pairs_of_two_parties_columns_equal_a_naive_loop(room: Room, scores: Any) -> None:
+    generator, columns = np.random.default_rng(5), Columns(SIZES, scores)
+    for owners in itertools.combinations(range(len(room.parties)), 2):
+        cells = {owner: some_cells(generator, 30) for owner in owners}
+
+        def job(engine: IdealEngine, owners: Any = owners, cells: Any = cells) -> Secret:
+            own = cells.get(number_of(engine))
+            return engine.joint_pairs(owners, [] if own is None else list(own.T), (columns, columns), 30)
+
+        expected = naive_pairs(cells[owners[0]].tolist(), cells[owners[1]].tolist(), scores)
+        fresh = type(room)(room.parties)
+        assert all(value(secret) == expected for secret in run(fresh, job).values())
+
+
+@pytest.mark.parametrize("scores", [None, SCORES], ids=["counts", "scores"])
+def test_pairs_of_spread_cells_equal_a_naive_loop(room: Room, scores: Any) -> None:
+    """Every party marks at random; of the cells that all marked the first one is the record's."""
+    generator, n = np.random.default_rng(6), 25
+    marks = [generator.random((sum(SIZES), n)) < 0.8 for _ in room.parties]
+    cells = []
+    for group in np.split(np.logical_and.reduce(marks), np.cumsum(SIZES)[:-1]):
+        cells.append([next((cell for cell, fits in enumerate(own) if fits), NO_CELL) for own in group.T.tolist()])
+    everybody, columns = tuple(range(len(room.parties))), Columns(SIZES, scores)
+    found = run(room, lambda engine: engine.joint_match_pairs(Marks(marks[number_of(engine)], everybody), columns))
+    records = np.array(cells).T.tolist()
+    expected = np.array(naive_pairs(records, records, scores))
+    different = np.repeat(range(3), SIZES if scores is None else 1)
+    is_pair = different[:, None] != different  # what one column has with itself is to be left alone
+    for secret in found.values():
+        assert np.array_equal(np.array(value(secret))[is_pair], expected[is_pair])
+
+
+@pytest.mark.parametrize("bits", [2, 8, 40])
+def test_sums_within_a_range_cut_what_is_beyond_it(room: Room, bits: int) -> None:
+    own = [-(2**62), -(2 ** (bits - 1)) - 1, -1, 0, 1, 2 ** (bits - 1) - 1, 2 ** (bits - 1), 2**62]
+    found = run(room, lambda engine: engine.share_within(np.array(own, dtype=np.int64), bits))
+    within = [max(-(2 ** (bits - 1)), min(number, 2 ** (bits - 1) - 1)) for number in own]
+    for secret in found.values():
+        assert value(secret) == [len(room.parties) * number for number in within]
 
 
 @pytest.mark.parametrize("packing", ROWS, ids=str)

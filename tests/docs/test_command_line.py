@@ -167,6 +167,14 @@ def test_generalize_writes_the_released_labels(demo, tmp_path):
     for name, described in release.details.to_json()["attributes"].items():
         assert set(written[name]) <= {value["label"] for value in described["values"]}
     assert "customer_id" not in written
+    table.loc[:2, "purpose"] = "SECRET"
+    table.to_csv(tmp_path / "new.csv", index=False)
+    call = ("generalize", demo / "release", "--data", tmp_path / "new.csv", "--out", tmp_path / "out.csv")
+    done = run(*call, "--format", "json")
+    (rule,) = json.loads(done.stdout)["rules"]
+    assert (rule["column"], rule["rule"], rule["rows"]) == ("purpose", "unlisted", 3)
+    assert ": 3 rows, taken as " in done.stderr and "SECRET" not in done.stderr
+    assert "'purpose' has values that are not in the agreed list" in run(*call, "--strict", code=4).stderr
 
 
 def test_init_writes_an_example_that_runs_and_a_draft_without_private_values(demo, tmp_path):

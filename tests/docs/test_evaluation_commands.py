@@ -82,15 +82,22 @@ def test_evaluate_says_what_does_not_fit(folder, tmp_path):
     mistakes = {
         "missing": (test.drop(columns="age"), "'age' is in the release but not in the data"),
         "no-class": (test.drop(columns="default"), "the class of the release"),
-        "unseen": (test.assign(purpose="SECRET"), "'purpose' has values that are not in the agreed list"),
+        "unseen": (test.assign(purpose="SECRET"), "'purpose' has values that are not in the agreed list", "--strict"),
         "empty": (test[:0], "no rows"),
     }
-    for name, (frame, words) in mistakes.items():
+    for name, (frame, words, *options) in mistakes.items():
         path = tmp_path / f"{name}.csv"
         frame.to_csv(path, index=False)
-        stderr = run("evaluate", folder / "release", "--test", path, code=4).stderr
+        stderr = run("evaluate", folder / "release", "--test", path, *options, code=4).stderr
         assert words in re.sub(r"\s+", " ", stderr), name
         assert "SECRET" not in stderr
+    tree = ("--classifier", "decision-tree", "--format", "json")
+    done = run("evaluate", folder / "release", "--test", tmp_path / "unseen.csv", *tree)
+    heading, rule = done.stderr.splitlines()[-2:]
+    assert heading == "The test data have values that are not as agreed. They were changed as a run changes them:"
+    assert rule.startswith("  - Column 'purpose' has values that are not in the agreed list (spelling counts;")
+    assert rule.endswith(f": {len(test):,} rows, taken as 'other'.")
+    assert json.loads(done.stdout)["test_records"] == len(test)
     (tmp_path / "nothing.csv").write_text("")
     run("evaluate", folder / "release", "--test", tmp_path / "nothing.csv", code=4)
     assert "no file" in run("evaluate", folder / "release", "--test", tmp_path / "none.csv", code=4).stderr
@@ -137,9 +144,14 @@ def test_plan_tries_settings_and_recommends(folder, tmp_path):
         assert words in done.stdout
     assert "Papers on other data" in done.stdout and "x printed" not in done.stdout
     assert plot.read_text().lstrip().startswith("<?xml")
-    done = run("plan", "agreement.toml", "--like", "train.csv", *quick, "--format", "json", cwd=folder)
+    train = pd.read_csv(folder / "train.csv", dtype=str)
+    train.loc[:6, "age"] = "200"
+    train.to_csv(tmp_path / "odd.csv", index=False)
+    done = run("plan", "agreement.toml", "--like", tmp_path / "odd.csv", *quick, cwd=folder)
     assert "must not touch private data" in re.sub(r"\s+", " ", done.stderr)
-    assert json.loads(done.stdout)["data"] == "like"
+    assert "the public file" in done.stdout and ": 7 rows, taken as the nearer bound." in done.stdout
+    refused = run("plan", "agreement.toml", "--like", tmp_path / "odd.csv", "--strict", cwd=folder, code=4)
+    assert "outside the agreed bounds" in refused.stderr
 
 
 def test_plan_stands_mechanisms_side_by_side(folder, tmp_path):

@@ -101,3 +101,81 @@ def test_consent_names_both(cli, tmp_path: Path, capsys) -> None:
     said = " ".join(capsys.readouterr().err.split())
     assert "Spending epsilon 1 and delta " in said
     assert "of the epsilon 3 and delta 1.0e-06 that are left" in said
+
+
+def recorded(ledger: Ledger, commitment: str) -> None:
+    number = ledger.record_alignment(
+        dataset="people",
+        release="flu",
+        agreement_hash="f" * 64,
+        kind="common records",
+        compared_by="by 'id'",
+        peers=["lab"],
+        length=700,
+        commitment=commitment,
+    )
+    ledger.record_peer_lists(number, {"lab": commitment})
+
+
+def test_comparisons_their_limit_and_lists_that_changed_are_shown(cli, tmp_path: Path) -> None:
+    shown(cli, "--limit", "people=2", "--alignments", "people=20")
+    book = Ledger(tmp_path / "party.db")
+    recorded(book, "a" * 64)
+    recorded(book, "b" * 64)
+    told = json.loads(cli("--format", "json").stdout)
+    assert told["alignment_limits"] == {"people": {"limit": 20, "made": 2}}
+    first, second = told["alignments"]
+    assert (first["with"], first["kind"], first["identifiers_at_most"]) == (["lab"], "common records", 1024)
+    assert first["own_list"] == {"commitment": "a" * 64, "before": None, "is_same": True}
+    assert second["lists_of_peers"]["lab"]["is_same"] is False
+    text = " ".join(cli().stdout.split())
+    assert "The people of data set 'people' were compared 2 times of 20." in text
+    assert "1,024" in text and "lab: first" in text and "lab: OTHER" in text
+    assert cli("--alignments", "people=unlimited").exit_code == 0
+    assert json.loads(cli("--format", "json").stdout)["alignment_limits"] == {}
+
+
+@pytest.mark.parametrize("written", ["people=-1", "people=many", "people=1.5", "people=1e3", "people=", "people=²"])
+def test_what_is_no_number_of_comparisons_is_refused(cli, tmp_path: Path, written: str) -> None:
+    assert cli("--limit", "people=2").exit_code == 0
+    assert cli("--alignments", written).exit_code == 2
+    assert Ledger(tmp_path / "party.db").alignment_limit("people") is None
+
+
+def test_locks_are_shown_and_opened_by_their_owner_alone(cli, tmp_path: Path) -> None:
+    assert cli("--limit", "people=2").exit_code == 0
+    assert "Locks" not in cli().stdout
+    book = Ledger(tmp_path / "party.db")
+    book.lock("people", "lab", "It put in something else.", certificate="sha256:" + "1" * 64)
+    (lock,) = json.loads(cli("--format", "json").stdout)["locks"]
+    assert (lock["dataset"], lock["party"], lock["unlocked_at"]) == ("people", "lab", None)
+    assert "It put in something else." in " ".join(cli().stdout.split())
+    refused = cli("--unlock", "people=clinic", "--limit", "people=3")
+    assert refused.exit_code == 2
+    assert book.limit("people").epsilon == 2 and len(book.locked("people")) == 1
+    assert cli("--unlock", "people=lab").exit_code == 0
+    assert book.locked("people") == []
+    assert json.loads(cli("--format", "json").stdout)["locks"][0]["unlocked_at"] is not None
+
+
+def test_describe_shows_what_is_left_before_and_after_and_writes_nothing(tmp_path: Path) -> None:
+    write_demo(tmp_path, 100)
+    runner = CliRunner(env={"COLUMNS": "200", "NO_COLOR": "1", "COPUBLISH_HOME": str(tmp_path)})
+    file = tmp_path / "party.db"
+
+    def described(*options: str) -> str:
+        done = runner.invoke(app, ["describe", str(tmp_path / "agreement.toml"), "--ledger", str(file), *options])
+        return done.stdout if done.exit_code == 0 else f"{done.exit_code} {done.exception}"
+
+    assert "There is no ledger" in described()
+    book = Ledger(file)
+    assert "has no limit for data set 'customers-2026'" in " ".join(described().split())
+    book.set_limit("customers-2026", Limit(Fraction(3), "add-remove", Fraction(1, 10**6)))
+    said = " ".join(described().split())
+    assert "Would spend epsilon 1 and delta" in said
+    assert "of the epsilon 3 and delta 1.0e-06 that are left for data set 'customers-2026' (add-remove)" in said
+    assert "epsilon 2 and delta 9.9e-07 are left after it." in said
+    assert json.loads(described("--format", "json"))["budget"]["paid_from"] == "epsilon"
+    book.set_limit("customers-2026", Limit(Fraction(1, 2), "add-remove"))
+    assert "short by epsilon 0.5" in json.loads(described("--format", "json"))["budget"]["refusal"]
+    assert book.entries() == []

@@ -44,7 +44,7 @@ class ClassCountsPlan(Plan["ClassCountsResult"]):
         return Measure(
             place=Place("class counts"),
             label="number of records of every class",
-            budget=self.agreement.epsilon,
+            budget=self.agreement.mechanism_epsilon,
             calibrated_to=self.agreement.privacy.neighbors,
             l1_sensitivity=HISTOGRAM_L1,  # a person is in one class
             changed_entries=HISTOGRAM_L1,

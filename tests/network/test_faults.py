@@ -13,7 +13,8 @@ import pytest
 from support import faults
 from support.faults import PHASES, Outcome, Stage
 from support.hosts import HostsUnavailableError, refuse_if_unavailable
-from support.node import NAMES
+from support.many_parties import GUESTS, MASKED
+from support.node import NAMES, on_loopback
 
 
 @pytest.fixture
@@ -24,11 +25,22 @@ def root():
         pytest.skip(str(exc))
 
 
-@pytest.mark.parametrize("phases", [PHASES[:4], PHASES[4:]], ids=["early", "late"])
-def test_a_party_killed_at_a_random_moment_leaves_no_half_release_and_no_wrong_charge(tmp_path, phases):
-    who, phase = random.choice(NAMES), random.choice(phases)
+def test_a_party_killed_at_a_random_moment_leaves_no_half_release_and_no_wrong_charge(tmp_path):
+    who, phase = random.choice(NAMES), random.choice(PHASES[3:])
     delay = random.uniform(0, 0.1 if phase == "writing" else 1)
     outcome = faults.killed(tmp_path / "run", who, phase, delay)
+    assert outcome.broken == [], outcome
+
+
+def test_a_guest_killed_at_a_random_moment_ends_the_run_of_all_and_is_named_by_them(tmp_path):
+    who, phase = random.choice(GUESTS.names[2:]), random.choice(GUESTS.phases[1:4])
+    outcome = faults.killed_of_many(tmp_path / "run", GUESTS, who, phase, random.uniform(0, 1))
+    assert outcome.broken == [], outcome
+
+
+def test_an_owner_or_the_aggregator_of_masked_sums_killed_at_a_random_moment_is_named_by_all(tmp_path):
+    who, phase = random.choice(MASKED.names), random.choice(MASKED.phases[1:-1])
+    outcome = faults.killed_of_many(tmp_path / "run", MASKED, who, phase, random.uniform(0, 0.3))
     assert outcome.broken == [], outcome
 
 
@@ -38,7 +50,7 @@ def test_a_link_cut_for_five_seconds_delays_the_release_and_no_more(tmp_path, ro
 
 
 def test_a_link_cut_for_good_ends_the_run_at_both_sides(tmp_path, root):
-    outcome = faults.cut(tmp_path / "run", "specialization", None)
+    outcome = faults.cut(tmp_path / "run", "specialization", None, timeout_seconds=15)
     assert outcome.broken == [], outcome
 
 
@@ -49,7 +61,7 @@ def test_a_full_disk_at_one_party_keeps_both_from_publishing(tmp_path, root):
 
 def test_the_checks_can_fail(tmp_path):
     """A run that leaves half a release, a file and a charge that is too many is found out."""
-    stage = Stage(tmp_path / "run")
+    stage = Stage(on_loopback(tmp_path / "run"))
     stage.settling_seconds = 0.0  # it never will
     stage.start()
     for process in stage.processes.values():

@@ -22,7 +22,7 @@ from copublish.local.simulation import simulate
 from copublish.privacy.ledger import Ledger, Limit
 from support.waiting import alive, wait_until
 
-TIMEOUT_SECONDS = 10
+TIMEOUT_SECONDS = 5
 PATIENCE_SECONDS = 60
 """For runs that are to get somewhere, on a busy machine too."""
 

@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from copublish.engine import public_values
+from copublish.engine.messages import MAX_CONTENT_BYTES
 from copublish.engine.public_values import (
     COUNT_BYTES,
     FIRST,
@@ -22,7 +23,7 @@ from copublish.engine.public_values import (
 )
 from copublish.errors import MeetingError, ProgramMismatchError
 from copublish.node.dialing import dial
-from copublish.node.messenger import HEADER, MAX_CONTENT_BYTES, PortMessenger
+from copublish.node.messenger import HEADER, PortMessenger
 from support.circle import SECONDS, Circle, identities_in
 
 RUN = "a" * 32

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copublish.engine.messages import Messenger
+from copublish.engine import messages
+from copublish.engine.messages import MAX_CONTENT_BYTES, MAX_TOPIC_BYTES, Messenger
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from copublish.node import messenger as messenger_module
 from copublish.node.channel import RefusedError
 from copublish.node.dialing import dial
-from copublish.node.messenger import HEADER, MAX_CONTENT_BYTES, MAX_TOPIC_BYTES, PortMessenger
+from copublish.node.messenger import HEADER, PortMessenger
 from support.circle import SECONDS, Circle, identities_in
 from support.waiting import wait_until
 
@@ -111,7 +112,7 @@ def test_another_topic_than_the_one_waited_for_is_refused(pair):
 
 
 def test_what_is_too_long_is_not_sent(pair, monkeypatch):
-    monkeypatch.setattr(messenger_module, "MAX_CONTENT_BYTES", 1000)
+    monkeypatch.setattr(messages, "MAX_CONTENT_BYTES", 1000)
     for topic, content in (("t", bytes(1001)), ("t" * (MAX_TOPIC_BYTES + 1), b"")):
         with pytest.raises(EngineError, match="not sent"):
             pair["p0"].send("p1", topic, content)

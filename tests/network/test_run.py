@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from copublish.privacy.ledger import Ledger
-from support.node import NAMES, finish, on_loopback
+from support.node import NAMES, end_of, finish, on_loopback
 from support.postgres import READER_PASSWORD, server
 
 MEETING = 8
@@ -85,7 +85,7 @@ def test_a_second_run_is_a_new_charge_and_says_so(released):
         assert "new charge" in errors
         assert json.loads(output)["budget_left"] == "0"
         assert parties.charges(name) == ["complete", "complete"]
-    third = finish(parties.start("bank", "--out", "third"))
+    third = parties.run("bank", "--out", "third")
     assert third[0] == 5
     assert "but epsilon 0 and delta" in third[2]
 
@@ -116,45 +116,38 @@ def test_other_versions_are_named(tmp_path):
     command[2] = other
     environment = {**os.environ, "COPUBLISH_HOME": str(parties.home("loans")), "PYTHONPATH": os.pathsep.join(sys.path)}
     loans = subprocess.Popen(command, cwd=parties.home("loans"), env=environment, stdout=-1, stderr=-1, text=True)
-    bank = parties.start("bank")
-    for process, words in ((bank, "0.1.0 here, 9.9 there"), (loans, "9.9 here, 0.1.0 there")):
-        code, _, errors = finish(process)
+    bank = parties.begin("bank")
+    ends = ((finish(loans), "9.9 here, 0.1.0 there"), (end_of(bank), "0.1.0 here, 9.9 there"))
+    for (code, _, errors), words in ends:
         assert code == MEETING, errors
         assert words in " ".join(errors.split())
-
-
-def test_labels_that_differ_end_no_run(tmp_path):
-    """Of a class that both hold the last owner's column counts. Whether the other's agrees is told to nobody."""
-    parties = on_loopback(tmp_path)
-    path = parties.home("bank") / "data.parquet"
-    frame = pd.read_parquet(path)
-    frame["default"] = frame["default"].map({"no": "yes", "yes": "no"})
-    frame.to_parquet(path, index=False)
-    ends = parties.run_both()
-    assert {end[0] for end in ends.values()} == {0}, ends
 
 
 def test_a_file_that_cannot_be_read_ends_it_before_anybody_is_called(tmp_path):
     parties = on_loopback(tmp_path)
     path = parties.home("loans") / "data.parquet"
     path.write_bytes(path.read_bytes()[:200])
-    code, _, errors = finish(parties.start("loans"))
+    code, _, errors = parties.run("loans")
     assert code == 4, errors
     assert "Waiting for" not in errors
     assert parties.charges("loans") == []
 
 
-def test_one_value_past_the_bounds_shows_to_nobody(tmp_path):
-    """Fails before encoding was total: the run ended with 4 here and 6 there, where "its data do not fit" was told."""
+def test_labels_that_differ_and_a_value_past_the_bounds_end_no_run_and_show_to_nobody(tmp_path):
+    """Fails before encoding was total: the run ended with 4 here and 6 there, where "its data do not fit" was told.
+
+    Of a class that both hold the last owner's column counts. Whether the other's agrees is told to nobody.
+    """
     parties = on_loopback(tmp_path)
-    path = parties.home("loans") / "data.parquet"
-    frame = pd.read_parquet(path)
-    frame.loc[frame.index[0], ["months", "amount"]] = [98_765, -1]
-    frame.to_parquet(path, index=False)
+    frames = {name: pd.read_parquet(parties.home(name) / "data.parquet") for name in NAMES}
+    frames["bank"]["default"] = frames["bank"]["default"].map({"no": "yes", "yes": "no"})
+    frames["loans"].loc[frames["loans"].index[0], ["months", "amount"]] = [98_765, -1]
+    for name in NAMES:
+        frames[name].to_parquet(parties.home(name) / "data.parquet", index=False)
     ends = parties.run_both()
     for name in NAMES:
         assert ends[name][0] == 0, ends
-        assert "months" not in ends[name][2] and "98765" not in ends[name][2]
+        assert not any(word in ends[name][2] for word in ("months", "98765", "default"))
         assert len(parties.charges(name)) == 1
 
 
@@ -185,7 +178,7 @@ def test_nobody_is_contacted_and_nothing_spent_without_consent(tmp_path):
 
 def test_a_party_that_never_comes_is_given_up_with_advice(tmp_path):
     parties = on_loopback(tmp_path)
-    code, _, errors = finish(parties.start("bank", "--wait", "2"))
+    code, _, errors = parties.run("bank", "--wait", "2")
     assert code == MEETING
     assert "nobody listens at" in errors
     assert "copublish node status" in " ".join(errors.split())
@@ -198,7 +191,7 @@ def test_insecure_runs_on_loopback_and_is_refused_elsewhere(tmp_path):
     assert parties.files("bank") == parties.files("loans")
     far = on_loopback(tmp_path / "far")
     far.write_agreement(far.agreement_text(("127.0.0.1:", "192.0.2.7:")))
-    code, _, errors = finish(far.start("bank", "--insecure"))
+    code, _, errors = far.run("bank", "--insecure")
     assert code == MEETING
     assert "loopback alone" in errors
 
@@ -206,19 +199,19 @@ def test_insecure_runs_on_loopback_and_is_refused_elsewhere(tmp_path):
 def test_a_limit_and_a_ledger_are_asked_for(tmp_path):
     parties = on_loopback(tmp_path)
     (parties.home("bank") / "ledger.db").unlink()
-    code, _, errors = finish(parties.start("bank"))
+    code, _, errors = parties.run("bank")
     assert code == 5
     assert "--limit customers-2026=EPSILON" in " ".join(errors.split())
 
 
 def test_a_missing_file_or_column_is_told_before_anybody_is_waited_for(tmp_path):
     parties = on_loopback(tmp_path)
-    code, _, errors = finish(parties.start("bank", "--data", "nothing.parquet"))
+    code, _, errors = parties.run("bank", "--data", "nothing.parquet")
     assert code == 4
     assert "There is no file" in errors
     path = parties.home("bank") / "data.parquet"
     pd.read_parquet(path).drop(columns="age").to_parquet(path, index=False)
-    code, _, errors = finish(parties.start("bank"))
+    code, _, errors = parties.run("bank")
     assert code == 4
     assert "'age'" in errors
     assert not (parties.home("bank") / "run.jsonl").exists()
@@ -230,7 +223,7 @@ def test_an_out_that_cannot_be_written_is_told_before_anything_is_spent(tmp_path
     (home / "file").write_text("")
     (home / "link").symlink_to(home / "elsewhere")
     for out in ("file/release", "link", "/proc/nowhere/release"):
-        code, _, errors = finish(parties.start("bank", "--out", out))
+        code, _, errors = parties.run("bank", "--out", out)
         assert code == 7, (out, errors)
     assert parties.charges("bank") == []
     assert not (home / "run.jsonl").exists()

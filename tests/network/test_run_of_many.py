@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from contextlib import AbstractContextManager
 from fractions import Fraction
 
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app
-from copublish.errors import CopublishError, FragmentError, MeetingError, PartyLostError
+from copublish.errors import CopublishError, FragmentError, InvalidInputsError, MeetingError, PartyLostError
 from copublish.fragments.reading import read_fragment
 from copublish.local.processes import throwaway_ledger
 from copublish.local.simulation import simulate_fragments
@@ -100,12 +101,12 @@ class TalkingEngine(AbstractContextManager):
         pass
 
 
-def run_all(four: Circle, tmp_path, monkeypatch, stops: str | None):
-    """Run four parties whose release is to hear from everybody; one may stop instead."""
+def run_all(four: Circle, tmp_path, monkeypatch, stops: str | None, cheats: str | None = None):
+    """Run four parties whose release is to hear from everybody; one may stop instead, or all because one cheats."""
     monkeypatch.setattr(node_run, "engine_for", lambda a, party, addresses, messenger, *_: TalkingEngine(messenger))
     table = random_table(four.agreement, 30, np.random.default_rng(0))
 
-    def publish(plan, fragment, engine, ledger, progress, staged):
+    def publish(plan, fragment, engine, *_):
         assert (fragment.n_records > 0) == plan.agreement.parties[fragment.party].data
         own = engine.messenger
         peers = [peer for peer in own.parties if peer != own.party]
@@ -113,7 +114,11 @@ def run_all(four: Circle, tmp_path, monkeypatch, stops: str | None):
             raise FragmentError(own.party, ["Column 'age' has a value of 98765."])
         for peer in peers:
             own.send(peer, "all", own.party.encode())
-        return [own.receive(peer, "all").decode() for peer in peers]
+        heard = [own.receive(peer, "all").decode() for peer in peers]
+        if cheats is not None:
+            time.sleep(0.2 * own.parties.index(own.party))  # the last one has heard that others stopped
+            raise InvalidInputsError(cheats)
+        return heard
 
     monkeypatch.setattr(node_run, "publish_release", publish)
 
@@ -149,6 +154,13 @@ def test_when_one_party_s_data_do_not_fit_all_others_are_told_who_and_no_more(fo
             end.result(SECONDS)
         assert str(caught.value).startswith("Party 'p1' stopped: its data do not fit the agreement. Nothing "), name
         assert "98765" not in str(four.log[name])
+
+
+def test_when_inputs_fail_a_check_every_party_names_the_cheater_and_not_who_stopped_first(four, tmp_path, monkeypatch):
+    ends = run_all(four, tmp_path, monkeypatch, None, cheats="p2")
+    for end in ends.values():
+        with pytest.raises(InvalidInputsError, match="'p2' put in something else than the agreement allows"):
+            end.result(SECONDS)
 
 
 def test_data_are_for_those_who_hold_some(four, tmp_path):

@@ -95,7 +95,6 @@ class Three:
 
 MOMENTS = {
     "a guest that has met the others": ("p2", '"met"'),
-    "a guest in alignment": ("p2", '"alignment"'),
     "a guest that waits for what is opened": ("p2", '"specialization"'),
     "a compute node that computes": ("p1", '"specialization"'),
 }

@@ -194,8 +194,8 @@ def wait_until(condition) -> bool:
 
 @pytest.mark.parametrize("victim", ["party", "worker"])
 def test_a_process_killed_while_files_are_there_leaves_none(victim):
-    people = [str(number) for number in range(300_000)]
-    with Pair(timeout_seconds=10) as parties:
+    people = [str(number) for number in range(200_000)]
+    with Pair(timeout_seconds=6) as parties:
         (folder, worker), (other_folder, _) = parties.do(scratch_and_worker, None, None)
         parties.start(align, people, people)
         assert wait_until(lambda: any(path.name == "own.csv" for path in files_below(Path(folder))))
@@ -209,7 +209,7 @@ def test_a_process_killed_while_files_are_there_leaves_none(victim):
 
 
 def test_an_identifier_listed_twice_ends_the_run_without_being_named():
-    with Pair(timeout_seconds=10) as parties:
+    with Pair(timeout_seconds=5) as parties:
         answers = parties.do(align, ["secret", "other", "secret"], ["secret"])
         assert "EngineError: An identifier is listed twice" in answers[0]
         assert "Nothing is published" in answers[1]

@@ -1,6 +1,7 @@
 """An hpdp release is the same on the secure engine as on the ideal one, and its Gaussian noise has the right law there.
 
-The two-sided test takes 3,000 samples; its error rate is 10^-6 on each side of the variance and for the mean.
+The two-sided test takes 2,000 samples; its error rate is 10^-6 on each side of the variance and for the mean. It misses
+a deviation that is 20 % off in fewer than one of a million runs.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from copublish.release.main_path import publish_release
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.spu import run_parties
 
-SAMPLES, ERROR_RATE = 3000, 1e-6
+SAMPLES, ERROR_RATE = 2000, 1e-6
 
 
 def agreement_with(noise: str) -> cp.Agreement:
@@ -108,5 +109,5 @@ def test_gaussian_noise_of_the_secure_engine_has_the_right_spread_and_no_other(s
     (_, one), (_, other) = secure
     assert np.array_equal(one, other)
     assert min(chances(one, MEASURE.noise.variance)) > ERROR_RATE
-    for wrong in (1.1, 1 / 1.1):  # of the deviation
+    for wrong in (1.2, 1 / 1.2):  # of the deviation
         assert min(chances(one, MEASURE.noise.variance * wrong**2)) < ERROR_RATE

@@ -85,5 +85,5 @@ def test_noise_that_is_too_large_is_noticed():
 def test_releases_of_real_data_reach_the_targets(name, epsilon):
     table = read(name, DATA)
     agreed = agreement_for(name, len(table), epsilon)
-    found = [errors(table, release_of(table, agreed, seeded(agreed.party_names, run))) for run in range(10)]
+    found = [errors(table, release_of(table, agreed, seeded(agreed.party_names, run))) for run in range(5)]
     assert (np.mean(found, axis=0) <= TARGETS[name, epsilon]).all()

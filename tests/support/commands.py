@@ -5,13 +5,46 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from subprocess import CompletedProcess
 from typing import IO
 
 from copublish.cli import main
 from support.processes import context
+
+
+class Begun:
+    """A command under way.
+
+    Args:
+        arguments: What a user types after `copublish`.
+        cwd: The folder it runs in, and its COPUBLISH_HOME unless `home` says another.
+        answers: What is typed while it runs.
+        home: Its COPUBLISH_HOME.
+    """
+
+    def __init__(
+        self, arguments: Sequence[object], *, cwd: Path | None = None, answers: str = "", home: Path | None = None
+    ) -> None:
+        self.words = ["copublish", *map(str, arguments)]
+        self._folder = tempfile.TemporaryDirectory(prefix="copublish-test-")
+        self._paths = [Path(self._folder.name) / name for name in ("stdin", "stdout", "stderr")]
+        self._paths[0].write_text(answers)
+        settings = {"COLUMNS": "120", "NO_COLOR": "1", "COPUBLISH_HOME": str(home or cwd or self._folder.name)}
+        arguments = (self.words, {**os.environ, **settings}, cwd or Path.cwd(), self._paths)
+        self._process = context().Process(target=_command, args=arguments)
+        self._process.start()
+
+    def finish(self, seconds: float = 120) -> CompletedProcess[str]:
+        """Wait for its end."""
+        with self._folder:
+            self._process.join(seconds)
+            if self._process.exitcode is None:
+                self._process.kill()
+                raise AssertionError(f"{self.words} did not end: {self._paths[2].read_text()}")
+            output, errors = (path.read_text() for path in self._paths[1:])
+        return CompletedProcess(self.words, self._process.exitcode, output, errors)
 
 
 def run(
@@ -26,17 +59,7 @@ def run(
         answers: What is typed while it runs.
         home: Its COPUBLISH_HOME.
     """
-    words = ["copublish", *map(str, arguments)]
-    with tempfile.TemporaryDirectory(prefix="copublish-test-") as folder:
-        paths = [Path(folder) / name for name in ("stdin", "stdout", "stderr")]
-        paths[0].write_text(answers)
-        settings = {"COLUMNS": "120", "NO_COLOR": "1", "COPUBLISH_HOME": str(home or cwd or folder)}
-        environment = {**os.environ, **settings}
-        process = context().Process(target=_command, args=(words, environment, cwd or Path.cwd(), paths))
-        process.start()
-        process.join(120)
-        assert process.exitcode is not None, f"{words} did not end"
-        done = CompletedProcess(words, process.exitcode, *(path.read_text() for path in paths[1:]))
+    done = Begun(arguments, cwd=cwd, answers=answers, home=home).finish()
     assert code is None or done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     return done

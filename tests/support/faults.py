@@ -8,7 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,10 +20,12 @@ from copublish.errors import CopublishError
 from copublish.privacy.ledger import Ledger
 from copublish.release.folder import load_release
 from support.hosts import TwoHosts
+from support.many_parties import ManyParties, Together, many_on_loopback
 from support.node import DATASET, NAMES, TwoParties, on_loopback, source_path
 from support.waiting import alive, wait_until
 
 TIMEOUT_SECONDS = 30
+WAIT_SECONDS = 20
 PATIENCE_SECONDS = 100
 """No party may need longer to end after a fault: its timeout, the ledger's 30 s for a lock, and a slow machine."""
 
@@ -44,21 +46,37 @@ class Outcome:
     broken: list[str] = field(default_factory=list)
 
 
-class Stage:
-    """Two parties under way, each with a folder of its own for temporary files."""
+class NoFaultError(AssertionError):
+    """The run ended with an error before the fault came: on a machine this busy a timeout passes by itself."""
 
-    def __init__(self, folder: Path, hosts: TwoHosts | None = None) -> None:
-        if hosts is None:
-            self.parties = on_loopback(folder)
-        else:
-            self.parties = TwoParties(folder, dict(zip(NAMES, (f"{a}:7700" for a in hosts.addresses), strict=True)))
+
+class Stage:
+    """Parties under way, each with a folder of its own for temporary files.
+
+    Args:
+        parties: Their folders and commands.
+        hosts: Where they run, if not on loopback.
+        at_second_host: Those that run at the second host; the others run at the first one.
+        timeout_seconds: What the commands are told.
+    """
+
+    def __init__(
+        self,
+        parties: TwoParties | ManyParties,
+        hosts: TwoHosts | None = None,
+        at_second_host: Sequence[str] = NAMES[1:],
+        timeout_seconds: int = TIMEOUT_SECONDS,
+    ) -> None:
+        self.parties, self.names, self.timeout_seconds = parties, parties.names, timeout_seconds
         self.hosts, self.processes = hosts, dict[str, subprocess.Popen[str]]()
+        self.at_second_host = at_second_host
         self.errors: dict[str, str] = {}
         self.settling_seconds = 20.0
         self.family: set[psutil.Process] = set()
+        self.frozen: str | None = None
 
     def start(self) -> None:
-        for number, name in enumerate(NAMES):
+        for name in self.names:
             home = self.parties.home(name)
             (home / "tmp").mkdir()
             settings: dict[str, Any] = {
@@ -73,11 +91,11 @@ class Stage:
                 "stderr": (home / "errors.txt").open("w"),
                 "text": True,
             }
-            command = self.parties.command(name, "--timeout", str(TIMEOUT_SECONDS), "--wait", "20")
+            command = self.parties.command(name, "--timeout", str(self.timeout_seconds), "--wait", str(WAIT_SECONDS))
             if self.hosts is None:
                 self.processes[name] = subprocess.Popen(command, **settings)
             else:
-                self.processes[name] = self.hosts.start(number, command, **settings)
+                self.processes[name] = self.hosts.start(int(name in self.at_second_host), command, **settings)
 
     def wait_for(self, party: str, phase: str) -> None:
         """Wait until a party's log says that it is in a phase, or its run is over."""
@@ -95,7 +113,14 @@ class Stage:
         return False
 
     def remember_family(self) -> None:
-        """Note every process of both parties: the children of a killed one are hard to find afterwards."""
+        """Note every process of all parties: the children of a killed one are hard to find afterwards.
+
+        Raises:
+            NoFaultError: If the run has failed by itself.
+        """
+        if any(process.poll() for process in self.processes.values()):
+            self.look(Outcome("none", "before"))
+            raise NoFaultError(f"the run ended before the fault: {self.errors}")
         for process in self.processes.values():
             self.family |= set(_family(process.pid))
 
@@ -108,28 +133,46 @@ class Stage:
         return found[0]
 
     def look(self, outcome: Outcome) -> Outcome:
-        """Wait for both to end and check every promise."""
+        """Wait for all to end and check every promise."""
         start = time.monotonic()
-        self.remember_family()
+        self.family |= {member for process in self.processes.values() for member in _family(process.pid)}
         for name, process in self.processes.items():
-            try:
-                process.wait(timeout=max(1.0, PATIENCE_SECONDS - (time.monotonic() - start)))
-            except subprocess.TimeoutExpired:
-                outcome.broken.append(f"{name} hangs")
-                process.kill()
-                process.wait()
-            self.errors[name] = (self.parties.home(name) / "errors.txt").read_text()
-            outcome.ends[name] = _end(process.returncode)
+            if name != self.frozen:
+                self._wait_for_end(name, process, PATIENCE_SECONDS - (time.monotonic() - start), outcome)
         outcome.seconds = time.monotonic() - start
+        if self.frozen is not None:  # nobody waits for it any more
+            process = self.processes[self.frozen]
+            is_frozen = process.poll() is None
+            process.kill()
+            self._wait_for_end(self.frozen, process, PATIENCE_SECONDS, outcome)
+            outcome.ends[self.frozen] = "frozen" if is_frozen else outcome.ends[self.frozen]
         with suppress(AssertionError):  # the janitors of killed processes take a second, on a busy machine more
-            wait_until(lambda: not alive(self.family) and not any(map(self._left, NAMES)), self.settling_seconds)
+            wait_until(lambda: not alive(self.family) and not any(map(self._left, self.names)), self.settling_seconds)
         if alive(self.family):
             outcome.broken.append("a process is left")
-        for name in NAMES:
+        for name in self.names:
             self._check(name, outcome)
-        if len({json.dumps(sorted(map(str, self.parties.files(n).items()))) for n in NAMES if outcome.releases[n]}) > 1:
+        published = [sorted(self.parties.files(name).items()) for name in self.names if outcome.releases[name]]
+        if any(files != published[0] for files in published):
             outcome.broken.append("the releases differ")
         return outcome
+
+    def check_that_all_name(self, who: str, outcome: Outcome) -> Outcome:
+        """Check that every other party that ended with an error says whom it lost."""
+        for name in self.names:
+            if name != who and self.processes[name].returncode != 0 and f"'{who}'" not in self.errors[name]:
+                outcome.broken.append(f"{name} does not name {who}: {self.errors[name][-300:]}")
+        return outcome
+
+    def _wait_for_end(self, name: str, process: subprocess.Popen[str], seconds: float, outcome: Outcome) -> None:
+        try:
+            process.wait(timeout=max(1.0, seconds))
+        except subprocess.TimeoutExpired:
+            outcome.broken.append(f"{name} hangs")
+            process.kill()
+            process.wait()
+        self.errors[name] = (self.parties.home(name) / "errors.txt").read_text()
+        outcome.ends[name] = _end(process.returncode)
 
     def _left(self, name: str) -> list[str]:
         """What a party's run has not removed."""
@@ -144,7 +187,7 @@ class Stage:
                 load_release(home / "release")
             except CopublishError as exc:
                 outcome.broken.append(f"{name} has half a release: {exc}")
-            if len(self.parties.files(name)) != 6:
+            if len(self.parties.files(name)) != self.parties.n_files:
                 outcome.broken.append(f"{name} has half a release")
         elif code == 0:
             outcome.broken.append(f"{name} ended well without a release")
@@ -160,16 +203,18 @@ class Stage:
         outcome.charges[name] = [f"{entry.state}, {entry.disclosures} charged" for entry in entries]
         if len(entries) > 1 or spent not in (0, 1):
             outcome.broken.append(f"{name} was charged twice or in part")
-        others = [Ledger(self.parties.home(other) / "ledger.db").entries() for other in NAMES]
-        if any(entry.disclosures for found in others for entry in found) and spent != 1:
+        others = [Ledger(self.parties.home(other) / "ledger.db").entries() for other in self.names]
+        # Who holds nobody's data has nobody's budget to spend.
+        due = 0 if name in self.parties.without_data else 1
+        if any(entry.disclosures for found in others for entry in found) and spent != due:
             outcome.broken.append(f"{name} lost a charge")
-        if outcome.releases[name] and spent != 1:
+        if outcome.releases[name] and spent != due:
             outcome.broken.append(f"{name} published without a charge")
 
 
 def killed(folder: Path, who: str, phase: str, delay: float, *, worker: bool = False) -> Outcome:
     """Kill a party, or the engine's worker below it, with SIGKILL some time after a phase began."""
-    stage = Stage(folder)
+    stage = Stage(on_loopback(folder))
     stage.start()
     stage.wait_for(who, phase)
     time.sleep(delay)
@@ -182,12 +227,14 @@ def killed(folder: Path, who: str, phase: str, delay: float, *, worker: bool = F
     return stage.look(outcome)
 
 
-def cut(folder: Path, phase: str, seconds: float | None) -> Outcome:
+def cut(folder: Path, phase: str, seconds: float | None, timeout_seconds: int = TIMEOUT_SECONDS) -> Outcome:
     """Cut the link between two hosts in a phase, for some seconds or for good."""
     with TwoHosts() as hosts:
-        stage = Stage(folder, hosts)
+        addresses = dict(zip(NAMES, (f"{address}:7700" for address in hosts.addresses), strict=True))
+        stage = Stage(TwoParties(folder, addresses), hosts, timeout_seconds=timeout_seconds)
         stage.start()
         stage.wait_for("bank", phase)
+        stage.remember_family()
         hosts.cut()
         came_late = any(stage.is_in(name, "writing") for name in NAMES)
         if seconds is not None:
@@ -205,7 +252,7 @@ def cut(folder: Path, phase: str, seconds: float | None) -> Outcome:
 
 def disk_full(folder: Path, who: str) -> Outcome:
     """Give a party a disk for its release that is too small for one."""
-    stage = Stage(folder)
+    stage = Stage(on_loopback(folder))
     with _small_disk(stage.parties.home(who) / "disk"):
         usual = stage.parties.command
         stage.parties.command = (  # type: ignore[method-assign]
@@ -223,7 +270,7 @@ def disk_full(folder: Path, who: str) -> Outcome:
 
 def ledger_locked(folder: Path, who: str, phase: str) -> Outcome:
     """Have another program hold a party's ledger from a phase on."""
-    stage = Stage(folder)
+    stage = Stage(on_loopback(folder))
     stage.start()
     stage.wait_for(who, phase)
     database = sqlite3.connect(stage.parties.home(who) / "ledger.db", timeout=60, isolation_level=None)
@@ -235,6 +282,62 @@ def ledger_locked(folder: Path, who: str, phase: str) -> Outcome:
     database.execute("ROLLBACK")
     database.close()
     return stage.look(outcome)
+
+
+def killed_of_many(
+    folder: Path, together: Together, who: str, phase: str, delay: float, *, worker: bool = False
+) -> Outcome:
+    """Kill one of many parties, or the engine's worker below it, with SIGKILL some time after a phase began."""
+    stage = Stage(many_on_loopback(folder, together))
+    stage.start()
+    stage.wait_for(who, phase)
+    time.sleep(delay)
+    stage.remember_family()
+    what = f"engine of {who} killed" if worker else f"{who} killed"
+    with suppress(psutil.NoSuchProcess, IndexError):
+        (stage.worker(who) if worker else stage.party(who)).kill()
+    return stage.check_that_all_name(who, stage.look(Outcome(what, f"{phase}, {delay:.2f} s in")))
+
+
+def frozen_of_many(folder: Path, together: Together, who: str, phase: str, delay: float) -> Outcome:
+    """Stop one of many parties with SIGSTOP some time after a phase began; it never goes on."""
+    stage = Stage(many_on_loopback(folder, together))
+    stage.start()
+    stage.wait_for(who, phase)
+    time.sleep(delay)
+    stage.remember_family()
+    stage.frozen = who
+    with suppress(psutil.NoSuchProcess):
+        stage.party(who).suspend()
+    return stage.check_that_all_name(who, stage.look(Outcome(f"{who} frozen", f"{phase}, {delay:.2f} s in")))
+
+
+def cut_off_of_many(
+    folder: Path, together: Together, who: str, phase: str, delay: float, seconds: float | None
+) -> Outcome:
+    """Cut the link between one of many parties and all others, for some seconds or for good."""
+    with TwoHosts() as hosts:
+        addresses = {
+            name: f"{hosts.addresses[name == who]}:{7700 + number}" for number, name in enumerate(together.names)
+        }
+        stage = Stage(ManyParties(folder, together, addresses), hosts, at_second_host=(who,))
+        stage.start()
+        stage.wait_for(who, phase)
+        time.sleep(delay)
+        stage.remember_family()
+        hosts.cut()
+        came_late = any(stage.is_in(name, "writing") for name in stage.names)
+        if seconds is not None:
+            time.sleep(seconds)
+            hosts.restore()
+            stage.wait_for(who, "complete")
+        how_long = "for good" if seconds is None else f"for {seconds:g} s"
+        outcome = stage.look(Outcome(f"{who} cut off {how_long}", f"{phase}, {delay:.2f} s in"))
+    if seconds is not None and not all(outcome.releases.values()):
+        outcome.broken.append("a short cut ended the run")
+    if seconds is None and not came_late and any(outcome.releases.values()):
+        outcome.broken.append("something was published over a link that was cut")
+    return stage.check_that_all_name(who, outcome) if seconds is None else outcome
 
 
 @contextmanager
@@ -260,10 +363,18 @@ def _end(code: int) -> str:
 
 Fault = Callable[[Path], Outcome]
 
+ATTEMPTS = 5
+
 
 def run_all(faults: list[Fault], folder: Path, tell: Callable[[Outcome], None]) -> list[Outcome]:
     found = []
     for number, fault in enumerate(faults):
-        found.append(fault(folder / str(number)))
+        for attempt in range(ATTEMPTS):
+            try:
+                found.append(fault(folder / f"{number}-{attempt}"))
+                break
+            except NoFaultError:
+                if attempt == ATTEMPTS - 1:
+                    raise
         tell(found[-1])
     return found

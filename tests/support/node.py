@@ -22,6 +22,7 @@ from copublish.node.identity import Identity, new_identity
 from copublish.node.port import Port
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.release.draft import example_agreement
+from support.commands import Begun
 
 NAMES = ("bank", "loans")
 DATASET = "customers-2026"
@@ -48,6 +49,9 @@ class TwoParties:
     records: int = 1500
     changes: Sequence[tuple[str, str]] = ()
     identities: dict[str, Identity] = field(default_factory=dict)
+    names: tuple[str, ...] = NAMES
+    n_files: int = 6
+    without_data: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         frames = dict(zip(NAMES, made_up_data(self.records), strict=True))
@@ -96,10 +100,18 @@ class TwoParties:
         settings: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen(self.command(party, *options), cwd=home, env=environment, **{**settings, **popen})
 
+    def begin(self, party: str, *options: str) -> Begun:
+        """Start a party from a process that has loaded the program already."""
+        return Begun(self.command(party, *options)[3:], cwd=self.home(party))
+
+    def run(self, party: str, *options: str) -> tuple[int, str, str]:
+        """Run one party to the end; return its exit code, output and errors."""
+        return end_of(self.begin(party, *options))
+
     def run_both(self, **options: Sequence[str]) -> dict[str, tuple[int, str, str]]:
         """Run both to the end; return each one's exit code, output and errors."""
-        started = {name: self.start(name, *options.get(name, ())) for name in NAMES}
-        return {name: finish(process) for name, process in started.items()}
+        begun = {name: self.begin(name, *options.get(name, ())) for name in NAMES}
+        return {name: end_of(command) for name, command in begun.items()}
 
     def port(self, party: str) -> Port:
         """Open a party's port as its run would."""
@@ -115,6 +127,11 @@ class TwoParties:
             return [entry.state for entry in ledger.entries()]
         finally:
             ledger.close()
+
+
+def end_of(command: Begun, seconds: float = 600) -> tuple[int, str, str]:
+    done = command.finish(seconds)
+    return done.returncode, done.stdout, done.stderr
 
 
 def finish(process: subprocess.Popen[str], seconds: float = 600) -> tuple[int, str, str]:

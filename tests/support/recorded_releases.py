@@ -405,7 +405,6 @@ CASES: dict[str, Case] = {
 }
 
 QUICK: tuple[str, ...] = (
-    "specialization vertical tv-gain class-at-one 3-classes",
     "hpdp laplace guest",
     "hpdp laplace masked-sum 3-owners",
 )

@@ -37,6 +37,7 @@ class Series:
         measure: Its value for a bench and an x.
         is_constant: Whether it is the same for every x.
         is_dotted: Whether plots dot it, to tell it from another one of the same color.
+        own_color: Of one of copublish's own lines.
     """
 
     label: str
@@ -44,6 +45,7 @@ class Series:
     measure: Measurement
     is_constant: bool = False
     is_dotted: bool = False
+    own_color: str = "black"
 
 
 def load_bench(panel: str, folder: Path, run: int) -> Bench:

@@ -1,4 +1,4 @@
-"""HPDP-DP's experiments: support vector machines trained on what it publishes and tested on raw records."""
+"""HPDP-DP's experiments: support vector machines trained on what is published and tested on raw records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from sklearn.svm import LinearSVC
 from copublish_reproduction.hpdp import Hpdp, Model, split_at_random
 from copublish_reproduction.hpdp_sets import CONTRIBUTION, Encoding, Records, Target, load_records
 from copublish_reproduction.plain_table import Floats
-from copublish_reproduction.sound_records import SoundRecords
+from copublish_reproduction.sound_records import OwnMechanism, SoundRecords
+from copublish_reproduction.subn import Subn
 
 TEST_SHARE = 0.2
 
@@ -70,12 +71,18 @@ class HpdpBench:
         owners = split_at_random(self.train, n_owners, generator)
         return self.accuracy_of(mechanism.publish(owners, generator).values)
 
-    def own(self, epsilon: str, delta: str | None, n_owners: int) -> float:
-        """The accuracy of a classifier trained on a release of copublish's own `hpdp`."""
+    def compared(self, mechanism: Subn, n_owners: int) -> float:
+        """The accuracy of a classifier trained on what DP-SUBN3 publishes."""
+        generator = self._generator("compared", mechanism, n_owners)
+        owners = split_at_random(self.train, n_owners, generator)
+        return self.accuracy_of(mechanism.publish(owners, len(self.train), generator))
+
+    def own(self, epsilon: str, delta: str | None, n_owners: int, mechanism: OwnMechanism = "hpdp") -> float:
+        """The accuracy of a classifier trained on a release of one of copublish's own mechanisms."""
         if self.sound is None:
             raise ValueError("the table came without what copublish releases of it")
         generator = self._generator("own", epsilon, delta, n_owners)
-        return self.accuracy_of(self.sound.publish(epsilon, delta, n_owners, generator))
+        return self.accuracy_of(self.sound.publish(epsilon, delta, n_owners, generator, mechanism))
 
     def fit(self, mechanism: Hpdp, n_owners: int) -> Model:
         """The principal components that the curator of HPDP-DP finds."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 from copublish.mechanisms.shared.papers import BA, LA
-from copublish_reproduction.figures import COPUBLISH, Figure, Series
+from copublish_reproduction.figures import COPUBLISH, Figure, Guarantee, Series
 from copublish_reproduction.hpdp import Hpdp, NoiseScale
 from copublish_reproduction.hpdp_bench import HpdpBench
 from copublish_reproduction.hpdp_sets import TARGETS, Target
 from copublish_reproduction.printed import HPDP_CONTRIBUTION, HPDP_PRINTED_SCALE
-from copublish_reproduction.sound_records import DELTA
+from copublish_reproduction.sound_records import DELTA, OwnMechanism
+from copublish_reproduction.subn import Noise, Subn
 
 MOST_RUNS = 5
 """Every experiment of the paper is run five times; Fig. 3 has the most points."""
@@ -30,8 +32,17 @@ NAMES: dict[NoiseScale, str] = {
 }
 EXACT_CONTRIBUTION = "contribution without noise"
 WITHOUT_NOISE = "HPDP-DP without noise"
-OWN: dict[str | None, str] = {None: f"{COPUBLISH}, hpdp", DELTA: f"{COPUBLISH}, hpdp, delta {DELTA}"}
-"""By delta: none has Laplace noise, the other Gaussian noise."""
+COMPARED: dict[Noise, str] = {
+    "every owner": "DP-SUBN3, noise of every owner",
+    "once": "DP-SUBN3, noise once",
+}
+OWN: dict[OwnMechanism, str] = {"hpdp": "black", "marginals": "#882255"}
+"""Mechanisms of copublish and the color of their lines."""
+OWN_DELTAS = (None, DELTA)
+"""Without a delta noise is Laplace's, with it Gaussian."""
+
+Setting = Callable[[str], tuple[str, int]]
+"""An epsilon and a number of owners for every x."""
 
 
 def hpdp_figures() -> dict[str, Figure]:
@@ -53,7 +64,7 @@ def hpdp_figures() -> dict[str, Figure]:
                 *references,
                 Series(WITHOUT_NOISE, "no", lambda bench, k: _accuracy(bench, math.inf, 3, "printed", int(k))),
                 *(_over_components(scale) for scale in NAMES),
-                *(_own(delta, lambda _: ("0.5", 3), is_constant=True) for delta in OWN),
+                *_beside(lambda _: ("0.5", 3), is_constant=True),
                 Series(EXACT_CONTRIBUTION, "no", lambda bench, k: _contribution(bench, k, math.inf)),
                 Series(HPDP_CONTRIBUTION, "no", lambda bench, k: _contribution(bench, k, 0.5)),
             ),
@@ -71,7 +82,7 @@ def hpdp_figures() -> dict[str, Figure]:
                 *references,
                 without,
                 *(_over_epsilon(scale) for scale in NAMES),
-                *(_own(delta, lambda epsilon: (epsilon, 3)) for delta in OWN),
+                *_beside(lambda epsilon: (epsilon, 3)),
             ),
             load=_load,
         ),
@@ -86,7 +97,7 @@ def hpdp_figures() -> dict[str, Figure]:
                 *references,
                 without,
                 *(_over_owners(scale) for scale in NAMES),
-                *(_own(delta, lambda owners: ("0.2", int(owners))) for delta in OWN),
+                *_beside(lambda owners: ("0.2", int(owners))),
             ),
             load=_load,
         ),
@@ -110,14 +121,26 @@ def _over_owners(scale: NoiseScale) -> Series:
     return Series(NAMES[scale], "no", lambda bench, owners: _accuracy(bench, 0.2, int(owners), scale))
 
 
-def _own(delta: str | None, setting: Callable[[str], tuple[str, int]], *, is_constant: bool = False) -> Series:
-    """Copublish's own line; a setting is an epsilon and a number of owners for every x."""
+def _beside(setting: Setting, *, is_constant: bool = False) -> Iterator[Series]:
+    """The lines beside HPDP-DP: what the paper compares it with, and copublish's own mechanisms."""
+    for noise, label in COMPARED.items():
+        yield Series(label, "yes, were the noise exact", partial(_compared, noise, setting), is_constant)
+    for mechanism, color in OWN.items():
+        for delta in OWN_DELTAS:
+            label = f"{COPUBLISH}, {mechanism}" + (f", delta {delta}" if delta else "")
+            measure = partial(_own, mechanism, delta, setting)
+            guarantee: Guarantee = "yes, with delta" if delta else "yes"
+            yield Series(label, guarantee, measure, is_constant, is_dotted=delta is not None, own_color=color)
 
-    def measure(bench: HpdpBench, x: str) -> float:
-        epsilon, n_owners = setting(x)
-        return bench.own(epsilon, delta, n_owners)
 
-    return Series(OWN[delta], "yes, with delta" if delta else "yes", measure, is_constant, is_dotted=delta is not None)
+def _compared(noise: Noise, setting: Setting, bench: HpdpBench, x: str) -> float:
+    epsilon, n_owners = setting(x)
+    return bench.compared(Subn(float(epsilon), noise), n_owners)
+
+
+def _own(mechanism: OwnMechanism, delta: str | None, setting: Setting, bench: HpdpBench, x: str) -> float:
+    epsilon, n_owners = setting(x)
+    return bench.own(epsilon, delta, n_owners, mechanism)
 
 
 def _accuracy(bench: HpdpBench, epsilon: float, n_owners: int, scale: NoiseScale, k: int | None = None) -> float:

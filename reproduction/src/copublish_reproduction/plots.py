@@ -51,11 +51,11 @@ def _draw_panel(axes: Any, figure: Figure, points: Sequence[Point]) -> None:
         own_style = ":" if series.is_dotted else "-"
         if series.is_constant:
             style = "--" if "BA" in series.label else ":" if "LA" in series.label else "-."
-            look = {"color": "black", "linestyle": own_style, "linewidth": 2}
+            look = {"color": series.own_color, "linestyle": own_style, "linewidth": 2}
             other = {"color": "#666666", "linestyle": style, "linewidth": 1}
             axes.axhline(found[0].mean, label=series.label, **(look if is_own else other))
             continue
-        color = "black" if is_own else "#009e73" if series.label == TRIVIAL else next(colors)
+        color = series.own_color if is_own else "#009e73" if series.label == TRIVIAL else next(colors)
         xs = [float(point.x) for point in found]
         errors = [point.standard_error or 0.0 for point in found]
         axes.errorbar(

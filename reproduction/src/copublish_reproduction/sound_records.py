@@ -1,4 +1,4 @@
-"""What copublish's own `hpdp` publishes of HPDP-DP's tables, simulated on the ideal engine.
+"""What copublish's own `hpdp` and `marginals` publish of HPDP-DP's tables, simulated on the ideal engine.
 
 A release has the table's attributes as people know them: numbers within public bounds and categories. Its records are
 then encoded as the real ones are, so that the same classifier sees the same columns.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -28,13 +28,18 @@ DELTA = "1e-6"
 HOME, ELSEWHERE = "United-States", "another"
 NO_YES = ("no", "yes")
 
+OwnMechanism = Literal["hpdp", "marginals"]
+
+FINER_CELLS = {"fnlwgt": {"edges": [100_000, 200_000, 300_000, 400_000]}}
+"""For `marginals`, which publishes cells; `hpdp` publishes moments, and the agreed cells do not matter there."""
+
 Encode = Callable[[pd.DataFrame, np.random.Generator], Floats]
 """From published rows to the columns that classifiers see, the class last."""
 
 
 @dataclass(frozen=True)
 class SoundRecords:
-    """A table as an hpdp agreement describes it, and releases of it with fresh coins each time.
+    """A table as an agreement describes it, and releases of it with fresh coins each time.
 
     Attributes:
         rows: The private records.
@@ -49,7 +54,9 @@ class SoundRecords:
     class_name: str
     classes: tuple[str, ...]
     encode: Encode
-    _fragments: dict[int, Mapping[str, Fragment]] = field(default_factory=dict, repr=False, compare=False)
+    _fragments: dict[tuple[OwnMechanism, int], Mapping[str, Fragment]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     @classmethod
     def load(cls, target: Target, folder: Path) -> SoundRecords:
@@ -65,7 +72,14 @@ class SoundRecords:
         """The table with some of its rows."""
         return replace(self, rows=self.rows.iloc[places].reset_index(drop=True), _fragments={})
 
-    def publish(self, epsilon: str, delta: str | None, n_owners: int, generator: np.random.Generator) -> Floats:
+    def publish(
+        self,
+        epsilon: str,
+        delta: str | None,
+        n_owners: int,
+        generator: np.random.Generator,
+        mechanism: OwnMechanism = "hpdp",
+    ) -> Floats:
         """Release once, from records spread at random over some owners, and encode what is published.
 
         Args:
@@ -73,29 +87,35 @@ class SoundRecords:
             delta: For Gaussian noise; without it noise is Laplace's and epsilon pure.
             n_owners: How many owners hold the records.
             generator: For the division into owners and for encoding alone; noise has coins from the operating system.
+            mechanism: Which one.
         """
-        agreement = self.agreement(epsilon, delta, n_owners)
-        if n_owners not in self._fragments:
+        agreement = self.agreement(epsilon, delta, n_owners, mechanism)
+        if (mechanism, n_owners) not in self._fragments:
             parts = np.array_split(generator.permutation(len(self.rows)), n_owners)
             data = {party: self.rows.iloc[part] for party, part in zip(agreement.parties, parts, strict=True)}
-            self._fragments[n_owners] = read_fragments(agreement, data)
-        release = simulate_fragments(agreement, self._fragments[n_owners])
+            self._fragments[mechanism, n_owners] = read_fragments(agreement, data)
+        release = simulate_fragments(agreement, self._fragments[mechanism, n_owners])
         return self.encode(release.to_pandas(), generator)
 
-    def agreement(self, epsilon: str, delta: str | None, n_owners: int) -> Agreement:
-        """The agreement between some owners of whole rows."""
+    def agreement(self, epsilon: str, delta: str | None, n_owners: int, mechanism: OwnMechanism = "hpdp") -> Agreement:
+        """The agreement between some owners of whole rows; as many records are drawn as it expects."""
+        attributes, settings = self.attributes, {"name": "hpdp", "noise": "gaussian" if delta else "laplace"}
+        if mechanism == "marginals":
+            finer = {name: {"grid": grid} for name, grid in FINER_CELLS.items() if name in attributes}
+            attributes = {name: {**given, **finer.get(name, {})} for name, given in attributes.items()}
+            settings = {"name": "marginals"}
         return agreement_from_mapping(
             {
                 "format": 1,
-                "name": "hpdp",
-                "dataset": "hpdp",
+                "name": mechanism,
+                "dataset": mechanism,
                 "partition": "horizontal",
                 "parties": {f"p{number}": {} for number in range(n_owners)},
                 "records": {"expected": len(self.rows)},
                 "class": {"name": self.class_name, "values": list(self.classes)},
-                "attributes": self.attributes,
+                "attributes": attributes,
                 "privacy": {"epsilon": epsilon} | ({"delta": delta} if delta else {}),
-                "mechanism": {"name": "hpdp", "noise": "gaussian" if delta else "laplace"},
+                "mechanism": settings,
             }
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from copublish_reproduction.figures import Figure, Point, titled
 from copublish_reproduction.table_text import markdown_table
@@ -23,10 +23,17 @@ def panel_table(figure: Figure, points: Sequence[Point], dataset: str) -> tuple[
         numbers = [_printed(found.get(x)) for x in xs]
         if series.is_constant:  # one number, under the first x
             cells, numbers = [cells[0], *[""] * (len(xs) - 1)], [numbers[0], *[""] * (len(xs) - 1)]
-        rows.append([series.label, series.guarantee, *cells])
+        rows.append([series.label + _fewer_runs(points, found.values()), series.guarantee, *cells])
         if any(numbers):
             rows.append([PRINTED_ROW, "", *numbers])
     return header, rows
+
+
+def _fewer_runs(every: Iterable[Point], found: Iterable[Point]) -> str:
+    """A remark on a series that was measured in fewer runs than the title says."""
+    runs = min((point.runs for point in found), default=0)
+    remark = " (1 run)" if runs == 1 else f" ({runs} runs)"
+    return remark if 0 < runs < max(point.runs for point in every) else ""
 
 
 def _spelled(figure: Figure, x: str) -> str:

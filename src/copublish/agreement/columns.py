@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription
+from copublish.agreement.domain import CategoricalDescription, CategoricalDomain, Domain, NumericalDescription
+from copublish.agreement.encoding_rules import (
+    ColumnRule,
+    describe_rule,
+    plain_rule,
+    rule_of_class,
+    rule_of_description,
+)
 from copublish.agreement.model import Agreement
 
 COUNT, NOISY_COUNT = "count", "noisy_count"
@@ -38,30 +45,66 @@ def formula_warning(domains: Mapping[str, Domain]) -> str | None:
     )
 
 
+Description = CategoricalDescription | NumericalDescription
+
+
+def describe_column(agreement: Agreement, column: str) -> Description:
+    """A column as released files state it: its public domain and its rules."""
+    return describe_rule(agreement.encoding[column], agreement.records.missing_spellings)
+
+
 @dataclass(frozen=True)
 class PublicColumns:
-    """Columns with their public domains.
+    """Columns with their public domains, and what becomes of values that are not in them.
 
     Attributes:
         domains: Public domain of every column in agreed order, the class last.
         missing_spellings: Texts that stand for a missing value.
+        rules: Of columns whose values do not go by the plain rules.
     """
 
     domains: Mapping[str, Domain]
     missing_spellings: tuple[str, ...] = DEFAULT_SPELLINGS
+    rules: Mapping[str, ColumnRule] = field(default_factory=dict)
 
     @classmethod
     def of_agreement(cls, agreement: Agreement) -> PublicColumns:
         """The columns that are agreed."""
-        return cls(agreement.columns, agreement.records.missing_spellings)
+        return cls(agreement.columns, agreement.records.missing_spellings, agreement.encoding)
 
     @classmethod
     def of_release(
-        cls, described: Mapping[str, DomainDescription], missing_spellings: tuple[str, ...] | None
+        cls,
+        described: Mapping[str, Description],
+        missing_spellings: tuple[str, ...] | None,
+        *,
+        publishes_each_record: bool = False,
     ) -> PublicColumns:
-        """The columns that a release describes; older releases do not say how missing values are spelled."""
-        domains = {name: description.domain(name) for name, description in described.items()}
-        return cls(domains, DEFAULT_SPELLINGS if missing_spellings is None else missing_spellings)
+        """The columns that a release describes, the class last.
+
+        Args:
+            described: Their descriptions.
+            missing_spellings: Texts that stand for a missing value; older releases do not say.
+            publishes_each_record: Whether a record without a listed class was published with the first one.
+        """
+        spellings = DEFAULT_SPELLINGS if missing_spellings is None else missing_spellings
+        rules = {name: rule_of_description(one, name, spellings) for name, one in described.items()}
+        domains = {name: rule.domain for name, rule in rules.items()}
+        name, domain = list(domains.items())[-1]
+        if isinstance(domain, CategoricalDomain):
+            rules[name] = rule_of_class(
+                domain, rules[name].missing_spellings, publishes_each_record=publishes_each_record
+            )
+        return cls(domains, spellings, rules)
+
+    def rule(self, column: str) -> ColumnRule:
+        """What becomes of the cells of a column."""
+        if column in self.rules:
+            return self.rules[column]
+        domain = self.domains[column]
+        if column == self.class_name and isinstance(domain, CategoricalDomain):
+            return rule_of_class(domain, self.missing_spellings, publishes_each_record=False)
+        return plain_rule(domain, self.missing_spellings)
 
     @property
     def class_name(self) -> str:

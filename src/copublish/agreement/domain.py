@@ -206,11 +206,23 @@ def format_number(number: Decimal) -> str:
 
 @typed(frozen=True, kw_only=True)
 class CategoricalDescription(TypedJson):
-    """A categorical domain as released files state it."""
+    """A categorical domain as released files state it, and where values went that are not in it.
+
+    Attributes:
+        kind: What it is.
+        taxonomy: Its values, in their groups.
+        missing: Whether missing is a category.
+        unlisted: The value that any other one became, if it is not the first.
+        missing_as: The value that a missing one became, if there is no category for it and it is not the first.
+        missing_spellings: Texts that stand for a missing value, if the column has its own.
+    """
 
     kind: Literal["categorical"] = "categorical"
     taxonomy: dict[str, Any]
     missing: bool
+    unlisted: str | None = None
+    missing_as: str | None = None
+    missing_spellings: tuple[str, ...] | None = None
 
     def domain(self, name: str) -> CategoricalDomain:
         """The domain under a column's name."""
@@ -219,12 +231,23 @@ class CategoricalDescription(TypedJson):
 
 @typed(frozen=True, kw_only=True)
 class NumericalDescription(TypedJson):
-    """A numerical domain as released files state it."""
+    """A numerical domain as released files state it, and what became of missing numbers.
+
+    Attributes:
+        kind: What it is.
+        bounds: The lower and the upper one; numbers past them became the nearer one.
+        thresholds: Where the cells of the grid begin, but for the first.
+        missing: Whether missing is a category.
+        missing_as: The number that a missing one became, if there is no category for it and it is not the lower bound.
+        missing_spellings: Texts that stand for a missing value, if the column has its own.
+    """
 
     kind: Literal["numerical"] = "numerical"
     bounds: tuple[str, str]
     thresholds: tuple[str, ...]
     missing: bool
+    missing_as: str | None = None
+    missing_spellings: tuple[str, ...] | None = None
 
     def domain(self, name: str) -> NumericalDomain:
         """The domain under a column's name.

@@ -5,11 +5,19 @@ Format 2 says it for every column. For format 1 the rules are fixed here, and it
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from copublish.agreement.attributes import CategoricalAttribute, NumericalAttribute
-from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
+from copublish.agreement.domain import (
+    CategoricalDescription,
+    CategoricalDomain,
+    Domain,
+    NumericalDescription,
+    NumericalDomain,
+    describe_domain,
+    format_number,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +81,7 @@ def rule_of_class(domain: CategoricalDomain, spellings: tuple[str, ...], *, publ
 
 
 def plain_rule(domain: Domain, spellings: tuple[str, ...]) -> ColumnRule:
-    """The rule for data that are refused unless they fit: what is not in the domain goes to its first code."""
+    """The rule of an attribute of which nothing else is known: the first value or the lower bound, as in format 1."""
     if isinstance(domain, NumericalDomain):
         number = None if domain.missing else domain.lower
         return ColumnRule(
@@ -81,3 +89,62 @@ def plain_rule(domain: Domain, spellings: tuple[str, ...]) -> ColumnRule:
         )
     missing = domain.size - 1 if domain.missing else 0
     return ColumnRule(domain=domain, missing_spellings=spellings, missing=missing)
+
+
+def describe_rule(rule: ColumnRule, spellings: tuple[str, ...]) -> CategoricalDescription | NumericalDescription:
+    """A column as released files state it: its public domain, and where the rule is another one than the plain one.
+
+    Args:
+        rule: Of the column.
+        spellings: What the file says about all columns.
+    """
+    own = None if rule.missing_spellings == spellings else rule.missing_spellings
+    described, plain = describe_domain(rule.domain), plain_rule(rule.domain, spellings)
+    if isinstance(described, NumericalDescription):
+        number = rule.number_for_missing
+        missing_as = None if number is None or number == plain.number_for_missing else format_number(number)
+        return replace(described, missing_as=missing_as, missing_spellings=own)
+    if rule.makes_null_rows:  # the class, of which readers know it
+        return replace(described, missing_spellings=own)
+    values = described.domain(rule.domain.name).values
+    return replace(
+        described,
+        unlisted=None if rule.unlisted == plain.unlisted else values[rule.unlisted],
+        missing_as=None if rule.missing == plain.missing else values[rule.missing],
+        missing_spellings=own,
+    )
+
+
+def rule_of_description(
+    description: CategoricalDescription | NumericalDescription, name: str, spellings: tuple[str, ...]
+) -> ColumnRule:
+    """The rule of an attribute that a released file describes.
+
+    Args:
+        description: From the file.
+        name: The column.
+        spellings: What the file says about all columns.
+
+    Raises:
+        ValueError, ArithmeticError: If it describes no domain, or values go where there is none.
+    """
+    own = spellings if description.missing_spellings is None else description.missing_spellings
+    plain = plain_rule(description.domain(name), own)
+    if isinstance(description, NumericalDescription):
+        return plain if description.missing_as is None else _with_number_for_missing(plain, description.missing_as)
+    code = {value: code for code, value in enumerate(description.domain(name).values)}
+    for value in (description.unlisted, description.missing_as):
+        if value is not None and value not in code:
+            raise ValueError(f"values of '{name}' go where there is none")
+    return replace(
+        plain,
+        unlisted=plain.unlisted if description.unlisted is None else code[description.unlisted],
+        missing=plain.missing if description.missing_as is None else code[description.missing_as],
+    )
+
+
+def _with_number_for_missing(plain: ColumnRule, text: str) -> ColumnRule:
+    number, domain = Decimal(text), plain.domain
+    if not isinstance(domain, NumericalDomain) or domain.missing or not domain.lower <= number <= domain.upper:
+        raise ValueError(f"missing values of '{domain.name}' go where there is none")
+    return replace(plain, number_for_missing=number)

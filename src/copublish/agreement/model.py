@@ -22,7 +22,7 @@ from copublish.agreement.canonical import canonical_spelling, hashes_of_parts
 from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
 from copublish.agreement.domain import CategoricalDomain, Domain
 from copublish.agreement.encoding_rules import ColumnRule, rule_of_attribute, rule_of_class
-from copublish.agreement.numbers import Number, Whole, refuse_bool
+from copublish.agreement.numbers import BudgetShare, Number, Whole, refuse_bool
 from copublish.agreement.parties import Party
 from copublish.agreement.rules import broken_rules
 from copublish.agreement.section import Section
@@ -78,6 +78,8 @@ class Privacy(Section):
         default="add-remove",
         validation_alias=AliasChoices("neighbors", "neighbours"),  # the second is how older agreements spell it
     )
+    class_disagreement: BudgetShare | None = None
+    """Share of epsilon for counting on how many records two class columns differ; none for not counting it."""
 
     @field_validator("delta")
     @classmethod
@@ -115,7 +117,11 @@ DEFAULTS_OF_FORMAT_2: Mapping[str, Mapping[str, str]] = {
 
 def with_defaults(content: object) -> object:
     """An agreement as nested mappings, with what its format means where it says nothing."""
-    if not isinstance(content, Mapping) or content.get("format") != 2:
+    if not isinstance(content, Mapping):
+        return content
+    said = content.get("format")
+    # A signaling NaN, which Python code can bring in, raises when it is compared.
+    if (isinstance(said, Decimal) and not said.is_finite()) or said != 2:
         return content
     attributes = content.get("attributes")
     if not isinstance(attributes, Mapping):
@@ -225,8 +231,8 @@ class Agreement(Section):
 
     @property
     def guests(self) -> tuple[str, ...]:
-        """The parties that share their inputs with the compute nodes; where columns are joined there are none."""
-        if self.engine.name != "spu" or self.partition != "horizontal":
+        """The parties that share their inputs with the compute nodes."""
+        if self.engine.name != "spu":
             return ()
         return tuple(party for party in self.parties if party not in self.compute_nodes)
 
@@ -244,6 +250,16 @@ class Agreement(Section):
     def epsilon(self) -> Fraction:
         """The budget of the release, exactly as written."""
         return Fraction(self.privacy.epsilon)
+
+    @property
+    def epsilon_for_class_disagreement(self) -> Fraction:
+        """What counting the records on which class columns differ takes of the budget; 0 if it is not agreed."""
+        return self.epsilon * Fraction(self.privacy.class_disagreement or 0)
+
+    @property
+    def mechanism_epsilon(self) -> Fraction:
+        """What the mechanism may spend of the budget."""
+        return self.epsilon - self.epsilon_for_class_disagreement
 
     @property
     def uses_gaussian_noise(self) -> bool:
@@ -275,6 +291,11 @@ class Agreement(Section):
     def columns(self) -> dict[str, Domain]:
         """Public domain of every column in agreed order; the class is one more, the last."""
         return {**self.domains, self.class_.name: self.class_domain}
+
+    @property
+    def joins_by_identifier(self) -> bool:
+        """Whether owners of columns or cells find their common records by an identifier."""
+        return self.partition != "horizontal" and self.records.alignment == "identifier"
 
     @property
     def compared_identifiers(self) -> int | None:

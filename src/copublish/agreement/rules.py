@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from copublish.agreement.attributes import OTHER_LABEL, CategoricalAttribute
@@ -21,6 +22,9 @@ RESERVED_COLUMNS = ("count", "noisy_count")
 
 KEYS_OF_FORMAT_2 = ("unlisted", "out_of_bounds", "missing_spellings")
 """Keys of columns that agreements of format 1 do not have."""
+
+SMALLEST_SHARE_OF_EPSILON = Fraction(1, 10**6)
+"""Below this the noise of a measurement no longer fits the engine's 62-bit integers."""
 
 MAX_STEPS = 2**53
 """Between a number's bounds, in its last agreed decimal, where numbers are read as such."""
@@ -40,6 +44,7 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *_numbers(agreement),
         *broken_budget_rules(agreement),
         *_delta(agreement),
+        *_class_disagreement(agreement),
         *agreement.mechanism.broken_rules(agreement),
     ]
 
@@ -241,6 +246,26 @@ def _delta(agreement: Agreement) -> Iterator[str]:
         ways = dict.fromkeys(known.how_to_get_gaussian_noise for known in known_settings().values())
         take = "; or ".join(way for way in ways if way is not None)
         yield f"privacy.delta: only Gaussian noise needs it. Remove it, or take {take}"
+
+
+def _class_disagreement(agreement: Agreement) -> Iterator[str]:
+    """Rules about counting the records on which two class columns differ."""
+    if agreement.privacy.class_disagreement is None:
+        return
+    place, holders = "privacy.class_disagreement", agreement.holders(agreement.class_.name)
+    if agreement.format == 1:
+        yield f"{place}: it is a key of format 2. Write format = 2 at the top, or remove it"
+    if agreement.partition == "horizontal":
+        yield f"{place}: in a horizontal release no record has two class columns. Remove it"
+    elif len(holders) != 2:
+        who = f"'{holders[0]}' alone holds" if len(holders) == 1 else f"{len(holders)} parties hold"
+        yield f"{place}: it compares two class columns, and {who} the class '{agreement.class_.name}'. Remove it"
+    if agreement.engine.name == "masked-sum":
+        yield f"{place}: the engine 'masked-sum' cannot compare columns of two parties. Remove it, or take 'spu'"
+    if agreement.mechanism.no_promise(agreement) is not None:
+        yield f"{place}: a release without differential privacy has no epsilon to take a share of. Remove it"
+    if agreement.epsilon_for_class_disagreement < SMALLEST_SHARE_OF_EPSILON:
+        yield f"{place}: that is less than 0.000001 of epsilon. Take a larger share, or raise privacy.epsilon"
 
 
 def constant_columns(agreement: Agreement) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, get_args
 
@@ -102,6 +102,52 @@ class MechanismSettings(Section):
         return {key: value for key, value in self.model_dump().items() if value is not None}
 
 
+YES_OR_NO = (
+    "publishes_numbers",
+    "reads_numbers",
+    "publishes_each_record",
+    "spends_by_column",
+    "draws_records",
+    "noise_follows_delta",
+)
+TRAITS = (*YES_OR_NO, "how_to_get_gaussian_noise", "partitions", "hashed_for_all")
+
+
+def contradictions(settings: type[MechanismSettings]) -> Iterator[str]:
+    """Yield a sentence for every trait that is no trait, or that another one contradicts.
+
+    Certificates, ledgers and engines ask for traits one by one. With two that do not go together a certificate would
+    say what the mechanism does not do.
+    """
+    if keys := [trait for trait in TRAITS if trait in settings.model_fields]:
+        yield f"{_listed(keys)} would be a key of agreements. Traits belong to the class: annotate them as ClassVar"
+        return
+    if not settings.names() or not all(isinstance(name, str) and name for name in settings.names()):
+        yield "it has no name. Annotate the field 'name' as Literal, with every name that agreements may use"
+    if unclear := [trait for trait in YES_OR_NO if not isinstance(getattr(settings, trait), bool)]:
+        yield f"{_listed(unclear)} has to be True or False, whatever the agreement is"
+        return
+    if not settings.partitions or not set(settings.partitions) <= set(get_args(Partition)):
+        yield f"'partitions' has to name some of {_listed(get_args(Partition))}"
+    if settings.publishes_each_record and settings.draws_records:
+        yield "records are published one by one ('publishes_each_record') or drawn ('draws_records'), not both"
+    says_so = settings.uses_gaussian_noise is not MechanismSettings.uses_gaussian_noise
+    is_gaussian = says_so or settings.noise_follows_delta
+    if is_gaussian != (settings.how_to_get_gaussian_noise is not None):
+        yield "'how_to_get_gaussian_noise' says what to write exactly if noise can be Gaussian"
+    if says_so and settings.noise_follows_delta:
+        yield "noise follows the agreed delta ('noise_follows_delta') or the settings ('uses_gaussian_noise'), not both"
+    has_promise = settings.no_promise is MechanismSettings.no_promise
+    if settings.spends_by_column and not has_promise:
+        yield "without a promise ('no_promise') there is no epsilon that columns could divide ('spends_by_column')"
+    if is_gaussian and not has_promise:
+        yield "without a promise ('no_promise') there is no delta that Gaussian noise could be for"
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
 _known: dict[str, type[MechanismSettings]] = {}
 
 
@@ -118,7 +164,7 @@ def known_settings() -> Mapping[str, type[MechanismSettings]]:
 
 def names_of_mechanisms() -> str:
     """The known names, in quotes."""
-    return ", ".join(f"'{name}'" for name in known_settings())
+    return _listed(known_settings())
 
 
 def drawing_mechanisms(partition: Partition) -> str:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from copublish.agreement.loading import load_agreement
+from copublish.agreement.model import Agreement
+from copublish.cli.prices import price_in_words
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console
+from copublish.errors import BudgetExceededError, visible
+from copublish.mechanisms.registry import plan_of
+from copublish.privacy.ledger import open_existing_ledger
 from copublish.release.describe import describe as describe_agreement
 
 
@@ -18,16 +24,40 @@ def register(app: typer.Typer) -> None:
 
 def describe(
     agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
+    ledger: Annotated[
+        Path | None, typer.Option(help="Your ledger: also show what is left in it before and after.")
+    ] = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Show every disclosure of a release, its epsilon, its noise, and who learns what. Costs nothing.
 
-    Reads the agreement alone and touches no data.
+    Reads the agreement alone, and a ledger if one is named, and touches no data.
 
     Example: copublish describe agreement.toml
+
+    Example: copublish describe agreement.toml --ledger bank.db
     """
-    described = describe_agreement(agreement)
+    agreed = load_agreement(agreement)
+    described = describe_agreement(agreed)
+    budget = None if ledger is None else _budget(agreed, ledger)
     if output is Format.JSON:
-        print_json(described.to_dict())
+        print_json({**described.to_dict(), **({} if budget is None else {"budget": budget})})
         return
     results_console().print(described)
+    if budget is not None:
+        said = budget["refusal"] or f"Would spend {budget['would_spend']}."
+        results_console().print(f"\n{visible(said)}", soft_wrap=True)
+
+
+def _budget(agreement: Agreement, file: Path) -> dict[str, Any]:
+    """What the release would take of a ledger, or why it would be refused. Nothing is written."""
+    cost, book = plan_of(agreement).cost(), open_existing_ledger(file, agreement.dataset)
+    try:
+        account = book.account_for(agreement.dataset, cost)
+        limit, spent = book.limit(agreement.dataset), book.spent_by_account(agreement.dataset)
+    except BudgetExceededError as exc:
+        return {"would_spend": None, "paid_from": None, "refusal": str(exc)}
+    finally:
+        book.close()
+    words = None if limit is None else price_in_words(agreement, limit, cost, spent)
+    return {"would_spend": words, "paid_from": account, "refusal": None}

@@ -15,6 +15,7 @@ from copublish.cli.terminal import (
     FormatOption,
     errors_console,
     note,
+    note_rules,
     print_json,
     refuse_inside_release,
     refuse_own_input,
@@ -75,6 +76,9 @@ def evaluate(
     out: Annotated[
         Path | None, typer.Option(help="Also write the scores as JSON, for 'copublish report'. Not into a release.")
     ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with exit code 4 if any value is not as agreed.")
+    ] = False,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Score a release on real records. THE SCORES ARE A DISCLOSURE: no ledger is charged for them.
@@ -82,7 +86,7 @@ def evaluate(
     CA is the accuracy of a classifier trained on the release and tested on the test records, generalized as the release
     is if it is; BA that of the same classifier trained on raw records; LA that of always saying the largest class.
     BA - CA is what privacy costs, CA - LA what the release is worth. Marginals are compared by total variation: 0 is
-    equal, 1 is nothing in common.
+    equal, 1 is nothing in common. Values that are not as agreed are changed as a run changes them, and told.
 
     To try settings before anything is spent, on data that are not private, use 'copublish plan'.
 
@@ -100,14 +104,18 @@ def evaluate(
         "WARNING: this reads real records and scores them WITHOUT NOISE. The scores are a disclosure of their own that "
         "no ledger is charged for; they never go into the release. Keep them inside unless the data are public."
     )
-    scores = evaluate_release(
+    evaluation = evaluate_release(
         release,
         test,
         raw=raw,
         target=target,
         train_on=train_on.value,
         classifiers=[chosen.value for chosen in classifier] if classifier else CLASSIFIERS,
-    ).to_dict()
+        strict=strict,
+    )
+    for data, rules in evaluation.rules.items():
+        note_rules(f"The {data} data", rules)
+    scores = evaluation.to_dict()
     if out is not None:
         out.write_text(json.dumps(scores, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         note(f"Wrote the scores to {out}. They are not private: keep the file where the data are kept.")

@@ -15,6 +15,7 @@ from copublish.cli.terminal import (
     FormatOption,
     TableOption,
     note,
+    note_rules,
     print_json,
     refuse_inside_release,
     refuse_own_input,
@@ -24,8 +25,7 @@ from copublish.files.regular import read_regular
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.release.folder import LARGEST_JSON, generalization_of, load_release
-from copublish.release.generalize import CANNOT
-from copublish.release.generalize import generalize as generalize_data
+from copublish.release.generalize import CANNOT, generalize_and_tell
 
 
 def register(app: typer.Typer) -> None:
@@ -38,12 +38,15 @@ def generalize(
     data: Annotated[str, typer.Option(help=f"Data to generalize: {KINDS_OF_DATA}.")],
     out: Annotated[Path, typer.Option(help="Where to write: .csv or .parquet.")],
     table: TableOption = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with exit code 4 if any value is not as agreed.")
+    ] = False,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Generalize other data the way a release did, for example a test set. Costs nothing.
 
     The output has the release's attributes, and the class if it is there; it is NOT private: it holds one row for
-    every row that went in.
+    every row that went in. Values that are not as agreed are changed as a run changes them, and told.
 
     Example: copublish generalize release/ --data holdout.csv --out holdout-generalized.csv
     """
@@ -52,11 +55,13 @@ def generalize(
         raise typer.BadParameter("end the name in .csv or .parquet", param_hint="--out")
     refuse_inside_release(out, path.parent)
     refuse_own_input(out, data)
-    rows = generalize_data(cut, source_from(data, table))
+    told = generalize_and_tell(cut, source_from(data, table), strict=strict)
+    rows = told.table
     (pq.write_table if out.suffix.lower() == ".parquet" else pa_csv.write_csv)(rows, str(out))
     note(f"Wrote {rows.num_rows:,} generalized rows to {out}. They are not private: do not publish them.")
+    note_rules("The data", told.changes)
     if output is Format.JSON:
-        print_json({"file": str(out), "rows": rows.num_rows})
+        print_json({"file": str(out), "rows": rows.num_rows, "rules": [rule.to_dict() for rule in told.changes]})
 
 
 def _generalization(release: Path) -> tuple[Generalization, Path]:

@@ -38,6 +38,9 @@ def plan(
         typer.Option("--try", help="KEY=NUMBER: a value of one of the mechanism's settings to try; may be repeated."),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, help="Releases of each setting.")] = 3,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with exit code 4 if any value of --like is not as agreed.")
+    ] = False,
     plot: Annotated[Path | None, typer.Option(help="Also draw accuracy over epsilon: .png or .svg.")] = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
@@ -45,7 +48,8 @@ def plan(
 
     Nothing is charged, so --like must be PUBLIC or made up, never the records that shall be released. It is split
     between the parties as the agreement says, and a third of it is kept for testing. Without --like, values are made
-    up from the agreed domains: then noise and cost hold, but accuracies show the shape alone.
+    up from the agreed domains: then noise and cost hold, but accuracies show the shape alone. Values of --like that
+    are not as agreed are changed as a run changes them, and told.
 
     The agreed mechanism is tried over epsilon between BA, what raw data give, and LA, what the largest class gives.
     With --mechanism others stand beside it, on the same records and with the same epsilon, if the agreement permits
@@ -74,6 +78,7 @@ def plan(
             epsilons=budgets,
             tried=tried,
             runs=runs,
+            strict=strict,
             progress=progress,
         )
     if plot is not None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from copublish.fragments.changes import Change
 from copublish.mechanisms.registry import mechanism_named
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.mechanisms.shared.tuning import Tuning
@@ -25,6 +26,10 @@ def print_plan(result: dict[str, Any], console: Console) -> None:
         f"{result['test_records']:,} to test on, {result['runs']} runs of each setting",
         markup=False,
     )
+    if result["rules"]:
+        console.print("Values of the file that are not as agreed were changed as a run changes them:")
+    for rule in result["rules"]:
+        console.print(f"  - {Change(**rule)}", markup=False, soft_wrap=True)
     if result["resampled"]:
         console.print("As many records as the agreement expects were drawn from the file, some of them repeatedly.")
     if result["data"] == "made up":

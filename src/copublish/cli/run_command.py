@@ -13,7 +13,8 @@ import typer
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
-from copublish.cli.ledger_command import show_left
+from copublish.cli.ledger_command import show_left, show_rho_left
+from copublish.cli.prices import price_in_words
 from copublish.cli.terminal import (
     Format,
     FormatOption,
@@ -36,7 +37,7 @@ from copublish.node.party import ledger_of, run_logged
 from copublish.node.run import RunResult, RunSettings, ready_party
 from copublish.privacy.accounting import Cost
 from copublish.privacy.certify import warning_of
-from copublish.privacy.described import show_bound, show_exact
+from copublish.privacy.described import show_exact
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.release.describe import describe_plan
 
@@ -106,7 +107,9 @@ def run(
     start = time.monotonic()
     try:
         with progress_bars() as progress:
-            result = run_logged(ready, run_log, progress=progress, waiting=lambda what: note(f"Waiting for {what}"))
+            result = run_logged(
+                ready, run_log, progress=progress, waiting=lambda what: note(f"Waiting for {what}"), notice=note
+            )
     except CopublishError:
         note(f"Log: {run_log.path}")
         raise
@@ -146,7 +149,8 @@ def _ask_consent(plan: Plan[Any], ledger: Ledger, *, yes: bool, pays: bool = Tru
             f"\nThis agreement was charged to this ledger before, last on {earlier[-1].reserved_at[:10]} "
             f"({earlier[-1].state}). Running it again is a new charge."
         )
-    price = _price(agreement, limit, cost, ledger.spent(agreement.dataset)) if pays else _price_of_others(cost, limit)
+    spent = ledger.spent_by_account(agreement.dataset)
+    price = price_in_words(agreement, limit, cost, spent) if pays else _price_of_others(cost, limit)
     if yes:
         note(f"Spending {price}.")
     elif not (sys.stdin.isatty() and errors_console.is_terminal):
@@ -160,23 +164,6 @@ def _price_of_others(cost: Cost, limit: Limit) -> str:
     wanted = cost.under(limit.neighbors)
     said = "" if wanted is None else f"epsilon {show_exact(wanted)} ({limit.neighbors}) "
     return f"{said}of the budgets of those who hold data, and none of yours"
-
-
-def _price(agreement: Agreement, limit: Limit, cost: Cost, spent: Cost) -> str:
-    """Price of a release, and the rest of the budget."""
-    wanted, delta = cost.under(limit.neighbors), show_bound(cost.delta)
-    if wanted is None and agreement.mechanism.no_promise(agreement) is None:
-        said = "unknown" if cost.replace is None else show_exact(cost.replace)
-        return (
-            f"epsilon {said} (replace) and delta {delta} for data set '{agreement.dataset}'; who is in it is not "
-            "protected"
-        )
-    if wanted is None:
-        return f"an UNBOUNDED epsilon, all that people in data set '{agreement.dataset}' could ever be promised"
-    left, delta_left = show_left(limit, spent)
-    of = "no limit" if limit.epsilon is None else f"the epsilon {left} and delta {delta_left} that are left"
-    price = f"epsilon {show_exact(wanted)} and delta {delta}"
-    return f"{price} of {of} for data set '{agreement.dataset}' ({limit.neighbors})"
 
 
 def _address(listen: str | None) -> tuple[str, int] | None:
@@ -200,11 +187,13 @@ def _print_result(
     holds_data: bool,
 ) -> None:
     release = result.release
-    left, delta_left = None, None
+    left, delta_left, rho_left = None, None, None
     with suppress(LedgerError):  # the release is published: a ledger that somebody holds now must not hide that
         limit = ledger.limit(agreement.dataset)
         if limit is not None:
-            left, delta_left = show_left(limit, ledger.spent(agreement.dataset))
+            spent = ledger.spent_by_account(agreement.dataset)
+            left, delta_left = show_left(limit, spent)
+            rho_left = show_rho_left(limit, spent)
     if output is Format.JSON:
         print_json(
             {
@@ -214,6 +203,7 @@ def _print_result(
                 "epsilon": release.certificate.epsilon.to_json(),
                 "budget_left": left,
                 "delta_left": delta_left,
+                **({} if rho_left is None else {"rho_left": rho_left}),
                 "seconds": round(seconds, 1),
                 "mib_sent": round(result.bytes_sent / 2**20, 1),
                 "mib_received": round(result.bytes_received / 2**20, 1),
@@ -222,7 +212,8 @@ def _print_result(
         )
         return
     warn_first(release.certificate.warning, results_console())
-    budget = f"Epsilon {left or 'unknown'} and delta {delta_left or 'unknown'} are left"
+    in_rho = "" if rho_left is None else f", rho {rho_left}"
+    budget = f"Epsilon {left or 'unknown'}{in_rho} and delta {delta_left or 'unknown'} are left"
     budget = "It is unbounded in the ledger" if release.warning else budget
     budget = budget if holds_data else "The owners of the data paid for it"
     results_console().print(

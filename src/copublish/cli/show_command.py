@@ -62,6 +62,8 @@ def print_release(release: Release, console: Console, rows: int) -> None:
     if certificate.warning is None:
         console.print(f"delta ({certificate.delta_is}) at most {certificate.delta_bound}\n", markup=False)
     console.print(disclosure_table(certificate.disclosures, certificate.epsilon.calibrated_to))
+    if certificate.class_disagreement is not None:
+        console.print(certificate.class_disagreement.words, markup=False, highlight=False)
     console.print()
     for part in release.mechanism.show(release, rows):
         console.print(part, markup=False)

@@ -65,8 +65,8 @@ def simulate(
 
     The noise, the disclosures and the release are as between organizations. --engine ideal computes in the clear, for
     planning and experiments; --engine spu runs every party in a process of its own that sees its own data alone, and
-    computes on secret shares (joins between two parties, sums between any number); --engine masked-sum adds up masked
-    sums without a secure engine, if that is what the agreement says.
+    computes on secret shares (joins and sums of any number of parties, people compared between two); --engine
+    masked-sum adds up masked sums without a secure engine, if that is what the agreement says.
 
     Example: copublish simulate agreement.toml --data bank=bank.parquet --data loans=loans.csv --out release/
     """
@@ -85,7 +85,13 @@ def simulate(
     sources = {party: source_from(value, table_of.get(party)) for party, value in data_of.items()}
     with progress_bars() as progress:
         release = run_simulation(
-            agreed, sources, engine=engine.value, ledger_files=ledger_files, progress=progress, timeout_seconds=timeout
+            agreed,
+            sources,
+            engine=engine.value,
+            ledger_files=ledger_files,
+            progress=progress,
+            notice=note,
+            timeout_seconds=timeout,
         )
     release.write(out, overwrite=force)
     if not ledger_files:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -51,6 +51,14 @@ def print_json(content: Any) -> None:
 def note(message: str) -> None:
     """Say something on stderr that is not the result."""
     errors_console.print(visible(message), markup=False, highlight=False, soft_wrap=True)
+
+
+def note_rules(whose: str, rules: Sequence[object]) -> None:
+    """Say on stderr what rules changed in data, by column, rule and number of rows: for their owner."""
+    if rules:
+        note(f"{whose} have values that are not as agreed. They were changed as a run changes them:")
+    for rule in rules:
+        note(f"  - {rule}")
 
 
 def warn_first(warning: str | None, console: Console) -> None:

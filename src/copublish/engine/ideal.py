@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import reduce
+from types import ModuleType
 from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import NO_CELL
+from copublish.engine.interface import NO_CELL, Columns, Marks
 from copublish.engine.joint_noise import add_noise_inside
 from copublish.engine.programs.packing import Packing
+from copublish.engine.programs.ranges import as_bits, sum_within
 from copublish.engine.secret import Secret
 from copublish.errors import PartyLostError, ProgramMismatchError
 from copublish.privacy.coins import Coins, SystemCoins
@@ -125,6 +127,11 @@ class IdealEngine:
         """The sum of what every party puts in."""
         return self._secret(("share", local.shape), local, lambda parts: np.sum(parts, axis=0, dtype=np.int64))
 
+    def share_within(self, local: IntArray, bits: int) -> Secret:
+        """The sum of what every party puts in, each of it within its range."""
+        words = as_bits(local, bits)
+        return self._secret(("share_within", local.shape, bits), words, lambda parts: sum_within(np, *parts, bits=bits))
+
     def joint_histogram(
         self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
     ) -> Secret:
@@ -143,17 +150,50 @@ class IdealEngine:
 
         return self._secret(("joint_histogram", sizes, packing, cells.shape), (cells, places), count)
 
-    def joint_matches(self, down: BoolArray, across: BoolArray, packing: Packing) -> Secret:
+    def joint_matches(self, down: Marks, across: Marks, packing: Packing) -> Secret:
         """Count aligned records by cells that all parties together fix."""
 
         def count(parts: list[tuple[BoolArray, BoolArray]]) -> IntArray:
-            rows, places = (reduce(np.logical_and, matches) for matches in zip(*parts, strict=True))
+            rows = reduce(np.logical_and, [parts[holder][0] for holder in down.holders])
+            places = reduce(np.logical_and, [parts[holder][1] for holder in across.holders])
             cells = np.argmax(rows, axis=0) * packing.row + np.argmax(places, axis=0)
             is_counted = rows.any(axis=0) & places.any(axis=0)
             counts = np.bincount(cells[is_counted], minlength=len(rows) * packing.row)
             return packing.pack(np, counts.reshape(-1, packing.row))
 
-        return self._secret(("joint_matches", packing, down.shape, across.shape), (down, across), count)
+        public = ("joint_matches", packing, down.own.shape, down.holders, across.own.shape, across.holders)
+        return self._secret(public, (down.own, across.own), count)
+
+    def joint_pairs(
+        self, owners: tuple[int, int], cells: Sequence[IntArray], columns: tuple[Columns, Columns], n_records: int
+    ) -> Secret:
+        """Count aligned records by every pair of a cell of one party and a cell of another."""
+
+        def count(parts: list[Sequence[IntArray]]) -> IntArray:
+            return _pairs(
+                *(zip(parts[owner], own.sizes, strict=True) for owner, own in zip(owners, columns, strict=True))
+            )
+
+        counts = self._secret(("joint_pairs", owners, columns, n_records), cells, count)
+        return self.compute(scored, counts, columns=columns)
+
+    def joint_match_pairs(self, marks: Marks, columns: Columns) -> Secret:
+        """Count aligned records by every pair of cells that all parties together fix."""
+
+        def count(parts: list[BoolArray]) -> IntArray:
+            found = reduce(np.logical_and, [parts[holder] for holder in marks.holders])
+            groups = np.split(found, np.cumsum(columns.sizes)[:-1])
+            cells = [np.where(group.any(axis=0), np.argmax(group, axis=0), NO_CELL) for group in groups]
+            sized = list(zip(cells, columns.sizes, strict=True))
+            return _pairs(sized, sized)
+
+        public = ("joint_match_pairs", marks.own.shape, marks.holders, columns)
+        counts = self._secret(public, marks.own, count)
+        return self.compute(scored, counts, columns=(columns, columns))
+
+    def take_checks(self) -> Secret | None:
+        """Nothing: it takes cells, and a record cannot be in two."""
+        return None
 
     def rows_per_product(self, n_rows: int, packing: Packing) -> int:
         """How many records are counted at a time."""
@@ -212,6 +252,23 @@ class IdealEngine:
     def _secret(self, public: object, local: object, combine: Callable[[list[Any]], IntArray]) -> Secret:
         value = self._room.meet(self.party, public, local, combine)
         return Secret(value, value.shape)
+
+
+def scored(xp: ModuleType, counts: IntArray, columns: tuple[Columns, Columns]) -> IntArray:
+    """Counts of pairs of cells as what is asked for: themselves, or sums of products of the cells' scores."""
+    down, across = (own.weights() for own in columns)
+    return cast(IntArray, xp.matmul(down.T, xp.matmul(counts, across)))
+
+
+def _pairs(one: Iterable[tuple[IntArray, int]], other: Iterable[tuple[IntArray, int]]) -> IntArray:
+    """Count records by every two cells, one of each of two lists of columns, leaving out those that are in no cell."""
+    others = list(other)
+    return np.block([[_pair(a, m, b, n) for b, n in others] for a, m in one])
+
+
+def _pair(a: IntArray, n_a: int, b: IntArray, n_b: int) -> IntArray:
+    both = (a != NO_CELL) & (b != NO_CELL)
+    return np.bincount(a[both] * n_b + b[both], minlength=n_a * n_b).reshape(n_a, n_b)
 
 
 def _same(a: object, b: object) -> bool:

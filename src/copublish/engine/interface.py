@@ -7,7 +7,10 @@ party sees; the reveal gate (`engine/reveal.py`) is the only code that opens one
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
 
 from copublish.engine.secret import Secret
 from copublish.errors import EngineError
@@ -78,6 +81,15 @@ class ProgramEngine(SumEngine, Protocol):
         """Run a program on secrets; the result is a secret."""
         ...
 
+    def share_within(self, local: IntArray, bits: int) -> Secret:
+        """The sum of what every party puts in, of which each is from -2^(bits - 1) to 2^(bits - 1) - 1.
+
+        Larger ones are cut to that, and the engine takes no others: what is compared has to stay in the middle of the
+        ring, whoever puts in what. Sums that are measured and nothing else need no range: a wrong number moves what
+        is opened by as much, which whoever put it in knows.
+        """
+        ...
+
     def rows(self, secret: Secret) -> list[Secret]:
         """Compute a secret now and return its rows, to be used in different computations later."""
         ...
@@ -109,8 +121,43 @@ class AligningEngine(SumEngine, Protocol):
 
 
 @runtime_checkable
-class JoinEngine(ProgramEngine, AligningEngine, Protocol):
-    """An engine that also joins columns that several parties hold."""
+class MarkEngine(ProgramEngine, Protocol):
+    """An engine that also joins columns that several parties hold: each marks the cells that a record may be in."""
+
+    def joint_matches(self, down: Marks, across: Marks, packing: Packing) -> Secret:
+        """Count aligned records by cells that all parties together fix.
+
+        Args:
+            down: For each row of the table and each record, whether what this party holds fits; of the rows that a
+                record fits at all parties the first one counts, and if there is none it counts nowhere.
+            across: The same for each place in a row.
+            packing: How a row of counts lies in ring elements.
+
+        Returns:
+            Packed counts, shape (number of rows, packing.elements).
+        """
+        ...
+
+    def joint_match_pairs(self, marks: Marks, columns: Columns) -> Secret:
+        """Count aligned records by every pair of cells that all parties together fix.
+
+        Args:
+            marks: For each cell of each column and each record, whether what this party holds fits.
+            columns: Public: all columns.
+
+        Returns:
+            Shape (lines, lines), the same both ways; what is on the diagonal is to be left alone.
+        """
+        ...
+
+    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
+        """How many records one call should have for a table with so many rows, from public shapes alone."""
+        ...
+
+
+@runtime_checkable
+class JoinEngine(MarkEngine, AligningEngine, Protocol):
+    """An engine that also joins columns of two parties by products of what each of them holds, and compares people."""
 
     def joint_histogram(
         self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
@@ -130,23 +177,74 @@ class JoinEngine(ProgramEngine, AligningEngine, Protocol):
         """
         ...
 
-    def joint_matches(self, down: BoolArray, across: BoolArray, packing: Packing) -> Secret:
-        """Count aligned records by cells that all parties together fix.
+    def joint_pairs(
+        self, owners: tuple[int, int], cells: Sequence[IntArray], columns: tuple[Columns, Columns], n_records: int
+    ) -> Secret:
+        """Count aligned records by every pair of a cell of one party and a cell of another.
 
         Args:
-            down: For each row of the table and each record, whether what this party holds fits; a record fits one
-                row at all parties, or none and counts nowhere.
-            across: The same for each place in a row.
-            packing: How a row of counts lies in ring elements.
+            owners: The two parties, by number; the first one's columns are the rows of the result.
+            cells: For each of this party's columns the cell of each record, or `NO_CELL`; nothing at other parties.
+            columns: Public: the two parties' columns.
+            n_records: Public number of records.
 
         Returns:
-            Packed counts, shape (number of rows, packing.elements).
+            Shape (lines of the first party, lines of the second): counts or, for columns with scores, sums of products.
         """
         ...
 
-    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
-        """How many records one call should have for a table with so many rows, from public shapes alone."""
+    def take_checks(self) -> Secret | None:
+        """For each party a number that is 0 unless its inputs to products were not what they should be.
+
+        All inputs since the last call; none if there were none. The reveal gate opens them before anything else.
+
+        Privacy:
+            Each number is a function of one party's own inputs and public shapes. It is 0 for whoever follows the
+            protocol, so opening it tells nothing about data; and a cheat learns from it what it knows.
+        """
         ...
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Which cells a record may be in, as far as one party knows; all parties that hold something know it together.
+
+    Attributes:
+        own: For each cell and each record, whether what this party holds fits: shape (n_cells, n_records).
+        holders: Public: the parties whose marks count, by number. Others hold nothing of these columns.
+    """
+
+    own: BoolArray
+    holders: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a party, as lines of a matrix that tells for each record where it is.
+
+    Attributes:
+        sizes: The number of cells of each column.
+        scores: None, and every cell is a line; or the score of every cell of every column, and every column is a line
+            that has each record's score.
+    """
+
+    sizes: tuple[int, ...]
+    scores: tuple[tuple[int, ...], ...] | None = None
+
+    @property
+    def lines(self) -> int:
+        """How many lines there are."""
+        return sum(self.sizes) if self.scores is None else len(self.sizes)
+
+    def weights(self) -> IntArray:
+        """What each cell (row) adds to each line (column)."""
+        if self.scores is None:
+            return np.eye(self.lines, dtype=np.int64)
+        starts = np.cumsum([0, *self.sizes])
+        weights = np.zeros((sum(self.sizes), self.lines), dtype=np.int64)
+        for line, own in enumerate(self.scores):
+            weights[starts[line] : starts[line + 1], line] = own
+        return weights
 
 
 NO_CELL = -1

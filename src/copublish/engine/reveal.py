@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import ProgramEngine, SumEngine, engine_as
+from copublish.engine.interface import JoinEngine, ProgramEngine, SumEngine, engine_as
 from copublish.engine.own_columns import OwnColumns, join_columns
 from copublish.engine.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
 from copublish.engine.programs.noise import (
@@ -26,7 +26,7 @@ from copublish.engine.programs.noise import (
     selection_fits,
 )
 from copublish.engine.secret import Secret
-from copublish.errors import EngineError
+from copublish.errors import EngineError, InvalidInputsError
 from copublish.privacy.accounting import NOTHING, cost_of
 from copublish.privacy.concentrated import Concentrated, ConcentratedMeasure, ConcentratedSelect, RhoFilter
 from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Select
@@ -78,6 +78,11 @@ class RevealGate:
         secret_index = engine_as(ProgramEngine, self.engine).compute(noisy_argmax, secret_scores, handicap)
         index = opened_index(self._charge_then_open(secret_index, disclosure), places)
         self.opened.append((disclosure, np.array([index])))
+        if index >= disclosure.candidates:
+            raise EngineError(
+                "A place without a candidate won a selection, so some party put in scores that no data have. Nothing "
+                "is published. What was reserved stays reserved."
+            )
         return index
 
     def draw_selection_noise(self, disclosure: Select, places: int, *, times: int) -> None:
@@ -184,8 +189,25 @@ class RevealGate:
         return joined
 
     def _charge_then_open(self, secret_noisy: Secret, disclosure: Disclosure) -> IntArray:
+        self._refuse_invalid_inputs()
         self._charge(disclosure)
         return self.engine._open(secret_noisy)
+
+    def _refuse_invalid_inputs(self) -> None:
+        """End the run before anything is opened if a party's inputs are not what they should be.
+
+        Privacy:
+            Reveals: nothing about data, see `JoinEngine.take_checks`.
+
+        Raises:
+            InvalidInputsError: Naming that party, at all of them.
+        """
+        if not isinstance(self.engine, JoinEngine) or (checks := self.engine.take_checks()) is None:
+            return
+        # Opens one number for each party, to all: 0 for whoever follows the protocol; costs nothing.
+        for party, wrong in zip(self.engine.parties, self.engine._open(checks), strict=True):
+            if wrong:
+                raise InvalidInputsError(party)
 
     def _charge(self, disclosure: Disclosure) -> None:
         cost = cost_of([disclosure], number_of_records_is_public=self.number_of_records_is_public)

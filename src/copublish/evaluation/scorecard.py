@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -14,6 +14,7 @@ from copublish.errors import EvaluationError, FragmentError
 from copublish.evaluation.classification import CLASSIFIERS, ClassifierName
 from copublish.evaluation.published import Published, check_target
 from copublish.evaluation.scores import TrainOn, score
+from copublish.fragments.changes import Change
 from copublish.fragments.sources import Source
 from copublish.release.folder import Release, making_sense_of
 from copublish.release.generalize import read_values
@@ -31,9 +32,12 @@ class Evaluation:
 
     Attributes:
         scores: The scores as plain JSON values.
+        rules: What was not as agreed in the test and in the raw training data, and what was done about it. It is no
+            part of the scores.
     """
 
     scores: dict[str, Any]
+    rules: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The scores as plain JSON values."""
@@ -65,8 +69,12 @@ def evaluate(
     target: str | None = None,
     train_on: TrainOn = "release",
     classifiers: Sequence[ClassifierName] = CLASSIFIERS,
+    strict: bool = False,
 ) -> Evaluation:
     """Score a release on data that the user brings; the same call gives the same numbers.
+
+    Values that are not as agreed are changed by the rules by which the release was made, as a run changes them; `rules`
+    of the result has them. Records without a listed class are not scored.
 
     Args:
         release: The release.
@@ -77,6 +85,7 @@ def evaluate(
         train_on: What the classifiers of CA are trained on: the release, or `raw` generalized as the release is but
             without noise.
         classifiers: Which ones.
+        strict: Whether values that would have to be changed are an error.
 
     Raises:
         EvaluationError: If the data do not fit the release, or something is asked for that it does not offer.
@@ -90,8 +99,11 @@ def evaluate(
         raise EvaluationError("This release has records and no generalized values. Use --train-on release.")
     if train_on == "generalized" and raw is None:
         raise EvaluationError("Training on generalized records needs the raw ones. Give them with --raw.")
-    tested = _read(columns, test, "test")
-    trained = None if raw is None else _read(columns, raw, "raw training")
+    tested, changed = _read(columns, test, "test", strict=strict)
+    rules = {"test": changed}
+    trained = None
+    if raw is not None:
+        trained, rules["raw training"] = _read(columns, raw, "raw training", strict=strict)
     with making_sense_of(release):
         published = Published.of_release(release, predicted)
     scores = {
@@ -107,20 +119,24 @@ def evaluate(
         "test_records": len(tested),
         **score(published, tested, trained, train_on=train_on, classifiers=classifiers),
     }
-    return Evaluation(scores)
+    return Evaluation(scores, rules)
 
 
-def _read(columns: PublicColumns, source: Source, what: str) -> pd.DataFrame:
+def _read(
+    columns: PublicColumns, source: Source, what: str, *, strict: bool
+) -> tuple[pd.DataFrame, tuple[Change, ...]]:
     try:
-        table = read_values(columns, source)
+        told = read_values(columns, source, strict=strict)
     except FragmentError as exc:
         lines = [f"The {what} data do not fit the release. Nothing was scored.", *exc.problems]
         raise EvaluationError("\n  - ".join(lines)) from None
-    if columns.class_name not in table.column_names:
+    if columns.class_name not in told.table.column_names:
         raise EvaluationError(
             f"The {what} data have no column '{columns.class_name}', the class of the release. Nothing was scored."
         )
-    if not table.num_rows:
+    if not told.table.num_rows:
         raise EvaluationError(f"The {what} data have no rows. Nothing was scored.")
-    frame: pd.DataFrame = table.to_pandas()
-    return frame
+    frame = told.records_with_a_class(columns.class_name)
+    if not len(frame):
+        raise EvaluationError(f"The {what} data have no row with a class of the release. Nothing was scored.")
+    return frame, told.changes

@@ -10,7 +10,8 @@ from contextlib import suppress
 from io import BufferedIOBase
 from itertools import combinations
 
-from copublish.errors import PartyLostError, ProgramMismatchError, SilenceError
+from copublish.engine.messages import MAX_TOPIC_BYTES, longest_content, refuse_to_send_long
+from copublish.errors import EngineError, PartyLostError, ProgramMismatchError, SilenceError
 
 Ends = dict[str, socket.socket]
 """One party's ends of the pipes to all others, by their names. They can be given to a process that is spawned."""
@@ -29,8 +30,8 @@ def pipes_between(parties: Sequence[str]) -> dict[str, Ends]:
 class PipeMessenger:
     """One party's pipes to all others.
 
-    A message is a topic and its content, each after its length. A thread for each pipe takes in what arrives, so that
-    two parties may send each other any amount at the same time.
+    A message is a topic and its content, each after its length, and as long at most as one between machines. A thread
+    for each pipe takes in what arrives, so that two parties may send each other any amount at the same time.
 
     Args:
         party: Which party this is.
@@ -53,15 +54,22 @@ class PipeMessenger:
         self._ends, self._timeout = dict(ends), timeout_seconds
         self._loading_seconds = dict(loading_seconds or {})
         self._left: set[str] = set()
-        self._arrived: Mapping[str, queue.SimpleQueue[tuple[bytes, bytes] | None]] = {
+        self._arrived: Mapping[str, queue.SimpleQueue[tuple[bytes, bytes] | EngineError]] = {
             peer: queue.SimpleQueue() for peer in ends
         }
         for peer in ends:
             threading.Thread(target=self._take_in, args=(peer,), name=f"from {peer}", daemon=True).start()
 
     def send(self, to: str, topic: str, content: bytes) -> None:
-        """Send something to one party; returns when it is on its way."""
-        message = b"".join(len(part).to_bytes(LENGTH_BYTES, "big") + part for part in (topic.encode(), content))
+        """Send something to one party; returns when it is on its way.
+
+        Raises:
+            PartyLostError: If the party has left.
+            EngineError: If it is too long for a message. Nothing was sent.
+        """
+        name = topic.encode()
+        refuse_to_send_long(name, content)
+        message = b"".join(len(part).to_bytes(LENGTH_BYTES, "big") + part for part in (name, content))
         try:
             self._ends[to].sendall(message)
         except OSError:
@@ -69,16 +77,21 @@ class PipeMessenger:
         self.bytes_sent += len(message)
 
     def receive(self, sender: str, topic: str) -> bytes:
-        """Wait for the next message of one party."""
+        """Wait for the next message of one party.
+
+        Raises:
+            PartyLostError: If the party has left, or does not answer in time.
+            ProgramMismatchError: If it is about something else, or longer than a message of its topic may be.
+        """
         patience = self._timeout + self._loading_seconds.get(sender, 0)
         try:
             message = self._arrived[sender].get(timeout=patience)
         except queue.Empty:
             raise SilenceError.of(sender, patience) from None
         self._loading_seconds.pop(sender, None)
-        if message is None:
-            self._arrived[sender].put(None)  # it stays lost
-            raise _lost(sender)
+        if isinstance(message, EngineError):
+            self._arrived[sender].put(message)  # it stays lost
+            raise message
         if message[0] != topic.encode():
             raise ProgramMismatchError("The parties are at different steps. Their software or agreements differ.")
         return message[1]
@@ -96,15 +109,24 @@ class PipeMessenger:
 
     def _take_in(self, peer: str) -> None:
         arrived = self._arrived[peer]
+        problem: EngineError = _lost(peer)
         with suppress(EOFError, OSError), self._ends[peer].makefile("rb") as stream:
-            while True:
-                arrived.put((_part(stream), _part(stream)))
+            try:
+                while True:
+                    topic = _part(stream, peer, MAX_TOPIC_BYTES)
+                    arrived.put((topic, _part(stream, peer, longest_content(topic))))
+            except ProgramMismatchError as exc:
+                problem = exc
         self._left.add(peer)
-        arrived.put(None)
+        arrived.put(problem)
 
 
-def _part(stream: BufferedIOBase) -> bytes:
+def _part(stream: BufferedIOBase, peer: str, limit: int) -> bytes:
     length = int.from_bytes(_exactly(stream, LENGTH_BYTES), "big")
+    if length > limit:  # before a byte of it is read
+        raise ProgramMismatchError(
+            f"Party '{peer}' was about to send more than a message of this kind has. Nothing is published."
+        )
     return _exactly(stream, length)
 
 

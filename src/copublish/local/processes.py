@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from copublish.agreement.model import Agreement
-from copublish.errors import CopublishError, EngineError, PartyLostError, SilenceError, combined_error
+from copublish.errors import (
+    CopublishError,
+    EngineError,
+    InvalidInputsError,
+    PartyLostError,
+    SilenceError,
+    combined_error,
+)
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.reading import read_fragment
@@ -24,13 +31,16 @@ from copublish.local.messenger import Ends, PipeMessenger, pipes_between
 from copublish.mechanisms.base import Plan
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.progress import Progress
+from copublish.progress import Notice, Progress, no_notice
 from copublish.release.engines import engine_for, loading_seconds, needs_messenger
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import prepare
 
 FAREWELL_SECONDS = 2.0
+
+SEE_IT_TOO_SECONDS = 2.0
+"""How long a party stays that has seen a check of inputs fail, so that every other one sees it for itself."""
 
 LAST_WORDS_SECONDS = 8.0
 """How long the other parties have, after one failed, to say what is wrong with their own data."""
@@ -42,6 +52,7 @@ def simulate_in_processes(
     *,
     ledger_files: Mapping[str, str | Path] | None = None,
     progress: Progress,
+    notice: Notice = no_notice,
     timeout_seconds: int = 600,
     coins: Mapping[str, Coins] | None = None,
 ) -> Release:
@@ -84,7 +95,7 @@ def simulate_in_processes(
             for end in pipes[party].values():
                 end.close()  # so that the end of the process is the end of its pipes
         try:
-            results = _collect(connections, progress)
+            results = _collect(connections, progress, notice)
         finally:
             for process in processes.values():
                 process.join(timeout=FAREWELL_SECONDS)
@@ -119,13 +130,19 @@ def _party(
     try:
         plan, fragment = prepare(agreement), read_fragment(agreement, party, source)  # before anybody is called
         with engine_for(agreement, party, addresses, messenger, coins, timeout_seconds) as engine:
-            release = publish_release(plan, fragment, engine, open_ledger(plan, ledger_file), tell)
+            ledger = open_ledger(plan, ledger_file)
+            release = publish_release(
+                plan, fragment, engine, ledger, tell, notice=lambda said: connection.send(("notice", said))
+            )
         sent = engine.bytes_sent + (0 if messenger is None else messenger.bytes_sent)
         others = "the other party" if len(agreement.parties) == 2 else "the other parties"
         tell(f"sent {sent / 2**20:.1f} MiB to {others}", 1, 1)
         connection.send(("release", release))
     except CopublishError as exc:
-        connection.send(("error", (type(exc), str(exc), exc.party if isinstance(exc, SilenceError) else None)))
+        if isinstance(exc, InvalidInputsError):
+            time.sleep(SEE_IT_TOO_SECONDS)
+        about = exc.party if isinstance(exc, SilenceError | InvalidInputsError) else None
+        connection.send(("error", (type(exc), str(exc), about)))
     except Exception as exc:  # its message could hold private values, so only its kind is passed on
         connection.send(("error", (EngineError, f"Party '{party}' stopped unexpectedly ({type(exc).__name__}).")))
 
@@ -145,7 +162,7 @@ def throwaway_ledger(plan: Plan[Any]) -> Ledger:
     return ledger
 
 
-def _collect(connections: Mapping[str, Connection], progress: Progress) -> dict[str, Release]:
+def _collect(connections: Mapping[str, Connection], progress: Progress, notice: Notice) -> dict[str, Release]:
     """Wait for every party; if one fails, give the others a moment to say why, and raise the cause."""
     results: dict[str, Release] = {}
     errors: list[CopublishError] = []
@@ -165,6 +182,9 @@ def _collect(connections: Mapping[str, Connection], progress: Progress) -> dict[
                 if party == first_party:
                     progress(*content)
                 continue
+            if kind == "notice":
+                notice(f"At '{party}': {content}")
+                continue
             del open_ends[ready]
             if kind == "release":
                 results[party] = content
@@ -176,15 +196,19 @@ def _collect(connections: Mapping[str, Connection], progress: Progress) -> dict[
         # waited for a party that waited itself may have been the first to give up.
         causes = [error for error in errors if not isinstance(error, EngineError)]
         silent = [error for error in errors if isinstance(error, SilenceError) and error.party in open_ends.values()]
-        raise combined_error(causes or silent[:1] or errors[:1])
+        # Before all that comes who put in what is not allowed, because it is why the others stopped.
+        cheated = [error for error in errors if isinstance(error, InvalidInputsError)]
+        raise combined_error(cheated[:1] or causes or silent[:1] or errors[:1])
     return results
 
 
-def _error(kind: type[CopublishError], message: str, silent: str | None = None) -> CopublishError:
-    """Rebuild an error of another process with its message and exit code, and who was silent."""
+def _error(kind: type[CopublishError], message: str, about: str | None = None) -> CopublishError:
+    """Rebuild an error of another process with its message and exit code, and the party that it is about."""
     error = kind.__new__(kind)
     with suppress(TypeError):
         Exception.__init__(error, message)
     if isinstance(error, SilenceError):
-        error.party = silent
+        error.party = about
+    if isinstance(error, InvalidInputsError) and about is not None:
+        error.party = about
     return error

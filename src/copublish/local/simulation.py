@@ -18,7 +18,7 @@ from copublish.local.processes import open_ledger, simulate_in_processes, throwa
 from copublish.mechanisms.base import Plan
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
-from copublish.progress import Progress, no_progress
+from copublish.progress import Notice, Progress, no_notice, no_progress
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import prepare_simulation
@@ -33,6 +33,7 @@ def simulate(
     engine: EngineName = "ideal",
     ledger_files: Mapping[str, str | Path] | None = None,
     progress: Progress = no_progress,
+    notice: Notice = no_notice,
     timeout_seconds: int = 600,
 ) -> Release:
     """Simulate a release with all parties on this machine.
@@ -46,6 +47,7 @@ def simulate(
         ledger_files: Each party's ledger. Without them nothing is remembered: the caller, who sees all data anyway,
             keeps count.
         progress: Told about every step.
+        notice: Told which party lists other people than before, as each party's own ledger has it.
         timeout_seconds: How long a party of the secure engine waits for the others.
 
     Raises:
@@ -62,7 +64,12 @@ def simulate(
         if engine != agreement.engine.name:
             raise EngineError(f"Engine '{engine}' was asked for, and the agreement says '{agreement.engine.name}'.")
         return simulate_in_processes(
-            agreement, data, ledger_files=ledger_files, progress=progress, timeout_seconds=timeout_seconds
+            agreement,
+            data,
+            ledger_files=ledger_files,
+            progress=progress,
+            notice=notice,
+            timeout_seconds=timeout_seconds,
         )
     plan = prepare_simulation(agreement)
     fragments = read_fragments(agreement, data)
@@ -70,7 +77,7 @@ def simulate(
         ledgers = {party: open_ledger(plan, (ledger_files or {}).get(party)) for party in agreement.parties}
         for ledger in ledgers.values():
             stack.callback(ledger.close)
-        return run_room(plan, fragments, Room(agreement.party_names), ledgers, progress)
+        return run_room(plan, fragments, Room(agreement.party_names), ledgers, progress, notice)
 
 
 def refuse_wrong_parties(agreement: Agreement, data: Mapping[str, Source]) -> None:
@@ -103,13 +110,16 @@ def run_room(
     room: Room,
     ledgers: Mapping[str, Ledger],
     progress: Progress = no_progress,
+    notice: Notice = no_notice,
 ) -> Release:
     """Run the main path once per party and return the release they all hold."""
     first = plan.agreement.party_names[0]
 
     def job(engine: IdealEngine) -> Release:
-        tell = progress if engine.party == first else no_progress
-        return publish_release(plan, fragments[engine.party], engine, ledgers[engine.party], tell)
+        party, tell = engine.party, progress if engine.party == first else no_progress
+        return publish_release(
+            plan, fragments[party], engine, ledgers[party], tell, notice=lambda said: notice(f"At '{party}': {said}")
+        )
 
     return room.run(job)[first]
 

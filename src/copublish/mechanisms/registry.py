@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 from copublish.agreement.model import Agreement
-from copublish.agreement.settings import names_of_mechanisms, register_settings
+from copublish.agreement.settings import MechanismSettings, contradictions, names_of_mechanisms, register_settings
 from copublish.errors import AgreementError
 from copublish.mechanisms.base import Mechanism, Plan
 from copublish.mechanisms.copula import Copula
 from copublish.mechanisms.hpdp import Hpdp
 from copublish.mechanisms.idp_ir import IdpIr
 from copublish.mechanisms.marginals import Marginals
+from copublish.mechanisms.shared.class_disagreement import counts_disagreement_first
 from copublish.mechanisms.specialization import Specialization
 from copublish.mechanisms.vhdp import Vhdp
 
@@ -30,9 +31,15 @@ def register(mechanism: AnyMechanism) -> None:
     """Let agreements name a mechanism, under all names of its settings.
 
     Raises:
-        ValueError: If another one has the name, or it would change the hash of other agreements.
+        ValueError: If its traits contradict each other, another one has the name, or it would change the hash of other
+            agreements.
     """
     settings = mechanism.settings
+    problems = list(contradictions(settings))
+    if not problems and mechanism.promises != (settings.no_promise is MechanismSettings.no_promise):
+        problems.append("'promises' has to say whether its settings have a promise ('no_promise')")
+    if problems:
+        raise ValueError(f"{type(mechanism).__name__} cannot be registered: {'; '.join(problems)}")
     names = settings.names()
     if settings.hashed_for_all and not settings.__module__.startswith("copublish."):
         raise ValueError("the keys that every agreement is hashed with are fixed")
@@ -77,7 +84,7 @@ def plan_of(agreement: Agreement) -> Plan[Any]:
     plan: Plan[Any] = mechanism_of(agreement).plan(agreement)
     if plan.agreement is not agreement:
         raise ValueError("a plan is about the agreement that it was made of")
-    return plan
+    return counts_disagreement_first(plan)
 
 
 for _mechanism in (Specialization(), Marginals(), Copula(), Hpdp(), Vhdp(), IdpIr()):

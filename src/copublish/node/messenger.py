@@ -15,17 +15,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from copublish.engine.public_values import MAX_BYTES_OF_TOPIC
+from copublish.engine.messages import MAX_CONTENT_BYTES, MAX_TOPIC_BYTES, longest_content, refuse_to_send_long
 from copublish.errors import EngineError, MeetingError, PartyLostError, ProgramMismatchError, SilenceError
 from copublish.node.channel import CHUNK, Channel, ChannelClosedError, RefusedError
 from copublish.node.dialing import UnreachableError
 from copublish.node.port import Port
 
 HEADER = struct.Struct(">HI")
-MAX_TOPIC_BYTES = 1000
-MAX_CONTENT_BYTES = 128 * 2**20
-"""Twice the largest table of counts, in words of 16 bytes."""
-
 MAX_WAITING_BYTES = MAX_CONTENT_BYTES
 """What a party may send ahead of its being asked for; beyond this it has to wait. In all, so much for each of them."""
 
@@ -95,8 +91,7 @@ class PortMessenger:
             EngineError: If it is too long for a message. Nothing was sent.
         """
         name = topic.encode()
-        if len(name) > MAX_TOPIC_BYTES or len(content) > MAX_CONTENT_BYTES:
-            raise EngineError(f"A message may have {MAX_CONTENT_BYTES // 2**20} MiB; a longer one was not sent.")
+        refuse_to_send_long(name, content)
         with self._sending[to]:
             try:
                 channel = self._channel_to(to)
@@ -208,7 +203,7 @@ class PortMessenger:
         if topic_length > MAX_TOPIC_BYTES or length > MAX_CONTENT_BYTES:
             raise ProgramMismatchError(f"Party '{peer}' sent what is no message of copublish. {UNPUBLISHED}")
         topic = self._receive(channel, topic_length, self._timeout)
-        if length > MAX_BYTES_OF_TOPIC.get(topic.decode(errors="replace"), MAX_CONTENT_BYTES):
+        if length > longest_content(topic):
             raise ProgramMismatchError(
                 f"Party '{peer}' was about to send more than a message of this kind has. {UNPUBLISHED}"
             )

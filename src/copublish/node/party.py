@@ -19,7 +19,7 @@ from copublish.node.rendezvous import Waiting
 from copublish.node.run import ReadyParty, RunResult, RunSettings, ready_party, run_party
 from copublish.privacy.certify import warning_of
 from copublish.privacy.ledger import Ledger, open_existing_ledger
-from copublish.progress import Progress, no_progress
+from copublish.progress import Notice, Progress, no_notice, no_progress
 from copublish.release.describe import Description, describe_plan
 from copublish.release.folder import Release
 
@@ -40,6 +40,7 @@ def run(
     consent: Callable[[Description], bool] = lambda described: True,
     progress: Progress = no_progress,
     waiting: Waiting = lambda what: None,
+    notice: Notice = no_notice,
     log: str | Path | None = None,
 ) -> Release:
     """Run a release together with the other parties, each on its own machine, as one of them. SPENDS BUDGET.
@@ -61,6 +62,7 @@ def run(
             False, nothing is spent.
         progress: Called with a phase, how many of its steps are done, and how many there are.
         waiting: Called with what is being waited for.
+        notice: Called with a sentence for every party, you included, that lists other people than before.
         log: File for the log; in your copublish folder unless given.
 
     Raises:
@@ -85,7 +87,7 @@ def run(
         if not consent(describe_plan(ready.plan)):
             raise CopublishError("Not agreed to. Nothing was spent and nobody was called.")
         run_log = RunLog(log_file(home_folder() / "logs", agreement.name, party) if log is None else Path(log))
-        return run_logged(ready, run_log, progress=progress, waiting=waiting).release
+        return run_logged(ready, run_log, progress=progress, waiting=waiting, notice=notice).release
     finally:
         book.close()
 
@@ -101,7 +103,9 @@ def ledger_of(agreement: Agreement, party: str, file: str | Path | None) -> tupl
     return throwaway_ledger(plan_of(agreement)), False
 
 
-def run_logged(ready: ReadyParty, run_log: RunLog, *, progress: Progress, waiting: Waiting) -> RunResult:
+def run_logged(
+    ready: ReadyParty, run_log: RunLog, *, progress: Progress, waiting: Waiting, notice: Notice = no_notice
+) -> RunResult:
     """Run one party's part and log how it went: phases and kinds of errors, never data."""
     agreement = ready.plan.agreement
     secure = ready.identity is not None
@@ -117,7 +121,7 @@ def run_logged(ready: ReadyParty, run_log: RunLog, *, progress: Progress, waitin
         progress(phase, done, of)
 
     try:
-        result = run_party(ready, progress=tell, waiting=waiting, log=run_log)
+        result = run_party(ready, progress=tell, waiting=waiting, log=run_log, notice=notice)
     except CopublishError as exc:
         # Which column breaks which rule is for this party's own person, and a log gets passed around.
         about_data = isinstance(exc, FragmentError | SourceError)

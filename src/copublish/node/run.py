@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from copublish.errors import (
     CopublishError,
     EngineError,
     FragmentError,
+    InvalidInputsError,
     LedgerError,
     LostAtTheLastStepError,
     PartyLostError,
@@ -34,11 +36,15 @@ from copublish.node.rendezvous import Waiting
 from copublish.node.silence import who_is_silent
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
-from copublish.progress import Progress
+from copublish.progress import Notice, Progress, no_notice
 from copublish.release.engines import engine_for, loading_seconds
 from copublish.release.folder import Release, refuse_unwritable
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import facts_of, preflight
+
+SEE_IT_TOO_SECONDS = 2.0
+"""How long a party that has seen a check of inputs fail stays, so that every other one sees it for itself: whoever is
+told by somebody else locks nobody out."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,13 @@ def ready_party(
 
 
 def run_party(
-    ready: ReadyParty, *, progress: Progress, waiting: Waiting, log: Log, coins: Coins | None = None
+    ready: ReadyParty,
+    *,
+    progress: Progress,
+    waiting: Waiting,
+    log: Log,
+    notice: Notice = no_notice,
+    coins: Coins | None = None,
 ) -> RunResult:
     """Meet the other parties, compute the release with them and write it.
 
@@ -125,6 +137,7 @@ def run_party(
         progress: Told about every step.
         waiting: Told what is being waited for.
         log: Told about events, never about data.
+        notice: Told whose list of people is another one than before; that is for a person, and not for the log.
         coins: Its coins; the system's, if not given.
 
     Raises:
@@ -147,12 +160,15 @@ def run_party(
         facts = facts_of(agreement)
         meeting = Meeting(port, facts, wait_seconds=settings.wait_seconds, waiting=waiting, log=log)
         try:
-            release = _compute(ready, port, meeting, progress, coins)
+            release = _compute(ready, port, meeting, progress, notice, coins)
         except BaseException as exc:
             # Asked before anything is said: who waits for a party that waits itself must not name it.
             silence = _silence_in(exc)
             silent = None if silence is None else who_is_silent(port, silence.party)
-            loss = meeting.loss() if isinstance(exc, EngineError) else None
+            is_cheating = isinstance(exc, InvalidInputsError)
+            if is_cheating:
+                time.sleep(SEE_IT_TOO_SECONDS)
+            loss = meeting.loss() if isinstance(exc, EngineError) and not is_cheating else None
             if loss:
                 meeting.say_lost()
             elif silent is not None:
@@ -169,7 +185,9 @@ def run_party(
         return RunResult(release, port.bytes_sent, port.bytes_received)
 
 
-def _compute(ready: ReadyParty, port: Port, meeting: Meeting, progress: Progress, coins: Coins | None) -> Release:
+def _compute(
+    ready: ReadyParty, port: Port, meeting: Meeting, progress: Progress, notice: Notice, coins: Coins | None
+) -> Release:
     agreement, party, settings = ready.plan.agreement, ready.party, ready.settings
     loading = loading_seconds(agreement)
     with (
@@ -181,7 +199,7 @@ def _compute(ready: ReadyParty, port: Port, meeting: Meeting, progress: Progress
         with engine_for(agreement, party, addresses, messenger, coins, settings.timeout_seconds) as engine:
             meeting.on_loss(engine.abort)
             staged = partial(Release.staged, folder=settings.out, overwrite=settings.overwrite)
-            return publish_release(ready.plan, ready.fragment, engine, ready.ledger, progress, staged)
+            return publish_release(ready.plan, ready.fragment, engine, ready.ledger, progress, staged, notice)
 
 
 def _silence_in(error: BaseException) -> SilenceError | None:
@@ -209,6 +227,7 @@ REASONS: dict[type[BaseException], str] = {
     SourceError: "its data cannot be read",
     LedgerError: "its ledger refuses",
     ReleaseError: "it cannot write the release",
+    InvalidInputsError: "what a party put in is not what the agreement allows",
     EngineError: "its engine failed or lost the link",
     CopublishError: "it found a problem",
     KeyboardInterrupt: "it was interrupted",

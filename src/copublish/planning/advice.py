@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
@@ -100,6 +101,7 @@ def plan_release(
     epsilons: Sequence[str] = EPSILONS,
     tried: Mapping[str, Sequence[int]] | None = None,
     runs: int = 3,
+    strict: bool = False,
     progress: Progress = no_progress,
 ) -> ReleasePlan:
     """Try releases out on public or made-up data and say what to take.
@@ -113,6 +115,7 @@ def plan_release(
         epsilons: Budgets to try.
         tried: Values to try of the mechanism's settings, by key; without it the usual ones.
         runs: Releases of each setting.
+        strict: Whether values of `like` that a run would change are an error.
         progress: Told about every trial.
 
     Raises:
@@ -130,7 +133,8 @@ def plan_release(
     candidates = [(one, setting) for one in variants for setting in _settings(one, budgets, tried or {})]
     generator = np.random.default_rng(0)  # of the data to plan with; noise is drawn as for any release
     with_numbers = any(one.mechanism.reads_numbers for one in variants)
-    ground, n_like = _ground(agreement, like, generator, with_numbers=with_numbers)
+    read = None if like is None else read_like(agreement, like, strict=strict)
+    ground, n_like = _ground(agreement, None if read is None else read[0], generator, with_numbers=with_numbers)
     refined = 0 if agreed.tuning is None else len(agreed.tuning.refinements(candidates[0][1]))
     total = len(candidates) + refined
     trials = []
@@ -148,6 +152,7 @@ def plan_release(
             "data": "made up" if like is None else "like",
             "training_records": len(ground.train),
             "test_records": len(ground.test),
+            "rules": [] if read is None else [change.to_dict() for change in read[1]],
             "resampled": like is not None and len(ground.train) != n_like,
             "runs": runs,
             "classifier": CLASSIFIER,
@@ -232,7 +237,7 @@ def best_refinement(trials: Sequence[Trial]) -> Trial:
 
 
 def _ground(
-    agreement: Agreement, like: Source | None, generator: np.random.Generator, *, with_numbers: bool
+    agreement: Agreement, like: pd.DataFrame | None, generator: np.random.Generator, *, with_numbers: bool
 ) -> tuple[TrialGround, int]:
     """Split the data into training and test records, as many for training as the agreement expects."""
     wanted = min(agreement.records.expected, MOST_RECORDS)
@@ -241,10 +246,9 @@ def _ground(
         n_test = max(int(wanted * TEST_SHARE), 1000)
         table = made_up_table(agreement, wanted + n_test, generator)
         return new_ground(table[:wanted], table[wanted:]), wanted
-    table = read_like(agreement, like)
-    order = generator.permutation(len(table))
-    n_test = max(1, int(len(table) * TEST_SHARE))
-    train, test = table.iloc[order[n_test:]], table.iloc[order[:n_test]]
+    order = generator.permutation(len(like))
+    n_test = max(1, int(len(like) * TEST_SHARE))
+    train, test = like.iloc[order[n_test:]], like.iloc[order[:n_test]]
     n_like = len(train)
     if abs(n_like - wanted) > wanted * 0.1:  # noise matters by the number of records: draw as many as are expected
         train = train.iloc[generator.integers(0, n_like, wanted)]

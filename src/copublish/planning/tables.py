@@ -14,6 +14,7 @@ from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, Domain,
 from copublish.agreement.model import Agreement
 from copublish.errors import EvaluationError
 from copublish.evaluation.values import codes_of
+from copublish.fragments.changes import Change
 from copublish.fragments.encoding import quantize
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.identifiers import Identifiers
@@ -26,19 +27,24 @@ CLASS_SPREAD = 0.6
 """How much of the made-up class is chance, in standard deviations of what the attributes say about it."""
 
 
-def read_like(agreement: Agreement, source: Source) -> pd.DataFrame:
-    """A public table with all attributes and the class, checked against the agreed domains.
+def read_like(agreement: Agreement, source: Source, *, strict: bool = False) -> tuple[pd.DataFrame, tuple[Change, ...]]:
+    """A public table with all attributes and the class as a run would read it, and what had to be changed for it.
+
+    Records without a listed class are left out: a run counts them nowhere.
 
     Raises:
         EvaluationError: If the class or all rows are missing.
-        FragmentError: If another column is missing or has values outside its domain.
+        FragmentError: If another column is missing or, with `strict`, has values outside its domain.
     """
-    frame: pd.DataFrame = read_values(PublicColumns.of_agreement(agreement), source).to_pandas()
-    if agreement.class_.name not in frame:
-        raise EvaluationError(f"The data to plan with have no column '{agreement.class_.name}', the agreed class.")
+    told, class_name = read_values(PublicColumns.of_agreement(agreement), source, strict=strict), agreement.class_.name
+    if class_name not in told.table.column_names:
+        raise EvaluationError(f"The data to plan with have no column '{class_name}', the agreed class.")
+    frame = told.records_with_a_class(class_name)
     if len(frame) < 3:
-        raise EvaluationError("The data to plan with need at least 3 rows, to train on some and test on others.")
-    return frame
+        raise EvaluationError(
+            "The data to plan with need at least 3 rows with a listed class, to train on some and test on others."
+        )
+    return frame, told.changes
 
 
 def made_up_table(agreement: Agreement, n: int, generator: np.random.Generator) -> pd.DataFrame:

@@ -57,6 +57,35 @@ class PublicFacts(TypedJson):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ClassDisagreement(TypedJson):
+    """On how many records the class columns of two parties differ, with noise.
+
+    Attributes:
+        class_name: The class.
+        holders: The two parties.
+        counts: The one of them whose column counts in joint tables.
+        noisy_count: The number of records, with noise: it can be below 0.
+        within_95_percent: How far it is off at most in 95 of 100 cases.
+    """
+
+    class_name: str
+    holders: tuple[str, str]
+    counts: str
+    noisy_count: int
+    within_95_percent: int
+
+    @property
+    def words(self) -> str:
+        """The same in a sentence."""
+        first, second = self.holders
+        return (
+            f"The columns '{self.class_name}' of '{first}' and '{second}' differ on about {max(0, self.noisy_count):,} "
+            f"records (measured with noise: {self.noisy_count:,}, off by at most {self.within_95_percent:,} in 95 of "
+            f"100 cases). Joint tables take that of '{self.counts}'."
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Curator(TypedJson):
     """An organization."""
 
@@ -149,6 +178,7 @@ class Certificate(TypedJson):
         protected: What is protected, in words.
         not_protected: What is not.
         public_facts: What is stated without noise.
+        class_disagreement: On how many records two class columns differ, where that was agreed to be measured.
         assumptions: What the guarantee rests on.
         views: Everything each party saw.
         engine: Where it was computed.
@@ -175,6 +205,7 @@ class Certificate(TypedJson):
     engine: EngineStatement
     deployment: Deployment
     software: dict[str, str]
+    class_disagreement: ClassDisagreement | None = None
     files: dict[str, str] | None = None
 
     def at(self, step: str) -> list[DisclosureStatement]:

@@ -11,6 +11,7 @@ from copublish.privacy.accounting import Cost, cost_of
 from copublish.privacy.certificate import (
     Basic,
     Certificate,
+    ClassDisagreement,
     Curator,
     Deployment,
     DeploymentModel,
@@ -60,6 +61,7 @@ class Circumstances:
     software: dict[str, str]
     publication_date: str
     public_total: int | None
+    class_disagreement: ClassDisagreement | None = None
 
 
 def build_certificate(
@@ -81,6 +83,7 @@ def build_certificate(
         protected=tuple(protected(agreement)),
         not_protected=tuple(not_protected(agreement)),
         public_facts=PublicFacts(number_of_records=circumstances.public_total if agreement.records.public else None),
+        class_disagreement=circumstances.class_disagreement,
         assumptions=tuple(assumptions(agreement, _of_engine(agreement, circumstances))),
         views={party: tuple(view_of(agreement, party)) for party in agreement.parties},
         engine=_engine(agreement, circumstances),
@@ -175,7 +178,7 @@ def _secrecy(agreement: Agreement, circumstances: Circumstances) -> str:
     if circumstances.engine == "spu" and agreement.publishes_each_record:
         said = "Every owner perturbed its own values before it told them to all parties, and knows their noise."
         if computes_jointly(agreement):
-            said += f" For the tables by the label: {circumstances.secrecy}"
+            said += f" For what was counted jointly before: {circumstances.secrecy}"
         else:
             said += " Nothing was computed on secrets; the engine helped to align records, if they were joined."
     no_promise = agreement.mechanism.no_promise(agreement)

@@ -250,7 +250,15 @@ class GaussianMeasure:
         return self.agreed_delta * Fraction(63, 64)
 
     def _sampler_delta(self, epsilon: Fraction, noise: DiscreteGaussian) -> Fraction:
-        return price_of_exchange(epsilon) * BATCHES * noise.candidates(self.entries) * noise.distance
+        return price_of_exchange(epsilon) * self._distance(noise)
+
+    def _distance(self, noise: DiscreteGaussian) -> Fraction:
+        return BATCHES * noise.candidates(self.entries) * noise.distance
+
+    @property
+    def samplers_distance(self) -> Fraction:
+        """A bound on the total variation distance of all sampled noise to the exact one."""
+        return self._distance(self.noise)
 
     def rho(self, neighbors: Neighbors) -> Fraction:
         """The exact cost under a relation, as zero-concentrated differential privacy."""

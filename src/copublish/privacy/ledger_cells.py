@@ -9,9 +9,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast, get_args
 
 from copublish.errors import plain_text
-from copublish.privacy.accounting import Cost
+from copublish.privacy.accounting import Cost, RhoPrice
+from copublish.privacy.accounts import Account, Accounts
 from copublish.privacy.disclosures import NEIGHBORS
 from copublish.privacy.limits import DEFAULT_DELTA, UNBOUNDED, Limit
 
@@ -42,32 +44,58 @@ class GarbledCellError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One charge, as `copublish ledger` shows it."""
+    """One charge, as `copublish ledger` shows it.
+
+    Attributes:
+        dataset, release, agreement_hash: What it is for.
+        cost: Its price in epsilon and delta.
+        account: What it was paid from.
+        in_rho: Its price in rho.
+        state: How far it has come.
+        reserved_at: When.
+        disclosures: How many were written.
+    """
 
     dataset: str
     release: str
     agreement_hash: str
     cost: Cost
+    account: Account
+    in_rho: RhoPrice
     state: str
     reserved_at: str
     disclosures: int
 
 
 def read_limit(dataset: str, row: Sequence[object]) -> Limit:
-    """A limit from its epsilon, relation and delta; a delta that is missing is that of older ledgers.
+    """A limit from its epsilon, relation, delta and accounts; what is missing is as in older ledgers.
 
     Raises:
         GarbledCellError: Naming the column.
     """
-    epsilon, neighbors, delta = row
+    epsilon, neighbors, delta, *accounts = row
     relation = next((known for known in NEIGHBORS if known == neighbors), None)
     if relation is None:
         raise GarbledCellError(dataset, "limits.neighbours")
-    return Limit(
-        None if epsilon == UNBOUNDED else _number(epsilon, dataset, "limits.epsilon"),
-        relation,
-        DEFAULT_DELTA if delta is None else _number(delta, dataset, "limits.delta"),
-    )
+    try:
+        return Limit(
+            None if epsilon == UNBOUNDED else _number(epsilon, dataset, "limits.epsilon"),
+            relation,
+            DEFAULT_DELTA if delta is None else _number(delta, dataset, "limits.delta"),
+            _read_accounts(dataset, accounts),
+        )
+    except GarbledCellError:
+        raise
+    except ValueError:  # accounts that add up to more than the limit
+        raise GarbledCellError(dataset, "limits.rho") from None
+
+
+def _read_accounts(dataset: str, cells: Sequence[object]) -> Accounts | None:
+    if all(cell is None for cell in cells):
+        return None
+    names = ("pure_epsilon", "rho", "delta_for_rho", "delta_for_rest")
+    numbers = {name: _number(cell, dataset, f"limits.{name}") for name, cell in zip(names, cells, strict=True)}
+    return Accounts(**numbers)
 
 
 def read_entry(row: Sequence[object]) -> Entry:
@@ -76,21 +104,41 @@ def read_entry(row: Sequence[object]) -> Entry:
     Raises:
         GarbledCellError: Naming the column.
     """
-    dataset, release, agreement_hash, add_remove, replace, delta, state, reserved_at, disclosures = row
+    dataset, release, agreement_hash, add_remove, replace, delta, account, *in_rho, state, reserved_at, disclosures = (
+        row
+    )
     if state not in STATES:
         raise GarbledCellError(dataset, "charges.state")
+    if account not in (None, *get_args(Account)):
+        raise GarbledCellError(dataset, "charges.account")
+    cost = Cost(
+        add_remove=None if add_remove is None else _number(add_remove, dataset, "charges.epsilon_add_remove"),
+        replace=None if replace is None else _number(replace, dataset, "charges.epsilon_replace"),
+        delta=_number(delta, dataset, "charges.delta"),
+    )
     return Entry(
         dataset=read_text(dataset, dataset, "charges.dataset"),
         release=read_text(release, dataset, "charges.release"),
         agreement_hash=read_text(agreement_hash, dataset, "charges.agreement_hash"),
-        cost=Cost(
-            add_remove=None if add_remove is None else _number(add_remove, dataset, "charges.epsilon_add_remove"),
-            replace=None if replace is None else _number(replace, dataset, "charges.epsilon_replace"),
-            delta=_number(delta, dataset, "charges.delta"),
-        ),
+        cost=cost,
+        account=cast(Account, account or "epsilon"),
+        in_rho=_read_rho(dataset, cost, in_rho),
         state=str(state),
         reserved_at=read_text(reserved_at, dataset, "charges.reserved_at"),
         disclosures=int(str(disclosures)),
+    )
+
+
+def _read_rho(dataset: object, cost: Cost, cells: Sequence[object]) -> RhoPrice:
+    """A price in rho; that of a charge from before it was written follows from its epsilon."""
+    add_remove, replace, delta, distance = cells
+    if delta is None and distance is None and add_remove is None and replace is None:
+        return cost.in_rho()
+    return RhoPrice(
+        add_remove=None if add_remove is None else _number(add_remove, dataset, "charges.rho_add_remove"),
+        replace=None if replace is None else _number(replace, dataset, "charges.rho_replace"),
+        delta=_number(delta, dataset, "charges.rho_delta"),
+        distance=_number(distance, dataset, "charges.rho_distance"),
     )
 
 
@@ -103,6 +151,15 @@ def read_text(cell: object, dataset: object, column: str) -> str:
     if not isinstance(cell, str):
         raise GarbledCellError(dataset, column)
     return cell
+
+
+def read_text_or_none(cell: object, dataset: object, column: str) -> str | None:
+    """A cell that holds text, or nothing.
+
+    Raises:
+        GarbledCellError: If it holds something else.
+    """
+    return None if cell is None else read_text(cell, dataset, column)
 
 
 def _number(cell: object, dataset: object, column: str) -> Fraction:

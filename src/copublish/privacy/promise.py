@@ -46,7 +46,7 @@ def not_protected(agreement: Agreement) -> list[str]:
         "The agreement itself: schema, domains, parties, parameters.",
         "Facts about groups of people: the release is made to tell them.",
         "Earlier or later releases of the same people, unless they are in the same ledgers.",
-        "The people in an honest party's data from a party that deviates from the protocol.",
+        "The people in an honest party's data from a party that changed its engine.",
         "Anything that a party publishes of its own data.",
     ]
     found += limits_of_masked_sums(agreement)
@@ -54,6 +54,8 @@ def not_protected(agreement: Agreement) -> list[str]:
         found.append(
             "From the other parties: who is in the table, how many they are, and how many records each party has."
         )
+    if agreement.joins_by_identifier:
+        found.append("From the other parties: whether a party lists the same people as when this agreement ran last.")
     if agreement.partition == "arbitrary":
         found.append("From the other parties: which party holds which cell.")
     if agreement.publishes_each_record:
@@ -81,6 +83,11 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
         *assumptions_about_pseudonyms(agreement),
         *engine_assumptions,
     ]
+    if agreement.joins_by_identifier:
+        found.append(
+            "Parties list the people they have. Each party's ledger shows who listed other people than when this "
+            "agreement ran before: that does not prevent a first wrong list, and data that grew look the same."
+        )
     if agreement.compared_identifiers is not None:
         found.append(
             f"No party lists more than {agreement.compared_identifiers:,} people, twice records.expected: whether "
@@ -130,7 +137,7 @@ def _coins(agreement: Agreement) -> list[str]:
     if not agreement.publishes_each_record:
         return jointly
     alone = "Every owner's own coins are uniform and secret: it alone draws the noise of its values."
-    return [*jointly, alone] if agreement.budget.allocation == "information-gain" else [alone]
+    return [*jointly, alone] if computes_jointly(agreement) else [alone]
 
 
 def _joint_coins(agreement: Agreement) -> str:
@@ -147,7 +154,7 @@ def _joint_coins(agreement: Agreement) -> str:
 def view_of(agreement: Agreement, party: str) -> list[str]:
     """Everything one party sees during a run."""
     own = "its own fragment and its own coins" if party in agreement.owners else "its own coins"
-    seen, by = [own, "the agreement"], _compared_by(agreement)
+    seen, by = [own, "the agreement"], compared_by(agreement)
     if agreement.guests and party in agreement.compute_nodes and computes_jointly(agreement):
         guests = ", ".join(f"'{guest}'" for guest in agreement.guests)
         seen.append(
@@ -160,6 +167,10 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
         others = "" if pseudonyms else ", and how many records each party has"
         if party in agreement.owners:
             seen.append(f"which of its records are common to all parties {by}{others}")
+        seen.append(
+            "a keyed commitment to every owner's list of people, which tells whether it is the same in other runs "
+            "of this agreement, and nothing else"
+        )
     if agreement.partition != "horizontal":
         by_identifier = agreement.records.alignment == "identifier"
         seen.append("the number of common records" if by_identifier else "every party's number of rows")
@@ -192,7 +203,8 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
 
 def computes_jointly(agreement: Agreement) -> bool:
     """Whether anything is computed on secrets or sums, beside what owners perturb alone."""
-    return not agreement.publishes_each_record or agreement.budget.allocation == "information-gain"
+    measures_first = agreement.budget.allocation == "information-gain" or bool(agreement.privacy.class_disagreement)
+    return not agreement.publishes_each_record or measures_first
 
 
 def _whose_rows(agreement: Agreement) -> str:
@@ -205,11 +217,11 @@ def _whose_rows(agreement: Agreement) -> str:
 
 
 def _told_apart(agreement: Agreement) -> str:
-    by = _compared_by(agreement)
+    by = compared_by(agreement)
     return f": two records are the same person's exactly if they agree {by}" if by else ""
 
 
-def _compared_by(agreement: Agreement) -> str:
+def compared_by(agreement: Agreement) -> str:
     """How people are compared, in words; nothing where there is no identifier."""
     if agreement.records.identifier is None:
         return ""

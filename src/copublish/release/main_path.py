@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from datetime import date as date_type
 from typing import Any
@@ -11,17 +11,19 @@ from typing import Any
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import SumEngine
 from copublish.engine.reveal import RevealGate
-from copublish.errors import EngineError, LostAtTheLastStepError, PartyLostError
+from copublish.errors import EngineError, InvalidInputsError, LedgerError, LostAtTheLastStepError, PartyLostError
 from copublish.fragments.fragment import Fragment
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import mechanism_of
+from copublish.mechanisms.shared.class_disagreement import measured_disagreement
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.privacy.certify import Circumstances, build_certificate
 from copublish.privacy.ledger import Ledger
-from copublish.progress import Progress
+from copublish.progress import Notice, Progress, no_notice
 from copublish.release.alignment import align_records
+from copublish.release.comparison import record_comparison
 from copublish.release.folder import Release
-from copublish.release.preflight import differences, facts_of, software_versions
+from copublish.release.preflight import differences, facts_of, refuse_by_ledger, software_versions
 
 Staged = Callable[[Release], AbstractContextManager[Callable[[], None]]]
 
@@ -33,6 +35,7 @@ def publish_release(
     ledger: Ledger,
     progress: Progress,
     staged: Staged = lambda release: nullcontext(lambda: None),
+    notice: Notice = no_notice,
 ) -> Release:
     """Run one agreed release at this party and return what may be published.
 
@@ -43,23 +46,29 @@ def publish_release(
         ledger: Its ledger.
         progress: Told about every step.
         staged: Puts a release on disk under a temporary name; what it yields gives it its own name.
+        notice: Told whose list of people is another one than before.
 
     Privacy:
         Guarantee: the agreement's epsilon, as the plan splits it; the certificate states it for both relations.
         Reveals: what `view_of` in privacy/promise.py lists, to each party; the release, to everyone.
-        On failure: nothing is published; a reserved charge stays spent.
+        On failure: nothing is published; a reserved charge stays spent. A party whose inputs failed a check is locked
+            out of the data set.
     """
     agreement, mechanism, cost = plan.agreement, mechanism_of(plan.agreement), plan.cost()
     _refuse_differences(agreement, engine)
-    ledger.refuse_if_over(agreement.dataset, cost)
-    ledger.refuse_if_unwritable()
+    refuse_by_ledger(plan, fragment.party, ledger)
     # A party that cannot pay, or write it down, stops everyone here, before anything is learned or reserved.
     engine.exchange("can pay", topic="budget")
     progress("alignment", 0, 1)
+    for changed in record_comparison(agreement, fragment, engine, ledger):
+        notice(changed)
     table = align_records(agreement, fragment, engine)
     _agree_that_records_fit(plan, table, engine)
     progress("alignment", 1, 1)
-    with ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost) as charge:
+    with (
+        _cheaters_locked_out(agreement, fragment.party, ledger),
+        ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost) as charge,
+    ):
         gate = RevealGate(engine, charge, agreement.records.public)
         result = plan.run(table, engine, gate, progress)
         # From here on: released values only.
@@ -73,6 +82,7 @@ def publish_release(
             software=software_versions(),
             publication_date=_agreed_date(engine),
             public_total=table.public_total,
+            class_disagreement=measured_disagreement(agreement, gate.opened),
         )
         certificate = build_certificate(agreement, [disclosure for disclosure, _ in gate.opened], circumstances)
         release = Release(certificate, mechanism.publish(result), mechanism)
@@ -84,6 +94,32 @@ def publish_release(
             charge.complete()
         progress("writing", 1, 1)
     return release
+
+
+@contextmanager
+def _cheaters_locked_out(agreement: Agreement, party: str, ledger: Ledger) -> Iterator[None]:
+    """Lock the data set for a peer whose inputs fail a check, until this party's owner says otherwise.
+
+    Privacy:
+        Why: the check is a function of that peer's inputs and public values alone, so failing it proves deviation.
+    """
+    try:
+        yield
+    except InvalidInputsError as exc:
+        if exc.party == party or exc.party not in agreement.parties:
+            raise
+        try:
+            ledger.lock(
+                agreement.dataset,
+                exc.party,
+                f"In release '{agreement.name}' it put in something else than the agreement allows.",
+                certificate=agreement.parties[exc.party].certificate,
+            )
+        except LedgerError as unwritten:
+            raise LedgerError(
+                f"{exc} The data set could not be locked for '{exc.party}': {unwritten} Do not run with it again."
+            ) from exc
+        raise
 
 
 def _refuse_differences(agreement: Agreement, engine: SumEngine) -> None:

@@ -16,10 +16,11 @@ from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import mechanisms, plan_of
 from copublish.privacy.certificate import CERTIFICATE_FORMAT
 from copublish.privacy.ledger import Ledger
+from copublish.release.comparison import compares_identifiers
 from copublish.release.engines import refuse_unfit_engine, refuse_unfit_simulation
 from copublish.release.folder import refuse_unwritable
 
-PROTOCOL = 2
+PROTOCOL = 4
 """Raised whenever parties with the same agreement could send each other something else than before, so that two
 versions of this software find it out before anything is spent."""
 
@@ -55,15 +56,30 @@ def preflight(
     """Check one party's part of a run between machines, before anybody is asked or called. No row is read.
 
     Raises:
-        CopublishError: If the agreement cannot run, columns are not as agreed, the ledger cannot pay or cannot be
-            written, or the release could not be written.
+        CopublishError: If the agreement cannot run, columns are not as agreed, the ledger refuses, or the release
+            could not be written.
     """
     plan = prepare(agreement)
     refuse_unwritable(out, overwrite=overwrite)
     check_columns(agreement, party, source)
-    ledger.refuse_if_over(agreement.dataset, plan.cost())
-    ledger.refuse_if_unwritable()
+    refuse_by_ledger(plan, party, ledger)
     return plan
+
+
+def refuse_by_ledger(plan: Plan[Any], party: str, ledger: Ledger) -> None:
+    """Raise if a party's ledger does not let a run begin. Nothing is charged by asking.
+
+    Raises:
+        LedgerError: If the budget does not suffice, the people were compared too often, the data set is locked for
+            one of the other parties, or the ledger cannot be written.
+    """
+    agreement = plan.agreement
+    peers = {name: other.certificate for name, other in agreement.parties.items() if name != party}
+    ledger.refuse_if_locked(agreement.dataset, peers)
+    ledger.refuse_if_over(agreement.dataset, plan.cost())
+    if compares_identifiers(agreement, party):
+        ledger.refuse_if_aligned_too_often(agreement.dataset)
+    ledger.refuse_if_unwritable()
 
 
 @cache

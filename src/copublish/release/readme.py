@@ -29,6 +29,7 @@ def folder_readme(certificate: Certificate, about: About, formulas: str | None =
         f"**Careful with spreadsheet programs:** {formulas}" if formulas else "",
         "## How exact is it",
         about.errors,
+        "" if certificate.class_disagreement is None else certificate.class_disagreement.words,
         "## What is protected",
         _bullets(certificate.protected),
         "\n".join(

@@ -326,6 +326,13 @@ JUNK = st.recursive(
 )
 
 
+@pytest.mark.parametrize("number", ["sNaN", "NaN", "Infinity", "3"])
+def test_a_format_that_is_no_known_number_is_a_problem_like_any_other(number: str) -> None:
+    with pytest.raises(AgreementError) as caught:
+        agreement_from_mapping({**small_mapping(), "format": Decimal(number)})
+    assert any(problem.startswith("format: ") for problem in caught.value.problems)
+
+
 @UNHURRIED
 @given(st.data())
 def test_whatever_is_written_gives_an_agreement_or_a_list_of_problems(data: st.DataObject) -> None:

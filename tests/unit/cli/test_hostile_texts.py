@@ -102,8 +102,8 @@ def test_consent_shows_any_text_as_it_is(tmp_path_factory, text):
     ledger.close()
 
 
-@pytest.mark.parametrize("text", ["[/nope]", ":smile:"])
-def test_scores_and_plans_print_any_text_as_it_is(text):
+def test_scores_and_plans_print_any_text_as_it_is():
+    text = "[/nope]:smile:"
     agreement = hostile(text)
     release, table = release_of(agreement, 300)
     scores = cp.evaluate(release, table, classifiers=["decision-tree"]).to_dict()

@@ -67,7 +67,7 @@ def test_codes_and_labels_are_those_of_generalize():
     cut = release.generalization
     labels = generalize(cut, table).to_pandas()
     assert labels.equals(generalize(release, table).to_pandas())
-    frame = read_values(cut.public_columns, table).to_pandas()
+    frame = read_values(cut.public_columns, table).table.to_pandas()
     codes = values.codes_of(cut.public_columns.domains, frame)
     found = values.published_labels(cut, values.published_codes(cut, codes))
     for name in found:
@@ -77,10 +77,10 @@ def test_codes_and_labels_are_those_of_generalize():
 def test_read_values_gives_back_what_was_in_the_data(exact):
     release, table = exact
     columns = release.details.public_columns
-    frame = read_values(columns, table).to_pandas()
+    frame = read_values(columns, table).table.to_pandas()
     for name in frame:
         assert frame[name].tolist() == table[name].tolist(), name
-    assert read_values(columns, table[:0]).schema == read_values(columns, table).schema
+    assert read_values(columns, table[:0]).table.schema == read_values(columns, table).table.schema
 
 
 def test_plain_records_fall_back_into_the_cells_they_were_drawn_from():
@@ -111,9 +111,30 @@ def test_what_does_not_fit_is_said_clearly(exact):
     assert "'age' is in the release but not in the data" in refusal(release, table.drop(columns="age"))
     assert "no column 'default', the class" in refusal(release, table.drop(columns="default"))
     assert "raw training data have no rows" in refusal(release, table, raw=table[:0])
-    assert "not in the agreed list" in refusal(release, table.assign(job="SECRET"))
-    assert "not in the agreed list" in refusal(release, table.assign(default="SECRET"))
-    assert "outside the agreed bounds" in refusal(release, table.assign(age=120))
+    assert "no row with a class" in refusal(release, table.assign(default="SECRET"))
+    assert "not in the agreed list" in refusal(release, table.assign(job="SECRET"), strict=True)
+    assert "not in the agreed list" in refusal(release, table.assign(default="SECRET"), strict=True)
+    assert "outside the agreed bounds" in refusal(release, table, raw=table.assign(age=120), strict=True)
     assert "--raw" in refusal(release, table, train_on="generalized")
     with pytest.raises(EvaluationError):
         evaluate(release, pd.DataFrame({"a": []}))
+
+
+def test_values_that_are_not_as_agreed_are_scored_as_a_run_would_have_counted_them(exact):
+    """By the rules of format 1, done by hand: the nearer bound, the first listed value, no record without a class."""
+    release, table = exact
+    odd, by_hand = table.copy(), table.copy()
+    odd.loc[:9, "age"], by_hand.loc[:9, "age"] = 120, 99
+    odd.loc[5:7, "job"], by_hand.loc[5:7, "job"] = "SECRET", "cook"
+    odd.loc[20:22, "default"] = None
+    by_hand = by_hand.drop(index=[20, 21, 22])
+    found = evaluate(release, odd, raw=odd, classifiers=("decision-tree",))
+    assert found.to_dict() == evaluate(release, by_hand, raw=by_hand, classifiers=("decision-tree",)).to_dict()
+    for data in ("test", "raw training"):
+        assert [(rule.column, rule.rule, rule.rows) for rule in found.rules[data]] == [
+            ("age", "clamped", 10),
+            ("default", "null class", 3),
+            ("job", "unlisted", 3),
+        ]
+    assert "SECRET" not in str(found.rules)
+    assert evaluate(release, table, classifiers=("decision-tree",)).rules == {"test": ()}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from copublish.engine import public_values
 from copublish.engine.public_values import exchange_public, from_text, to_text
-from copublish.errors import PartyLostError, ProgramMismatchError
+from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from copublish.local.messenger import PipeMessenger, pipes_between
 
 PARTIES = ("a", "b", "c")
@@ -76,6 +76,47 @@ def test_a_party_that_is_silent_is_not_waited_for_for_ever():
     with pytest.raises(PartyLostError, match=r"Party 'c' did not answer in 0\.05 s"):
         messenger.receive("c", "anything")
     messenger.close()
+
+
+def announced(length: int) -> bytes:
+    return length.to_bytes(8, "big")
+
+
+TOO_LONG = {
+    "a topic": announced(1001),
+    "any content": announced(6) + b"shares" + announced(128 * 2**20 + 1),
+    "a public value": announced(6) + b"public" + announced(16 * 2**20 + 5),
+}
+
+
+@pytest.mark.parametrize("what", TOO_LONG)
+def test_a_message_is_refused_before_it_is_read_if_it_is_longer_than_one_between_machines(what):
+    """`docs/faults.md` states 128 MiB; a piece of a public value has 16 MiB, and 4 bytes say how many there are."""
+    ends = pipes_between(PARTIES)
+    messenger = PipeMessenger("a", PARTIES, ends["a"], timeout_seconds=20)
+    ends["b"]["a"].sendall(announced(6) + b"public" + announced(5) + b"hello" + TOO_LONG[what])
+    assert messenger.receive("b", "public") == b"hello"
+    for _ in range(2):
+        with pytest.raises(ProgramMismatchError, match="Party 'b' was about to send more than a message"):
+            messenger.receive("b", "anything")
+    messenger.close()
+
+
+def test_the_longest_message_arrives(messengers):
+    content = bytes(128 * 2**20)
+    sending = threading.Thread(target=messengers["a"].send, args=("b", "large", content), daemon=True)
+    sending.start()
+    assert messengers["b"].receive("a", "large") == content
+    sending.join(timeout=20)
+
+
+def test_a_message_that_nobody_would_take_in_is_not_sent(messengers):
+    with pytest.raises(EngineError, match="A message may have 128 MiB"):
+        messengers["a"].send("b", "large", bytes(128 * 2**20 + 1))
+    with pytest.raises(EngineError, match="A message may have 128 MiB"):
+        messengers["a"].send("b", "t" * 1001, b"")
+    messengers["a"].send("b", "next", b"still there")
+    assert messengers["b"].receive("a", "next") == b"still there"
 
 
 def _echo(ends):

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 import copublish as cp
-from copublish.agreement.settings import MechanismSettings, known_settings
+from copublish.agreement.settings import MechanismSettings, contradictions, known_settings
 from copublish.local.simulation import simulate_fragments
 from copublish.mechanisms.registry import mechanism_named, mechanism_of, mechanisms, plan_of, register
 from copublish.mechanisms.specialization import Specialization
@@ -194,6 +194,100 @@ def test_a_name_is_given_once() -> None:
     assert dict(known_settings()) == before
     register(Specialization())  # the same one again is no other one
     assert mechanism_named("copula").name == "copula"
+
+
+class SoundSettings(MechanismSettings):
+    name: Literal["not-to-be-registered"]
+
+
+def no_promise(self: MechanismSettings, agreement: cp.Agreement) -> None:
+    return None
+
+
+CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "no name": ({"__annotations__": {"name": "str"}}, "it has no name"),
+    "an empty name": ({"__annotations__": {"name": Literal[""]}}, "it has no name"),
+    "a trait that agreements could set": (
+        {"__annotations__": {"draws_records": bool}, "draws_records": True},
+        "'draws_records' would be a key of agreements",
+    ),
+    "a trait that depends on the agreement": (
+        {"publishes_each_record": property(lambda self: True)},
+        "'publishes_each_record' has to be True or False",
+    ),
+    "no partition": ({"partitions": ()}, "'partitions' has to name some of 'horizontal'"),
+    "an unknown partition": ({"partitions": ("diagonal",)}, "'partitions' has to name some of"),
+    "records published and drawn": (
+        {"publishes_each_record": True, "draws_records": True},
+        "published one by one ('publishes_each_record') or drawn",
+    ),
+    "Gaussian noise that nobody can ask for": (
+        {"uses_gaussian_noise": property(lambda self: True)},
+        "'how_to_get_gaussian_noise' says what to write exactly if",
+    ),
+    "a way to noise that it does not have": (
+        {"how_to_get_gaussian_noise": "noise = 'gaussian'"},
+        "'how_to_get_gaussian_noise' says what to write exactly if",
+    ),
+    "noise that follows delta without a word about it": (
+        {"noise_follows_delta": True},
+        "'how_to_get_gaussian_noise' says what to write exactly if",
+    ),
+    "noise that follows both": (
+        {
+            "noise_follows_delta": True,
+            "uses_gaussian_noise": property(lambda self: True),
+            "how_to_get_gaussian_noise": "noise = 'gaussian'",
+        },
+        "follows the agreed delta ('noise_follows_delta') or the settings",
+    ),
+    "a budget without a promise": (
+        {"no_promise": no_promise, "spends_by_column": True},
+        "no epsilon that columns could divide",
+    ),
+    "a delta without a promise": (
+        {
+            "no_promise": no_promise,
+            "uses_gaussian_noise": property(lambda self: True),
+            "how_to_get_gaussian_noise": "noise = 'gaussian'",
+        },
+        "no delta that Gaussian noise could be for",
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Field name .* shadows:UserWarning")  # which is what one of the cases is about
+@pytest.mark.parametrize("case", CONTRADICTIONS)
+def test_traits_that_contradict_each_other_are_refused_and_nothing_is_registered(case: str) -> None:
+    changes, words = CONTRADICTIONS[case]
+    class_ = type("OddSettings", (SoundSettings,), {"__module__": __name__, **changes})
+
+    class Odd(Specialization):
+        settings = class_
+
+    before = dict(known_settings())
+    with pytest.raises(ValueError) as caught:
+        register(Odd())
+    assert str(caught.value).startswith("Odd cannot be registered: ") and words in str(caught.value)
+    assert dict(known_settings()) == before
+
+
+def test_a_mechanism_may_not_promise_what_its_settings_do_not() -> None:
+    class Unpromising(SoundSettings):
+        no_promise = no_promise
+
+    class Odd(Specialization):
+        settings, promises = Unpromising, True
+
+    with pytest.raises(ValueError, match="'promises' has to say whether its settings have a promise"):
+        register(Odd())
+
+
+def test_traits_of_every_mechanism_agree() -> None:
+    assert {known.name: list(contradictions(known.settings)) for known in mechanisms()} == {
+        known.name: [] for known in mechanisms()
+    }
+    assert list(contradictions(SoundSettings)) == []
 
 
 def test_an_agreement_that_names_a_mechanism_costs_what_it_says() -> None:

@@ -76,7 +76,8 @@ odd_values = st.sampled_from(
     ]
 )
 
-MANY = settings(deadline=None, max_examples=25, suppress_health_check=list(HealthCheck))
+MANY = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+"""New ones in every run of the tests."""
 
 
 def command(*arguments: object) -> tuple[int, str]:
@@ -157,9 +158,12 @@ def test_an_edited_release_is_refused_or_shown_and_reported(case, data, tmp_path
     except cp.ReleaseError as exc:
         assert str(exc).isprintable()
         return
-    ends_well(*command("show", folder), 7)
-    ends_well(*command("show", folder, "--format", "json"), 7)
-    ends_well(*command("report", folder, "--out", folder.parent / f"{folder.name}.html"), 7)
+    for arguments in (
+        ["show", folder],
+        ["show", folder, "--format", "json"],
+        ["report", folder, "--out", f"{folder}.html"],
+    ):
+        ends_well(*command(*arguments), 7)
 
 
 @pytest.mark.parametrize("said", ["1/0", "x", "-1", "nan", "1e5", "", "1/-2", "1/00"])
@@ -193,8 +197,6 @@ def test_tables_of_another_release_are_refused_or_shown(case, tmp_path):
 def test_an_edited_agreement_is_read_or_refused(content, at, drop, tmp_path_factory):
     path = tmp_path_factory.mktemp("agreement") / "agreement.toml"
     path.write_bytes(AGREEMENT[:at].encode() + content + AGREEMENT[at + drop :].encode())
-    with suppress(cp.AgreementError):
-        cp.load_agreement(path)
     ends_well(*command("describe", path), 3)
 
 
@@ -214,15 +216,19 @@ def scored() -> tuple[cp.Release, dict[str, Any]]:
     return release, cp.evaluate(release, table, raw=table, classifiers=["decision-tree"]).to_dict()
 
 
-@given(data=st.data())
-@settings(MANY, max_examples=40)
-def test_a_report_on_edited_scores_is_written_or_refused(data, tmp_path_factory):
-    release, scores = scored()
+@pytest.fixture(scope="module")
+def scored_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("scores")
-    release.write(folder / "release")
-    (folder / "scores.json").write_text(json.dumps(data.draw(edited(scores))))
-    arguments = ("report", folder / "release", "--evaluation", folder / "scores.json", "--out", folder / "r.html")
-    ends_well(*command(*arguments), 4)
+    scored()[0].write(folder / "release")
+    return folder
+
+
+@given(data=st.data())
+@settings(MANY, max_examples=25)
+def test_a_report_on_edited_scores_is_written_or_refused(data, scored_folder):
+    (scored_folder / "scores.json").write_text(json.dumps(data.draw(edited(scored()[1]))))
+    files = {"--evaluation": scored_folder / "scores.json", "--out": scored_folder / "r.html"}
+    ends_well(*command("report", scored_folder / "release", "--force", *sum(files.items(), ())), 4)
 
 
 def test_scores_as_they_are_written_make_a_report():
@@ -233,7 +239,7 @@ def test_scores_as_they_are_written_make_a_report():
 
 
 @given(data=st.data())
-@settings(MANY, max_examples=40)
+@settings(MANY, max_examples=25)
 def test_an_edited_cut_is_refused_or_generalizes(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("cut")
     (folder / "x.csv").write_text("job,region,age,income,default\ncook,north,30,5,no\n")

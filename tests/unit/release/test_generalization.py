@@ -25,6 +25,7 @@ from copublish.mechanisms.specialization.cut import Cut
 from copublish.mechanisms.specialization.publish import CutDetails, cut_details
 from copublish.mechanisms.specialization.result import SpecializationResult
 from copublish.mechanisms.specialization.score import MAX
+from copublish.release.generalize import generalize_and_tell
 from support import fragment_frames, no_noise, random_table, repartition, simulate_with, small_mapping
 
 AGREEMENT = agreement_from_mapping(
@@ -203,14 +204,96 @@ def test_training_data_generalized_and_grouped_are_the_counts_of_a_release_witho
     assert len(published) > 2  # the release did split something
 
 
-# --- What does not fit -----------------------------------------------------------------------------------------------
-
 SECRET_TEXT, SECRET_NUMBER = "secretdiagnosis", 987654.125
+
+AGREED_RULES = {
+    "attributes.job.unlisted": "driver",
+    "attributes.job.missing": "vet",
+    "attributes.age.missing": 40,
+    "attributes.income.missing_spellings": ["-9"],
+}
+
+
+@pytest.mark.parametrize("partition", ["horizontal", "vertical"])
+@pytest.mark.parametrize("format_", [1, 2])
+def test_values_that_are_not_as_agreed_get_the_label_under_which_a_run_counts_them(
+    partition: str, format_: int
+) -> None:
+    """What every cell becomes is not said here: the run, which knows the agreement, is compared with `generalize`,
+    which has the release alone."""
+    generator = np.random.default_rng(8)
+    rules = AGREED_RULES if format_ == 2 else {}
+    agreement = agreement_from_mapping(repartition(small_mapping(format=format_, **rules), partition))
+    table = random_table(agreement, 400, generator).astype({"age": object, "income": object})
+    for column, odd in {
+        "job": [SECRET_TEXT, "other", None, "?"],
+        "region": [SECRET_TEXT, None, "NA"],
+        "age": [SECRET_NUMBER, -5, None],
+        "income": [-9, "-9", SECRET_NUMBER, SECRET_TEXT, None],
+        "default": [SECRET_TEXT, None],
+    }.items():
+        for value in odd:
+            table.loc[generator.integers(0, 400, 25), column] = value
+    table = table.astype(dict.fromkeys(table, "string"))
+    frames = (
+        {"p0": table[:150], "p1": table[150:]}
+        if partition == "horizontal"
+        else {party: table[["id", *agreement.columns_of(party)]] for party in agreement.party_names}
+    )
+    release = simulate_with(agreement, frames, no_noise(agreement.party_names))
+    generalized, columns = generalize(release, table).to_pylist(), [*agreement.attributes, "default"]
+    assert len(generalized) == 400
+    grouped = Counter(tuple(row[name] for name in columns) for row in generalized if row["default"] is not None)
+    published = {
+        tuple(row[name] for name in columns): row["noisy_count"] for row in release.table("counts").to_pylist()
+    }
+    assert set(grouped) <= set(published)
+    assert published == {cell: grouped[cell] for cell in published}
+    described = str(release.details.to_json())
+    assert ("missing_as" in described and "'unlisted': 'driver'" in described) == (format_ == 2)
+
+
+def test_what_was_changed_is_told_by_column_rule_and_number_of_rows() -> None:
+    rows = {**ROWS, "job": [SECRET_TEXT, None, "vet", "cook"], "default": ["no", SECRET_TEXT, None, "yes"]}
+    told = generalize_and_tell(CUT, pd.DataFrame({**rows, "age": [18, 20, SECRET_NUMBER, -1]}))
+    assert told.table["job"].to_pylist() == ["Worker", "Worker", "vet", "Worker"]
+    assert told.table["default"].to_pylist() == ["no", None, None, "yes"]
+    assert told.table["age"].to_pylist() == ["[18, 38)", "[18, 38)", "[38, 99]", "[18, 38)"]
+    assert [(change.column, change.rule, change.rows) for change in told.changes] == [
+        ("age", "clamped", 2),
+        ("default", "null class", 1),
+        ("default", "null class", 1),
+        ("job", "missing", 1),
+        ("job", "unlisted", 1),
+    ]
+    assert str(told.changes[0]).endswith("bounds [18, 99]: 2 rows, taken as the nearer bound.")
+    assert str(told.changes[1]).endswith("1 row, without a class here, as a run counts them nowhere.")
+    assert SECRET_TEXT not in str([*map(str, told.changes), told.changes])
+    assert generalize_and_tell(CUT, pd.DataFrame(ROWS)).changes == ()
+
+
+@pytest.mark.parametrize("key", ["unlisted", "missing_as"])
+def test_a_cut_that_sends_values_where_there_is_none_is_refused(key: str) -> None:
+    content = CUT.to_json()
+    content["attributes"]["job"]["domain"][key] = "nowhere"
+    with pytest.raises(ValueError, match="'job' go where there is none"):
+        _ = CutDetails.from_json(content).public_columns
+
+
+@pytest.mark.parametrize("number", ["17", "nan", "x"])
+def test_a_cut_that_takes_missing_numbers_for_one_out_of_bounds_is_refused(number: str) -> None:
+    content = CUT.to_json()
+    content["attributes"]["age"]["domain"]["missing_as"] = number
+    with pytest.raises((ValueError, ArithmeticError)):
+        _ = CutDetails.from_json(content).public_columns
+
+
+# --- What does not fit -----------------------------------------------------------------------------------------------
 
 
 def refusal(source: Any) -> CopublishError:
     with pytest.raises(CopublishError) as caught:
-        generalize(CUT, source)
+        generalize(CUT, source, strict=True)
     shown = str(caught.value) + repr(caught.value) + "".join(traceback.format_exception(caught.value))
     assert SECRET_TEXT not in shown
     assert "987654" not in shown

@@ -18,7 +18,7 @@ from support.any_release import any_release, cases_of
 MECHANISMS = ["specialization", "marginals", "copula", "hpdp", "vhdp", "idp-ir"]
 FORMAT_1 = sorted((Path(__file__).parents[2] / "support" / "format_1").iterdir())
 
-FEW = settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
+FEW = settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
 
 
 @st.composite
@@ -55,7 +55,7 @@ def test_details_and_certificates_are_read_back_as_they_were(mechanism: str, dat
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @given(data=st.data())
-@settings(FEW, max_examples=4)
+@settings(FEW, max_examples=3)
 def test_a_folder_gives_the_release_back(
     mechanism: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

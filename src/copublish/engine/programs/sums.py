@@ -6,6 +6,7 @@ Leakage: none, the cost depends on shapes alone. The result is secret and NOT sa
 from __future__ import annotations
 
 from types import ModuleType
+from typing import cast
 
 from copublish.types import IntArray
 
@@ -16,6 +17,11 @@ def in_agreed_order(
     """Bring unpacked counts into the agreed order of cells and give them a public shape."""
     flat = counts.reshape(-1)
     return (flat if place_of_cell is None else flat[place_of_cell]).reshape(shape)
+
+
+def add_chosen(xp: ModuleType, counts: IntArray, chosen: IntArray) -> IntArray:
+    """Add up the counts that a public array of zeros and ones chooses: shape (n, 1) to (1, 1)."""
+    return cast(IntArray, (counts * chosen).sum(axis=0, keepdims=True))
 
 
 def add(xp: ModuleType, *parts: IntArray) -> IntArray:

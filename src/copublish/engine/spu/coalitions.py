@@ -10,8 +10,14 @@ SECRECY_OF_TWO = (
     "noise, or any part of the noise. Security is computational."
 )
 
+SEMI_HONEST = (
+    "Every party's engine is the released software and follows the protocol (semi-honest); with a changed one a party "
+    "could learn more. What a party puts into its engine may be anything: the promise about the others' people does "
+    "not rest on it."
+)
+
 ASSUMPTIONS_OF_TWO = (
-    "Both parties follow the protocol (semi-honest); a party that deviates could learn more.",
+    SEMI_HONEST,
     "The two parties' engines do not collude and their machines are not compromised.",
     "The cryptography of CHEETAH (lattice encryption, oblivious transfer) holds, as implemented by SPU.",
 )
@@ -43,7 +49,7 @@ def assumptions_of(protocol: str, nodes: Sequence[str], guests: Sequence[str]) -
         return ASSUMPTIONS_OF_TWO
     one_node = f"one of them and {in_words(guests)} together" if guests else "one of them"
     return (
-        "All parties follow the protocol (semi-honest); a party that deviates could learn more.",
+        SEMI_HONEST,
         f"These coalitions do not form, as each would see every party's inputs: {coalitions(nodes)}. Any "
         f"coalition with fewer compute nodes ({one_node}) learns what is opened and knows its own inputs, no more.",
         "No two compute nodes' machines are compromised.",

@@ -1,11 +1,14 @@
-"""The secure engine between two parties: what a compute node does, and joins of their columns and people."""
+"""Joins on the secure engine: of two parties that both compute, and of any number that share marks with two nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
+from copublish.engine.interface import NO_CELL, Columns, Marks
 from copublish.engine.masked.pseudonyms import (
     have_repeated,
     joint_key,
@@ -16,34 +19,126 @@ from copublish.engine.masked.pseudonyms import (
 )
 from copublish.engine.messages import Messenger
 from copublish.engine.programs.packing import Packing
+from copublish.engine.programs.sums import in_agreed_order
 from copublish.engine.secret import Secret
 from copublish.engine.spu.expressions import Node
+from copublish.engine.spu.marks import (
+    crossed_product,
+    half_of_square,
+    one_cell_each,
+    places_of_each,
+    scores_of_each,
+    square,
+    words_of,
+)
 from copublish.engine.spu.node import SpuNode
 from copublish.engine.spu.products import (
     MAX_PRODUCT_CELLS,
+    ONE_COUNT,
+    Lines,
+    Tile,
+    all_wrong,
     assemble,
-    histogram_tiles,
-    match_product,
+    checked_product,
     most_records,
-    product,
+    on_two_lines,
+    padded_records,
+    tiles,
     tiles_per_row,
-    words_of,
 )
 from copublish.engine.spu.requests import (
     CHEETAH,
     Call,
+    Forget,
     Intersect,
     Kept,
+    OwnProducts,
     Run,
+    ShareOf,
     Step,
     Xored,
 )
 from copublish.errors import EngineError
 from copublish.privacy.coins import Coins
-from copublish.types import BoolArray, IntArray
+from copublish.types import IntArray, Program
 
 
-class SpuEngine(SpuNode):
+class MarkingNode(SpuNode):
+    """One of two compute nodes that join the columns of any number of parties by marks.
+
+    Every party that holds part of a table marks the cells that a record may be in. Nodes' marks are their own share;
+    guests send each node a part whose XOR they are.
+    """
+
+    def joint_matches(self, down: Marks, across: Marks, packing: Packing) -> Secret:
+        """Count aligned records: what all parties fit is found by AND on bits, then shares are multiplied."""
+        n_rows, n_records = len(down.own), padded_records(down.own.shape[1])
+        rows = self._marks(down, one_cell_each, (n_rows, n_records), sizes=(n_rows,))
+        places = self._marks(across, places_of_each, (n_records, packing.elements), packing=packing)
+        height, found = max(1, MAX_PRODUCT_CELLS // packing.elements), []
+        for top in range(0, n_rows, height):
+            band = (top, min(top + height, n_rows))
+            shares = [ShareOf(rows, rank, band) for rank in range(2)] + [
+                ShareOf(places, rank, (0, n_records)) for rank in range(2)
+            ]
+            call = Call(crossed_product, (0, 1, 2, 3, 4), {})
+            shape = (band[1] - top, packing.elements)
+            found += self._keep_parts((*shares, OwnProducts(rows, places, band), call), [shape])
+        self._forget(rows, places)
+        return self.compute(assemble, *found, per_row=1, shape=(n_rows, packing.elements))
+
+    def joint_match_pairs(self, marks: Marks, columns: Columns) -> Secret:
+        """Count aligned records by pairs of cells that all parties fit: one product of shares with themselves."""
+        n_cells, n_records = columns.lines, padded_records(marks.own.shape[1])
+        if columns.scores is None:
+            cells = self._marks(marks, one_cell_each, (n_cells, n_records), sizes=columns.sizes)
+        else:
+            cells = self._marks(marks, scores_of_each, (n_cells, n_records), columns=columns)
+        height, found = max(1, MAX_PRODUCT_CELLS // n_cells), []
+        for top in range(0, n_cells, height):
+            band = (top, min(top + height, n_cells))
+            shares = (ShareOf(cells, 0, band), ShareOf(cells, 1, (0, n_cells)))
+            found += self._keep_parts((*shares, Call(half_of_square, (0, 1), {})), [(band[1] - top, n_cells)])
+        n, shape = len(found), (n_cells, n_cells)
+        (squared,) = self._keep_parts(
+            (
+                *map(kept_step, found),
+                Call(assemble, tuple(range(n)), {"per_row": 1, "shape": shape}),
+                OwnProducts(cells, cells, (0, n_cells), is_transposed=True),
+                Call(square, (n, n + 1), {}),
+            ),
+            [shape],
+        )
+        self._forget(cells)
+        return squared
+
+    def _marks(self, marks: Marks, program: Program, shape: tuple[int, ...], **public: Any) -> Kept:
+        """Compute and keep what all holders' marks say together."""
+        own = words_of(marks.own)
+        steps: list[Step] = []
+        for holder in (self.parties[number] for number in marks.holders):
+            if holder in self.nodes:
+                steps.append(Xored(own if holder == self.party else np.zeros_like(own)))
+            else:
+                steps.append(Xored(self._guests().bits_of(holder, own.shape)))
+        (kept,) = self._keep_parts((*steps, Call(program, tuple(range(len(steps))), public)), [shape])
+        return kept_step(kept)
+
+    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
+        """The largest number of records for which a product fits into memory."""
+        return most_records(n_rows * packing.elements)
+
+    def _forget(self, *kept: Kept) -> None:
+        self._ask(Forget(tuple(secret.name for secret in kept)))
+
+    def _keep_parts(self, steps: tuple[Step, ...], shapes: Sequence[tuple[int, ...]]) -> list[Secret]:
+        """Compute the last step now and keep what comes out of it, one part for each shape."""
+        names = tuple(self._new_name() for _ in shapes)
+        self._ask(Run(steps, keep_as=names, by_rows=len(shapes) > 1))
+        return [Secret(Node(Kept(name, shape)), shape) for name, shape in zip(names, shapes, strict=True)]
+
+
+class SpuEngine(MarkingNode):
     """One of two parties' end of the secure engine.
 
     Products of private matrices and intersections are between two parties that both compute.
@@ -63,38 +158,65 @@ class SpuEngine(SpuNode):
         if protocol != CHEETAH or (messenger is not None and set(messenger.parties) != set(nodes)):
             raise EngineError("Only two parties that both compute can join their columns. Nothing was computed.")
         super().__init__(party, nodes, addresses, coins, timeout_seconds, protocol=protocol, messenger=messenger)
+        self._wrong: tuple[list[Secret], list[Secret]] = ([], [])
 
     def joint_histogram(
         self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
     ) -> Secret:
         """Count aligned records by a product of the parties' matrices, tile by tile."""
-        tiles = [
-            self._keep((x, y, Call(product, (0, 1), {})), (x.shape[0], y.shape[1]))
-            for x, y in histogram_tiles(self._rank, cells, places, sizes, packing)
-        ]
-        shape = (sizes[0] * sizes[1], packing.elements)
-        return self.compute(assemble, *tiles, per_row=tiles_per_row(sizes[1] * packing.elements), shape=shape)
+        down = Lines.of([cells] if self._rank == 0 else None, Columns(sizes[:1]))
+        columns = Columns((sizes[1] * packing.elements,))
+        across = Lines.of(None, columns)
+        if places is not None and self._rank == 1:
+            column = np.where(cells == NO_CELL, NO_CELL, cells * packing.elements + places // packing.lanes)
+            across = Lines.of([column], columns)
+            across = replace(across, value=packing.weight(places)[across.record])
+        table = self._checked_table(down, across, len(cells), packing)
+        return self.compute(in_agreed_order, table, place_of_cell=None, shape=(sizes[0] * sizes[1], packing.elements))
 
-    def joint_matches(self, down: BoolArray, across: BoolArray, packing: Packing) -> Secret:
-        """Count aligned records: what both parties fit is found by AND on bits, then multiplied on shares."""
-        height = max(1, MAX_PRODUCT_CELLS // packing.elements)
-        across_bits = self._both(words_of(across))
-        tiles = []
-        for top in range(0, len(down), height):
-            band = down[top : top + height]
-            band_bits = self._both(words_of(band))
-            call = Call(match_product, (0, 1, 2, 3), {"packing": packing})
-            tiles.append(self._keep((*band_bits, *across_bits, call), (len(band), packing.elements)))
-        return self.compute(assemble, *tiles, per_row=1, shape=(len(down), packing.elements))
+    def joint_pairs(
+        self, owners: tuple[int, int], cells: Sequence[IntArray], columns: tuple[Columns, Columns], n_records: int
+    ) -> Secret:
+        """Count aligned records by pairs of the parties' cells: one product of all their columns at once."""
+        lines = [Lines.of(cells if self._rank == own else None, columns[own]) for own in owners]
+        return self._checked_table(lines[0], lines[1], n_records, ONE_COUNT)
 
-    def _both(self, own: IntArray) -> tuple[Step, Step]:
-        """Two boolean inputs: this party's words and the other's."""
-        nothing = np.zeros_like(own)
-        return Xored(own if self._rank == 0 else nothing), Xored(own if self._rank == 1 else nothing)
+    def _checked_table(self, down: Lines, across: Lines, n_records: int, packing: Packing) -> Secret:
+        """The product of both parties' lines; what is wrong with either's goes to `take_checks`."""
+        parts: list[Secret] = []
+        in_several_tiles: dict[tuple[int, int, int], list[Secret]] = {}
+        for tile in tiles(self._rank, down, across, n_records):
+            product, *wrong = self._multiply(tile, down, across, packing)
+            parts.append(product)
+            for rank in range(2):
+                self._wrong[rank].append(wrong.pop(0))
+            # A record of an honest party is in one row of tiles alone and, at the other, in one tile of that row.
+            cut = [(0, tile.left, piece) for piece in tile.down] + [(1, tile.top, piece) for piece in tile.across]
+            for rank, place, piece in cut:
+                if not piece.is_whole:
+                    in_several_tiles.setdefault((rank, place, piece.group), []).append(wrong.pop(0))
+        for (rank, _, _), partial in in_several_tiles.items():
+            call = Call(on_two_lines, tuple(range(len(partial))), {})
+            self._wrong[rank].extend(self._keep_parts((*map(kept_step, partial), call), [(1,)]))
+        shape = (down.results, across.results)
+        return self.compute(assemble, *parts, per_row=tiles_per_row(across.number), shape=shape)
 
-    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
-        """The largest number of records for which a product fits into memory."""
-        return most_records(n_rows * packing.elements)
+    def _multiply(self, tile: Tile, down: Lines, across: Lines, packing: Packing) -> list[Secret]:
+        scores, shape = None, (tile.x.shape[0], tile.y.shape[1])
+        if down.scores is not None and across.scores is not None:
+            scores, shape = (down.scores, across.scores), (down.results, across.results)
+        public = {"down": tile.down, "across": tile.across, "packing": packing, "scores": scores}
+        n_partial = sum(not piece.is_whole for piece in (*tile.down, *tile.across))
+        shapes = [shape, (1,), (1,), *[(tile.x.shape[1],)] * n_partial]
+        return self._keep_parts((tile.x, tile.y, Call(cast(Program, checked_product), (0, 1), public)), shapes)
+
+    def take_checks(self) -> Secret | None:
+        """What is wrong with each party's inputs to products since the last call: shape (2,), all 0 if nothing is."""
+        first, second = self._wrong
+        if not first:
+            return None
+        self._wrong = ([], [])
+        return self.compute(all_wrong, *first, *second, of_first=len(first))
 
     def align(self, identifiers: Sequence[str] | None) -> IntArray:
         """The positions of the common records among one's own, by private set intersection."""
@@ -118,7 +240,7 @@ class SpuEngine(SpuNode):
         pseudonyms = np.concatenate([pseudonyms, made_up_pseudonyms(1 + made_up)])
         return positions_of(self._ask(Intersect(pseudonyms)), pseudonyms)
 
-    def _keep(self, steps: tuple[Step, ...], shape: tuple[int, ...]) -> Secret:
-        name = self._new_name()
-        self._ask(Run(steps, keep_as=(name,)))
-        return Secret(Node(Kept(name, shape)), shape)
+
+def kept_step(secret: Secret) -> Kept:
+    """The step that takes up a kept secret again."""
+    return cast(Kept, cast(Node, secret._handle).step)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-from copublish.engine.spu.requests import Call, Kept, Shared, Step, Xored
+from copublish.engine.spu.requests import Call, Kept, Ranged, Shared, Step, Xored
 from copublish.types import Program
 
 
@@ -13,7 +13,7 @@ from copublish.types import Program
 class Node:
     """A secret as an expression: an input, a kept result, or a program on other nodes."""
 
-    step: Shared | Xored | Kept | None
+    step: Shared | Ranged | Xored | Kept | None
     program: Program | None = None
     arguments: tuple[Node, ...] = ()
     public: dict[str, Any] | None = None

@@ -1,6 +1,6 @@
 """A compute node of the secure engine: CHEETAH between two or ABY3 between three on SPU, nothing in the clear.
 
-`guests.py` is the side of parties that do not compute, `engine.py` adds joins between two parties. SPU itself runs in a
+`guests.py` is the side of parties that do not compute, `engine.py` adds joins. SPU itself runs in a
 supervised child process (`process.py`). Secrets are built up as expressions and computed in one compiled program when
 something is opened (`expressions.py`), because rounds and calls dominate.
 """
@@ -17,6 +17,8 @@ import numpy as np
 from copublish.engine.counts import SecretCounts
 from copublish.engine.joint_noise import add_noise_inside
 from copublish.engine.messages import Messenger
+from copublish.engine.programs.ranges import as_bits, sum_within
+from copublish.engine.programs.sums import add
 from copublish.engine.public_values import exchange_public
 from copublish.engine.secret import Secret
 from copublish.engine.spu.coalitions import assumptions_of, secrecy_of
@@ -28,6 +30,7 @@ from copublish.engine.spu.requests import (
     NODES_OF_PROTOCOL,
     Exchange,
     Kept,
+    Ranged,
     Run,
     Shared,
     Xored,
@@ -133,6 +136,21 @@ class SpuNode:
         """The sum of what every party puts in. Each party's own part stays its own."""
         own = np.ascontiguousarray(local, dtype=np.int64)
         return Secret(Node(Shared(self._guests().add_parts(own) if self.guests else own)), local.shape)
+
+    def share_within(self, local: IntArray, bits: int) -> Secret:
+        """The sum of what every party puts in, each of it within its range."""
+        own, shape = as_bits(np.ascontiguousarray(local, dtype=np.int64), bits), local.shape
+        if self.protocol == CHEETAH:
+            parts = [Secret(Node(Ranged(own, bits)), shape)]
+            others: list[IntArray] = []
+        else:
+            nothing = np.zeros(shape, dtype=np.int64)
+            parts, others = [], [own if node == self.party else nothing for node in self.nodes]
+        others += self._guests().bits(shape) if self.guests else []
+        if others:
+            words = [Secret(Node(Xored(part)), shape) for part in others]
+            parts.append(self.compute(sum_within, *words, bits=bits))
+        return self.compute(add, *parts) if len(parts) > 1 else parts[0]
 
     def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
         """Build up a program on secrets; it runs when something that depends on it is opened."""

@@ -24,6 +24,14 @@ class Shared:
 
 
 @dataclass(frozen=True)
+class Ranged:
+    """Like `Shared`, of integers that enter as words of so many bits (`programs/ranges.py`); no others are taken."""
+
+    local: IntArray
+    bits: int
+
+
+@dataclass(frozen=True)
 class OwnedMatrix:
     """A matrix that one party puts in and that is 0 but for some entries; the others know its shape."""
 
@@ -57,6 +65,26 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class ShareOf:
+    """What one node has of a kept secret, or of some of its rows, as an input of that node alone."""
+
+    kept: Kept
+    owner: int
+    rows: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class OwnProducts:
+    """The sum over nodes of what each of them gets from its own shares: some rows of a kept secret times another."""
+
+    left: Kept
+    right: Kept
+    rows: tuple[int, int]
+    is_transposed: bool = False
+    """Whether the right one is transposed first."""
+
+
+@dataclass(frozen=True)
 class Call:
     """A program on earlier steps."""
 
@@ -65,12 +93,12 @@ class Call:
     public: dict[str, Any]
 
 
-Step = Shared | OwnedMatrix | Xored | Kept | Call
+Step = Shared | Ranged | OwnedMatrix | Xored | Kept | ShareOf | OwnProducts | Call
 
 
 @dataclass(frozen=True)
 class Run:
-    """Compute the last step; open it to all parties, or keep it as a secret: whole, or each row under its own name."""
+    """Compute the last step; open it to all parties, or keep it as a secret: whole, or each part under its own name."""
 
     steps: tuple[Step, ...]
     keep_as: tuple[str, ...] = ()
@@ -80,6 +108,13 @@ class Run:
     def opens(self) -> bool:
         """Whether the result becomes known."""
         return not self.keep_as
+
+
+@dataclass(frozen=True)
+class Forget:
+    """Drop secrets that are not needed any more."""
+
+    names: tuple[str, ...]
 
 
 @dataclass(frozen=True)

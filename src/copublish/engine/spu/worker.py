@@ -25,6 +25,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from copublish.engine.masked.pseudonyms import Pseudonyms
+from copublish.engine.programs.ranges import sum_within
 from copublish.engine.public_values import from_text, to_text
 from copublish.engine.spu.psi_files import NAME, read_pseudonyms, remove_traces, write_pseudonyms
 from copublish.engine.spu.replicated import SUM_TYPE, XOR_TYPE, share_of_sum, share_of_xor
@@ -33,18 +34,25 @@ from copublish.engine.spu.requests import (
     NODES_OF_PROTOCOL,
     Call,
     Exchange,
+    Forget,
     Intersect,
     Kept,
     LinkSettings,
     OwnedMatrix,
+    OwnProducts,
+    Ranged,
     Run,
     Shared,
+    ShareOf,
     Step,
     Xored,
 )
 from copublish.engine.spu.vetting import refuse_unvetted
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.types import IntArray
+
+SUMMAND_TYPE = "cheetah.AShr<FM64>"
+"""What SPU calls a share of CHEETAH whose parts are added in the ring."""
 
 BOOLEAN_TYPE = "cheetah.BShr<FM64,64>"
 """What SPU calls a share of CHEETAH whose parts are XORed, 64 bits in a word."""
@@ -154,6 +162,10 @@ class Worker:
         """Do what was asked and return what became known, if anything."""
         if isinstance(request, Run):
             return self._run(request)
+        if isinstance(request, Forget):
+            for name in request.names:
+                self._runtime.del_var(name)
+            return None
         if isinstance(request, Exchange):
             return [from_text(text) for text in self._link.all_gather(to_text(*request.public))]
         if isinstance(request, Intersect):
@@ -210,16 +222,37 @@ class Worker:
         ranks = range(len(self.settings.addresses))
         if isinstance(step, Shared) and self._is_replicated:
             return [(step.local, None)]
-        if isinstance(step, Shared):
+        if isinstance(step, Shared | Ranged):
             own = self.settings.rank
             return [(step.local if rank == own else np.zeros_like(step.local), rank) for rank in ranks]
+        if self._is_replicated and isinstance(step, Ranged | OwnedMatrix | ShareOf | OwnProducts):
+            raise ValueError(f"{ABY3} takes no matrix that one party owns")
         if isinstance(step, OwnedMatrix):
-            if self._is_replicated:
-                raise ValueError(f"{ABY3} takes no matrix that one party owns")
             return [(step.dense(), step.owner)]
+        if isinstance(step, ShareOf):
+            share = self._own_share(step.kept)[slice(*step.rows)]
+            return [(share if step.owner == self.settings.rank else np.zeros_like(share), step.owner)]
+        if isinstance(step, OwnProducts):
+            return self._inputs_of(Shared(self._own_product(step)))
         if isinstance(step, Xored):
             return [(step.words, None)]
         return []
+
+    def _own_share(self, kept: Kept) -> IntArray:
+        """This node's summand of a kept secret: uniform, and known to nobody else."""
+        if self._runtime.get_var_meta(kept.name).storage_type != SUMMAND_TYPE:
+            raise ValueError("a secret is not kept in summands")
+        content = b""
+        for serialized in self._runtime.get_var(kept.name).share_chunks:
+            chunk = self._library.ValueChunk()
+            chunk.ParseFromString(serialized)
+            content += chunk.content
+        return np.frombuffer(content, dtype=np.int64).reshape(kept.shape)
+
+    def _own_product(self, step: OwnProducts) -> IntArray:
+        left, right = self._own_share(step.left)[slice(*step.rows)], self._own_share(step.right)
+        # In the ring: it wraps. NumPy multiplies integers several times faster if columns lie together.
+        return left @ (right.T if step.is_transposed else np.asfortranarray(right))
 
     def _share(self, step: Step, own: IntArray) -> Any:
         """This node's share of the sum or the XOR of what every node knows alone."""
@@ -318,7 +351,10 @@ def _as_jax(request: Run, n_summands: int) -> Any:
             if isinstance(step, Call):
                 arguments = [values[number] for number in step.arguments]
                 values.append(step.program(jnp, *arguments, **step.public))
-            elif isinstance(step, Shared):
+            elif isinstance(step, Ranged):
+                # Each node's own words lose the bits above the range before anybody else's are added.
+                values.append(sum_within(jnp, *(waiting.pop(0) for _ in range(n_summands)), bits=step.bits))
+            elif isinstance(step, Shared | OwnProducts):
                 parts = [waiting.pop(0) for _ in range(n_summands)]
                 values.append(sum(parts[1:], start=parts[0]))
             else:
@@ -340,7 +376,7 @@ def _signature(steps: Sequence[Step]) -> list[Any]:
             }
             found.append((step.program.__module__, step.program.__qualname__, step.arguments, sorted(public.items())))
         else:
-            found.append(type(step).__name__)
+            found.append((type(step).__name__, step.bits if isinstance(step, Ranged) else None))
     return found
 
 

@@ -78,8 +78,8 @@ class CopulaPlan(Plan["CopulaResult"]):
     @staticmethod
     def of(agreement: Agreement) -> CopulaPlan:
         """Split the budget: first for dependence, then between columns as agreed."""
-        for_products = agreement.epsilon * Fraction(agreement.settings(CopulaSettings).share_for_dependence)
-        for_columns = Allocation(agreement, agreement.epsilon - for_products)
+        for_products = agreement.mechanism_epsilon * Fraction(agreement.settings(CopulaSettings).share_for_dependence)
+        for_columns = Allocation(agreement, agreement.mechanism_epsilon - for_products)
         return CopulaPlan(agreement=agreement, allocation=for_columns, epsilon_for_products=for_products)
 
     @property

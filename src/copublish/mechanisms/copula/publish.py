@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from pydantic.dataclasses import dataclass
 
-from copublish.agreement.columns import PublicColumns
-from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, NumericalDomain, describe_domain
+from copublish.agreement.columns import PublicColumns, describe_column
+from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, NumericalDomain
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.copula.records import draw_columns
 from copublish.mechanisms.copula.result import CopulaResult
@@ -124,7 +124,7 @@ def copula_details(result: CopulaResult, cells: Mapping[str, Codes]) -> CopulaDe
     return CopulaDetails(
         columns={
             name: CopulaColumn(
-                domain=describe_domain(domain),
+                domain=describe_column(allocation.agreement, name),
                 cells=tuple(domain.label((code, code + 1)) for code in range(domain.size)),
                 counts=tuple(result.counts[name].tolist()),
                 noisy_counts=tuple(result.noisy_counts[name].tolist()),

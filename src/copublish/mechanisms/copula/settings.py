@@ -43,7 +43,7 @@ class CopulaSettings(MechanismSettings):
 
     def broken_rules(self, agreement: Agreement) -> Iterator[str]:
         """Yield one sentence for every rule of this mechanism that the agreement breaks."""
-        if agreement.epsilon < MIN_EPSILON:
+        if agreement.mechanism_epsilon < MIN_EPSILON:
             yield (
                 f"privacy.epsilon: a copula release needs at least {float(MIN_EPSILON):g}, got "
                 f"{agreement.privacy.epsilon}; 0.1 to 2 is usual"

@@ -80,7 +80,7 @@ class HpdpPlan(Plan["HpdpResult"]):
             return GaussianMeasure(
                 place=Place(MOMENTS),
                 label=label,
-                budget=self.agreement.epsilon,
+                budget=self.agreement.mechanism_epsilon,
                 agreed_delta=self.agreement.delta,
                 calibrated_to=self.agreement.privacy.neighbors,
                 squared_l2_sensitivity=coordinates.squared_l2_sensitivity(total_is_public=public),
@@ -91,7 +91,7 @@ class HpdpPlan(Plan["HpdpResult"]):
         return Measure(
             place=Place(MOMENTS),
             label=label,
-            budget=self.agreement.epsilon,
+            budget=self.agreement.mechanism_epsilon,
             calibrated_to=self.agreement.privacy.neighbors,
             l1_sensitivity=coordinates.l1_sensitivity(total_is_public=public),
             changed_entries=coordinates.changed_sums(total_is_public=public),

@@ -10,8 +10,8 @@ import pyarrow as pa
 from pydantic import Field
 from pydantic.dataclasses import dataclass
 
-from copublish.agreement.columns import PublicColumns
-from copublish.agreement.domain import CategoricalDomain, DomainDescription, NumericalDomain, describe_domain
+from copublish.agreement.columns import PublicColumns, describe_column
+from copublish.agreement.domain import CategoricalDomain, DomainDescription, NumericalDomain
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT
 from copublish.mechanisms.hpdp.records import Drawn, draw_records
@@ -210,7 +210,7 @@ def _category(result: HpdpResult, domain: CategoricalDomain) -> CategoryDetails:
         shares = [1 - second, second]
     rounded = [round(share, DIGITS) for share in shares]
     return CategoryDetails(
-        domain=describe_domain(domain),
+        domain=describe_column(result.agreement, domain.name),
         shares=dict(zip(domain.values, rounded, strict=True)),
         share_within_95_percent=_share_within(result, CLASS_WEIGHT if name == coordinates.class_name else 1),
     )
@@ -223,7 +223,7 @@ def _number(result: HpdpResult, domain: NumericalDomain) -> NumberDetails:
     if name in coordinates.missing:
         missing_share = round(0.5 + float(model.means[coordinates.missing[name]]), DIGITS)
     return NumberDetails(
-        domain=describe_domain(domain),
+        domain=describe_column(result.agreement, domain.name),
         mean=round(float(domain.lower) + width * (0.5 + float(model.means[place])), DIGITS),
         deviation=round(width * math.sqrt(float(model.variances[place])), DIGITS),
         missing_share=missing_share,

@@ -54,7 +54,7 @@ class HpdpSettings(MechanismSettings):
                 'partition: the mechanism hpdp is for owners of whole rows. Write partition = "horizontal", or take '
                 f"the mechanism {drawing_mechanisms(agreement.partition)}"
             )
-        if agreement.epsilon < MIN_EPSILON:
+        if agreement.mechanism_epsilon < MIN_EPSILON:
             yield (
                 f"privacy.epsilon: an hpdp release needs at least {float(MIN_EPSILON):g}, got "
                 f"{agreement.privacy.epsilon}; 0.1 to 2 is usual"

@@ -7,8 +7,8 @@ from typing import Literal
 import pyarrow as pa
 from pydantic.dataclasses import dataclass
 
-from copublish.agreement.columns import PublicColumns
-from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, describe_domain
+from copublish.agreement.columns import PublicColumns, describe_column
+from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.idp_ir.result import IdpIrResult
 from copublish.mechanisms.idp_ir.settings import WARNING, CategoryOrder, LocalSensitivity
@@ -47,7 +47,7 @@ class IdpIrDetails(Details):
     @property
     def public_columns(self) -> PublicColumns:
         """The columns of the records with their domains."""
-        return PublicColumns.of_release(self.columns, self.missing_spellings)
+        return PublicColumns.of_release(self.columns, self.missing_spellings, publishes_each_record=True)
 
 
 def contents_of(result: IdpIrResult) -> Contents:
@@ -72,7 +72,7 @@ def idp_ir_details(result: IdpIrResult) -> IdpIrDetails:
         local_sensitivity=plan.settings.sensitivity,
         category_order=plan.settings.order_of_categories,
         noise_scaled_with=plan.noise_scaled_with,
-        columns={name: describe_domain(domain) for name, domain in plan.agreement.columns.items()},
+        columns={name: describe_column(plan.agreement, name) for name in plan.agreement.columns},
         missing_spellings=plan.agreement.records.missing_spellings,
     )
 

@@ -132,7 +132,7 @@ class MarginalsPlan(Plan["MarginalsResult"]):
         draws = (2 if self.rounds else 1) * BATCHES * _candidates_for_noise(first_cells)
         draws += self.rounds * (BATCHES * _candidates_for_noise(largest) + len(self.candidates) + 1)
         return Concentrated(
-            budget=self.agreement.epsilon,
+            budget=self.agreement.mechanism_epsilon,
             agreed_delta=self.agreement.delta,
             calibrated_to=self.agreement.privacy.neighbors,
             selections_share=(1 - self.first_share) * LARGEST_SELECTIONS_SHARE if self.rounds else Fraction(0),
@@ -162,7 +162,7 @@ class MarginalsPlan(Plan["MarginalsResult"]):
 
         From epsilon and delta alone, by the usual formula for Gaussian noise: it only has to say how large noise is.
         """
-        epsilon, n_tables = float(self.agreement.epsilon), len(self.fixed)
+        epsilon, n_tables = float(self.agreement.mechanism_epsilon), len(self.fixed)
         changed = 1 if self.agreement.privacy.neighbors == "add-remove" else 2
         if self.currency == "rho":
             rho = float(USUAL_SHARE) * epsilon**2 / (4 * math.log(1 / float(self.agreement.delta)))
@@ -175,7 +175,7 @@ class MarginalsPlan(Plan["MarginalsResult"]):
     @cached_property
     def budget(self) -> Fraction:
         """The whole budget, in its currency."""
-        return self.whole.agreed_rho if self.currency == "rho" else self.agreement.epsilon
+        return self.whole.agreed_rho if self.currency == "rho" else self.agreement.mechanism_epsilon
 
     @cached_property
     def purse(self) -> Purse:
@@ -218,7 +218,7 @@ class MarginalsPlan(Plan["MarginalsResult"]):
             return ConcentratedMeasure(
                 place=place,
                 label=label,
-                budget=self.agreement.epsilon,
+                budget=self.agreement.mechanism_epsilon,
                 agreed_delta=self.agreement.delta,
                 calibrated_to=neighbors,
                 squared_l2_sensitivity=changed,

@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from pydantic.dataclasses import dataclass
 
-from copublish.agreement.columns import PublicColumns
-from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, NumericalDomain, describe_domain
+from copublish.agreement.columns import PublicColumns, describe_column
+from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, NumericalDomain
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.marginals.model import FACTOR_UNIT, NoisyTable
 from copublish.mechanisms.marginals.records import draw_codes, spread_evenly
@@ -210,7 +210,7 @@ def _describe_column(
             mean = round(float(values.mean()), decimals + 3)
             median = float(values[(len(values) - 1) // 2])  # the lower one of two: a value that occurs
     return ColumnDetails(
-        domain=describe_domain(domain),
+        domain=describe_column(result.agreement, domain.name),
         cells=tuple(domain.label((code, code + 1)) for code in range(domain.size)),
         counts=tuple(np.bincount(codes, minlength=domain.size).tolist()),
         noisy_counts=tuple(noisy.tolist()),

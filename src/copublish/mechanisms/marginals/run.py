@@ -19,6 +19,7 @@ from copublish.engine.interface import ProgramEngine, SumEngine, engine_as
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
 from copublish.engine.secret import Secret
+from copublish.errors import EngineError
 from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, most_cells
 from copublish.mechanisms.marginals.model import NoisyTable, Problem, State, estimated_total
 from copublish.mechanisms.marginals.plan import SMALLEST_REST, MarginalsPlan
@@ -26,7 +27,9 @@ from copublish.mechanisms.marginals.result import Choice, MarginalsResult
 from copublish.mechanisms.marginals.run_model import agree_on_answers, agree_on_cliques, agree_on_model
 from copublish.mechanisms.marginals.run_scores import (
     NOT_ELIGIBLE,
+    OFFSET_BITS,
     candidate_scores,
+    count_bits,
     places_of_tables,
     refuse_out_of_bounds,
 )
@@ -147,7 +150,7 @@ class _Run:
         self.progress(name, 0, len(plan.fixed) + 1)
         groups = [self.axes(table) for table in plan.fixed]
         secret_counts = secret_tables(
-            self.table, groups, self.engine, lambda done, of: self.progress(name, done, of + 1)
+            self.table, groups, self.engine, progress=lambda done, of: self.progress(name, done, of + 1)
         )
         # Opens the counts of all first tables plus noise, to all parties; covered by the first part of the budget, and
         # where they are measured again by what rounds left.
@@ -168,8 +171,19 @@ class _Run:
         """Count all tables that may be chosen; the counts stay secret in every round."""
         name = "candidate tables"
         groups = [self.axes(table) for table in self.plan.candidates]
-        counted = secret_tables(self.table, groups, self.engine, lambda done, of: self.progress(name, done, of))
+        counted = secret_tables(
+            self.table,
+            groups,
+            self.engine,
+            bits=self.count_bits,
+            progress=lambda done, of: self.progress(name, done, of),
+        )
         return kept(counted, self.engine)
+
+    @property
+    def count_bits(self) -> int:
+        """Of the range of counts and answers that are compared."""
+        return count_bits(self.cells(self.plan.candidates), len(self.engine.parties))
 
     def fit(self, before: Fitted | None, new: tuple[NoisyTable, ...], answers: IntArray = NOTHING_ASKED) -> Fitted:
         """Fit the model to what was measured before and to new tables, of the last of which it said `answers`."""
@@ -204,16 +218,22 @@ class _Run:
         plan, cells = self.plan, self.cells(self.plan.candidates)
         disclosure = plan.choice(number, budget.selection)
         refuse_out_of_bounds(answers, offsets, cells, disclosure.noise.bits)
-        told = np.concatenate([answers, offsets])
-        # Public numbers that all have checked; one party puts them in, the others nothing.
-        own = told if self.engine.party == self.fitter else np.zeros_like(told)
         computing = engine_as(ProgramEngine, self.engine)
-        secret_scores = computing.compute(
-            candidate_scores, secret_counts, self.engine.share(own), places=places_of_tables(cells)
-        )
+        # Public numbers that all have checked; one party puts them in, the others nothing.
+        is_told = self.engine.party == self.fitter
+        told = [
+            computing.share_within(public if is_told else np.zeros_like(public), bits)
+            for public, bits in ((answers, self.count_bits), (offsets, OFFSET_BITS))
+        ]
+        secret_scores = computing.compute(candidate_scores, secret_counts, *told, places=places_of_tables(cells))
         self._draw_noise_of_choices(disclosure, number)
         # Opens which candidate has the largest score plus noise, to all parties; covered by this round's selection.
-        return self.gate.reveal_selection(secret_scores, disclosure)
+        index = self.gate.reveal_selection(secret_scores, disclosure)
+        if offsets[index] == NOT_ELIGIBLE:
+            raise EngineError(
+                "A table won that must not be chosen, so some party put in what no data have. Nothing is published."
+            )
+        return index
 
     def _draw_noise_of_choices(self, disclosure: Select, number: int) -> None:
         """Draw noise for several choices at once, as long as theirs is the same; what is left over is never used."""

@@ -3,7 +3,8 @@
 The model's answers are public, but they go in like secrets: a program is compiled once for all rounds, and what is
 public to it is part of the code. Over the integers a score moves by at most 1 with one record, whatever the answers
 are. Modulo 2^64 it does not: with an answer of 17 - 2^63 a distance would jump exactly at 17, a bit without noise. So
-every party checks what it was told against bounds before anybody puts it in.
+every party checks what it was told against bounds before anybody puts it in, and the engine takes what is put in
+within a range alone, whoever puts in something else.
 
 Leakage: none, the cost depends on shapes alone. Scores are secret and NOT safe to open.
 """
@@ -16,6 +17,7 @@ from typing import cast
 import numpy as np
 
 from copublish.engine.programs.noise import selection_fits
+from copublish.engine.programs.ranges import bits_within
 from copublish.errors import EngineError
 from copublish.types import IntArray
 
@@ -24,30 +26,41 @@ LARGEST_ANSWER, LARGEST_SUM, LARGEST_OFFSET = 2**31, 2**32, 2**40
 NOT_ELIGIBLE = -LARGEST_OFFSET
 """The offset of a candidate that must not win: more than any distance and noise lift it by."""
 
-LARGEST_SCORE = 2**42
-"""Counts add up to at most 2^40, answers to 2^32, offsets are at most 2^40 in size."""
+LARGEST_TABLE = 2**44
+"""Of a table's counts and of the answers for it, in size, added up over all parties whatever they put in."""
+
+OFFSET_BITS = LARGEST_OFFSET.bit_length() + 1
+
+LARGEST_SCORE = 2**46
+"""Two tables, and offsets that up to 16 parties may put in."""
 
 
-def candidate_scores(xp: ModuleType, counts: IntArray, told: IntArray, places: IntArray) -> IntArray:
+def count_bits(cells: list[int], n_parties: int) -> int:
+    """Of every count and every answer that a party puts in: all of a table stay within their bound."""
+    return bits_within(LARGEST_TABLE, max(cells) * n_parties)
+
+
+def candidate_scores(
+    xp: ModuleType, counts: IntArray, answers: IntArray, offsets: IntArray, places: IntArray
+) -> IntArray:
     """The score of every candidate table: the L1 distance of its counts from the model's answers, plus its offset.
 
     Args:
         xp: Array module.
         counts: Secret counts of all candidates, shape (n_cells, 1).
-        told: The model's answers, then every candidate's offset and that of choosing none: shape
-            (n_cells + n_candidates + 1,).
+        answers: What the model says of them, shape (n_cells,).
+        offsets: Of every candidate and of choosing none, shape (n_candidates + 1,).
         places: For each candidate where its counts are; n_cells where there are no more: shape (n_candidates, widest).
 
     Returns:
         Scores, shape (n_candidates + 1,). The last one, of choosing none, is its offset.
     """
-    n = counts.shape[0]
-    difference = counts.reshape(-1) - told[:n]
+    difference = counts.reshape(-1) - answers
     is_negative = difference < 0
     size = difference - 2 * is_negative * difference
     nothing = np.zeros(1, dtype=np.int64)
     distances = xp.concatenate([size, nothing])[places].sum(axis=1)
-    return cast(IntArray, xp.concatenate([distances, nothing]) + told[n:])
+    return cast(IntArray, xp.concatenate([distances, nothing]) + offsets)
 
 
 def places_of_tables(cells: list[int]) -> IntArray:

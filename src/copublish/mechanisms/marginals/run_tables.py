@@ -16,6 +16,7 @@ from copublish.engine.interface import ProgramEngine, SumEngine, engine_as
 from copublish.engine.programs.sums import in_agreed_order
 from copublish.engine.secret import Secret
 from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.mechanisms.shared.run_pairs import at_places, pair_counts
 from copublish.types import IntArray
 
 
@@ -23,28 +24,63 @@ def secret_tables(
     table: JointTable,
     groups: Sequence[Sequence[Axis]],
     engine: SumEngine,
+    *,
+    bits: int | None = None,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Secret:
     """The secret counts of several tables, one after the other, each with its last axis fastest: shape (n_cells, 1).
+
+    Where one party has whole rows of a table it counts them. All other tables of two columns come from one product of
+    all columns; larger ones from one each.
 
     Args:
         table: This party's aligned cells.
         groups: The axes of each table.
         engine: This party's end of the engine.
-        progress: Told how many tables are counted and how many there are.
+        bits: Of the range of what each party counts itself, if the counts are compared; see `share_within`.
+        progress: Told how many records, or tables, are counted and how many there are.
     """
-    if all(table.is_additive(axes) for axes in groups):
-        # One message for all of them; where owners have whole rows there is nothing else to do.
-        return engine.share(np.concatenate([table.count_locally(axes) for axes in groups]).reshape(-1, 1))
-    computing, parts = engine_as(ProgramEngine, engine), []
-    for number, axes in enumerate(groups):
-        progress(number, len(groups))
-        counts = table.count_jointly(axes, engine, noise_bits=None)
-        shape = (n_cells(axes), 1)
-        parts.append(
-            computing.compute(in_agreed_order, counts.secret, place_of_cell=counts.place_of_cell(), shape=shape)
-        )
-    return kept(computing.compute(one_after_the_other, *parts), engine)
+    additive = [n for n, axes in enumerate(groups) if table.is_additive(axes)]
+    local = [table.count_locally(groups[n]) for n in additive]
+    own = np.concatenate([np.zeros(0, dtype=np.int64), *local]).reshape(-1, 1)
+    secret = engine.share(own) if bits is None else engine_as(ProgramEngine, engine).share_within(own, bits)
+    if len(additive) == len(groups):
+        return secret  # one message for all of them; where owners have whole rows there is nothing else to do
+    computing = engine_as(ProgramEngine, engine)
+    pairs = [n for n, axes in enumerate(groups) if n not in additive and len(axes) == 2]
+    larger = [n for n in range(len(groups)) if n not in additive and n not in pairs]
+    parts = [secret] if additive else []
+    if pairs:
+        columns = list({axis.column: axis for n in pairs for axis in groups[n]}.values())
+        counts = pair_counts(table, [[axis] for axis in columns], engine, with_own=False, progress=progress)
+        parts.append(computing.compute(at_places, counts, places=_places(columns, [groups[n] for n in pairs])))
+    for done, n in enumerate(larger):
+        progress(done, len(larger))
+        found = table.count_jointly(groups[n], engine, noise_bits=None)
+        shape = (n_cells(groups[n]), 1)
+        parts.append(computing.compute(in_agreed_order, found.secret, place_of_cell=found.place_of_cell(), shape=shape))
+    order = _order([n_cells(groups[n]) for n in range(len(groups))], [*additive, *pairs, *larger])
+    return kept(computing.compute(one_after_the_other, *parts, order=order), engine)
+
+
+def _places(columns: Sequence[Axis], groups: Sequence[Sequence[Axis]]) -> IntArray:
+    """Where the cells of tables of two columns are among those of all pairs."""
+    starts = dict(
+        zip([axis.column for axis in columns], np.cumsum([0, *(axis.n_cells for axis in columns)]), strict=False)
+    )
+    n = sum(axis.n_cells for axis in columns)
+    places = [
+        (starts[one.column] + np.arange(one.n_cells))[:, None] * n + starts[other.column] + np.arange(other.n_cells)
+        for one, other in groups
+    ]
+    return cast(IntArray, np.concatenate([own.ravel() for own in places]))
+
+
+def _order(sizes: Sequence[int], present: Sequence[int]) -> IntArray:
+    """For each cell of tables in agreed order its place where they lie in another one."""
+    ends = np.cumsum([sizes[n] for n in present])
+    start = {n: int(end) - sizes[n] for n, end in zip(present, ends, strict=True)}
+    return cast(IntArray, np.concatenate([start[n] + np.arange(size) for n, size in enumerate(sizes)]))
 
 
 def kept(secret: Secret, engine: SumEngine) -> Secret:
@@ -59,9 +95,9 @@ def as_one_row(xp: ModuleType, counts: IntArray) -> IntArray:
     return counts.reshape(1, *counts.shape)
 
 
-def one_after_the_other(xp: ModuleType, *parts: IntArray) -> IntArray:
-    """Tables of shape (n, 1) as one of them: shape (n_cells, 1)."""
-    return cast(IntArray, xp.concatenate(parts))
+def one_after_the_other(xp: ModuleType, *parts: IntArray, order: IntArray) -> IntArray:
+    """Tables of shape (n, 1) as one of them, in agreed order: shape (n_cells, 1)."""
+    return cast(IntArray, xp.concatenate(parts)[order])
 
 
 def part_of(xp: ModuleType, counts: IntArray, start: int, stop: int, size: int) -> IntArray:

@@ -106,7 +106,7 @@ class MarginalsSettings(MechanismSettings):
     def broken_rules(self, agreement: Agreement) -> Iterator[str]:
         """Yield one sentence for every rule of this mechanism that the agreement breaks."""
         yield from constant_columns(agreement)
-        if agreement.epsilon < MIN_EPSILON:
+        if agreement.mechanism_epsilon < MIN_EPSILON:
             yield (
                 f"privacy.epsilon: a marginals release needs at least {float(MIN_EPSILON):g}, got "
                 f"{agreement.privacy.epsilon}; 0.1 to 2 is usual"

@@ -9,7 +9,8 @@ from pydantic import AliasChoices, Field
 from pydantic.dataclasses import dataclass
 
 from copublish.agreement.columns import PublicColumns
-from copublish.agreement.domain import CategoricalDomain, CodeRange, DomainDescription
+from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain, DomainDescription
+from copublish.agreement.encoding_rules import rule_of_description
 from copublish.agreement.taxonomy import flat_taxonomy
 from copublish.types import IntArray, TypedJson
 
@@ -70,14 +71,18 @@ class Generalization(TypedJson):
         Raises:
             ValueError, ArithmeticError: If they are no domains, or published values do not stand for all of one.
         """
-        domains = {name: attribute.domain.domain(name) for name, attribute in self.attributes.items()}
+        rules = {
+            name: rule_of_description(attribute.domain, name, self.missing_spellings)
+            for name, attribute in self.attributes.items()
+        }
+        domains: dict[str, Domain] = {name: rule.domain for name, rule in rules.items()}
         for name, domain in domains.items():
             codes = [value.codes for value in self.attributes[name].values]
             ends = [0, *(stop for _, stop in codes)]
             if ends != [*(start for start, _ in codes), domain.size] or any(start >= stop for start, stop in codes):
                 raise ValueError(f"the published values of '{name}' do not stand for all of its values")
-        class_domain = CategoricalDomain(self.class_.name, flat_taxonomy(self.class_.values))
-        return PublicColumns({**domains, self.class_.name: class_domain}, self.missing_spellings)
+        domains[self.class_.name] = CategoricalDomain(self.class_.name, flat_taxonomy(self.class_.values))
+        return PublicColumns(domains, self.missing_spellings, rules)
 
     def labels(self) -> dict[str, tuple[str, ...]]:
         """The published values of every attribute and of the class."""

@@ -70,7 +70,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
     @staticmethod
     def _with_score(agreement: Agreement, score: ScoreName) -> SpecializationPlan:
         settings = agreement.settings(SpecializationSettings)
-        for_selections = agreement.epsilon * Fraction(settings.selection_share)
+        for_selections = agreement.mechanism_epsilon * Fraction(settings.selection_share)
         max_leaves = max(1, _max_cells(agreement, score) // len(agreement.class_.values))
         rounds = min(settings.specializations, max_leaves.bit_length() - 1)
         # Each round adds at least one value to one attribute, so no more rounds than codes can ever be used.
@@ -83,7 +83,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
             rounds=rounds,
             epsilon_for_classes=for_classes,
             epsilon_per_selection=per_selection,
-            epsilon=agreement.epsilon,
+            epsilon=agreement.mechanism_epsilon,
             max_leaves=max_leaves,
         )
 
@@ -222,11 +222,11 @@ def _max_cells(agreement: Agreement, score: ScoreName) -> int:
     if settings.max_cells is not None:
         return settings.max_cells
     share_for_leaves = 1 - Fraction(settings.selection_share)
-    leaf_rate = agreement.epsilon * share_for_leaves / HISTOGRAM_L1[agreement.privacy.neighbors]
+    leaf_rate = agreement.mechanism_epsilon * share_for_leaves / HISTOGRAM_L1[agreement.privacy.neighbors]
     half = Fraction(1, 2)
     # A mean cell then holds about two standard deviations of its noise; looser where noise is small.
     if score == "max":
-        per_record = leaf_rate / 3 if agreement.epsilon <= half else leaf_rate
+        per_record = leaf_rate / 3 if agreement.mechanism_epsilon <= half else leaf_rate
     else:
-        per_record = leaf_rate / 2 if agreement.epsilon < half else leaf_rate
+        per_record = leaf_rate / 2 if agreement.mechanism_epsilon < half else leaf_rate
     return min(int(agreement.records.expected * per_record), MAX_CELLS)

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 from pydantic.dataclasses import dataclass
 
-from copublish.agreement.columns import COUNT, NOISY_COUNT
-from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain, describe_domain, format_number
+from copublish.agreement.columns import COUNT, NOISY_COUNT, describe_column
+from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain, format_number
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.shared.generalization import (
     Generalization,
@@ -93,7 +93,7 @@ def cut_details(result: SpecializationResult) -> CutDetails:
         missing_spellings=agreement.records.missing_spellings,
         attributes={
             name: GeneralizedAttribute(
-                domain=describe_domain(domain),
+                domain=describe_column(agreement, name),
                 values=tuple(_value(domain, part) for part in cut.parts[name]),
             )
             for name, domain in cut.domains.items()

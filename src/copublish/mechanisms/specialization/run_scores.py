@@ -16,7 +16,9 @@ import numpy as np
 
 from copublish.agreement.axis import Axis
 from copublish.engine.interface import ProgramEngine
+from copublish.engine.programs.ranges import bits_within
 from copublish.engine.programs.sums import add, in_agreed_order
+from copublish.engine.reveal import MAX_RECORDS
 from copublish.engine.secret import Secret
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.mechanisms.specialization.cut import Candidates, max_candidates
@@ -76,9 +78,9 @@ class CandidateScores:
                 joint.append(self._joint_child_counts(group, places))
         if self.engine.party == self.engine.parties[0]:
             own[place:] = self.never_wins
-        parts = [self.engine.share(own)]
+        parts = [self.engine.share_within(own, self._score_bits)]
         if any(self._spread(name) == "added" for name in self.table.agreement.attributes):
-            parts.append(self._secret_scores(self.engine.share(added)))
+            parts.append(self._secret_scores(self.engine.share_within(added, self._count_bits)))
         if joint:
             parts.append(self._secret_scores(self.engine.compute(add, *joint)))
         return self.engine.compute(add, *parts) if len(parts) > 1 else parts[0]
@@ -89,6 +91,18 @@ class CandidateScores:
     @cached_property
     def _length(self) -> int:
         return max_candidates(self.table.agreement)
+
+    @cached_property
+    def _score_bits(self) -> int:
+        """Of the scores that each party puts in: all parties' stay within half of what a selection has room for."""
+        within = bits_within(MAX_RECORDS * self.score.points_per_person // 2, len(self.engine.parties))
+        return max(within, abs(self.never_wins).bit_length() + 1)
+
+    @cached_property
+    def _count_bits(self) -> int:
+        """Of the counts that each party puts in: their scores, child minus parent, stay within the other half."""
+        entries = self._most_children * self.table.agreement.class_domain.size
+        return bits_within(MAX_RECORDS // 4, entries * len(self.engine.parties))
 
     @cached_property
     def _most_children(self) -> int:

@@ -43,7 +43,7 @@ class VhdpPlan(Plan["VhdpResult"]):
     @staticmethod
     def of(agreement: Agreement) -> VhdpPlan:
         """Give the whole budget to the columns, and divide it as agreed."""
-        return VhdpPlan(agreement=agreement, allocation=Allocation(agreement, agreement.epsilon))
+        return VhdpPlan(agreement=agreement, allocation=Allocation(agreement, agreement.mechanism_epsilon))
 
     def perturbation(self, column: str, budget: Fraction) -> Perturb:
         """The disclosure of one column, record by record."""

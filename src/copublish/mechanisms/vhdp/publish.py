@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 from pydantic.dataclasses import dataclass
 
-from copublish.agreement.columns import PublicColumns
-from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, describe_domain
+from copublish.agreement.columns import PublicColumns, describe_column
+from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.shared.allocation import Division, describe_division
 from copublish.mechanisms.shared.arrow import categories, numbers
@@ -59,7 +59,7 @@ class VhdpDetails(Details):
     def public_columns(self) -> PublicColumns:
         """The columns of the release with their domains."""
         described = {name: column.domain for name, column in self.columns.items()}
-        return PublicColumns.of_release(described, self.missing_spellings)
+        return PublicColumns.of_release(described, self.missing_spellings, publishes_each_record=True)
 
 
 def contents_of(result: VhdpResult) -> Contents:
@@ -79,7 +79,7 @@ def vhdp_details(result: VhdpResult) -> VhdpDetails:
     return VhdpDetails(
         columns={
             name: VhdpColumn(
-                domain=describe_domain(domain),
+                domain=describe_column(allocation.agreement, name),
                 noise=state_noise(result.disclosures[name]),
                 cells=tuple(domain.label((code, code + 1)) for code in range(domain.size)),
                 counts=tuple(np.bincount(cells[name], minlength=domain.size).tolist()),

@@ -47,7 +47,7 @@ class VhdpSettings(MechanismSettings):
                 "partition: in a vhdp release the owner of a column, or of a row, adds its noise, so cells cannot be "
                 f"spread. Take vertical or horizontal data, or the mechanism {drawing_mechanisms(agreement.partition)}"
             )
-        if agreement.epsilon < MIN_EPSILON:
+        if agreement.mechanism_epsilon < MIN_EPSILON:
             yield (
                 f"privacy.epsilon: a vhdp release needs at least {float(MIN_EPSILON):g}, got "
                 f"{agreement.privacy.epsilon}; 0.1 to 2 is usual"
@@ -68,7 +68,7 @@ def _noise(agreement: Agreement) -> Iterator[str]:
         if isinstance(domain, NumericalDomain) and name in least:
             # Half of a column's budget is for its numbers where the other half hides which of them are missing.
             steps = (1 + domain.missing) * domain.steps
-            if steps > MAX_SCALE * agreement.epsilon * least[name]:
+            if steps > MAX_SCALE * agreement.mechanism_epsilon * least[name]:
                 yield (
                     f"attributes.{name}: its noise would be too large for whole numbers of its last decimal. Write "
                     "fewer decimals, narrower bounds or a larger weight, or raise privacy.epsilon"

@@ -16,7 +16,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import copublish as cp
-from copublish.engine.ideal import IdealEngine, Room
+from copublish.engine.ideal import Room
 from copublish.engine.programs.noise import measurement_fits
 from copublish.engine.reveal import MAX_RECORDS
 from copublish.local.simulation import read_fragments
@@ -26,7 +26,7 @@ from copublish.mechanisms.copula.plan import CopulaPlan, products_l1
 from copublish.mechanisms.copula.publish import grid_in_units
 from copublish.mechanisms.copula.records import draw_columns
 from copublish.mechanisms.copula.run import estimated_total
-from copublish.mechanisms.copula.run_products import joint_product_sums, product_sums
+from copublish.mechanisms.copula.run_products import joint_product_sums
 from copublish.mechanisms.copula.settings import MAX_COLUMNS
 from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.drawing import key_of
@@ -114,19 +114,6 @@ def _sums(agreement, table, scores) -> np.ndarray:
         return joint_product_sums(JointTable(agreement, fragment), scores, engine)
 
     return room.run(job)[agreement.party_names[0]].secret._handle.ravel()
-
-
-@pytest.mark.parametrize("records", [1, 64, 2049, 70_000])
-def test_every_product_has_at_least_2048_records_with_those_that_pad_it(records, monkeypatch):
-    """Before, the last chunk could have 64: with 2,049 records on a step of 2,048 one ciphertext became two."""
-    agreement = cp.agreement_from_mapping(small_mapping(mechanism={"name": "copula"}))
-    table = random_table(agreement, records, np.random.default_rng(1))
-    scores = {name: np.arange(domain.size, dtype=np.int64) for name, domain in agreement.columns.items()}
-    shared, share = [], IdealEngine.share
-    monkeypatch.setattr(IdealEngine, "share", lambda engine, own: shared.append(own.shape) or share(engine, own))
-    monkeypatch.setattr(IdealEngine, "rows_per_product", lambda engine, n_rows, packing: 2048)
-    _sums(agreement, table, scores)
-    assert {shape[1] for shape in shared if len(shape) == 2} == {2048}
 
 
 @pytest.mark.parametrize(
@@ -404,4 +391,7 @@ def test_agreements_from_before_the_copula_keep_their_hash():
 
 
 def test_products_of_no_records_are_zero():
-    assert product_sums(np, np.zeros((3, 0), dtype=np.int64)).tolist() == [[0, 0, 0]]
+    agreement = cp.agreement_from_mapping(repartition(copula_mapping(), "vertical"))
+    table = random_table(agreement, 3, np.random.default_rng(7))[:0]
+    scores = {name: np.arange(domain.size) for name, domain in agreement.columns.items()}
+    assert not _sums(agreement, table, scores).any()

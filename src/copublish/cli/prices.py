@@ -1,0 +1,40 @@
+"""What a release would take of a ledger's budget, in words: before it is spent."""
+
+from __future__ import annotations
+
+from copublish.agreement.model import Agreement
+from copublish.cli.ledger_command import show_left, show_rho_left
+from copublish.privacy.accounting import Cost
+from copublish.privacy.accounts import Spent
+from copublish.privacy.described import show_bound, show_exact
+from copublish.privacy.ledger import Limit
+
+
+def price_in_words(agreement: Agreement, limit: Limit, cost: Cost, spent: Spent) -> str:
+    """Price of a release, and the budget before and after it."""
+    wanted, delta = cost.under(limit.neighbors), show_bound(cost.delta)
+    if wanted is None and agreement.mechanism.no_promise(agreement) is None:
+        said = "unknown" if cost.replace is None else show_exact(cost.replace)
+        return (
+            f"epsilon {said} (replace) and delta {delta} for data set '{agreement.dataset}'; who is in it is not "
+            "protected"
+        )
+    if wanted is None:
+        return f"an UNBOUNDED epsilon, all that people in data set '{agreement.dataset}' could ever be promised"
+    account = limit.account_for(spent, cost)
+    rho = cost.in_rho().under(limit.neighbors)
+    price = f"epsilon {show_exact(wanted)} and delta {delta}"
+    if account == "rho" and rho is not None:
+        price = f"rho {show_bound(rho)}"
+    of = "no limit" if limit.epsilon is None else f"the {_left(limit, spent)} that are left"
+    after = ""
+    if limit.epsilon is not None and account is not None:
+        after = f"; {_left(limit, spent.plus(cost, cost.in_rho(), account))} are left after it"
+    return f"{price} of {of} for data set '{agreement.dataset}' ({limit.neighbors}){after}"
+
+
+def _left(limit: Limit, spent: Spent) -> str:
+    """What is left of a limit, in words."""
+    left, delta_left = show_left(limit, spent)
+    rho = show_rho_left(limit, spent)
+    return f"epsilon {left}{'' if rho is None else f', rho {rho}'} and delta {delta_left}"

@@ -1,0 +1,199 @@
+"""All tables of two columns at once, on secrets.
+
+Columns of one party are counted by it. For columns of two parties one product of all their columns holds every table;
+where cells are spread, one product of what all parties mark does.
+
+Leakage: none beyond who holds which cell, the cost depends on shapes alone. The result is secret and NOT safe to open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from types import ModuleType
+from typing import cast
+
+import numpy as np
+
+from copublish.agreement.axis import Axis, n_cells
+from copublish.engine.interface import NO_CELL, Columns, JoinEngine, MarkEngine, Marks, SumEngine, engine_as
+from copublish.engine.programs.packing import Packing
+from copublish.engine.programs.sums import add
+from copublish.engine.secret import Secret
+from copublish.fragments.fragment import partial_cells
+from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.types import IntArray
+
+Group = Sequence[Axis]
+"""Columns of one party that count as one, with a cell for each combination of theirs."""
+
+CELLS_PER_SCORE = 8
+"""A matrix whose lines become scores is in memory whole; so many cells of a product are as large as one of its."""
+
+
+def pair_counts(
+    table: JointTable,
+    groups: Sequence[Group],
+    engine: SumEngine,
+    *,
+    scores: Sequence[IntArray] | None = None,
+    with_own: bool = True,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Secret:
+    """For every two groups the secret counts of joint records by their cells, or sums of products of their scores.
+
+    Args:
+        table: This party's aligned cells.
+        groups: The columns, each alone or several of one party together.
+        engine: This party's end of the engine.
+        scores: Public scores of each group's cells.
+        with_own: Whether pairs of which one party holds both are wanted, too.
+        progress: Told how many records are done and how many there are.
+
+    Returns:
+        Shape (lines, lines), the groups one after the other, a line for each cell or, with scores, for each group. What
+        two different groups have in common is there both ways; the rest is to be left alone.
+    """
+    marking, columns = engine_as(MarkEngine, engine), _columns(groups, scores)
+    holders = [_holder(table, group) for group in groups]
+    if None in holders or not isinstance(engine, JoinEngine):
+        return _spread(table, groups, columns, marking, progress)
+    joining = engine
+    nothing = np.zeros((columns.lines, columns.lines), dtype=np.int64)
+    own = joining.share(own_pairs(table, groups, scores) if with_own else nothing)
+    blocks, places = [], []
+    for one, other in combinations(sorted(set(cast(list[int], holders))), 2):
+        parts = [[number for number, holder in enumerate(holders) if holder == owner] for owner in (one, other)]
+        blocks.append(
+            _between(
+                table,
+                (one, other),
+                [[groups[n] for n in part] for part in parts],
+                (_some(columns, parts[0]), _some(columns, parts[1])),
+                joining,
+                progress,
+            )
+        )
+        places.append((_lines_of(columns, parts[0]), _lines_of(columns, parts[1])))
+    return joining.compute(put_together, own, *blocks, places=tuple(places)) if blocks else own
+
+
+def put_together(
+    xp: ModuleType, own: IntArray, *blocks: IntArray, places: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
+) -> IntArray:
+    """Add what each two parties have in common to what each has alone, both ways, at its lines."""
+    n = own.shape[0]
+    for block, (down, across) in zip(blocks, places, strict=True):
+        # A line that is not in the block takes one of zeros that is put below and beside it.
+        rows, columns = (np.full(n, len(lines)) for lines in (down, across))
+        rows[list(down)], columns[list(across)] = np.arange(len(down)), np.arange(len(across))
+        padded = xp.pad(block, ((0, 1), (0, 1)))
+        spread = padded[rows][:, columns]
+        own = own + spread + spread.T
+    return own
+
+
+def at_places(xp: ModuleType, counts: IntArray, places: IntArray) -> IntArray:
+    """Some of what all pairs have, as rows of one number: shape (n, 1)."""
+    return counts.reshape(-1)[places].reshape(-1, 1)
+
+
+def _holder(table: JointTable, group: Group) -> int | None:
+    """The number of the party that holds all of a group, as far as there is one."""
+    agreement = table.agreement
+    found = set()
+    for axis in group:
+        is_shared_class = axis.column == agreement.class_.name and agreement.class_is_shared
+        found.add((agreement.class_owner,) if is_shared_class else tuple(agreement.holders(axis.column)))
+    holders = found.pop() if len(found) == 1 else ()
+    return agreement.party_names.index(holders[0]) if len(holders) == 1 else None
+
+
+def _cells(table: JointTable, group: Group, rows: slice) -> IntArray:
+    """This party's cell of each record in a group that it holds; no cell for null rows."""
+    fragment = table.fragment
+    return np.where(fragment.counts(rows), partial_cells(fragment, group, rows), NO_CELL)
+
+
+def own_pairs(table: JointTable, groups: Sequence[Group], scores: Sequence[IntArray] | None = None) -> IntArray:
+    """What this party counts itself, as `pair_counts` has it: pairs of groups that it holds."""
+    columns = _columns(groups, scores)
+    number = table.agreement.party_names.index(table.fragment.party)
+    is_horizontal = table.agreement.partition == "horizontal"
+    mine = [n for n, group in enumerate(groups) if is_horizontal or _holder(table, group) == number]
+    starts = np.cumsum([0, *columns.sizes])
+    counts = np.zeros((starts[-1], starts[-1]), dtype=np.int64)
+    for rows in table.fragment.chunks():
+        held = table.fragment.counts(rows)
+        cells = {n: partial_cells(table.fragment, groups[n], rows)[held] for n in mine}
+        for a, b in combinations(mine, 2):
+            shape = (columns.sizes[a], columns.sizes[b])
+            found = np.bincount(cells[a] * shape[1] + cells[b], minlength=shape[0] * shape[1]).reshape(shape)
+            counts[starts[a] : starts[a + 1], starts[b] : starts[b + 1]] += found
+            counts[starts[b] : starts[b + 1], starts[a] : starts[a + 1]] += found.T
+    weights = columns.weights()
+    return cast(IntArray, weights.T @ counts @ weights) if columns.scores is not None else counts
+
+
+def _between(
+    table: JointTable,
+    owners: tuple[int, int],
+    groups: Sequence[Sequence[Group]],
+    columns: tuple[Columns, Columns],
+    engine: JoinEngine,
+    progress: Callable[[int, int], None],
+) -> Secret:
+    """Pairs of a group of one party and a group of another."""
+    number, n_records = table.agreement.party_names.index(table.fragment.party), table.fragment.n_records
+    mine = groups[owners.index(number)] if number in owners else []
+    down, across = columns
+    n_product = down.lines * across.lines
+    if down.scores is not None:
+        n_product = CELLS_PER_SCORE * max(sum(down.sizes), sum(across.sizes))
+    step = engine.rows_per_product(n_product, Packing(1))
+    parts = [engine.share(np.zeros((down.lines, across.lines), dtype=np.int64))]
+    for start in range(0, n_records, step):
+        rows = slice(start, min(start + step, n_records))
+        cells = [_cells(table, group, rows) for group in mine]
+        parts.append(engine.joint_pairs(owners, cells, columns, rows.stop - rows.start))
+        progress(rows.stop, n_records)
+    return engine.compute(add, *parts)
+
+
+def _spread(
+    table: JointTable,
+    groups: Sequence[Group],
+    columns: Columns,
+    engine: MarkEngine,
+    progress: Callable[[int, int], None],
+) -> Secret:
+    """Pairs of groups of whose cells several parties hold some."""
+    n_records = table.fragment.n_records
+    n_product = columns.lines**2 if columns.scores is None else CELLS_PER_SCORE * sum(columns.sizes)
+    step = engine.rows_per_product(n_product, Packing(1))
+    parts = [engine.share(np.zeros((columns.lines, columns.lines), dtype=np.int64))]
+    for start in range(0, n_records, step):
+        rows = slice(start, min(start + step, n_records))
+        own = np.concatenate([table.matches(group, rows) for group in groups])
+        holders = table.holders([axis for group in groups for axis in group])
+        parts.append(engine.joint_match_pairs(Marks(own, holders), columns))
+        progress(rows.stop, n_records)
+    return engine.compute(add, *parts)
+
+
+def _columns(groups: Sequence[Group], scores: Sequence[IntArray] | None) -> Columns:
+    sizes = tuple(n_cells(group) for group in groups)
+    return Columns(sizes, None if scores is None else tuple(tuple(map(int, own)) for own in scores))
+
+
+def _some(columns: Columns, numbers: Sequence[int]) -> Columns:
+    scores = None if columns.scores is None else tuple(columns.scores[n] for n in numbers)
+    return Columns(tuple(columns.sizes[n] for n in numbers), scores)
+
+
+def _lines_of(columns: Columns, numbers: Sequence[int]) -> tuple[int, ...]:
+    """The lines of some columns among those of all."""
+    if columns.scores is not None:
+        return tuple(numbers)
+    starts = np.cumsum([0, *columns.sizes])
+    return tuple(line for n in numbers for line in range(starts[n], starts[n + 1]))
