@@ -24,12 +24,13 @@ import numpy as np
 
 import copublish as cp
 from adult import adult_agreement, read_adult, scatter_cells, split_columns
+from copublish.engine.interface import Marks
 from copublish.engine.programs.packing import Packing
 from copublish.engine.secret import Secret
-from copublish.engine.spu import marks
+from copublish.engine.spu.marks import WORD_BITS
 from copublish.engine.spu.products import Lines, assemble, tiles, tiles_per_row
 from copublish.engine.spu.requests import Call, Kept
-from copublish.types import BoolArray, IntArray, Program
+from copublish.types import IntArray, Program
 from secure_release import SCALING_AGREEMENT, Measured, MeasuredEngine, made_up, print_runs, secure
 
 
@@ -39,14 +40,14 @@ def product(xp: ModuleType, x: IntArray, y: IntArray) -> IntArray:
 
 
 def any_cells(xp: ModuleType, *given: IntArray, sizes: tuple[int, ...]) -> IntArray:
-    """The cells that all parties marked, however many they are: as `marks.one_cell_each` without the repair."""
+    """The cells that all parties marked, however many they are: as `one_cell_each` without the repair."""
     words = given[0] & given[1]
-    lanes = np.arange(marks.WORD_BITS, dtype=np.int64)
+    lanes = np.arange(WORD_BITS, dtype=np.int64)
     return cast(IntArray, -((words[:, :, None] >> lanes) & 1).reshape(words.shape[0], -1))
 
 
 def any_places(xp: ModuleType, *given: IntArray, packing: Packing) -> IntArray:
-    """As `marks.places_of_each` without the repair."""
+    """As `places_of_each` without the repair."""
     return packing.pack(xp, any_cells(xp, *given, sizes=(given[0].shape[0],)).T)
 
 
@@ -64,8 +65,8 @@ class UncheckedEngine(MeasuredEngine):
         shape = (down.number, across.number)
         return self.compute(assemble, *parts, per_row=tiles_per_row(across.number), shape=shape)
 
-    def _marks(self, own: BoolArray, program: Program, shape: tuple[int, ...], **public: Any) -> Kept:
-        return super()._marks(own, WITHOUT_REPAIR[program.__name__], shape, **public)
+    def _marks(self, marks: Marks, program: Program, shape: tuple[int, ...], **public: Any) -> Kept:
+        return super()._marks(marks, WITHOUT_REPAIR[program.__name__], shape, **public)
 
 
 def compared(name: str, agreement: cp.Agreement, frames: Any, repetitions: int) -> dict[str, Any]:

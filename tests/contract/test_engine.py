@@ -21,7 +21,7 @@ import pytest
 
 from copublish.engine.counts import SecretCounts
 from copublish.engine.ideal import IdealEngine, Room
-from copublish.engine.interface import NO_CELL, Columns
+from copublish.engine.interface import NO_CELL, Columns, Marks
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
 from copublish.engine.secret import Secret
@@ -268,12 +268,30 @@ def test_joint_matches_count_the_cells_that_all_parties_fit(room: Room, packing:
         keeper = generator.integers(0, len(room.parties), (size, n_records))  # who rules out which cell
         is_right = right == np.arange(size)[:, None]
         fits.append([is_right | (keeper != number) for number in range(len(room.parties))])
-    results = run(room, lambda e: e.joint_matches(fits[0][number_of(e)], fits[1][number_of(e)], packing))
+    everybody = tuple(range(len(room.parties)))
+
+    def job(engine: IdealEngine) -> Secret:
+        down, across = (Marks(own[number_of(engine)], everybody) for own in fits)
+        return engine.joint_matches(down, across, packing)
+
+    results = run(room, job)
     counts = np.zeros((n_rows, packing.row), dtype=np.int64)
     for row, place in zip(*truth, strict=True):
         counts[row, place] += 1
     for secret in results.values():
         assert packing.unpack(np.array(value(secret))).tolist() == counts.tolist()
+
+
+def test_marks_of_a_party_that_holds_nothing_of_a_table_do_not_count(room: Room) -> None:
+    marks = [np.ones((2, 6), dtype=np.bool_) for _ in room.parties]
+    marks[0][1] = False
+    marks[1][:] = False
+
+    def job(engine: IdealEngine) -> Secret:
+        own = marks[number_of(engine)]
+        return engine.joint_matches(Marks(own, (0,)), Marks(own, (0,)), Packing(2))
+
+    assert value(run(room, job)["p0"]) == [[6, 0], [0, 0]]
 
 
 SIZES = (3, 2, 4)
@@ -327,7 +345,8 @@ def test_pairs_of_spread_cells_equal_a_naive_loop(room: Room, scores: Any) -> No
     cells = []
     for group in np.split(np.logical_and.reduce(marks), np.cumsum(SIZES)[:-1]):
         cells.append([next((cell for cell, fits in enumerate(own) if fits), NO_CELL) for own in group.T.tolist()])
-    found = run(room, lambda engine: engine.joint_match_pairs(marks[number_of(engine)], Columns(SIZES, scores)))
+    everybody, columns = tuple(range(len(room.parties))), Columns(SIZES, scores)
+    found = run(room, lambda engine: engine.joint_match_pairs(Marks(marks[number_of(engine)], everybody), columns))
     records = np.array(cells).T.tolist()
     expected = np.array(naive_pairs(records, records, scores))
     different = np.repeat(range(3), SIZES if scores is None else 1)

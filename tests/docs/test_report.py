@@ -57,6 +57,7 @@ def reports(plain, hostile, tmp_path_factory) -> dict[str, Path]:
         "horizontal": report_page(small_release(500, **HORIZONTAL)[0]),
         "perturbed": report_page(perturbed[0], evaluate(*perturbed, classifiers=["decision-tree"])),
         "by gains": report_page(small_release(300, mechanism={"name": "copula"}, budget=GAINS, **PUBLIC)[0]),
+        "by rounds": report_page(small_release(2000, mechanism={"name": "marginals"}, **ROUNDS)[0]),
         "public size": report_page(small_release(500, **{"records.public": True, "privacy.neighbors": "replace"})[0]),
     }
     for name, page in pages.items():
@@ -67,6 +68,8 @@ def reports(plain, hostile, tmp_path_factory) -> dict[str, Path]:
 PUBLIC = {"records.public": True, "privacy.neighbors": "replace"}
 
 GAINS = {"allocation": "information-gain"}
+
+ROUNDS = {"privacy.delta": "1e-6", "class.name": "<b>default"}
 
 HORIZONTAL = {
     "partition": "horizontal",

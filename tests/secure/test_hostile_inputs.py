@@ -17,7 +17,7 @@ import pytest
 import copublish as cp
 from copublish.engine.counts import SecretCounts
 from copublish.engine.ideal import IdealEngine, Room
-from copublish.engine.interface import NO_CELL, Columns
+from copublish.engine.interface import NO_CELL, Columns, Marks
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
 from copublish.engine.spu import engine as spu_engine
@@ -200,7 +200,7 @@ def test_a_person_in_one_cell_of_each_of_two_tiles_is_found(pair):
 
 
 def count_marks(engine: Any, marks: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    return engine._open(engine.joint_matches(*marks, Packing(CELLS)))
+    return engine._open(engine.joint_matches(*(Marks(own, (0, 1)) for own in marks), Packing(CELLS)))
 
 
 def test_a_person_whom_a_party_marks_in_several_cells_or_none_counts_once_or_not_at_all(pair):
@@ -230,7 +230,9 @@ def read_marked(engine: Any, argument: tuple[np.ndarray, int]) -> list[float]:
         is_cheat = engine.party == PARTIES[0]
         gate, _, disclosure = gate_of(engine, 2 * TARGETS * 2)
         secret = engine.joint_matches(
-            down if is_cheat else np.ones_like(down), np.ones_like(honest) if is_cheat else honest, Packing(2)
+            Marks(down if is_cheat else np.ones_like(down), (0, 1)),
+            Marks(np.ones_like(honest) if is_cheat else honest, (0, 1)),
+            Packing(2),
         )
         noisy = gate.reveal_measurement(SecretCounts(secret, Packing(2)), disclosure).reshape(-1, 2)
         right.append(float((noisy[:TARGETS].argmax(axis=1) == honest_cells[:TARGETS]).mean()))
@@ -288,7 +290,7 @@ def pairs_of_both(
     cells, marks, columns = argument
     found = engine._open(engine.joint_pairs((0, 1), list(cells), (columns, columns), cells.shape[1]))
     checks = engine._open(engine.take_checks()).tolist()
-    return found, engine._open(engine.joint_match_pairs(marks, columns)), checks
+    return found, engine._open(engine.joint_match_pairs(Marks(marks, (0, 1)), columns)), checks
 
 
 @pytest.mark.parametrize("scores", [None, ((-5, 0, 7), (1, -1))], ids=["counts", "scores"])
@@ -301,7 +303,7 @@ def test_pairs_are_those_of_the_ideal_engine(pair, scores):
     def job(engine: IdealEngine) -> tuple[np.ndarray, np.ndarray]:
         own = room.parties.index(engine.party)
         pairs = engine.joint_pairs((0, 1), list(cells[own]), (columns, columns), RECORDS)
-        return pairs._handle, engine.joint_match_pairs(marks[own], columns)._handle
+        return pairs._handle, engine.joint_match_pairs(Marks(marks[own], (0, 1)), columns)._handle
 
     expected = room.run(job)[PARTIES[0]]
     alone = np.repeat([0, 1], columns.sizes if scores is None else 1)

@@ -22,6 +22,7 @@ import pytest
 from copublish import Agreement, Release, agreement_from_mapping
 from copublish.engine.counts import SecretCounts
 from copublish.engine.ideal import IdealEngine
+from copublish.engine.interface import Marks
 from copublish.engine.reveal import RevealGate
 from copublish.engine.secret import Secret
 from copublish.errors import EngineError
@@ -131,8 +132,10 @@ def _note_engine_calls(patch: pytest.MonkeyPatch, trace: Trace) -> None:
                 trace.calls.append((self.party, name, given[0].shape, given[1:], plain(public), answer.shape))
                 trace.seen.append((self.party, name, given[0].shape))
             elif name in ("joint_matches", "joint_pairs", "joint_match_pairs"):
-                shapes = [np.shape(part)[:-1] for part in given if isinstance(part, np.ndarray | list)]
-                stated = [plain(part) for part in given if not isinstance(part, np.ndarray | list | int)]
+                shapes = [np.shape(part.own)[:-1] for part in given if isinstance(part, Marks)]
+                shapes += [np.shape(part)[:-1] for part in given if isinstance(part, list)]
+                stated = [plain(part) for part in given if not isinstance(part, Marks | list | int)]
+                stated += [part.holders for part in given if isinstance(part, Marks)]
                 trace.calls.append((self.party, name, shapes, stated, plain(public), answer.shape))
             elif name == "joint_histogram":
                 cells, places, *stated = given
@@ -278,18 +281,16 @@ def test_one_record_changes_no_step_of_hpdp_and_the_release_is_a_function_of_wha
     assert traced(agreement, table, seed=2).release.files() != base.release.files()  # the comparison sees something
 
 
-MARGINALS: list[tuple[str, dict[str, Any]]] = [
-    ("laplace", {"rounds": 4}),
-    ("gaussian", {"rounds": 4}),
-    ("gaussian", {"rounds": 3, "tables": "class-triples"}),
-    ("laplace", {"rounds": 3, "first": "columns"}),
-    ("laplace", {"tables": [["job", "age"], ["age", "income", "default"]]}),
+MARGINALS: list[tuple[str, str, dict[str, Any]]] = [
+    *((partition, noise, {"rounds": 4}) for partition in PARTITIONS for noise in ("laplace", "gaussian")),
+    ("arbitrary", "gaussian", {"rounds": 3, "tables": "class-triples"}),
+    ("vertical", "laplace", {"rounds": 3, "first": "columns"}),
+    ("horizontal", "laplace", {"tables": [["job", "age"], ["age", "income", "default"]]}),
 ]
 
 
-@pytest.mark.parametrize(("noise", "keys"), MARGINALS)
+@pytest.mark.parametrize(("partition", "noise", "keys"), MARGINALS)
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("partition", PARTITIONS)
 def test_one_record_changes_no_step_of_marginals_and_no_measurement_beyond_its_sensitivity(
     partition, relation, noise, keys
 ) -> None:

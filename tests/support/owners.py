@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.engine.spu.guests import GuestEngine
+from copublish.engine.spu.engine import MarkingNode
+from copublish.engine.spu.guests import GuestEngine, MarkingGuest
 from copublish.engine.spu.node import SpuNode
 from copublish.local.messenger import PipeMessenger, pipes_between
 from copublish.local.processes import throwaway_ledger
@@ -74,12 +75,15 @@ def ideal_release(agreement: cp.Agreement, frames: dict[str, pd.DataFrame], seed
 class Nodes:
     """Compute nodes whose workers are started once."""
 
-    def __init__(self, names: tuple[str, ...], protocol: str, timeout_seconds: int = 120) -> None:
+    def __init__(
+        self, names: tuple[str, ...], protocol: str, timeout_seconds: int = 120, *, joins: bool = False
+    ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="copublish-test-")
         self._protocol, self._timeout = protocol, timeout_seconds
         addresses = [f"unix:{self._folder.name}/{name}.sock" for name in names]
+        kind, self._guest = (MarkingNode, MarkingGuest) if joins else (SpuNode, GuestEngine)
         self.engines = {
-            name: SpuNode(name, names, addresses, timeout_seconds=timeout_seconds, protocol=protocol) for name in names
+            name: kind(name, names, addresses, timeout_seconds=timeout_seconds, protocol=protocol) for name in names
         }
 
     def release(self, agreement: cp.Agreement, frames: dict[str, pd.DataFrame], seed: int) -> dict[str, cp.Release]:
@@ -103,7 +107,7 @@ class Nodes:
             messenger = messengers[party]
             try:
                 if party not in self.engines:
-                    return job(GuestEngine(messenger, tuple(self.engines), self._protocol))
+                    return job(self._guest(messenger, tuple(self.engines), self._protocol))
                 self.engines[party].messenger = messenger
                 return job(self.engines[party])
             except Exception as error:

@@ -231,8 +231,8 @@ class Agreement(Section):
 
     @property
     def guests(self) -> tuple[str, ...]:
-        """The parties that share their inputs with the compute nodes; where columns are joined there are none."""
-        if self.engine.name != "spu" or self.partition != "horizontal":
+        """The parties that share their inputs with the compute nodes."""
+        if self.engine.name != "spu":
             return ()
         return tuple(party for party in self.parties if party not in self.compute_nodes)
 

@@ -65,8 +65,8 @@ def simulate(
 
     The noise, the disclosures and the release are as between organizations. --engine ideal computes in the clear, for
     planning and experiments; --engine spu runs every party in a process of its own that sees its own data alone, and
-    computes on secret shares (joins between two parties, sums between any number); --engine masked-sum adds up masked
-    sums without a secure engine, if that is what the agreement says.
+    computes on secret shares (joins and sums of any number of parties, people compared between two); --engine
+    masked-sum adds up masked sums without a secure engine, if that is what the agreement says.
 
     Example: copublish simulate agreement.toml --data bank=bank.parquet --data loans=loans.csv --out release/
     """

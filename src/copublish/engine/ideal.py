@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import NO_CELL, Columns
+from copublish.engine.interface import NO_CELL, Columns, Marks
 from copublish.engine.joint_noise import add_noise_inside
 from copublish.engine.programs.packing import Packing
 from copublish.engine.programs.ranges import as_bits, sum_within
@@ -150,17 +150,19 @@ class IdealEngine:
 
         return self._secret(("joint_histogram", sizes, packing, cells.shape), (cells, places), count)
 
-    def joint_matches(self, down: BoolArray, across: BoolArray, packing: Packing) -> Secret:
+    def joint_matches(self, down: Marks, across: Marks, packing: Packing) -> Secret:
         """Count aligned records by cells that all parties together fix."""
 
         def count(parts: list[tuple[BoolArray, BoolArray]]) -> IntArray:
-            rows, places = (reduce(np.logical_and, matches) for matches in zip(*parts, strict=True))
+            rows = reduce(np.logical_and, [parts[holder][0] for holder in down.holders])
+            places = reduce(np.logical_and, [parts[holder][1] for holder in across.holders])
             cells = np.argmax(rows, axis=0) * packing.row + np.argmax(places, axis=0)
             is_counted = rows.any(axis=0) & places.any(axis=0)
             counts = np.bincount(cells[is_counted], minlength=len(rows) * packing.row)
             return packing.pack(np, counts.reshape(-1, packing.row))
 
-        return self._secret(("joint_matches", packing, down.shape, across.shape), (down, across), count)
+        public = ("joint_matches", packing, down.own.shape, down.holders, across.own.shape, across.holders)
+        return self._secret(public, (down.own, across.own), count)
 
     def joint_pairs(
         self, owners: tuple[int, int], cells: Sequence[IntArray], columns: tuple[Columns, Columns], n_records: int
@@ -175,16 +177,18 @@ class IdealEngine:
         counts = self._secret(("joint_pairs", owners, columns, n_records), cells, count)
         return self.compute(scored, counts, columns=columns)
 
-    def joint_match_pairs(self, marks: BoolArray, columns: Columns) -> Secret:
+    def joint_match_pairs(self, marks: Marks, columns: Columns) -> Secret:
         """Count aligned records by every pair of cells that all parties together fix."""
 
         def count(parts: list[BoolArray]) -> IntArray:
-            groups = np.split(reduce(np.logical_and, parts), np.cumsum(columns.sizes)[:-1])
+            found = reduce(np.logical_and, [parts[holder] for holder in marks.holders])
+            groups = np.split(found, np.cumsum(columns.sizes)[:-1])
             cells = [np.where(group.any(axis=0), np.argmax(group, axis=0), NO_CELL) for group in groups]
             sized = list(zip(cells, columns.sizes, strict=True))
             return _pairs(sized, sized)
 
-        counts = self._secret(("joint_match_pairs", marks.shape, columns), marks, count)
+        public = ("joint_match_pairs", marks.own.shape, marks.holders, columns)
+        counts = self._secret(public, marks.own, count)
         return self.compute(scored, counts, columns=(columns, columns))
 
     def take_checks(self) -> Secret | None:

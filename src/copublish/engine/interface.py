@@ -121,8 +121,43 @@ class AligningEngine(SumEngine, Protocol):
 
 
 @runtime_checkable
-class JoinEngine(ProgramEngine, AligningEngine, Protocol):
-    """An engine that also joins columns that several parties hold."""
+class MarkEngine(ProgramEngine, Protocol):
+    """An engine that also joins columns that several parties hold: each marks the cells that a record may be in."""
+
+    def joint_matches(self, down: Marks, across: Marks, packing: Packing) -> Secret:
+        """Count aligned records by cells that all parties together fix.
+
+        Args:
+            down: For each row of the table and each record, whether what this party holds fits; of the rows that a
+                record fits at all parties the first one counts, and if there is none it counts nowhere.
+            across: The same for each place in a row.
+            packing: How a row of counts lies in ring elements.
+
+        Returns:
+            Packed counts, shape (number of rows, packing.elements).
+        """
+        ...
+
+    def joint_match_pairs(self, marks: Marks, columns: Columns) -> Secret:
+        """Count aligned records by every pair of cells that all parties together fix.
+
+        Args:
+            marks: For each cell of each column and each record, whether what this party holds fits.
+            columns: Public: all columns.
+
+        Returns:
+            Shape (lines, lines), the same both ways; what is on the diagonal is to be left alone.
+        """
+        ...
+
+    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
+        """How many records one call should have for a table with so many rows, from public shapes alone."""
+        ...
+
+
+@runtime_checkable
+class JoinEngine(MarkEngine, AligningEngine, Protocol):
+    """An engine that also joins columns of two parties by products of what each of them holds, and compares people."""
 
     def joint_histogram(
         self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
@@ -142,20 +177,6 @@ class JoinEngine(ProgramEngine, AligningEngine, Protocol):
         """
         ...
 
-    def joint_matches(self, down: BoolArray, across: BoolArray, packing: Packing) -> Secret:
-        """Count aligned records by cells that all parties together fix.
-
-        Args:
-            down: For each row of the table and each record, whether what this party holds fits; of the rows that a
-                record fits at all parties the first one counts, and if there is none it counts nowhere.
-            across: The same for each place in a row.
-            packing: How a row of counts lies in ring elements.
-
-        Returns:
-            Packed counts, shape (number of rows, packing.elements).
-        """
-        ...
-
     def joint_pairs(
         self, owners: tuple[int, int], cells: Sequence[IntArray], columns: tuple[Columns, Columns], n_records: int
     ) -> Secret:
@@ -172,18 +193,6 @@ class JoinEngine(ProgramEngine, AligningEngine, Protocol):
         """
         ...
 
-    def joint_match_pairs(self, marks: BoolArray, columns: Columns) -> Secret:
-        """Count aligned records by every pair of cells that all parties together fix.
-
-        Args:
-            marks: For each cell of each column and each record, whether what this party holds fits.
-            columns: Public: all columns.
-
-        Returns:
-            Shape (lines, lines), the same both ways; what is on the diagonal is to be left alone.
-        """
-        ...
-
     def take_checks(self) -> Secret | None:
         """For each party a number that is 0 unless its inputs to products were not what they should be.
 
@@ -195,9 +204,18 @@ class JoinEngine(ProgramEngine, AligningEngine, Protocol):
         """
         ...
 
-    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
-        """How many records one call should have for a table with so many rows, from public shapes alone."""
-        ...
+
+@dataclass(frozen=True)
+class Marks:
+    """Which cells a record may be in, as far as one party knows; all parties that hold something know it together.
+
+    Attributes:
+        own: For each cell and each record, whether what this party holds fits: shape (n_cells, n_records).
+        holders: Public: the parties whose marks count, by number. Others hold nothing of these columns.
+    """
+
+    own: BoolArray
+    holders: tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from copublish.agreement.model import Agreement
 from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.engine.messages import Messenger
-from copublish.engine.spu.engine import SpuEngine
-from copublish.engine.spu.guests import GuestEngine
+from copublish.engine.spu.engine import MarkingNode, SpuEngine
+from copublish.engine.spu.guests import GuestEngine, MarkingGuest
 from copublish.engine.spu.node import SpuNode
 from copublish.engine.spu.process import LOADING_SECONDS
 from copublish.errors import AgreementError
@@ -43,11 +43,13 @@ def _unfit(agreement: Agreement) -> list[str]:
         return []  # what masked sums cannot do is no agreement at all
     found = []
     if agreement.partition != "horizontal":
-        found.append(
-            f"partition: only two parties can join their columns on the secure engine, and these are "
-            f'{len(agreement.parties)}. With more of them every party holds whole rows: partition = "horizontal"; or '
-            "try the release in the clear with 'copublish simulate --engine ideal'"
-        )
+        if computes_jointly(agreement) and agreement.engine.agreed_protocol != "cheetah":
+            found.append('engine.protocol: columns are joined between two compute nodes. Write protocol = "cheetah"')
+        if agreement.records.alignment == "identifier":
+            found.append(
+                "records.alignment: with more than two parties the secure engine cannot yet find common records by an "
+                'identifier. Bring the rows into one order beforehand and write alignment = "row-order"'
+            )
     elif agreement.records.identifier is not None:
         found.append(
             "records.identifier: with more than two parties the secure engine cannot check that no person is at two of "
@@ -94,10 +96,12 @@ def engine_for(
         return MaskedSumEngine(messenger, agreement.owners, agreement.aggregator, coins, opens_sums=opens_sums)
     nodes, protocol = agreement.compute_nodes, agreement.engine.agreed_protocol.upper()
     if agreement.engine.name == "spu" and party in nodes:
-        # Products of private matrices and intersections are between two parties that both compute.
-        joins = len(agreement.parties) == 2
-        kind = SpuEngine if joins else SpuNode
+        # Products of private matrices and intersections are between two parties that both compute; more share marks.
+        kind: type[SpuNode] = SpuEngine
+        if len(agreement.parties) > 2:
+            kind = SpuNode if agreement.partition == "horizontal" else MarkingNode
         return kind(party, nodes, addresses, coins, timeout_seconds, protocol=protocol, messenger=messenger)
     if messenger is None:
         raise ValueError("a party that does not compute on secrets needs a messenger")
-    return GuestEngine(messenger, nodes, protocol, coins)
+    guest = GuestEngine if agreement.partition == "horizontal" else MarkingGuest
+    return guest(messenger, nodes, protocol, coins)

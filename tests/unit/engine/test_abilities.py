@@ -13,12 +13,12 @@ import pytest
 import copublish as cp
 from copublish.agreement.axis import Axis
 from copublish.engine.ideal import IdealEngine, Room
-from copublish.engine.interface import AligningEngine, JoinEngine, ProgramEngine, SumEngine, engine_as
+from copublish.engine.interface import AligningEngine, JoinEngine, MarkEngine, ProgramEngine, SumEngine, engine_as
 from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.engine.reveal import RevealGate
 from copublish.engine.spu import node
-from copublish.engine.spu.engine import SpuEngine
-from copublish.engine.spu.guests import GuestEngine
+from copublish.engine.spu.engine import MarkingNode, SpuEngine
+from copublish.engine.spu.guests import GuestEngine, MarkingGuest
 from copublish.engine.spu.node import SpuNode
 from copublish.errors import EngineError
 from copublish.fragments.reading import read_fragment
@@ -52,27 +52,32 @@ ENGINES: dict[str, Callable[[Post], SumEngine]] = {
     "spu": lambda post: SpuEngine("p0", TWO, ("x", "y")),
     "node": lambda post: SpuNode("p0", TWO, ("x", "y"), messenger=post.messenger("p0")),
     "guest": lambda post: GuestEngine(post.messenger("p2"), TWO),
+    "marking node": lambda post: MarkingNode("p0", TWO, ("x", "y"), messenger=post.messenger("p0")),
+    "marking guest": lambda post: MarkingGuest(post.messenger("p2"), TWO),
     "masked-sum": lambda post: MaskedSumEngine(post.messenger("p0"), TWO, "p2"),
 }
 """Every engine, at one of its parties."""
 
 ABILITIES: dict[str, set[type]] = {
-    "ideal": {SumEngine, ProgramEngine, AligningEngine, JoinEngine},
-    "spu": {SumEngine, ProgramEngine, AligningEngine, JoinEngine},
+    "ideal": {SumEngine, ProgramEngine, AligningEngine, MarkEngine, JoinEngine},
+    "spu": {SumEngine, ProgramEngine, AligningEngine, MarkEngine, JoinEngine},
     "node": {SumEngine, ProgramEngine},
     "guest": {SumEngine, ProgramEngine},
+    "marking node": {SumEngine, ProgramEngine, MarkEngine},
+    "marking guest": {SumEngine, ProgramEngine, MarkEngine},
     "masked-sum": {SumEngine, AligningEngine},
 }
 
 MEMBERS: dict[type, tuple[str, ...]] = {
     ProgramEngine: ("compute", "rows", "coins"),
     AligningEngine: ("align", "have_common"),
-    JoinEngine: ("joint_histogram", "joint_matches", "rows_per_product"),
+    MarkEngine: ("joint_matches", "joint_match_pairs", "rows_per_product"),
+    JoinEngine: ("joint_histogram", "joint_pairs", "take_checks"),
 }
 """What each ability adds to sums."""
 
 
-@pytest.mark.parametrize("kind", [SumEngine, ProgramEngine, AligningEngine, JoinEngine])
+@pytest.mark.parametrize("kind", [SumEngine, ProgramEngine, AligningEngine, MarkEngine, JoinEngine])
 @pytest.mark.parametrize("name", ENGINES)
 def test_an_engine_is_told_to_be_what_it_is_and_refused_as_what_it_is_not(name: str, kind: type) -> None:
     post = Post(PARTIES)
@@ -148,8 +153,8 @@ WORK: dict[str, tuple[type, Callable[[SumEngine], Any]]] = {
     "a search for people at two parties": (AligningEngine, align("horizontal")),
     "a selection": (ProgramEngine, select),
     "a run of a mechanism that selects": (ProgramEngine, specialize),
-    "counts of joined columns": (JoinEngine, count),
-    "products of joined columns": (JoinEngine, multiply),
+    "counts of joined columns": (MarkEngine, count),
+    "products of joined columns": (MarkEngine, multiply),
 }
 
 

@@ -26,6 +26,7 @@ from support.releases import small_release
 
 CASES = [
     "specialization vertical balanced-gain missing",
+    "marginals vertical gaussian",
     "copula vertical information-gain 3-classes",
     "hpdp gaussian",
     "vhdp vertical information-gain",

@@ -25,10 +25,22 @@ def agreement_of(partition: str, parties: int, **changes):
 NOTHING_READ = {f"p{number}": "no such file" for number in range(3)}
 
 
+ROW_ORDER = {"records": {"alignment": "row-order", "expected": 100}}
+
+
 @pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
-def test_joins_of_more_than_two_parties_are_refused_before_data_are_read(partition):
-    with pytest.raises(AgreementError, match=r"partition: only two parties can join.*partition = \"horizontal\""):
+def test_joins_by_identifier_of_more_than_two_parties_are_refused_before_data_are_read(partition):
+    with pytest.raises(AgreementError, match=r"records.alignment: .* write alignment = \"row-order\""):
         simulate(agreement_of(partition, 3), NOTHING_READ, engine="spu")
+
+
+@pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
+def test_any_number_of_owners_may_join_columns_in_row_order(partition):
+    refuse_unfit_engine(agreement_of(partition, 4, **ROW_ORDER))
+    with pytest.raises(
+        AgreementError, match=r"engine.protocol: .* write protocol = \"cheetah\"".replace("write", "Write")
+    ):
+        refuse_unfit_engine(agreement_of(partition, 4, **ROW_ORDER, engine={"protocol": "aby3"}))
 
 
 def test_people_at_two_of_many_owners_cannot_be_checked():

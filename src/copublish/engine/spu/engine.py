@@ -1,4 +1,4 @@
-"""The secure engine between two parties: what a compute node does, and joins of their columns and people."""
+"""Joins on the secure engine: of two parties that both compute, and of any number that share marks with two nodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from copublish.engine.interface import NO_CELL, Columns
+from copublish.engine.interface import NO_CELL, Columns, Marks
 from copublish.engine.masked.pseudonyms import (
     have_repeated,
     joint_key,
@@ -60,10 +60,85 @@ from copublish.engine.spu.requests import (
 )
 from copublish.errors import EngineError
 from copublish.privacy.coins import Coins
-from copublish.types import BoolArray, IntArray, Program
+from copublish.types import IntArray, Program
 
 
-class SpuEngine(SpuNode):
+class MarkingNode(SpuNode):
+    """One of two compute nodes that join the columns of any number of parties by marks.
+
+    Every party that holds part of a table marks the cells that a record may be in. Nodes' marks are their own share;
+    guests send each node a part whose XOR they are.
+    """
+
+    def joint_matches(self, down: Marks, across: Marks, packing: Packing) -> Secret:
+        """Count aligned records: what all parties fit is found by AND on bits, then shares are multiplied."""
+        n_rows, n_records = len(down.own), padded_records(down.own.shape[1])
+        rows = self._marks(down, one_cell_each, (n_rows, n_records), sizes=(n_rows,))
+        places = self._marks(across, places_of_each, (n_records, packing.elements), packing=packing)
+        height, found = max(1, MAX_PRODUCT_CELLS // packing.elements), []
+        for top in range(0, n_rows, height):
+            band = (top, min(top + height, n_rows))
+            shares = [ShareOf(rows, rank, band) for rank in range(2)] + [
+                ShareOf(places, rank, (0, n_records)) for rank in range(2)
+            ]
+            call = Call(crossed_product, (0, 1, 2, 3, 4), {})
+            shape = (band[1] - top, packing.elements)
+            found += self._keep_parts((*shares, OwnProducts(rows, places, band), call), [shape])
+        self._forget(rows, places)
+        return self.compute(assemble, *found, per_row=1, shape=(n_rows, packing.elements))
+
+    def joint_match_pairs(self, marks: Marks, columns: Columns) -> Secret:
+        """Count aligned records by pairs of cells that all parties fit: one product of shares with themselves."""
+        n_cells, n_records = columns.lines, padded_records(marks.own.shape[1])
+        if columns.scores is None:
+            cells = self._marks(marks, one_cell_each, (n_cells, n_records), sizes=columns.sizes)
+        else:
+            cells = self._marks(marks, scores_of_each, (n_cells, n_records), columns=columns)
+        height, found = max(1, MAX_PRODUCT_CELLS // n_cells), []
+        for top in range(0, n_cells, height):
+            band = (top, min(top + height, n_cells))
+            shares = (ShareOf(cells, 0, band), ShareOf(cells, 1, (0, n_cells)))
+            found += self._keep_parts((*shares, Call(half_of_square, (0, 1), {})), [(band[1] - top, n_cells)])
+        n, shape = len(found), (n_cells, n_cells)
+        (squared,) = self._keep_parts(
+            (
+                *map(kept_step, found),
+                Call(assemble, tuple(range(n)), {"per_row": 1, "shape": shape}),
+                OwnProducts(cells, cells, (0, n_cells), is_transposed=True),
+                Call(square, (n, n + 1), {}),
+            ),
+            [shape],
+        )
+        self._forget(cells)
+        return squared
+
+    def _marks(self, marks: Marks, program: Program, shape: tuple[int, ...], **public: Any) -> Kept:
+        """Compute and keep what all holders' marks say together."""
+        own = words_of(marks.own)
+        steps: list[Step] = []
+        for holder in (self.parties[number] for number in marks.holders):
+            if holder in self.nodes:
+                steps.append(Xored(own if holder == self.party else np.zeros_like(own)))
+            else:
+                steps.append(Xored(self._guests().bits_of(holder, own.shape)))
+        (kept,) = self._keep_parts((*steps, Call(program, tuple(range(len(steps))), public)), [shape])
+        return kept_step(kept)
+
+    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
+        """The largest number of records for which a product fits into memory."""
+        return most_records(n_rows * packing.elements)
+
+    def _forget(self, *kept: Kept) -> None:
+        self._ask(Forget(tuple(secret.name for secret in kept)))
+
+    def _keep_parts(self, steps: tuple[Step, ...], shapes: Sequence[tuple[int, ...]]) -> list[Secret]:
+        """Compute the last step now and keep what comes out of it, one part for each shape."""
+        names = tuple(self._new_name() for _ in shapes)
+        self._ask(Run(steps, keep_as=names, by_rows=len(shapes) > 1))
+        return [Secret(Node(Kept(name, shape)), shape) for name, shape in zip(names, shapes, strict=True)]
+
+
+class SpuEngine(MarkingNode):
     """One of two parties' end of the secure engine.
 
     Products of private matrices and intersections are between two parties that both compute.
@@ -143,62 +218,6 @@ class SpuEngine(SpuNode):
         self._wrong = ([], [])
         return self.compute(all_wrong, *first, *second, of_first=len(first))
 
-    def joint_matches(self, down: BoolArray, across: BoolArray, packing: Packing) -> Secret:
-        """Count aligned records: what both parties fit is found by AND on bits, then shares are multiplied."""
-        n_records = padded_records(down.shape[1])
-        rows = self._marks(down, one_cell_each, (len(down), n_records), sizes=(len(down),))
-        places = self._marks(across, places_of_each, (n_records, packing.elements), packing=packing)
-        height, found = max(1, MAX_PRODUCT_CELLS // packing.elements), []
-        for top in range(0, len(down), height):
-            band = (top, min(top + height, len(down)))
-            shares = [ShareOf(rows, rank, band) for rank in range(2)] + [
-                ShareOf(places, rank, (0, n_records)) for rank in range(2)
-            ]
-            call = Call(crossed_product, (0, 1, 2, 3, 4), {})
-            shape = (band[1] - top, packing.elements)
-            found += self._keep_parts((*shares, OwnProducts(rows, places, band), call), [shape])
-        self._forget(rows, places)
-        return self.compute(assemble, *found, per_row=1, shape=(len(down), packing.elements))
-
-    def joint_match_pairs(self, marks: BoolArray, columns: Columns) -> Secret:
-        """Count aligned records by pairs of cells that both parties fit: one product of shares with themselves."""
-        n_cells, n_records = columns.lines, padded_records(marks.shape[1])
-        if columns.scores is None:
-            cells = self._marks(marks, one_cell_each, (n_cells, n_records), sizes=columns.sizes)
-        else:
-            cells = self._marks(marks, scores_of_each, (n_cells, n_records), columns=columns)
-        height, found = max(1, MAX_PRODUCT_CELLS // n_cells), []
-        for top in range(0, n_cells, height):
-            band = (top, min(top + height, n_cells))
-            shares = (ShareOf(cells, 0, band), ShareOf(cells, 1, (0, n_cells)))
-            found += self._keep_parts((*shares, Call(half_of_square, (0, 1), {})), [(band[1] - top, n_cells)])
-        n, shape = len(found), (n_cells, n_cells)
-        (squared,) = self._keep_parts(
-            (
-                *map(kept_step, found),
-                Call(assemble, tuple(range(n)), {"per_row": 1, "shape": shape}),
-                OwnProducts(cells, cells, (0, n_cells), is_transposed=True),
-                Call(square, (n, n + 1), {}),
-            ),
-            [shape],
-        )
-        self._forget(cells)
-        return squared
-
-    def _marks(self, own: BoolArray, program: Program, shape: tuple[int, ...], **public: Any) -> Kept:
-        """Compute and keep what both parties' marks say together."""
-        (kept,) = self._keep_parts((*self._both(words_of(own)), Call(program, (0, 1), public)), [shape])
-        return kept_step(kept)
-
-    def _both(self, own: IntArray) -> tuple[Step, Step]:
-        """Two boolean inputs: this party's words and the other's."""
-        nothing = np.zeros_like(own)
-        return Xored(own if self._rank == 0 else nothing), Xored(own if self._rank == 1 else nothing)
-
-    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
-        """The largest number of records for which a product fits into memory."""
-        return most_records(n_rows * packing.elements)
-
     def align(self, identifiers: Sequence[str] | None) -> IntArray:
         """The positions of the common records among one's own, by private set intersection."""
         return self._common(identifiers or [], made_up=0)
@@ -220,15 +239,6 @@ class SpuEngine(SpuNode):
         # nearly all of it could find the rest by trial.
         pseudonyms = np.concatenate([pseudonyms, made_up_pseudonyms(1 + made_up)])
         return positions_of(self._ask(Intersect(pseudonyms)), pseudonyms)
-
-    def _forget(self, *kept: Kept) -> None:
-        self._ask(Forget(tuple(secret.name for secret in kept)))
-
-    def _keep_parts(self, steps: tuple[Step, ...], shapes: Sequence[tuple[int, ...]]) -> list[Secret]:
-        """Compute the last step now and keep what comes out of it, one part for each shape."""
-        names = tuple(self._new_name() for _ in shapes)
-        self._ask(Run(steps, keep_as=names, by_rows=len(shapes) > 1))
-        return [Secret(Node(Kept(name, shape)), shape) for name, shape in zip(names, shapes, strict=True)]
 
 
 def kept_step(secret: Secret) -> Kept:

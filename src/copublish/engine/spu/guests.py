@@ -15,11 +15,15 @@ from typing import Any
 import numpy as np
 
 from copublish.engine.counts import SecretCounts
+from copublish.engine.interface import Columns, Marks
 from copublish.engine.joint_noise import add_noise_inside
 from copublish.engine.messages import Messenger
+from copublish.engine.programs.packing import Packing
 from copublish.engine.programs.ranges import as_bits
 from copublish.engine.secret import Secret
 from copublish.engine.spu.coalitions import assumptions_of, secrecy_of
+from copublish.engine.spu.marks import words_of
+from copublish.engine.spu.products import most_records
 from copublish.engine.without_worker import EngineWithoutWorker
 from copublish.errors import EngineError, ProgramMismatchError
 from copublish.privacy.coins import Coins, SystemCoins
@@ -67,7 +71,11 @@ class Guests:
 
     def bits(self, shape: tuple[int, ...]) -> list[IntArray]:
         """Every guest's part for this node of what it put in as bits."""
-        return [_integers(self._messenger.receive(guest, PART), shape) for guest in self._names]
+        return [self.bits_of(guest, shape) for guest in self._names]
+
+    def bits_of(self, guest: str, shape: tuple[int, ...]) -> IntArray:
+        """One guest's part for this node."""
+        return _integers(self._messenger.receive(guest, PART), shape)
 
     def wait_until_ready(self, shape: tuple[int, ...]) -> None:
         """Wait until every guest has charged its ledger for what is opened next."""
@@ -116,9 +124,12 @@ class GuestEngine(EngineWithoutWorker):
     def share_within(self, local: IntArray, bits: int) -> Secret:
         """Send every compute node its part of what this party puts in as bits."""
         own = as_bits(np.ascontiguousarray(local, dtype=np.int64), bits)
+        self._send_bits(own)
+        return Secret(None, own.shape)
+
+    def _send_bits(self, own: IntArray) -> None:
         for node, part in zip(self._nodes, split_bits(own, len(self._nodes), self.own_coins), strict=True):
             self._messenger.send(node, PART, _as_bytes(part))
-        return Secret(None, own.shape)
 
     def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
         """Placeholder for counts with noise from the nodes' joint coins."""
@@ -145,6 +156,29 @@ class GuestEngine(EngineWithoutWorker):
         if any(not np.array_equal(other, heard[0]) for other in heard[1:]):
             raise EngineError("The compute nodes say that they opened different values. Nothing is published.")
         return heard[0]
+
+
+class MarkingGuest(GuestEngine):
+    """The engine at a party that does not compute and whose columns are joined: it shares its marks with the nodes."""
+
+    def joint_matches(self, down: Marks, across: Marks, packing: Packing) -> Secret:
+        """Send what this party marks of both halves of a table, if it holds part of them."""
+        self._send_marks(down)
+        self._send_marks(across)
+        return Secret(None, (len(down.own), packing.elements))
+
+    def joint_match_pairs(self, marks: Marks, columns: Columns) -> Secret:
+        """Send what this party marks of all columns."""
+        self._send_marks(marks)
+        return Secret(None, (columns.lines, columns.lines))
+
+    def rows_per_product(self, n_rows: int, packing: Packing) -> int:
+        """How many records the nodes count at a time."""
+        return most_records(n_rows * packing.elements)
+
+    def _send_marks(self, marks: Marks) -> None:
+        if self.parties.index(self.party) in marks.holders:
+            self._send_bits(words_of(marks.own))
 
 
 def _shape_as_bytes(shape: tuple[int, ...]) -> bytes:

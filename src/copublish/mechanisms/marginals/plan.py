@@ -385,11 +385,14 @@ class MarginalsPlan(Plan["MarginalsResult"]):
 
     def headline(self) -> dict[str, str]:
         """The same in a few words, by heading."""
-        then = f", then at most {self.rounds} of {len(self.candidates)}" if self.rounds else ""
-        return {
+        then = f", then at most {self.rounds} choices among {len(self.candidates)}" if self.rounds else ""
+        found = {
             "Publishes": f"synthetic records with {len(self.names)} columns, and the measured tables",
             "From": f"{len(self.fixed)} tables for sure{then}",
         }
+        if self.currency == "rho":
+            found["Adds up"] = f"rho, to {float(self.budget):.4g}; epsilon of a part is what it alone would cost"
+        return found
 
     def typical_noise(self) -> tuple[str, float]:
         """What noise does to a first table."""

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from copublish.agreement.axis import Axis, n_cells
 from copublish.agreement.model import Agreement
 from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import NO_CELL, JoinEngine, SumEngine, engine_as
+from copublish.engine.interface import NO_CELL, JoinEngine, MarkEngine, Marks, SumEngine, engine_as
 from copublish.engine.programs.packing import Packing
 from copublish.engine.programs.sums import add
 from copublish.engine.secret import Secret
@@ -75,22 +76,23 @@ class JointTable:
         split = [axis for axis in axes if axis.n_cells > 1]  # an attribute that is not split needs no join
         if self.is_additive(split):
             return SecretCounts(engine.share(self.count_locally(split).reshape(-1, 1)), Packing(1))
-        joining = engine_as(JoinEngine, engine)
-        if any(len(self.agreement.holders(axis.column)) > 1 and not self._is_shared_class(axis) for axis in split):
+        joining = engine_as(MarkEngine, engine)
+        is_spread = any(len(self.holders([axis])) > 1 for axis in split)
+        if is_spread or not isinstance(engine, JoinEngine):
             down, across = _halves(split)
-            count = self._count_matches
+            count = partial(self._count_matches, engine=joining)
         else:
             # The last party's own columns and a class that all know make up the rows; the others number the rows.
             across = [axis for axis in split if self._is_in_every_row(axis)]
             # Rows are numbered party by party.
             down = sorted((axis for axis in split if axis not in across), key=self._holder)
-            count = self._count_pairs
+            count = partial(self._count_pairs, engine=engine)
         row = n_cells(across)
         packing = Packing(row) if noise_bits is None else Packing.densest(row, self.fragment.n_records, noise_bits)
         parts: list[Secret] = []
         step = joining.rows_per_product(n_cells(down), packing)
         for rows in self._chunks(step):
-            parts.append(count(down, across, rows, packing, joining))
+            parts.append(count(down, across, rows, packing))
             progress(rows.stop, self.fragment.n_records)
         zeros = np.zeros((n_cells(down), packing.elements), dtype=np.int64)
         secret = joining.compute(add, *parts) if parts else engine.share(zeros)
@@ -111,10 +113,25 @@ class JointTable:
         return engine.joint_histogram(cells, places, sizes, packing)
 
     def _count_matches(
-        self, down: Sequence[Axis], across: Sequence[Axis], rows: slice, packing: Packing, engine: JoinEngine
+        self, down: Sequence[Axis], across: Sequence[Axis], rows: slice, packing: Packing, engine: MarkEngine
     ) -> Secret:
         """Count columns whose cells are spread: every party says which cells a record may be in."""
-        return engine.joint_matches(self.matches(down, rows), self.matches(across, rows), packing)
+        return engine.joint_matches(self.marks(down, rows), self.marks(across, rows), packing)
+
+    def marks(self, axes: Sequence[Axis], rows: slice) -> Marks:
+        """What this party knows of the cells that records may be in, and who knows something."""
+        return Marks(self.matches(axes, rows), self.holders(axes))
+
+    def holders(self, axes: Sequence[Axis]) -> tuple[int, ...]:
+        """The numbers of the parties that hold cells of some columns; of a class that all hold, its owner's counts."""
+        names = self.agreement.party_names
+        found = set()
+        for axis in axes:
+            owners = (
+                (self.agreement.class_owner,) if self._is_shared_class(axis) else self.agreement.holders(axis.column)
+            )
+            found |= {names.index(owner) for owner in owners}
+        return tuple(sorted(found))
 
     def matches(self, axes: Sequence[Axis], rows: slice) -> BoolArray:
         """For each cell and record whether what this party holds fits: shape (n_cells, n_records).

@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 
 from copublish.agreement.axis import Axis, n_cells
-from copublish.engine.interface import NO_CELL, Columns, JoinEngine, SumEngine, engine_as
+from copublish.engine.interface import NO_CELL, Columns, JoinEngine, MarkEngine, Marks, SumEngine, engine_as
 from copublish.engine.programs.packing import Packing
 from copublish.engine.programs.sums import add
 from copublish.engine.secret import Secret
@@ -54,10 +54,11 @@ def pair_counts(
         Shape (lines, lines), the groups one after the other, a line for each cell or, with scores, for each group. What
         two different groups have in common is there both ways; the rest is to be left alone.
     """
-    joining, columns = engine_as(JoinEngine, engine), _columns(groups, scores)
+    marking, columns = engine_as(MarkEngine, engine), _columns(groups, scores)
     holders = [_holder(table, group) for group in groups]
-    if None in holders:
-        return _spread(table, groups, columns, joining, progress)
+    if None in holders or not isinstance(engine, JoinEngine):
+        return _spread(table, groups, columns, marking, progress)
+    joining = engine
     nothing = np.zeros((columns.lines, columns.lines), dtype=np.int64)
     own = joining.share(own_pairs(table, groups, scores) if with_own else nothing)
     blocks, places = [], []
@@ -163,7 +164,7 @@ def _spread(
     table: JointTable,
     groups: Sequence[Group],
     columns: Columns,
-    engine: JoinEngine,
+    engine: MarkEngine,
     progress: Callable[[int, int], None],
 ) -> Secret:
     """Pairs of groups of whose cells several parties hold some."""
@@ -173,8 +174,9 @@ def _spread(
     parts = [engine.share(np.zeros((columns.lines, columns.lines), dtype=np.int64))]
     for start in range(0, n_records, step):
         rows = slice(start, min(start + step, n_records))
-        marks = np.concatenate([table.matches(group, rows) for group in groups])
-        parts.append(engine.joint_match_pairs(marks, columns))
+        own = np.concatenate([table.matches(group, rows) for group in groups])
+        holders = table.holders([axis for group in groups for axis in group])
+        parts.append(engine.joint_match_pairs(Marks(own, holders), columns))
         progress(rows.stop, n_records)
     return engine.compute(add, *parts)
 
