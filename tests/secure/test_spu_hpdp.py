@@ -20,7 +20,7 @@ from copublish.engine.spu.engine import SpuEngine
 from copublish.fragments.reading import read_fragment
 from copublish.local.simulation import throwaway_ledger
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.accounting import Cost
+from copublish.privacy.accounting import cost_of
 from copublish.privacy.disclosures import GaussianMeasure
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.progress import no_progress
@@ -90,9 +90,7 @@ def draw(engine: ProgramEngine) -> np.ndarray:
     """Open nothing but noise."""
     ledger = Ledger(":memory:")
     ledger.set_limit("nobody", Limit(Fraction(10), "replace", delta=Fraction(1, 10**5)))
-    cost = Cost(
-        add_remove=MEASURE.epsilon("add-remove"), replace=MEASURE.epsilon("replace"), delta=MEASURE.delta("replace")
-    )
+    cost = cost_of([MEASURE], number_of_records_is_public=False)
     with ledger.reserve("nobody", "noise", "0", cost) as charge:
         gate = RevealGate(engine, charge, False)
         return gate.reveal_gaussian_measurement(engine.share(np.zeros((SAMPLES, 1), dtype=np.int64)), MEASURE)
