@@ -147,7 +147,10 @@ def test_it_runs_only_if_the_agreement_acknowledges_word_for_word(said):
     with pytest.raises(AgreementError) as caught:
         idp_ir_agreement("horizontal", acknowledge=said)
     (problem,) = caught.value.problems
-    assert f'acknowledge = "{ACKNOWLEDGEMENT}"' in problem and "name the mechanism 'marginals' or 'copula' or 'hpdp'" in problem
+    assert (
+        f'acknowledge = "{ACKNOWLEDGEMENT}"' in problem
+        and "name the mechanism 'marginals' or 'copula' or 'hpdp'" in problem
+    )
 
 
 @pytest.mark.parametrize("k", [None, 2, 1, 0, -3, 10_001])
