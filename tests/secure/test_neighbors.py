@@ -346,6 +346,10 @@ def test_answers_that_wrap_the_ring_would_move_a_score_by_more_than_declared() -
     assert abs(int(after) - int(before)) > 2
     with pytest.raises(EngineError, match="out of bounds"):
         refuse_out_of_bounds(wrapping[:1], wrapping[1:], [1], 20)
+    lowest = np.array([-(2**63), 0], dtype=np.int64)  # NumPy's absolute value of it is negative
+    with pytest.raises(EngineError, match="out of bounds"):
+        refuse_out_of_bounds(np.array([1]), lowest, [1], 20)
+    refuse_out_of_bounds(np.array([1]), np.array([-(2**40), 2**40]), [1], 20)
 
 
 def test_a_record_with_other_holders_than_any_other_changes_no_step() -> None:

@@ -32,7 +32,7 @@ def secrecy_of(protocol: str, nodes: Sequence[str], guests: Sequence[str]) -> st
         return SECRECY_OF_TWO
     sharing = (
         f" {in_words(guests)} {'split' if len(guests) > 1 else 'splits'} every input into one share for each of these; "
-        "the shares add up to it, and all of them but one tell nothing."
+        "together they make it up, and all of them but one tell nothing."
         if guests
         else ""
     )

@@ -178,7 +178,9 @@ class SpuEngine(MarkingNode):
         self, owners: tuple[int, int], cells: Sequence[IntArray], columns: tuple[Columns, Columns], n_records: int
     ) -> Secret:
         """Count aligned records by pairs of the parties' cells: one product of all their columns at once."""
-        lines = [Lines.of(cells if self._rank == own else None, columns[own]) for own in owners]
+        lines = [
+            Lines.of(cells if self._rank == owner else None, own) for owner, own in zip(owners, columns, strict=True)
+        ]
         return self._checked_table(lines[0], lines[1], n_records, ONE_COUNT)
 
     def _checked_table(self, down: Lines, across: Lines, n_records: int, packing: Packing) -> Secret:

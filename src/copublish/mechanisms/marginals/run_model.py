@@ -58,7 +58,7 @@ def agree_on_model(
         own = np.append(in_units(fitted.factors), np.abs(after - before).sum())
     told = tell(own, len(problem.wanted) + 1, "model", fitter, engine)
     units, moved = told[:-1], int(told[-1])
-    if np.abs(units).max(initial=0) > LARGEST_FACTOR or moved < 0:
+    if (units < -LARGEST_FACTOR).any() or (units > LARGEST_FACTOR).any() or moved < 0:
         raise _does_not_fit(fitter)
     try:
         state = problem.state(from_units(units))
@@ -123,7 +123,7 @@ def tell(own: IntArray | None, size: int, topic: str, fitter: str, engine: SumEn
     """
     content = NOT_TOLD if own is None else np.frombuffer(own.astype("<i8").tobytes(), dtype=np.uint8)
     told = engine.exchange(content, topic=topic)[engine.parties.index(fitter)]
-    if len(told) != 8 * size:
+    if not isinstance(told, np.ndarray) or told.dtype != np.uint8 or told.shape != (8 * size,):
         raise _does_not_fit(fitter)
     digest = hashlib.sha256(np.ascontiguousarray(told, dtype=np.uint8).tobytes()).hexdigest()
     if len(set(engine.exchange(digest, topic=f"hash of the {topic}"))) > 1:

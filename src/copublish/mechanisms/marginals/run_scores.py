@@ -87,7 +87,7 @@ def refuse_out_of_bounds(answers: IntArray, offsets: IntArray, cells: list[int],
         and len(offsets) == len(cells) + 1
         and bool((answers >= 0).all() and (answers <= LARGEST_ANSWER).all())
         and bool((np.add.reduceat(answers, starts) <= LARGEST_SUM).all())
-        and bool((np.abs(offsets) <= LARGEST_OFFSET).all())
+        and bool((offsets >= -LARGEST_OFFSET).all() and (offsets <= LARGEST_OFFSET).all())
         and selection_fits(len(offsets), LARGEST_SCORE, noise_bits)
     )
     if not fits:
