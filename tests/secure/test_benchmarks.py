@@ -1,0 +1,34 @@
+"""The short forms of benchmarks of the secure engine: that they run and count, not how long anything takes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+
+
+def printed(script: str, *arguments: str) -> dict[str, Any]:
+    command = [sys.executable, str(ROOT / "benchmarks" / script), *arguments, "--format", "json"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=True)
+    return json.loads(ran.stdout)
+
+
+def test_input_checks_compares_releases_with_and_without_them():
+    arguments = ("--records", "2000", "--repetitions", "1", "--parts", "vertical")
+    found = printed("input_checks.py", *arguments)["vertical"]
+    assert [run["records"] for run in found["runs"]] == [2000, 2000]
+    assert 0.9 < found["ratios"]["with / without, MiB sent"] < 1.15
+    with_checks, without = (run["calls"]["openings"][0] for run in found["runs"])
+    assert with_checks == without + 1  # what was wrong with inputs is opened once
+
+
+def test_a_marginals_release_is_divided_into_phases():
+    (found,) = printed("marginals_release.py", "--parts", "columns", "--columns", "4")["columns"]
+    assert {"start-up", "products", "choices", "tables opened"} <= found["phases"].keys()
+    assert found["disclosures"] > 1 and found["run"]["mib_sent"] > 0
