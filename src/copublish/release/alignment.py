@@ -36,21 +36,24 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: SumEngine) -
     """
     if agreement.partition == "horizontal":
         return _horizontal(agreement, fragment, engine)
-    if agreement.records.alignment == "identifier":
+    by_identifier, helped = agreement.records.alignment == "identifier", len(agreement.owners) < len(agreement.parties)
+    if by_identifier:
         own: Sequence[str] | None = (fragment.identifiers or []) if fragment.party in agreement.owners else None
         fragment = fragment.take(engine_as(AligningEngine, engine).align(own))
-    elif len(_rows_of_owners(agreement, fragment, engine)) > 1:
-        raise FragmentError(
-            fragment.party,
-            ['The parties have different numbers of rows, so alignment = "row-order" cannot hold.'],
-        )
+    if helped or not by_identifier:
+        # A party without data has no rows to count, so the owners tell it; those that were aligned have as many.
+        rows = _rows_of_owners(agreement, fragment, engine)
+        if len(rows) > 1 and by_identifier:
+            raise ProgramMismatchError("The parties have different numbers of common records. Nothing is published.")
+        if len(rows) > 1:
+            raise FragmentError(
+                fragment.party,
+                ['The parties have different numbers of rows, so alignment = "row-order" cannot hold.'],
+            )
+        (n_records,) = rows
+        fragment = replace(fragment, n_records=n_records)
     fragment = _with_one_holder(agreement, fragment, engine)
-    total = None
-    if agreement.records.public:
-        # A party without data has no rows to count; which number is public, owners tell it.
-        helped = len(agreement.owners) < len(agreement.parties)
-        (total,) = _rows_of_owners(agreement, fragment, engine) if helped else {fragment.n_records}
-    return JointTable(agreement, fragment, total)
+    return JointTable(agreement, fragment, fragment.n_records if agreement.records.public else None)
 
 
 def _rows_of_owners(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> set[int]:

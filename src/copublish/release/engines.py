@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from copublish.agreement.model import Agreement
+from copublish.engine.alignment.comparison import comparison_by
 from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.engine.messages import Messenger
 from copublish.engine.spu.engine import MarkingNode, SpuEngine
@@ -26,18 +27,6 @@ def refuse_unfit_engine(agreement: Agreement) -> None:
         raise AgreementError(f"The agreement '{agreement.name}' cannot run on the secure engine; it", problems)
 
 
-def refuse_unfit_simulation(agreement: Agreement) -> None:
-    """Raise unless the ideal engine can compute this agreement.
-
-    Raises:
-        AgreementError: If a party without data would have to take part in a join.
-    """
-    idle = [party for party in agreement.parties if party not in agreement.owners]
-    if idle and agreement.partition != "horizontal" and computes_jointly(agreement):
-        problem = f"parties.{idle[0]}.data: only in a horizontal release can a party take part without data. Remove it"
-        raise AgreementError(f"The agreement '{agreement.name}'", [problem])
-
-
 def _unfit(agreement: Agreement) -> list[str]:
     if agreement.engine.name == "masked-sum" or len(agreement.parties) == 2:
         return []  # what masked sums cannot do is no agreement at all
@@ -45,22 +34,18 @@ def _unfit(agreement: Agreement) -> list[str]:
     if agreement.partition != "horizontal":
         if computes_jointly(agreement) and agreement.engine.agreed_protocol != "cheetah":
             found.append('engine.protocol: columns are joined between two compute nodes. Write protocol = "cheetah"')
-        if agreement.records.alignment == "identifier":
+        if agreement.privacy.class_disagreement is not None:
             found.append(
-                "records.alignment: with more than two parties the secure engine cannot yet find common records by an "
-                'identifier. Bring the rows into one order beforehand and write alignment = "row-order"'
+                "privacy.class_disagreement: two class columns are compared between two parties that both compute, and "
+                "the agreement has more. Remove it"
             )
-    elif agreement.records.identifier is not None:
-        found.append(
-            "records.identifier: with more than two parties the secure engine cannot check that no person is at two of "
-            "them. Leave 'identifier' out; the certificate then states that it is assumed"
-        )
     return found
 
 
 def needs_messenger(agreement: Agreement) -> bool:
     """Whether the parties talk to each other beside the secure engine's own link, or instead of it."""
-    return agreement.engine.name == "masked-sum" or bool(agreement.guests)
+    compare_by_messages = agreement.compares_people and len(agreement.parties) > 2
+    return agreement.engine.name == "masked-sum" or bool(agreement.guests) or compare_by_messages
 
 
 def loading_seconds(agreement: Agreement) -> dict[str, float]:
@@ -91,6 +76,20 @@ def engine_for(
         AgreementError: If the secure engine cannot compute this agreement.
     """
     refuse_unfit_engine(agreement)
+    engine = _engine_for(agreement, party, addresses, messenger, coins, timeout_seconds)
+    if agreement.compares_people and messenger is not None:
+        engine.comparison = comparison_by(messenger, agreement.owners, agreement.helper)
+    return engine
+
+
+def _engine_for(
+    agreement: Agreement,
+    party: str,
+    addresses: Sequence[str],
+    messenger: Messenger | None,
+    coins: Coins | None,
+    timeout_seconds: int,
+) -> SpuNode | GuestEngine | MaskedSumEngine:
     if agreement.engine.name == "masked-sum" and messenger is not None:
         opens_sums = not agreement.publishes_each_record
         return MaskedSumEngine(messenger, agreement.owners, agreement.aggregator, coins, opens_sums=opens_sums)
