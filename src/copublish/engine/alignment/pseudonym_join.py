@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from copublish.engine.alignment.curve import Draw
 from copublish.engine.alignment.joint_key import agree_on_key
 from copublish.engine.alignment.pseudonyms import (
     PSEUDONYM_BYTES,
@@ -43,11 +44,11 @@ class PseudonymJoin:
         Assumes: the helper colludes with no owner. With the key it finds out by trial who is at which owner.
     """
 
-    def __init__(self, messenger: Messenger, owners: Sequence[str], helper: str) -> None:
+    def __init__(self, messenger: Messenger, owners: Sequence[str], helper: str, draw: Draw = os.urandom) -> None:
         if helper in owners:
             raise EngineError(OWNER_COMPARES)
         self._messenger, self._owners, self._helper = messenger, tuple(owners), helper
-        self._party = messenger.party
+        self._party, self._draw = messenger.party, draw
 
     def common(self, identifiers: Sequence[str]) -> IntArray:
         """The positions of the identifiers that all owners list, in an order that all of them share."""
@@ -86,7 +87,7 @@ class PseudonymJoin:
     def _send(self, identifiers: Sequence[str], made_up: int) -> tuple[IntArray, int]:
         """Send this owner's pseudonyms in their own order; return that order and how many they are."""
         pseudonyms = pseudonyms_of(
-            identifiers, len(identifiers), agree_on_key(self._messenger, self._owners, os.urandom)
+            identifiers, len(identifiers), agree_on_key(self._messenger, self._owners, self._draw)
         )
         if have_repeated(pseudonyms):
             raise EngineError("An identifier is listed twice. Nothing was compared.")
