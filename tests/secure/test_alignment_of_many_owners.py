@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import copublish as cp
+from copublish.agreement.computation import Computation
 from copublish.errors import FragmentError
 from copublish.local.processes import throwaway_ledger
 from copublish.mechanisms.registry import plan_of
@@ -127,6 +128,26 @@ def test_an_owner_without_the_identifier_hears_it_before_anybody_is_called():
         cp.simulate(agreement, {**frames, "p1": frames["p1"].drop(columns="id")}, engine="spu")
 
 
+PROCESSES = {
+    "vertical, CHEETAH, a guest": ("vertical", {}),
+    "horizontal, ABY3, no guest": ("horizontal", {"protocol": "aby3"}),
+}
+
+
+@pytest.mark.parametrize("case", PROCESSES)
+def test_three_owners_in_processes_of_their_own_compare_people(case):
+    partition, engine = PROCESSES[case]
+    agreement = agreement_of(partition, 3).model_copy(update={"engine": Computation(**engine)})
+    frames = frames_of(agreement, 60)
+    release = cp.simulate(agreement, frames, engine="spu")
+    assert release.certificate.engine.name == "spu"
+    if partition == "horizontal":
+        twice = {**frames, "p2": pd.concat([frames["p2"], frames["p1"][:1]])}
+        with pytest.raises(cp.CopublishError, match="some person is listed by two parties") as ended:
+            cp.simulate(agreement, twice, engine="spu")
+        assert all(f"The data of party '{party}' do not fit" in str(ended.value) for party in agreement.parties)
+
+
 def records_of(mechanism: str, alignment: str) -> cp.Agreement:
     if mechanism == "idp-ir":
         mapping = idp_ir_mapping("vertical", 3)
@@ -162,7 +183,7 @@ def test_records_of_three_owners_of_columns_are_those_of_the_ideal_engine(joins,
 
     ideal = simulate_with(agreement, frames, coins())
     assert len(ideal.to_pandas("records")) == 60 - 3 * (60 // 9)
-    masked = agreement.model_copy(update={"engine": type(agreement.engine)(name="masked-sum")})
+    masked = agreement.model_copy(update={"engine": Computation(name="masked-sum")})
     secure = joins.release(agreement, frames, seed=7, coins=coins())
     for releases in (secure, all_of(publish_by_masked_sums(masked, frames, coins()))):
         if mechanism == "vhdp" or alignment == "row-order":

@@ -7,13 +7,14 @@ how many, who holds which cell (arbitrary partition), and that shared classes ag
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import AligningEngine, SumEngine, engine_as
-from copublish.errors import FragmentError, ProgramMismatchError
+from copublish.errors import EngineError, FragmentError, ProgramMismatchError
 from copublish.fragments.encoding import encode_cell_of_nobody
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.identifiers import Identifiers
@@ -75,6 +76,9 @@ def _horizontal(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> 
     if length is not None and engine_as(AligningEngine, engine).have_common(
         compared(fragment, length), padded_to=length
     ):
+        # So that nobody leaves before all know why: who hears that another one left could not say what is wrong.
+        with suppress(EngineError):
+            engine.exchange("heard", topic="people at two parties")
         raise FragmentError(
             fragment.party,
             [
