@@ -31,6 +31,7 @@ from copublish.engine.alignment.curve import (
     multiples_of,
 )
 from copublish.engine.alignment.joint_key import agree_on_key
+from copublish.engine.alignment.lists import receive_list, send_list
 from copublish.engine.alignment.pseudonyms import (
     PSEUDONYM_BYTES,
     Pseudonyms,
@@ -100,15 +101,15 @@ class PaddedChain:
         own = self._prepare(identifiers, before, after)
         order = np.argsort(own.asked)
         if before is not None:
-            self._messenger.send(before, ASKED, own.asked[order].tobytes())
+            send_list(self._messenger, before, ASKED, own.asked[order].tobytes())
         if after is not None:
-            self._messenger.send(after, ANSWERED, self._multiply(self._after, after, ASKED).tobytes())
+            send_list(self._messenger, after, ANSWERED, self._multiply(self._after, after, ASKED).tobytes())
         is_common: BoolArray = np.ones(len(own.names), dtype=np.bool_)
         if before is not None:
             is_common[order] = self._find(before, len(order))
         if after is None:
             return self._tell(own.names, is_common)
-        self._messenger.send(after, PADDED, self._padded(own, is_common).tobytes())
+        send_list(self._messenger, after, PADDED, self._padded(own, is_common).tobytes())
         return self._hear(own.names, is_common)
 
     def _prepare(self, identifiers: Sequence[str], before: str | None, after: str | None) -> _Own:
@@ -150,7 +151,7 @@ class PaddedChain:
             raise _nonsense(sender) from None
 
     def _receive(self, sender: str, topic: str) -> Points:
-        content = self._messenger.receive(sender, topic)
+        content = receive_list(self._messenger, sender, topic)
         if len(content) % POINT_BYTES:
             raise _nonsense(sender)
         return from_bytes(content)
@@ -160,13 +161,13 @@ class PaddedChain:
         places = np.flatnonzero(is_common)
         order = places[np.argsort(names[places])]
         for owner in self._owners[:-1]:
-            self._messenger.send(owner, COMMON, names[order].tobytes())
+            send_list(self._messenger, owner, COMMON, names[order].tobytes())
         return order.astype(np.int64)
 
     def _hear(self, names: Pseudonyms, may_be: BoolArray) -> IntArray:
         """Where the records are that the last owner names: among those that this owner knows may be common."""
         last = self._owners[-1]
-        content = self._messenger.receive(last, COMMON)
+        content = receive_list(self._messenger, last, COMMON)
         told = pseudonyms_from_bytes(content[: len(content) // PSEUDONYM_BYTES * PSEUDONYM_BYTES])
         places = np.flatnonzero(may_be)
         ordered = places[np.argsort(names[places])]

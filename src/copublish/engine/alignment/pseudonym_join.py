@@ -14,6 +14,7 @@ import numpy as np
 
 from copublish.engine.alignment.curve import Draw
 from copublish.engine.alignment.joint_key import agree_on_key
+from copublish.engine.alignment.lists import receive_list, send_list
 from copublish.engine.alignment.pseudonyms import (
     PSEUDONYM_BYTES,
     Pseudonyms,
@@ -59,11 +60,11 @@ class PseudonymJoin:
                 shared = np.intersect1d(shared, other, assume_unique=True)
             for owner, own in zip(self._owners, lists, strict=True):
                 places = np.searchsorted(own, shared).astype(POSITION)
-                self._messenger.send(owner, "common records", places.tobytes())
+                send_list(self._messenger, owner, "common records", places.tobytes())
         if self._party not in self._owners:
             return np.empty(0, dtype=np.int64)
         order, n = self._send(identifiers, 0)
-        content = self._messenger.receive(self._helper, "common records")
+        content = receive_list(self._messenger, self._helper, "common records")
         places = np.frombuffer(content[: len(content) // POSITION.itemsize * POSITION.itemsize], dtype=POSITION)
         is_there = (places >= 0) & (places < n)
         if len(content) % POSITION.itemsize or not is_there.all() or (np.diff(places) <= 0).any():
@@ -93,14 +94,14 @@ class PseudonymJoin:
             raise EngineError("An identifier is listed twice. Nothing was compared.")
         pseudonyms = np.concatenate([pseudonyms, made_up_pseudonyms(made_up)])
         order = np.argsort(pseudonyms)
-        self._messenger.send(self._helper, "pseudonyms", pseudonyms[order].tobytes())
+        send_list(self._messenger, self._helper, "pseudonyms", pseudonyms[order].tobytes())
         return order, len(pseudonyms)
 
     def _collect(self) -> list[Pseudonyms]:
         """Every owner's pseudonyms, ascending."""
         lists = []
         for owner in self._owners:
-            content = self._messenger.receive(owner, "pseudonyms")
+            content = receive_list(self._messenger, owner, "pseudonyms")
             pseudonyms = from_bytes(content) if len(content) % PSEUDONYM_BYTES == 0 else None
             if pseudonyms is None or have_repeated(pseudonyms):
                 raise ProgramMismatchError(f"Party '{owner}' sent no list of pseudonyms. Nothing was compared.")

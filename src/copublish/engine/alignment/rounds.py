@@ -23,6 +23,7 @@ from copublish.engine.alignment.curve import (
     multiples_of,
 )
 from copublish.engine.alignment.joint_key import agree_on_key
+from copublish.engine.alignment.lists import pass_on_list, receive_list, send_list
 from copublish.engine.alignment.pseudonyms import have_repeated, is_ascending
 from copublish.engine.messages import Messenger
 from copublish.errors import EngineError, ProgramMismatchError
@@ -64,9 +65,11 @@ class RoundsOfLists:
             raise EngineError("More identifiers than the public length they are to be padded to. Nothing was sent.")
         complete = self._pass_round(self._own_list(identifiers, padded_to), padded_to)
         if party != first:
-            self._messenger.send(first, COMPLETE, complete.tobytes())
+            send_list(self._messenger, first, COMPLETE, complete.tobytes())
             return self._messenger.receive(first, ANSWER) != b"\0"
-        others = [self._receive(owner, COMPLETE, padded_to) for owner in self._owners[1:]]
+        others = [
+            _checked(receive_list(self._messenger, owner, COMPLETE), owner, padded_to) for owner in self._owners[1:]
+        ]
         is_shared = have_repeated(np.concatenate([complete, *others]))
         for other in self._messenger.parties:
             if other != party:
@@ -85,21 +88,21 @@ class RoundsOfLists:
         number = self._owners.index(self._messenger.party)
         before, after = self._owners[number - 1], self._owners[(number + 1) % len(self._owners)]
         for _ in self._owners[1:]:
-            self._messenger.send(after, PASSED_ON, points.tobytes())
-            received = self._receive(before, PASSED_ON, length)
+            content = pass_on_list(self._messenger, after, before, PASSED_ON, points.tobytes())
+            received = _checked(content, before, length)
             try:
                 points = np.sort(self._factor.times(received))
             except ValueError:
                 raise _nonsense(before) from None
         return points
 
-    def _receive(self, sender: str, topic: str, length: int) -> Points:
-        """A list in the order of its bytes, of the public length if there is one."""
-        content = self._messenger.receive(sender, topic)
-        points = from_bytes(content) if len(content) % POINT_BYTES == 0 else None
-        if points is None or (length and len(points) != length) or not is_ascending(points):
-            raise _nonsense(sender)
-        return points
+
+def _checked(content: bytes, sender: str, length: int) -> Points:
+    """A list in the order of its bytes, of the public length if there is one."""
+    points = from_bytes(content) if len(content) % POINT_BYTES == 0 else None
+    if points is None or (length and len(points) != length) or not is_ascending(points):
+        raise _nonsense(sender)
+    return points
 
 
 def _nonsense(sender: str) -> ProgramMismatchError:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from copublish.engine.alignment import lists as lists_in_messages
 from copublish.engine.alignment.comparison import AmongOwners, ComparesByMessages
 from copublish.engine.alignment.curve import POINT_BYTES, Factor, from_bytes, multiples_of
 from copublish.engine.alignment.padded_chain import ANSWERED, ASKED, COMMON, PADDED, PaddedChain
@@ -76,6 +77,32 @@ def test_lists_without_anybody_and_without_anybody_in_common_have_no_common_reco
     for lists in ({"a": ["x"], "b": [], "c": ["x"]}, {"a": ["x"], "b": ["y"], "c": ["z"]}, {"a": [], "b": []}):
         found = all_of(run(lists, align))
         assert all(places.tolist() == [] for places in found.values())
+
+
+@pytest.mark.parametrize("piece", [32, 64, 160])
+def test_long_lists_go_in_pieces(monkeypatch, piece):
+    monkeypatch.setattr(lists_in_messages, "PIECE_BYTES", piece)
+    lists = {owner: ["x", "y", "z", "u", owner] for owner in OWNERS}
+    post = Post(OWNERS)
+    found = all_of(run(lists, align, post))
+    assert {lists["d"][place] for place in found["d"]} == {"x", "y", "z", "u"}
+    assert set(all_of(run(lists, look(6))).values()) == {True}
+    assert set(all_of(run({owner: [owner] for owner in OWNERS}, look(5))).values()) == {False}
+    lengths = [len(content) for _, _, topic, content in post.sent if topic == PADDED]
+    assert sum(lengths) == 3 * 5 * 32 and max(lengths) == piece
+
+
+def test_lists_that_are_too_long_are_not_sent_and_not_taken_in(monkeypatch):
+    monkeypatch.setattr(lists_in_messages, "PIECE_BYTES", 64)
+    monkeypatch.setattr(lists_in_messages, "MAX_LIST_BYTES", 100)
+    with pytest.raises(EngineError, match="a longer one was not sent"):
+        all_of(run({"a": ["x"], "b": ["x", "y", "z", "u"]}, align))
+    for pieces in ([64, 64], [65]):
+        post = Post(("a", "b"))
+        for n_bytes in pieces:
+            post.messenger("b").send("a", "list", bytes(n_bytes))
+        with pytest.raises(ProgramMismatchError, match="'b' sent more than a list has"):
+            lists_in_messages.receive_list(post.messenger("a"), "b", "list")
 
 
 def test_repeated_and_too_many_identifiers_are_not_sent():
