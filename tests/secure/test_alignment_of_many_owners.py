@@ -14,12 +14,13 @@ import pytest
 import copublish as cp
 from copublish.agreement.computation import Computation
 from copublish.errors import FragmentError
-from copublish.local.processes import throwaway_ledger
+from copublish.local.processes import simulate_in_processes, throwaway_ledger
 from copublish.mechanisms.registry import plan_of
+from copublish.progress import no_progress
 from support import ConstantCoins, fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.idp_ir import idp_ir_mapping
 from support.messages import all_of, publish_by_masked_sums
-from support.owners import Nodes, ideal_release
+from support.owners import Nodes, coins_of_nodes, ideal_release
 
 SPLITS = {"name": "specialization", "specializations": 2}
 
@@ -126,6 +127,16 @@ def test_an_owner_without_the_identifier_hears_it_before_anybody_is_called():
     frames = frames_of(agreement, 60)
     with pytest.raises(FragmentError, match="'id'"):
         cp.simulate(agreement, {**frames, "p1": frames["p1"].drop(columns="id")}, engine="spu")
+
+
+def test_a_compute_node_without_data_compares_and_computes_for_three_owners_of_columns():
+    agreement = agreement_of("vertical", 3, helper=True)
+    agreement = agreement.model_copy(update={"engine": Computation(nodes=("p1", "helper"))})
+    frames = frames_of(agreement, 60)
+    ideal = ideal_release(agreement, frames, seed=8)
+    coins = coins_of_nodes(agreement, 8)
+    release = simulate_in_processes(agreement, frames, progress=no_progress, coins=coins)
+    assert_ideal({"all": release}, ideal)
 
 
 PROCESSES = {

@@ -47,6 +47,9 @@ from copublish.types import BoolArray, IntArray
 ASKED, ANSWERED, PADDED, COMMON = "points to multiply", "points multiplied", "padded list of points", "common records"
 """What messages between owners are about."""
 
+DONE = "list passed on"
+"""What an owner tells all others, so that nobody takes a long chain for one that is broken."""
+
 
 @dataclass(frozen=True)
 class _Own:
@@ -94,6 +97,7 @@ class PaddedChain:
             ProgramMismatchError: If an owner sent something that no owner sends.
         """
         if self._messenger.party not in self._owners:
+            self._wait_for(self._owners[:-1])
             return np.empty(0, dtype=np.int64)
         number = self._owners.index(self._messenger.party)
         before = self._owners[number - 1] if number > 0 else None
@@ -110,6 +114,10 @@ class PaddedChain:
         if after is None:
             return self._tell(own.names, is_common)
         send_list(self._messenger, after, PADDED, self._padded(own, is_common).tobytes())
+        for party in self._messenger.parties:
+            if party not in (self._messenger.party, after):
+                self._messenger.send(party, DONE, b"")
+        self._wait_for(self._owners[number + 1 : -1])
         return self._hear(own.names, is_common)
 
     def _prepare(self, identifiers: Sequence[str], before: str | None, after: str | None) -> _Own:
@@ -131,7 +139,14 @@ class PaddedChain:
         answered = self._receive(before, ANSWERED)
         if len(answered) != n or have_repeated(answered):
             raise _nonsense(before)
+        self._wait_for(self._owners[: self._owners.index(before)])
         return np.isin(answered, self._multiply(self._before, before, PADDED))
+
+    def _wait_for(self, owners: Sequence[str]) -> None:
+        """Wait until these have passed on their lists, one after the other: no wait is longer than one link takes."""
+        for owner in owners:
+            if self._messenger.receive(owner, DONE):
+                raise _nonsense(owner)
 
     def _padded(self, own: _Own, is_common: BoolArray) -> Points:
         """The common records' points and made-up ones, together as many as this owner has records.

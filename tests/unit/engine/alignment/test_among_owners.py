@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from copublish.engine.alignment import lists as lists_in_messages
 from copublish.engine.alignment.comparison import AmongOwners, ComparesByMessages
 from copublish.engine.alignment.curve import POINT_BYTES, Factor, from_bytes, multiples_of
-from copublish.engine.alignment.padded_chain import ANSWERED, ASKED, COMMON, PADDED, PaddedChain
+from copublish.engine.alignment.padded_chain import ANSWERED, ASKED, COMMON, DONE, PADDED, PaddedChain
 from copublish.engine.alignment.rounds import COMPLETE, PASSED_ON
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from support.messages import Post, QueueMessenger, all_of
@@ -64,6 +64,12 @@ def test_a_person_at_two_owners_is_found_and_lists_have_the_public_length(lists,
     sent = [content for _, _, topic, content in post.sent if topic in (PASSED_ON, COMPLETE)]
     assert {len(content) for content in sent} == {POINT_BYTES * length}
     assert len(sent) == len(lists) * (len(lists) - 1) + len(lists) - 1
+
+
+def test_lists_need_no_public_length_to_be_searched():
+    for shared in (True, False):
+        lists = {"a": ["x", "y"], "b": [], "c": ["u", "v", "x" if shared else "z"]}
+        assert set(all_of(run(lists, look(0))).values()) == {shared}
 
 
 def test_ten_owners_find_who_is_at_all_of_them():
@@ -189,6 +195,12 @@ def test_lists_of_the_chain_that_are_none_are_refused_by_whoever_gets_them(sende
 def test_answers_that_are_none_are_refused(change):
     outcomes = outcomes_with("b", ANSWERED, change, align)
     assert "'b' sent no list of points" in str(outcomes["c"])
+
+
+def test_who_says_more_than_that_it_is_done_is_refused():
+    outcomes = outcomes_with("a", DONE, lambda content: b"x", align)
+    for owner in "cd":
+        assert "'a' sent no list of points" in str(outcomes[owner])
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from copublish.engine.alignment import curve
 from copublish.engine.alignment.curve import Factor, from_bytes, made_up_points
 from copublish.engine.alignment.joint_key import TOPIC as KEY
-from copublish.engine.alignment.padded_chain import ANSWERED, ASKED, COMMON, PADDED, PaddedChain
+from copublish.engine.alignment.padded_chain import ANSWERED, ASKED, COMMON, DONE, PADDED, PaddedChain
 from copublish.engine.alignment.pseudonym_join import PseudonymJoin
 from copublish.engine.alignment.pseudonyms import KEY_BYTES, is_ascending, joint_key, pseudonyms_of
 from copublish.engine.alignment.rounds import ANSWER, COMPLETE, PASSED_ON, RoundsOfLists
@@ -131,6 +131,8 @@ class ChainSimulator:
         return content
 
     def made_up(self, sender: str, topic: str) -> bytes:
+        if topic == DONE:
+            return b""
         if topic == KEY:
             return self.parts[sender].encode()
         if topic == ASKED:
@@ -197,7 +199,7 @@ def compare_with_simulation(lists: Lists, owner: str, kind: type[PaddedChain] = 
     # Under the same coins whatever is not hidden is the same, byte for byte, and what is hidden occurs nowhere else.
     seen: set[bytes] = set()
     for (_, topic, content), (_, _, other) in zip(real, simulated, strict=True):
-        if topic in (KEY, ANSWERED, COMMON):
+        if topic in (KEY, ANSWERED, DONE, COMMON):
             assert content == other, topic
             continue
         assert is_ascending(from_bytes(content))
@@ -279,7 +281,7 @@ def test_people_outside_what_an_owner_learns_can_be_others_without_its_noticing(
     one, other = (view_of(real_run(these, chain_of(these))[0], owner) for these in (lists, others))
     assert [(s, t, len(c)) for s, t, c in one] == [(s, t, len(c)) for s, t, c in other]
     for (_, topic, content), (_, _, instead) in zip(one, other, strict=True):
-        if topic in (KEY, ANSWERED, COMMON):
+        if topic in (KEY, ANSWERED, DONE, COMMON):
             assert content == instead
         if topic == PADDED:
             assert len(points(content) & points(instead)) >= len(learned.partial)
