@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from copublish.agreement.model import Agreement
 from copublish.engine.alignment.comparison import comparison_by
+from copublish.engine.alignment.curve import POINT_BYTES
+from copublish.engine.alignment.lists import MAX_LIST_BYTES
+from copublish.engine.alignment.pseudonyms import PSEUDONYM_BYTES
 from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.engine.messages import Messenger
 from copublish.engine.spu.engine import MarkingNode, SpuEngine
@@ -14,6 +17,7 @@ from copublish.engine.spu.node import SpuNode
 from copublish.engine.spu.process import LOADING_SECONDS
 from copublish.errors import AgreementError
 from copublish.privacy.coins import Coins
+from copublish.privacy.comparing import way_of
 from copublish.privacy.promise import computes_jointly
 
 
@@ -28,9 +32,9 @@ def refuse_unfit_engine(agreement: Agreement) -> None:
 
 
 def _unfit(agreement: Agreement) -> list[str]:
+    found = _too_long_lists(agreement)
     if agreement.engine.name == "masked-sum" or len(agreement.parties) == 2:
-        return []  # what masked sums cannot do is no agreement at all
-    found = []
+        return found  # what masked sums cannot do is no agreement at all
     if agreement.partition != "horizontal":
         if computes_jointly(agreement) and agreement.engine.agreed_protocol != "cheetah":
             found.append('engine.protocol: columns are joined between two compute nodes. Write protocol = "cheetah"')
@@ -40,6 +44,19 @@ def _unfit(agreement: Agreement) -> list[str]:
                 "the agreement has more. Remove it"
             )
     return found
+
+
+def _too_long_lists(agreement: Agreement) -> list[str]:
+    """Padded lists that are longer than lists in messages may be."""
+    entry_bytes = {"rounds": POINT_BYTES, "pseudonyms": PSEUDONYM_BYTES}.get(way_of(agreement) or "")
+    length = agreement.compared_identifiers
+    if entry_bytes is None or length is None or length * entry_bytes <= MAX_LIST_BYTES:
+        return []
+    return [
+        "records.identifier: lists of people are padded to twice records.expected to be compared, and may have "
+        f"{MAX_LIST_BYTES // entry_bytes:,} entries. Leave 'identifier' out; the certificate then states that nobody is "
+        "at two parties as an assumption"
+    ]
 
 
 def needs_messenger(agreement: Agreement) -> bool:

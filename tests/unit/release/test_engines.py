@@ -38,6 +38,14 @@ def test_people_of_any_number_of_owners_may_be_compared_by_an_identifier(partiti
     assert not engines.needs_messenger(agreement_of(partition, 2))
 
 
+def test_lists_that_are_too_long_to_be_compared_are_refused_before_data_are_read():
+    longest = 2**26 // 2  # of points of 32 bytes in 2 GiB, and twice the expected number is compared
+    refuse_unfit_engine(agreement_of("horizontal", 3, **{"records.expected": longest}))
+    refuse_unfit_engine(agreement_of("vertical", 3, **{"records.expected": longest + 1}))
+    with pytest.raises(AgreementError, match=r"may have 67,108,864 entries. Leave 'identifier' out"):
+        refuse_unfit_engine(agreement_of("horizontal", 3, **{"records.expected": longest + 1}))
+
+
 def test_three_nodes_that_compare_people_need_messages_beside_their_engine():
     assert not engines.needs_messenger(tiny_agreement(3, protocol="aby3"))
     agreement = agreement_of("horizontal", 3, engine={"protocol": "aby3"})

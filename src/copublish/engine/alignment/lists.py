@@ -13,7 +13,7 @@ from copublish.errors import EngineError, ProgramMismatchError
 PIECE_BYTES = 64 * 2**20
 
 MAX_LIST_BYTES = 2 * 2**30
-"""64 million points, or twice as many pseudonyms. Who sends more would fill the memory of the others."""
+"""67 million points, or twice as many pseudonyms. Who sends more would fill the memory of the others."""
 
 
 def send_list(messenger: Messenger, to: str, topic: str, content: bytes) -> None:
