@@ -81,6 +81,16 @@ def _search(agreement: Agreement, party: str, by: str, way: Way) -> list[str]:
     return seen
 
 
+def lengths_told(agreement: Agreement) -> str:
+    """How the parties of a joined release learn lengths of each other's lists, as the end of a sentence."""
+    way = way_of(agreement)
+    if way == "pseudonyms":
+        return ""
+    if way == "chain" and len(agreement.owners) > 2:
+        return ", and, from the owners next to it in the agreement, how many records each owner has"
+    return ", and how many records each party has"
+
+
 def not_protected_in_comparing(agreement: Agreement) -> list[str]:
     """From whom something about membership is not protected, beside what every joined release tells the parties."""
     way, found = way_of(agreement), []

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from copublish.agreement.model import Agreement
-from copublish.privacy.comparing import assumptions_of_comparing, not_protected_in_comparing, seen_in_comparing
+from copublish.privacy.comparing import (
+    assumptions_of_comparing,
+    lengths_told,
+    not_protected_in_comparing,
+    seen_in_comparing,
+)
 from copublish.privacy.described import show_bound, show_exact
 from copublish.privacy.masked_sums import (
     assumptions_about_noise,
@@ -51,9 +56,7 @@ def not_protected(agreement: Agreement) -> list[str]:
     ]
     found += limits_of_masked_sums(agreement)
     if agreement.partition != "horizontal":
-        found.append(
-            "From the other parties: who is in the table, how many they are, and how many records each party has."
-        )
+        found.append(f"From the other parties: who is in the table, how many they are{lengths_told(agreement)}.")
     if agreement.joins_by_identifier:
         found.append("From the other parties: whether a party lists the same people as when this agreement ran last.")
     if agreement.partition == "arbitrary":

@@ -54,8 +54,8 @@ def _too_long_lists(agreement: Agreement) -> list[str]:
         return []
     return [
         "records.identifier: lists of people are padded to twice records.expected to be compared, and may have "
-        f"{MAX_LIST_BYTES // entry_bytes:,} entries. Leave 'identifier' out; the certificate then states that nobody is "
-        "at two parties as an assumption"
+        f"{MAX_LIST_BYTES // entry_bytes:,} entries. Leave 'identifier' out; the certificate then states as an "
+        "assumption that nobody is at two parties"
     ]
 
 

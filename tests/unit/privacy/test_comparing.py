@@ -120,6 +120,19 @@ def test_where_people_at_two_owners_are_looked_for_the_first_owner_or_the_helper
     }
 
 
+@pytest.mark.parametrize(
+    ("changes", "end"),
+    [
+        ({"owners": 2}, ", and how many records each party has."),
+        ({"owners": 4}, ", and, from the owners next to it in the agreement, how many records each owner has."),
+        ({"owners": 3, "helped": True}, "."),
+    ],
+)
+def test_lengths_of_lists_are_told_to_those_who_compare_them(changes, end):
+    said = cp.describe(agreement_of("vertical", **changes)).not_protected
+    assert f"From the other parties: who is in the table, how many they are{end}" in said
+
+
 def test_where_nobody_is_compared_nothing_is_said():
     mapping = repartition(small_mapping(), "vertical", 3)
     mapping["records"] = {"alignment": "row-order", "expected": 100}
