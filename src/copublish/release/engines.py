@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from copublish.agreement.model import Agreement
 from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.engine.messages import Messenger
-from copublish.engine.spu.engine import MarkingNode, SpuEngine
+from copublish.engine.spu.engine import MarkingNode, ReplicatedMarkingNode, SpuEngine
 from copublish.engine.spu.guests import GuestEngine, MarkingGuest
 from copublish.engine.spu.node import SpuNode
 from copublish.engine.spu.process import LOADING_SECONDS
+from copublish.engine.spu.requests import CHEETAH
 from copublish.errors import AgreementError
 from copublish.privacy.coins import Coins
 from copublish.privacy.promise import computes_jointly
@@ -43,8 +44,6 @@ def _unfit(agreement: Agreement) -> list[str]:
         return []  # what masked sums cannot do is no agreement at all
     found = []
     if agreement.partition != "horizontal":
-        if computes_jointly(agreement) and agreement.engine.agreed_protocol != "cheetah":
-            found.append('engine.protocol: columns are joined between two compute nodes. Write protocol = "cheetah"')
         if agreement.records.alignment == "identifier":
             found.append(
                 "records.alignment: with more than two parties the secure engine cannot yet find common records by an "
@@ -98,8 +97,10 @@ def engine_for(
     if agreement.engine.name == "spu" and party in nodes:
         # Products of private matrices and intersections are between two parties that both compute; more share marks.
         kind: type[SpuNode] = SpuEngine
-        if len(agreement.parties) > 2:
-            kind = SpuNode if agreement.partition == "horizontal" else MarkingNode
+        if len(agreement.parties) > 2 and agreement.partition == "horizontal":
+            kind = SpuNode
+        elif len(agreement.parties) > 2:
+            kind = MarkingNode if protocol == CHEETAH else ReplicatedMarkingNode
         return kind(party, nodes, addresses, coins, timeout_seconds, protocol=protocol, messenger=messenger)
     if messenger is None:
         raise ValueError("a party that does not compute on secrets needs a messenger")
