@@ -16,6 +16,9 @@ from copublish.errors import AgreementError
 from copublish.privacy.coins import Coins
 from copublish.privacy.promise import computes_jointly
 
+MOST_JOINED = 10
+"""How many owners' columns are joined: each pair of parties has connections of its own, and all mark every record."""
+
 
 def refuse_unfit_engine(agreement: Agreement) -> None:
     """Raise unless the agreed engine can compute this agreement; before any data is read or anything is spent.
@@ -44,6 +47,11 @@ def _unfit(agreement: Agreement) -> list[str]:
         return []  # what masked sums cannot do is no agreement at all
     found = []
     if agreement.partition != "horizontal":
+        if computes_jointly(agreement) and len(agreement.owners) > MOST_JOINED:
+            found.append(
+                f"parties: columns of up to {MOST_JOINED} owners are joined, and {len(agreement.owners)} hold some. "
+                "Let owners that trust each other bring theirs together"
+            )
         if agreement.records.alignment == "identifier":
             found.append(
                 "records.alignment: with more than two parties the secure engine cannot yet find common records by an "

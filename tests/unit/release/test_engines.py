@@ -34,13 +34,18 @@ def test_joins_by_identifier_of_more_than_two_parties_are_refused_before_data_ar
         simulate(agreement_of(partition, 3), NOTHING_READ, engine="spu")
 
 
+@pytest.mark.parametrize("protocol", ["cheetah", "aby3"])
 @pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
-def test_any_number_of_owners_may_join_columns_in_row_order(partition):
-    refuse_unfit_engine(agreement_of(partition, 4, **ROW_ORDER))
-    with pytest.raises(
-        AgreementError, match=r"engine.protocol: .* write protocol = \"cheetah\"".replace("write", "Write")
-    ):
-        refuse_unfit_engine(agreement_of(partition, 4, **ROW_ORDER, engine={"protocol": "aby3"}))
+def test_up_to_ten_owners_may_join_columns_in_row_order(partition, protocol):
+    refuse_unfit_engine(agreement_of(partition, 4, **ROW_ORDER, engine={"protocol": protocol}))
+
+
+def test_more_owners_than_can_join_are_refused_by_check_and_describe():
+    attributes = {f"a{number}": {"kind": "categorical", "values": ["x", "y"]} for number in range(11)}
+    agreement = agreement_of("vertical", 11, attributes=attributes, **ROW_ORDER)
+    for refuse in (cp.check, cp.describe):
+        with pytest.raises(AgreementError, match="columns of up to 10 owners are joined, and 11 hold some"):
+            refuse(agreement)
 
 
 def test_people_at_two_of_many_owners_cannot_be_checked():

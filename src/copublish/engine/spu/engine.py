@@ -152,7 +152,7 @@ class MarkingNode(SpuNode):
 
 
 class ReplicatedMarkingNode(MarkingNode):
-    """One of three compute nodes that join the columns of any number of parties by marks: products cost next to nothing.
+    """One of three compute nodes that join columns of any number of parties by marks: products cost next to nothing.
 
     Each pair of nodes has all parts of a secret between them, so a product takes one message whatever its factors are.
     """
