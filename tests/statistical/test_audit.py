@@ -19,7 +19,7 @@ import copublish as cp
 from copublish.auditing import audit as auditing
 from copublish.auditing.game import Game, fair_coins
 from copublish.auditing.parts import Part
-from copublish.auditing.statistics import Claim, judged
+from copublish.auditing.statistics import Claim, judged, learned_columns
 from copublish.auditing.symbols import symbols_of
 from copublish.auditing.tables import invalid_pairs, pairs_against, valid_pairs
 from copublish.engine.counts import SecretCounts
@@ -155,7 +155,7 @@ def test_a_choice_is_found_and_with_half_its_noise_accused(monkeypatch):
 def test_whole_runs_are_judged_by_the_sum_of_what_they_open(mechanism):
     agreement = cp.agreement_from_mapping({**SMALL, "mechanism": mechanism})
     pair = next(p for p in valid_pairs(agreement, "add-remove", SystemCoins()) if p.base == "no records")
-    coins, law, others = auditing.play_runs(agreement, pair, 500)
+    coins, law, others, _ = auditing.play_runs(agreement, pair, 500)
     tested = judged(coins, law, Claim(1.0), others)
     assert tested.p_value > LEVEL and tested.expected > 0.15
     assert abs(tested.found - tested.expected) < 0.35
@@ -172,6 +172,17 @@ def test_a_changed_column_that_is_never_opened_is_not_found():
     assert changed and not changed & set(agreement.columns_of("p1"))
     game = Game(agreement, pair)
     assert all(abs(game.run(bool(coin))[0]) < 3 for coin in fair_coins(5))
+
+
+def test_records_that_owners_perturb_are_found_by_what_was_learned_of_them():
+    mapping = {**SMALL, "partition": "vertical", **by_columns(), "mechanism": {"name": "vhdp"}}
+    mapping |= {"privacy": {"epsilon": 4, "neighbors": "replace"}, "records": {**SMALL["records"], "public": True}}
+    agreement = cp.agreement_from_mapping(mapping)
+    pair = next(iter(valid_pairs(agreement, "replace", SystemCoins())))
+    coins, law, _, told = auditing.play_runs(agreement, pair, 800)
+    assert not law.any() and told.shape == (800, 3)
+    tested = judged(coins, law, Claim(4.0), {"learned": learned_columns(coins, told)})
+    assert tested.statistic == "learned" and 1 < tested.found < 4 and tested.p_value > LEVEL
 
 
 def by_columns() -> dict[str, Any]:

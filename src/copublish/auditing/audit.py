@@ -26,7 +26,7 @@ from copublish.auditing.game import Game, fair_coins
 from copublish.auditing.laws import log_chance
 from copublish.auditing.parts import Part
 from copublish.auditing.result import CONFIDENCE, VERDICT_LEVEL, Audit, Number
-from copublish.auditing.statistics import Claim, judged
+from copublish.auditing.statistics import Claim, judged, learned_columns
 from copublish.auditing.symbols import PUBLIC, Symbol, symbols_of
 from copublish.auditing.tables import Pair, invalid_pairs, pairs_against, valid_pairs
 from copublish.errors import AgreementError
@@ -48,7 +48,8 @@ SHARES_OF_TIME = {"views": 0.65, "disclosures": 0.15}
 RUNS_OF_A_PART = {"cells": 1_500, "selection": 12_000, "sums": 8_000}
 CHUNK = 250
 
-Runs = tuple[NDArray[np.bool_], NDArray[np.float64], dict[str, NDArray[np.float64]]]
+Runs = tuple[NDArray[np.bool_], NDArray[np.float64], dict[str, NDArray[np.float64]], NDArray[np.int64]]
+"""Coins, evidence by the stated law, other numbers, and records as they were told."""
 
 
 def audit(
@@ -84,14 +85,18 @@ def audit(
     with _Players(agreement, workers) as players:
         groups = _groups(agreement, wanted, runs or MOST_RUNS, progress)
         numbers: list[Number] = []
-        for place, (pair, seeing) in enumerate(groups):
+        for pair, seeing in groups:
             left = SHARES_OF_TIME["views"] * 60 * minutes / len(groups)
-            played = players.play(pair, runs, left, lambda done, of, n=place: progress(f"views {n + 1}", done, of))
-            tested = judged(*played[:2], _claim(plan, pair.relation), played[2], alpha=1 - CONFIDENCE)
-            claim = _claim(plan, pair.relation)
+            phase, claim = f"views of {' and '.join(seeing)}", _claim(plan, pair.relation)
+            coins, law, others, told = players.play(
+                pair, runs, left, lambda done, of, phase=phase: progress(phase, done, of)
+            )
+            if told.size:
+                others = others | {"learned from records": learned_columns(coins, told)}
+            tested = judged(coins, law, claim, others, alpha=1 - CONFIDENCE)
             for view in seeing:
                 name = view if view == PUBLIC else f"party '{view}'"
-                numbers.append(_number(name, "view", claim, tested, len(played[0]), 1, pair))
+                numbers.append(_number(name, "view", claim, tested, len(coins), 1, pair))
         parts = list(_parts(agreement, progress))
         for place, (part, pair) in enumerate(parts):
             progress("disclosures", place, len(parts))
@@ -258,8 +263,9 @@ def play_runs(agreement: Agreement, pair: Pair, n: int) -> Runs:
     """Play so many runs with fresh coins; in a process of its own, as a rule."""
     game, coins = Game(agreement, pair), fair_coins(n)
     found = [game.run(bool(coin)) for coin in coins]
-    others = {name: np.array([other[name] for _, other in found]) for name in (found[0][1] if found else {})}
-    return coins, np.array([law for law, _ in found]), others
+    others = {name: np.array([other[name] for _, other, _ in found]) for name in (found[0][1] if found else {})}
+    told = np.array([record for *_, record in found], dtype=np.int64)
+    return coins, np.array([law for law, *_ in found]), others, told
 
 
 class _Players:
@@ -312,7 +318,8 @@ class _Players:
 def _joined(found: Sequence[Runs]) -> Runs:
     names = found[0][2]
     others = {name: np.concatenate([runs[2][name] for runs in found]) for name in names}
-    return np.concatenate([runs[0] for runs in found]), np.concatenate([runs[1] for runs in found]), others
+    coins, law, told = (np.concatenate([runs[i] for runs in found]) for i in (0, 1, 3))
+    return coins, law, others, told
 
 
 def _one_thread() -> None:

@@ -153,20 +153,27 @@ class Game:
             self._known[table, before] = self.play(table, course.answers).measured
         return self._known[table, before]
 
-    def run(self, coin: bool) -> tuple[float, dict[str, float]]:
-        """Play once; return the evidence for table 1 by the stated laws, and other numbers."""
+    def run(self, coin: bool) -> tuple[float, dict[str, float], tuple[int, ...]]:
+        """Play once.
+
+        Returns:
+            The evidence for table 1 by the stated laws, other numbers, and the last record as its owners perturbed it,
+            where records are told.
+        """
         course = self.play(int(coin))
         other = self.measured_on(int(not coin), course)
         both = [(course.measured, other), (other, course.measured)][int(coin)]
         law, residuals = 0.0, []
+        told: tuple[int, ...] = ()
         for made, answer, first, second in zip(course.disclosures, course.answers, *both, strict=True):
             if isinstance(answer, dict):
+                told = tuple(int(column[-1]) for column in answer.values() if len(column))
                 continue
             law += evidence(made, np.atleast_1d(answer), (first, second))
             if not isinstance(made, Select):
                 residuals.append((np.asarray(answer, dtype=np.float64), first, second))
         joined = [np.concatenate([part[i] for part in residuals]) for i in range(3)] if residuals else [np.empty(0)] * 3
-        return law, structure(joined[0], (joined[1], joined[2]))
+        return law, structure(joined[0], (joined[1], joined[2])), told
 
 
 MOST_REMEMBERED = 2000
