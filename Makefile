@@ -25,7 +25,7 @@ help:
 	@echo "make secure-benchmark  the secure engine beside its bare calls and the papers' Paillier way"
 	@echo "make marginals-benchmark  secure releases of synthetic records: time, traffic and memory (needs ADULT; root for the link)"
 	@echo "make input-checks  what checking every owner's inputs costs a secure release (needs ADULT=folder with the data)"
-	@echo "make alignment-benchmark  private set intersection beside the bare call and plain sets"
+	@echo "make alignment-benchmark  private set intersection beside the bare call and plain sets; people of five owners"
 	@echo "make microaggregation-benchmark  one iDP-IR release, a grid of 50 runs, and up to 5 million records"
 	@echo "make faults     break runs on purpose and write what is left of them to docs/faults.md (root, Linux)"
 	@echo "make cost-model        coefficients of the cost model that 'copublish plan' uses"
@@ -97,6 +97,7 @@ secure-benchmark: $(READY)
 
 alignment-benchmark: $(READY)
 	$(BIN)/python benchmarks/alignment.py
+	$(BIN)/python benchmarks/alignment_of_many.py
 
 microaggregation-benchmark: $(READY)
 	$(BIN)/python benchmarks/microaggregation.py --data $(ADULT)

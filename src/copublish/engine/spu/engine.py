@@ -8,8 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from copublish.engine.interface import NO_CELL, Columns, Marks
-from copublish.engine.masked.pseudonyms import (
+from copublish.engine.alignment.pseudonyms import (
     have_repeated,
     joint_key,
     made_up_pseudonyms,
@@ -17,6 +16,7 @@ from copublish.engine.masked.pseudonyms import (
     positions_of,
     pseudonyms_of,
 )
+from copublish.engine.interface import NO_CELL, Columns, Marks
 from copublish.engine.messages import Messenger
 from copublish.engine.programs.packing import Packing
 from copublish.engine.programs.sums import in_agreed_order
