@@ -35,6 +35,14 @@ def test_a_marginals_release_is_divided_into_phases():
     assert found["disclosures"] > 1 and found["run"]["mib_sent"] > 0
 
 
+def test_releases_of_many_owners_are_compared_with_those_of_few():
+    arguments = ("--records", "500", "--owners", "3", "--ways", "cells", "--protocols", "aby3")
+    (found,) = printed("many_owners.py", *arguments)
+    assert found["records"] == 500 and list(found["mib_sent"]) == ["p0", "p1", "p2"]
+    assert all(value > 0 for name in ("mib_sent", "peak_mib") for value in found[name].values())
+    assert found["cpu_seconds"] > 0
+
+
 def test_people_of_three_owners_are_compared_in_both_ways_with_what_each_party_sends():
     arguments = ("--owners", "3", "--identifiers", "60", "--length", "40")
     helper, chain, *searches = printed("alignment_of_many.py", *arguments)

@@ -12,7 +12,7 @@ import pandas as pd
 
 import copublish as cp
 from copublish.engine.alignment.comparison import comparison_by
-from copublish.engine.spu.engine import MarkingNode
+from copublish.engine.spu.engine import MarkingNode, ReplicatedMarkingNode
 from copublish.engine.spu.guests import GuestEngine, MarkingGuest
 from copublish.engine.spu.node import SpuNode
 from copublish.local.messenger import PipeMessenger, pipes_between
@@ -84,7 +84,8 @@ class Nodes:
         self._folder = tempfile.TemporaryDirectory(prefix="copublish-test-")
         self._protocol, self._timeout = protocol, timeout_seconds
         addresses = [f"unix:{self._folder.name}/{name}.sock" for name in names]
-        kind, self._guest = (MarkingNode, MarkingGuest) if joins else (SpuNode, GuestEngine)
+        joining = MarkingNode if protocol == "CHEETAH" else ReplicatedMarkingNode
+        kind, self._guest = (joining, MarkingGuest) if joins else (SpuNode, GuestEngine)
         self.engines = {
             name: kind(name, names, addresses, timeout_seconds=timeout_seconds, protocol=protocol) for name in names
         }

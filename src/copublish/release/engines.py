@@ -11,14 +11,18 @@ from copublish.engine.alignment.lists import MAX_LIST_BYTES
 from copublish.engine.alignment.pseudonyms import PSEUDONYM_BYTES
 from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.engine.messages import Messenger
-from copublish.engine.spu.engine import MarkingNode, SpuEngine
+from copublish.engine.spu.engine import MarkingNode, ReplicatedMarkingNode, SpuEngine
 from copublish.engine.spu.guests import GuestEngine, MarkingGuest
 from copublish.engine.spu.node import SpuNode
 from copublish.engine.spu.process import LOADING_SECONDS
+from copublish.engine.spu.requests import CHEETAH
 from copublish.errors import AgreementError
 from copublish.privacy.coins import Coins
 from copublish.privacy.comparing import way_of
 from copublish.privacy.promise import computes_jointly
+
+MOST_JOINED = 10
+"""How many owners' columns are joined: each pair of parties has connections of its own, and all mark every record."""
 
 
 def refuse_unfit_engine(agreement: Agreement) -> None:
@@ -36,8 +40,11 @@ def _unfit(agreement: Agreement) -> list[str]:
     if agreement.engine.name == "masked-sum" or len(agreement.parties) == 2:
         return found  # what masked sums cannot do is no agreement at all
     if agreement.partition != "horizontal":
-        if computes_jointly(agreement) and agreement.engine.agreed_protocol != "cheetah":
-            found.append('engine.protocol: columns are joined between two compute nodes. Write protocol = "cheetah"')
+        if computes_jointly(agreement) and len(agreement.owners) > MOST_JOINED:
+            found.append(
+                f"parties: columns of up to {MOST_JOINED} owners are joined, and {len(agreement.owners)} hold some. "
+                "Let owners that trust each other bring theirs together"
+            )
         if agreement.privacy.class_disagreement is not None:
             found.append(
                 "privacy.class_disagreement: two class columns are compared between two parties that both compute, and "
@@ -114,8 +121,10 @@ def _engine_for(
     if agreement.engine.name == "spu" and party in nodes:
         # Products of private matrices and intersections are between two parties that both compute; more share marks.
         kind: type[SpuNode] = SpuEngine
-        if len(agreement.parties) > 2:
-            kind = SpuNode if agreement.partition == "horizontal" else MarkingNode
+        if len(agreement.parties) > 2 and agreement.partition == "horizontal":
+            kind = SpuNode
+        elif len(agreement.parties) > 2:
+            kind = MarkingNode if protocol == CHEETAH else ReplicatedMarkingNode
         return kind(party, nodes, addresses, coins, timeout_seconds, protocol=protocol, messenger=messenger)
     if messenger is None:
         raise ValueError("a party that does not compute on secrets needs a messenger")

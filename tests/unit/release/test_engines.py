@@ -61,13 +61,18 @@ def test_two_class_columns_are_compared_by_two_parties_that_both_compute_and_no_
         refuse_unfit_engine(cp.agreement_from_mapping(mapping))
 
 
+@pytest.mark.parametrize("protocol", ["cheetah", "aby3"])
 @pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
-def test_any_number_of_owners_may_join_columns_in_row_order(partition):
-    refuse_unfit_engine(agreement_of(partition, 4, **ROW_ORDER))
-    with pytest.raises(
-        AgreementError, match=r"engine.protocol: .* write protocol = \"cheetah\"".replace("write", "Write")
-    ):
-        refuse_unfit_engine(agreement_of(partition, 4, **ROW_ORDER, engine={"protocol": "aby3"}))
+def test_up_to_ten_owners_may_join_columns_in_row_order(partition, protocol):
+    refuse_unfit_engine(agreement_of(partition, 4, **ROW_ORDER, engine={"protocol": protocol}))
+
+
+def test_more_owners_than_can_join_are_refused_by_check_and_describe():
+    attributes = {f"a{number}": {"kind": "categorical", "values": ["x", "y"]} for number in range(11)}
+    agreement = agreement_of("vertical", 11, attributes=attributes, **ROW_ORDER)
+    for refuse in (cp.check, cp.describe):
+        with pytest.raises(AgreementError, match="columns of up to 10 owners are joined, and 11 hold some"):
+            refuse(agreement)
 
 
 def test_another_engine_of_the_agreement_is_not_replaced_by_this_one():
