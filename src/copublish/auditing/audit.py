@@ -34,7 +34,7 @@ from copublish.mechanisms.base import Plan
 from copublish.privacy.coins import SystemCoins
 from copublish.privacy.disclosures import GaussianMeasure, Measure, Neighbors, Select
 from copublish.progress import Progress, no_progress
-from copublish.release.preflight import prepare_simulation, software_versions
+from copublish.release.preflight import prepare, software_versions
 
 FIRST_LOOK, SECOND_LOOK, MOST_PROMISING = 6, 60, 12
 """Runs of every pair to choose from, runs of those that look best, and how many these are."""
@@ -76,7 +76,7 @@ def audit(
     """
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
     begin = time.monotonic()
-    plan = prepare_simulation(agreement)
+    plan = prepare(agreement)
     _refuse_without_promise(agreement, plan)
     wanted = tuple(views or (PUBLIC, *agreement.owners))
     if unknown := [view for view in wanted if view not in (PUBLIC, *agreement.party_names)]:
