@@ -11,16 +11,19 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from math import prod
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from copublish.engine.programs.noise import noisy_argmax, opened_index, selection_fits
+from copublish.engine.reveal import MAX_RECORDS
 from copublish.mechanisms.copula.plan import products_l1
 from copublish.mechanisms.marginals import run_scores
 from copublish.mechanisms.marginals.plan import SCORE_RANGE
 from copublish.mechanisms.marginals.run_scores import candidate_scores, count_bits, places_of_tables
 from copublish.mechanisms.marginals.settings import MAX_COLUMNS, MAX_TABLE_CELLS
+from copublish.mechanisms.specialization.run_scores import CandidateScores
 from copublish.mechanisms.specialization.score_programs import balanced_gains, max_scores, tv_gains
 from copublish.mechanisms.vhdp import run_perturbation
 from copublish.privacy.disclosures import PerturbNumber
@@ -211,6 +214,40 @@ def test_a_record_moves_a_balanced_gain_by_its_class_weight_and_gains_are_not_ne
             assert np.abs(moved).max() <= weights[k]
             attained |= {(int(moved.min()), int(moved.max()))}
     assert (-q, q) in attained
+
+
+@pytest.mark.parametrize(("points", "noise_bits", "index_bits"), [(64, 40, 14), (1, 35, 20)], ids=["gains", "max"])
+@pytest.mark.parametrize("parties", [2, 3, 16])
+def test_whatever_scores_and_counts_parties_put_in_stay_within_the_room_of_a_selection(
+    points: int, noise_bits: int, index_bits: int, parties: int
+) -> None:
+    """As long as a selection's noise has at most so many bits: a scale of more than 300 million people."""
+    scores = SimpleNamespace(
+        engine=SimpleNamespace(parties=("party",) * parties),
+        score=SimpleNamespace(points_per_person=points),
+        never_wins=-(2**noise_bits) - 1,
+        _most_children=5,
+        table=SimpleNamespace(agreement=SimpleNamespace(class_domain=SimpleNamespace(size=7))),
+    )
+    own = parties * 2 ** (CandidateScores._score_bits.func(scores) - 1)
+    assert own // parties > 2**noise_bits  # it holds the score that never wins
+    counts = 5 * 7 * parties * 2 ** (CandidateScores._count_bits.func(scores) - 1)
+    gain = 2 * points * counts
+    assert gain <= MAX_RECORDS * points // 2
+    assert selection_fits(2**index_bits, MAX_RECORDS * points, noise_bits)
+    assert (own + gain + 2**noise_bits) * 2**index_bits <= 2**62
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_gain_of_any_counts_is_at_most_twice_their_sum_in_size(classes: int) -> None:
+    """Counts below 0 are nobody's, but a party may put them in."""
+    counts = np.array(list(itertools.product(range(-2, 3), repeat=2 * classes))).reshape(-1, 2, classes)
+    size = np.abs(counts).sum(axis=(1, 2))
+    for shares in wholes(classes, 4):
+        assert (np.abs(tv_gains(np, counts, np.array(shares))) <= 2 * 4 * size).all()
+    for weights in itertools.product((1, 2, 4), repeat=classes):
+        assert (np.abs(balanced_gains(np, counts, np.array(weights))) <= 2 * 4 * size).all()
+    assert (np.abs(max_scores(np, counts)) <= 2 * size).all()
 
 
 # --- Scores of marginals ---
