@@ -59,7 +59,13 @@ DISTANCE_OF_A_DRAW = Fraction(1, 2**55)
 """Above what one candidate for Gaussian noise, or one geometric variable, is off: they have at most 92 biased bits."""
 
 LEAST_ENTRIES = 64
-"""Of a chosen table as it is measured."""
+"""Of a chosen table as it is measured with Laplace noise."""
+
+VALUES_AT_ONCE = 8192
+"""The most noise that is drawn ahead: distant parties wait for messages, and from about here on for noise."""
+
+TABLES_TO_SPARE = 1.25
+"""For how many times the cells of rounds' tables noise is drawn ahead, because chosen tables differ in size."""
 
 SMALLEST_REST = Fraction(1, 1000)
 """Of the budget for rounds: less is not worth measuring anything with."""
@@ -127,10 +133,12 @@ class MarginalsPlan(Plan["MarginalsResult"]):
     @cached_property
     def whole(self) -> Concentrated:
         """The budget of zero-concentrated differential privacy, where the noise is Gaussian."""
-        largest = max((padded(cells_of(table, self.sizes)) for table in self.candidates), default=0)
+        largest = max((cells_of(table, self.sizes) for table in self.candidates), default=0)
         first_cells = sum(cells_of(table, self.sizes) for table in self.fixed)
         draws = (2 if self.rounds else 1) * BATCHES * _candidates_for_noise(first_cells)
-        draws += self.rounds * (BATCHES * _candidates_for_noise(largest) + len(self.candidates) + 1)
+        # As if every round drew noise ahead, and none took what an earlier one has left.
+        at_once = _candidates_for_noise(max(largest, self.values_ahead(self.rounds)))
+        draws += self.rounds * (BATCHES * at_once + len(self.candidates) + 1)
         return Concentrated(
             budget=self.agreement.mechanism_epsilon,
             agreed_delta=self.agreement.delta,
@@ -199,14 +207,21 @@ class MarginalsPlan(Plan["MarginalsResult"]):
 
     def chosen(self, table: Columns, number: int, budget: Fraction) -> Measure | ConcentratedMeasure:
         """The disclosure of a table that was chosen in a round."""
-        names = " by ".join(f"'{self.names[column]}'" for column in table)
-        return self._measure(
-            Place(CHOSEN, number=number, common="number of records in every cell of a chosen table"),
-            f"number of records in every cell of {names}; noise alone in places that pad it",
-            budget,
-            1,
-            padded(cells_of(table, self.sizes)),
-        )
+        names, cells = " by ".join(f"'{self.names[column]}'" for column in table), cells_of(table, self.sizes)
+        label = f"number of records in every cell of {names}"
+        if self.currency == "epsilon":
+            label, cells = f"{label}; noise alone in places that pad it", padded(cells)
+        place = Place(CHOSEN, number=number, common="number of records in every cell of a chosen table")
+        return self._measure(place, label, budget, 1, cells)
+
+    def choices_ahead(self, rounds: int) -> int:
+        """For how many of these rounds' choices noise is drawn at once."""
+        return max(1, min(rounds, VALUES_AT_ONCE // (len(self.candidates) + 1)))
+
+    def values_ahead(self, rounds: int) -> int:
+        """How many values of Gaussian noise are drawn at once for the tables of these rounds, of usual size."""
+        cells = sum(cells_of(table, self.sizes) for table in self.candidates)
+        return min(VALUES_AT_ONCE, math.ceil(TABLES_TO_SPARE * rounds * cells / max(1, len(self.candidates))))
 
     def _measure(
         self, place: Place, label: str, budget: Fraction, n_tables: int, entries: int

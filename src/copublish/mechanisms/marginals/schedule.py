@@ -121,6 +121,11 @@ class Purse:
         """Whether the next round takes all that is left."""
         return self.rounds_left == 1 or self.left < 2 * self.step
 
+    @property
+    def rounds_like_the_next(self) -> int:
+        """How many rounds there are at most, the next one included, if their noise stays as it is."""
+        return max(1, min(self.rounds_left, int(self.left / self.step))) if self.rounds_left and self.left > 0 else 0
+
     def after(self, spent: RoundBudget, *, halve_noise: bool) -> Purse:
         """What is left after a round.
 
