@@ -300,7 +300,7 @@ def test_different_answers_for_different_parties_end_the_run(monkeypatch) -> Non
         return told
 
     monkeypatch.setattr(IdealEngine, "exchange", two_faced)
-    agreement = agreement_with(rounds=1)
+    agreement = agreement_with(rounds=1, parties=3)  # of two parties only one is told
     with pytest.raises(EngineError, match="told different parties different models"):
         released(agreement, people(agreement), seeded(agreement.party_names, 3))
 
