@@ -173,10 +173,10 @@ class MarginalsPlan(Plan["MarginalsResult"]):
         epsilon, n_tables = float(self.agreement.mechanism_epsilon), len(self.fixed)
         changed = 1 if self.agreement.privacy.neighbors == "add-remove" else 2
         if self.currency == "rho":
-            rho = float(USUAL_SHARE) * epsilon**2 / (4 * math.log(1 / float(self.agreement.delta)))
+            rho = float(USUAL_SHARE[self.currency]) * epsilon**2 / (4 * math.log(1 / float(self.agreement.delta)))
             size = GAUSSIAN_MEAN_SIZE * math.sqrt(changed * n_tables / (2 * rho))
         else:
-            size = changed * n_tables / (float(USUAL_SHARE) * epsilon)
+            size = changed * n_tables / (float(USUAL_SHARE[self.currency]) * epsilon)
         cells = sum(cells_of(table, self.sizes) for table in self.fixed) / n_tables
         return Fraction(round(1000 * size * cells / (2 * self.agreement.records.expected)), 1000)
 
