@@ -21,8 +21,9 @@ from copublish.engine.reveal import RevealGate
 from copublish.engine.secret import Secret
 from copublish.errors import EngineError
 from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, most_cells
+from copublish.mechanisms.marginals.measurements import SMALLEST_REST
 from copublish.mechanisms.marginals.model import NoisyTable, Problem, State, estimated_total
-from copublish.mechanisms.marginals.plan import SMALLEST_REST, MarginalsPlan
+from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.mechanisms.marginals.result import Choice, MarginalsResult
 from copublish.mechanisms.marginals.run_model import agree_on_answers, agree_on_cliques, agree_on_model
 from copublish.mechanisms.marginals.run_scores import (
@@ -36,6 +37,7 @@ from copublish.mechanisms.marginals.run_scores import (
 from copublish.mechanisms.marginals.run_tables import kept, part_of, secret_tables
 from copublish.mechanisms.marginals.schedule import RoundBudget
 from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.mechanisms.shared.measured_noise import deviation, mean_size, within_95_percent
 from copublish.privacy.concentrated import ConcentratedMeasure
 from copublish.privacy.disclosures import Measure, Select
 from copublish.progress import Progress
@@ -178,7 +180,7 @@ class _Run:
         return computing.compute(part_of, secret_counts, start=start, stop=stop, size=size)
 
     def _noisy(self, columns: Columns, values: IntArray, disclosure: Measure | ConcentratedMeasure) -> NoisyTable:
-        return NoisyTable(columns, values, self.plan.deviation(disclosure), self.plan.within_95_percent(disclosure))
+        return NoisyTable(columns, values, deviation(disclosure), within_95_percent(disclosure))
 
     def _revealed(self, secret_counts: Secret, disclosure: Measure | ConcentratedMeasure, *, ahead: int) -> IntArray:
         if isinstance(disclosure, ConcentratedMeasure):
@@ -252,7 +254,7 @@ class _Run:
         found = []
         for table in plan.candidates:
             fits = tree.home(table) is not None or most_cells(plan.sizes, [*measured, table]) <= limit
-            noise = plan.mean_size(plan.chosen(table, number, budget.table)) * cells_of(table, plan.sizes)
+            noise = mean_size(plan.chosen(table, number, budget.table)) * cells_of(table, plan.sizes)
             found.append(-math.ceil(float(plan.caution.worth) * noise) if fits else NOT_ELIGIBLE)
         choice = plan.choice(number, budget.selection)
         return np.array([*found, math.ceil(choice.scale_in_people * math.log(len(found)))], dtype=np.int64)
@@ -270,7 +272,7 @@ class _Run:
             own = kept(own, self.engine)
         # Opens the counts of the chosen table plus noise, to all parties; covered by this round's table.
         noisy = self._revealed(own, disclosure, ahead=plan.values_ahead(ahead))[: cells[index]]
-        return self._noisy(columns, noisy, disclosure), plan.mean_size(disclosure)
+        return self._noisy(columns, noisy, disclosure), mean_size(disclosure)
 
     def tell_choice(self, number: int, what: str) -> None:
         """Show what a round chose: it is public."""

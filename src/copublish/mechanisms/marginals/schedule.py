@@ -28,7 +28,7 @@ FIRST_ROUNDS = 24
 USUAL_SHARE: dict[Currency, Fraction] = {"rho": Fraction(7, 20), "epsilon": Fraction(1, 2)}
 """Of the budget, what the tables take that are measured for sure, where noise is small beside the counts."""
 
-LARGEST_SHARE: dict[Currency, Fraction] = {"rho": Fraction(4, 5), "epsilon": Fraction(1)}
+LARGEST_SHARE: dict[Currency, Fraction] = {"rho": Fraction(9, 10), "epsilon": Fraction(1)}
 """The same where noise is large. What rounds leave goes to the first tables again, and of rho little is lost by that;
 two measurements with half of an epsilon each are half as exact as one with all of it, so there are no rounds then."""
 

@@ -57,7 +57,7 @@ def test_half_of_the_noise_costs_four_times_the_rho_or_twice_the_epsilon(currenc
 
 
 def test_caution_grows_with_the_noise_between_its_two_ends() -> None:
-    cases = (("rho", Fraction(7, 20), Fraction(4, 5), 3 / 80), ("epsilon", Fraction(1, 2), Fraction(1), 0.021))
+    cases = (("rho", Fraction(7, 20), Fraction(9, 10), 3 / 80), ("epsilon", Fraction(1, 2), Fraction(1), 0.021))
     for currency, usual, largest, halfway in cases:
         found = [Caution.at(Fraction(n, 1000), currency) for n in range(100)]
         assert found[0] == Caution(usual, Fraction(1)) and found[-1] == Caution(largest, Fraction(2))
