@@ -238,6 +238,10 @@ class Mechanism(ABC, Generic[P, R, D]):
         """The data set as records."""
         return contents.tables["records"]
 
+    def single_tables(self, contents: Contents) -> Mapping[str, pa.Table]:
+        """Parts of its tables that the folder holds once more, in CSV files of their own; by `folder/name`."""
+        return {}
+
     def sizes(self, publication: Publication) -> dict[str, int]:
         """How much was published, of what; the records first."""
         return {"records": publication.records.num_rows, "columns": publication.records.num_columns}

@@ -69,6 +69,9 @@ class Release(Publication):
                 if kind == "csv" and self.warning:
                     continue  # a table in CSV cannot say what it is
                 found[f"{name}.{kind}"] = (_parquet if kind == "parquet" else _csv)(self.table(name))
+        if not self.warning:
+            single = self.mechanism.single_tables(self.contents)
+            found |= {f"{name}.csv": _csv(table) for name, table in single.items()}
         return {**found, self.mechanism.details_file: _json(self.details.to_json())}
 
     def digest(self) -> str:
@@ -176,9 +179,13 @@ class Release(Publication):
             with Scratch(f".{target.name}-", target.parent) as scratch:
                 staged = scratch / "release"
                 staged.mkdir(mode=0o755)
-                for name, content in self.files().items():
+                files = self.files()
+                for inner in {(staged / name).parent for name in files} - {staged}:
+                    inner.mkdir(mode=0o755)
+                for name, content in files.items():
                     _write_durably(staged / name, content)
-                _sync_folder(staged)
+                for written in {(staged / name).parent for name in files} | {staged}:
+                    _sync_folder(written)
 
                 def publish() -> None:
                     refuse_existing(target, overwrite=overwrite)  # it may have come since
@@ -320,7 +327,8 @@ def load_release(folder: str | Path) -> Release:
 
 def _content(folder: Path, name: str) -> bytes:
     """The content of a file of a release folder, of which others may have written both."""
-    if name in ("", ".", "..") or "/" in name or not name.isprintable():
+    parts = name.split("/")  # at most one folder below
+    if len(parts) > 2 or any(part in ("", ".", "..") for part in parts) or not name.isprintable():
         raise ReleaseError(f"'{folder}/certificate.json' names '{plain_text(name)}', which is no file of a release.")
     try:
         return read_inside(folder, name, LARGEST_JSON if name.endswith(".json") else LARGEST_TABLE)

@@ -141,6 +141,7 @@ def written(folder: Path, files: dict[str, bytes]) -> Path:
     if isinstance(said, dict) and isinstance(said.get("files"), dict):
         said["files"].update({name: hashlib.sha256(files[name]).hexdigest() for name in said["files"] if name in files})
     for name, content in {**files, "certificate.json": json.dumps(said).encode()}.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     return folder
 
