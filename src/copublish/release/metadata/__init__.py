@@ -49,7 +49,7 @@ def metadata_files(publication: Publication, data: Mapping[str, bytes]) -> dict[
     return found
 
 
-def metadata_table(certificate_warns: bool) -> str:
+def metadata_table(*, certificate_warns: bool) -> str:
     """The table of these files in the README of a release folder.
 
     Args:

@@ -14,8 +14,8 @@ from typing import Any
 PLAIN = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)+")
 """Texts that YAML reads as texts without quotes; words without a hyphen could be numbers, truth values or nothing."""
 
-NOT_IN_YAML = re.compile("[\x7f-\x84\x86-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-"""Characters that JSON writes as they are, and YAML does not take unescaped."""
+NOT_IN_YAML = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+"""Characters that JSON writes as they are, and YAML refuses or takes for ends of lines."""
 
 
 def yaml_text(document: Mapping[str, Any]) -> str:
@@ -38,4 +38,6 @@ def _lines(mapping: Mapping[str, Any], indent: str) -> Iterator[str]:
 def _scalar(value: str | float) -> str:
     if isinstance(value, str) and PLAIN.fullmatch(value):
         return value
+    if isinstance(value, float) and "e" in repr(value) and "." not in repr(value):
+        return repr(value).replace("e", ".0e")  # YAML 1.1 takes 1e-07 for a text
     return NOT_IN_YAML.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
