@@ -45,6 +45,13 @@ PLAIN_REPORT = "plain.html.j2"
 """The page for mechanisms that have none of their own."""
 
 
+FILES_OF_EVERY_RELEASE = (
+    *("certificate.json", "README.md", "signatures.json"),
+    *("croissant.json", "prov.json", "deployment.yaml", "nist-sp-800-226.json"),
+)
+"""Files that a release folder may hold whatever made it: no mechanism's own file has one of these names."""
+
+
 class Plan(ABC, Generic[R]):
     """Everything about a run that is fixed before any data is touched. A subclass is a frozen dataclass.
 

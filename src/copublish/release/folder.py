@@ -31,6 +31,7 @@ from copublish.privacy.certificate import CERTIFICATE_FORMAT, Certificate
 from copublish.privacy.words import epsilon_rows
 from copublish.release.certificate_format_1 import upgraded
 from copublish.release.html import definition_list, html_table
+from copublish.release.metadata import metadata_files
 from copublish.release.readme import folder_readme
 
 if TYPE_CHECKING:
@@ -149,6 +150,7 @@ class Release(Publication):
     def files(self) -> dict[str, bytes]:
         """The content of every file of the release folder."""
         data = self.data_files()
+        data |= metadata_files(self, data)
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
         certificate = replace(self.certificate, files=digests)
         formulas = formula_warning(self.details.public_columns.domains)

@@ -23,6 +23,7 @@ from copublish.mechanisms.base import PLAIN_REPORT
 from copublish.privacy.words import RELATION_WORDS, epsilon_rows, noise_words
 from copublish.release.describe import by_view
 from copublish.release.folder import Release, making_sense_of
+from copublish.release.metadata.nist import nist_claims
 
 KINDS = (
     {"class": "select", "words": "which values are split"},
@@ -202,6 +203,7 @@ def _facts(release: Release) -> dict[str, Any]:
         "parties": certificate.parties,
         "views": by_view(certificate.views),
         "release": release,
+        "nist_claims": nist_claims(certificate),
         "formulas": formula_warning(release.details.public_columns.domains),
     }
     if certificate.warning is not None:  # there is no budget that could be divided
