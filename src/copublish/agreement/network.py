@@ -49,10 +49,9 @@ def way_between(agreement: Agreement, caller: str, callee: str) -> Way:
     return "relay" if agreement.parties[caller].dials_out else "call back"
 
 
-def link_in_words(agreement: Agreement, party: str, peer: str) -> str:
-    """Name of the link between two parties, with what is between them: for messages about a link that broke."""
-    over = f" over the relay {agreement.network.relay}" if way_between(agreement, party, peer) == "relay" else ""
-    return f"the link to '{peer}'{over}"
+def over_what(agreement: Agreement, party: str, peer: str) -> str:
+    """What is between two parties, for messages about a link that broke: ` over the relay`, or nothing."""
+    return f" over the relay {agreement.network.relay}" if way_between(agreement, party, peer) == "relay" else ""
 
 
 def broken_network_rules(agreement: Agreement) -> Iterator[str]:
@@ -89,8 +88,8 @@ def meeting_in_words(agreement: Agreement) -> Iterator[str]:
     if dialed and hidden:
         opens, dials = ("opens", "dials") if len(hidden) == 1 else ("open", "dial")
         yield (
-            f"{_listed(hidden)} {opens} no port and {dials} {_listed(dialed)}; what goes the other way uses connections "
-            "that were dialed so."
+            f"{_listed(hidden)} {opens} no port and {dials} {_listed(dialed)}; what goes the other way uses "
+            "connections that were dialed so."
         )
     if len(hidden) > 1:
         yield (

@@ -53,7 +53,7 @@ class Party(Section):
     def _check_reach(self) -> Party:
         if self.dials_out and self.host is not None:
             raise ValueError(
-                "reach = \"dial-out\" says that nobody can dial it, and 'host' says where to dial it. Remove one of them"
+                "reach = \"dial-out\" says that nobody can dial it, and 'host' says where. Remove one of them"
             )
         return self
 

@@ -1,5 +1,7 @@
 """The one port that a party opens, and the connections it makes: for meeting, for messages, for the engine's own link.
 
+A party that only dials out opens none, and others call it on connections that it offers (`offers.py`, `parking.py`).
+
 SPU's ports take messages from anybody, so SPU listens on a unix socket that this user alone can reach. What it sends
 to another party goes through a second unix socket to this module, which carries it to that party's port over mutual
 TLS; what comes from there is passed on only after the peer's certificate was checked.
@@ -18,12 +20,17 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from copublish.agreement.model import Agreement
+from copublish.agreement.network import over_what, way_between
 from copublish.errors import MeetingError
 from copublish.node.channel import HANDSHAKE_SECONDS, Channel, RefusedError, peer_problem, plain_channel, secure_channel
-from copublish.node.dialing import PROTOCOL, dial, refuse_unfit_hosts, tune
+from copublish.node.dialing import PROTOCOL, dial, refuse_unfit_hosts
 from copublish.node.identity import Identity, common_name
 from copublish.node.listening import connect_patiently, listen_at
-from copublish.node.pump import carry
+from copublish.node.offers import Offers
+from copublish.node.parking import Parked
+from copublish.node.proxy import DIAL_SECONDS, Proxy
+from copublish.node.pump import Frames, carry
+from copublish.node.tuning import tune
 from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places, WaitingRoom
 
 Log = Callable[..., None]
@@ -55,6 +62,7 @@ class Port:
         identity: Its key and certificate; none for plain connections on loopback.
         listen: Address and port to listen at; by default the port of its own host.
         timeout_seconds: How long a connection may be dead before it counts as broken.
+        proxy: The way out, if there is one.
         log: Told about every connection; never about content.
     """
 
@@ -66,23 +74,43 @@ class Port:
         *,
         listen: tuple[str, int] | None = None,
         timeout_seconds: int = 600,
+        proxy: Proxy | None = None,
         log: Log = lambda event, **facts: None,
     ) -> None:
         refuse_unfit_hosts(agreement, party, identity)
         self.agreement, self.party, self.identity = agreement, party, identity
         self.bytes_sent = self.bytes_received = 0
-        self._timeout, self._log = timeout_seconds, log
+        self._timeout, self._proxy, self._log = timeout_seconds, proxy, log
         self._arrivals: dict[str, queue.Queue[Channel]] = {peer: queue.Queue() for peer in self.peers}
         self._strangers, self._places = WaitingRoom(log), Places(MAX_OF_ONE_PARTY)
         self._doors: dict[tuple[str, str], Door] = {}
         self._door_opens, self._closed = threading.Condition(), threading.Event()
         self._channels: set[Channel] = set()
         self._lock = threading.Lock()
-        self._listener = listen_at(listen, agreement.parties[party].address, secure=identity is not None)
         self._bridges: list[socket.socket] = []
-        _in_background(self._accept)
-        address = self._listener.getsockname()
-        log("listening", address=f"{address[0]}:{address[1]}", secure=identity is not None)
+        self._parked = Parked(peer for peer in self.peers if way_between(agreement, party, peer) == "call back")
+        self._listener: socket.socket | None = None
+        self._offers: Offers | None = None
+        if agreement.parties[party].dials_out:
+            if listen is not None:
+                raise MeetingError("--listen: by the agreement you only dial out, and open no port.")
+            self._offers = Offers(
+                agreement,
+                party,
+                identity,
+                proxy=proxy,
+                timeout_seconds=timeout_seconds,
+                welcome=self._called,
+                attend=self._attend_stranger,
+                log=log,
+            )
+            log("dialing out")
+        else:
+            listener = listen_at(listen, agreement.parties[party].address, secure=identity is not None)
+            self._listener = listener
+            _in_background(self._accept, listener)
+            address = listener.getsockname()
+            log("listening", address=f"{address[0]}:{address[1]}", secure=identity is not None)
 
     def __enter__(self) -> Port:
         return self
@@ -94,9 +122,13 @@ class Port:
         """Close the port and every connection."""
         self._closed.set()
         for listener in (self._listener, *self._bridges):
-            with contextlib.suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)
-            listener.close()
+            if listener is not None:
+                with contextlib.suppress(OSError):
+                    listener.shutdown(socket.SHUT_RDWR)
+                listener.close()
+        if self._offers is not None:
+            self._offers.close()
+        self._parked.close()
         for channel in list(self._channels):
             channel.break_off()
         self._close_arrivals()
@@ -113,8 +145,28 @@ class Port:
         return tuple(name for name in self.agreement.parties if name != self.party)
 
     def dial(self, peer: str, purpose: str, run: str | None = None) -> Channel:
-        """Connect to another party and say what for; see `dialing.dial`."""
-        return dial(self.agreement, self.party, self.identity, peer, purpose, run=run, timeout_seconds=self._timeout)
+        """Connect to another party and say what for; see `dialing.dial`.
+
+        One that cannot be dialed is called on a connection that it has left open here.
+        """
+        if peer in self._parked:
+            # In a run nobody asks again; and one that was just used is being replaced.
+            seconds = DIAL_SECONDS if run is None else 2 * HANDSHAKE_SECONDS
+            return self._parked.call(self.party, peer, purpose, run=run, seconds=seconds)
+        return dial(
+            self.agreement,
+            self.party,
+            self.identity,
+            peer,
+            purpose,
+            run=run,
+            timeout_seconds=self._timeout,
+            proxy=self._proxy,
+        )
+
+    def over(self, peer: str) -> str:
+        """What is between this party and another one, for messages; nothing if nothing is."""
+        return over_what(self.agreement, self.party, peer)
 
     def newest_arrival(self, peer: str) -> Channel | None:
         """A party's last connection for meeting that has come in and was not returned yet, if any."""
@@ -163,7 +215,7 @@ class Port:
     def _carry(self, channel: Channel, local: socket.socket) -> None:
         self._channels.add(channel)
         try:
-            for sent, received in carry(channel, local):
+            for sent, received in carry(channel, local, Frames()):
                 self.count(sent, received)
         finally:
             self._channels.discard(channel)
@@ -177,14 +229,19 @@ class Port:
     def _to_worker(self, engine_socket: Path) -> socket.socket:
         return connect_patiently(engine_socket, self._closed)
 
-    def _accept(self) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         while not self._closed.is_set():
             try:
-                sock, address = self._listener.accept()
+                sock, address = listener.accept()
             except OSError:
                 time.sleep(0.05)  # out of files for a moment, say; the port stays open
                 continue
             came_from = str(address[0])
+            try:
+                tune(sock, self._timeout)
+            except OSError:
+                sock.close()
+                continue
             if not self._strangers.enter(came_from):
                 sock.close()
                 continue
@@ -194,26 +251,43 @@ class Port:
                 self._strangers.leave(came_from)
                 sock.close()
 
+    def _attend_stranger(self, sock: socket.socket, came_from: str) -> None:
+        """Attend to somebody who came another way than by our own port."""
+        if self._strangers.enter(came_from):
+            self._attend(sock, came_from)
+        else:
+            sock.close()
+
+    def _called(self, channel: Channel, peer: str, greeting: dict[str, Any]) -> None:
+        """Do what a party wants that calls on a connection of ours; it is known already."""
+        try:
+            self._welcome(channel, peer, greeting)
+        except Exception as exc:
+            self._strangers.refused(peer, str(exc) if isinstance(exc, MeetingError) else type(exc).__name__)
+            channel.close()
+
     def _attend(self, sock: socket.socket, came_from: str) -> None:
         """Find out who came in and what for; whatever a stranger sends ends its own connection and nothing else."""
         try:
             try:
-                tune(sock, self._timeout)
                 known, channel = self._recognize(sock)
                 greeting = channel.receive_message(seconds=HANDSHAKE_SECONDS)
             finally:
                 self._strangers.leave(came_from)
-            peer = self._greet(channel, known, greeting)
-            try:
-                self._serve(channel, peer, greeting)
-            finally:
-                self._places.leave(peer)
+            self._welcome(channel, known, greeting)
         except MeetingError as exc:
             self._strangers.refused(came_from, str(exc))
             sock.close()
         except Exception as exc:
             self._strangers.refused(came_from, type(exc).__name__)
             sock.close()
+
+    def _welcome(self, channel: Channel, known: str | None, greeting: dict[str, Any]) -> None:
+        peer = self._greet(channel, known, greeting)
+        try:
+            self._serve(channel, peer, greeting)
+        finally:
+            self._places.leave(peer)
 
     def _greet(self, channel: Channel, known: str | None, greeting: dict[str, Any]) -> str:
         """Which party of the agreement came; it has taken one of its places.
@@ -236,9 +310,13 @@ class Port:
         door = self._door(purpose, peer, greeting.get("run")) if purpose in PURPOSES_OF_A_RUN else None
         if purpose in PURPOSES_OF_A_RUN and door is None:
             self._refuse(channel, "a run that is not under way here")
+        if purpose == "parked" and peer not in self._parked:
+            self._refuse(channel, "a connection to call it on, but by the agreement it can be dialed")
         channel.send_message({"ok": True})
         if door is not None:
             door.take(channel)
+        elif purpose == "parked":
+            self._parked.park(peer, channel)
         elif purpose == "meeting":
             if (older := self.newest_arrival(peer)) is not None:
                 older.close()  # of several the newest counts, and none piles up
