@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import socket
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pandas as pd
@@ -45,12 +46,16 @@ def start_relay(hosts: Islands, folder: Path, port: int = 443) -> tuple[str, Pat
     return address, log
 
 
-def run_all(hosts, parties, names, proxies=None, wait_seconds: int = 60) -> dict[str, str]:
-    """Run every party at the host of its name; return how each ended."""
-    begun = [
+def begin_all(hosts, parties, names, proxies=None, wait_seconds: int = 60) -> list[BaseProcess]:
+    """Run every party at the host of its name."""
+    return [
         hosts.start(name, run_seeded, parties.home(name), name, 5 + number, (proxies or {}).get(name), wait_seconds)
         for number, name in enumerate(names)
     ]
+
+
+def ends_of(begun: list[BaseProcess], parties, names) -> dict[str, str]:
+    """How each party ended."""
     for process in begun:
         process.join(SECONDS)
     return {name: json.loads((parties.home(name) / "end.json").read_text()) for name in names}
@@ -83,7 +88,8 @@ def test_three_parties_without_any_route_to_each_other_publish_over_a_relay(tmp_
         relay, log = start_relay(hosts, tmp_path)
         parties = ManyParties(tmp_path / "parties", OWNERS, dict.fromkeys(OWNERS.names), relay)
         route = hosts.start("bank", reaches, hosts.addresses["loans"], 1, tmp_path / "route")
-        assert run_all(hosts, parties, OWNERS.names) == dict.fromkeys(OWNERS.names, "published")
+        ends = ends_of(begin_all(hosts, parties, OWNERS.names), parties, OWNERS.names)
+        assert ends == dict.fromkeys(OWNERS.names, "published")
         route.join(SECONDS)
     assert (tmp_path / "route").read_text() == "no"
     check_ideal(parties, OWNERS.names)
@@ -102,7 +108,8 @@ def test_a_party_behind_a_proxy_for_port_443_alone_publishes_on_the_secure_engin
         text = parties.agreement_text().replace('host = "nowhere:1"\n', DIALS_OUT)
         parties.write_agreement(f'{text}\n[network]\nrelay = "{relay}"\n')
         proxies = {"loans": f"http://{hosts.addresses['proxy']}:3128"}
-        assert run_all(hosts, parties, NAMES, proxies) == dict.fromkeys(NAMES, "published")
+        ends = ends_of(begin_all(hosts, parties, NAMES, proxies), parties, NAMES)
+        assert ends == dict.fromkeys(NAMES, "published")
     check_ideal(parties, NAMES)
 
 
@@ -111,14 +118,16 @@ def test_a_party_behind_a_firewall_that_drops_in_silence_publishes_if_it_dials_o
     two = Together(names=names, without_data=(), sections=OWNERS.sections, phases=(), n_files=5)
     with islands([names]) as hosts:
         hosts.drop_incoming("loans")
-        bank, loans = (f"{hosts.addresses[name]}:7700" for name in names)
+        bank, loans = (hosts.addresses[name] for name in names)
         route = hosts.start("bank", reaches, hosts.addresses["loans"], 7700, tmp_path / "route")
-        parties = ManyParties(tmp_path / "out", two, {"bank": bank, "loans": None})
-        assert run_all(hosts, parties, names) == dict.fromkeys(names, "published")
-        dialed = ManyParties(tmp_path / "dialed", two, {"bank": bank, "loans": loans})
-        ends = run_all(hosts, dialed, names, wait_seconds=7)
+        dialed = ManyParties(tmp_path / "dialed", two, {"bank": f"{bank}:7701", "loans": f"{loans}:7701"})
+        in_vain = begin_all(hosts, dialed, names, wait_seconds=3)
+        parties = ManyParties(tmp_path / "out", two, {"bank": f"{bank}:7700", "loans": None})
+        ends = ends_of(begin_all(hosts, parties, names), parties, names)
+        assert ends == dict.fromkeys(names, "published")
+        ends = ends_of(in_vain, dialed, names)
         route.join(SECONDS)
     assert (tmp_path / "route").read_text() == "no"
     check_ideal(parties, names)
-    assert ends["bank"].startswith(f"Party 'loans' (no answer from {loans}) did not come."), ends
+    assert ends["bank"].startswith(f"Party 'loans' (no answer from {loans}:7701) did not come."), ends
     assert "'bank' can be reached but did not connect back in time" in ends["loans"]
