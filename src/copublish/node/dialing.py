@@ -91,6 +91,14 @@ def answer_of(channel: Channel, greeting: dict[str, Any], where: str) -> dict[st
         raise UnreachableError(f"{NO_ANSWER} {where}") from exc
 
 
+def status_of(channel: Channel) -> dict[str, Any]:
+    """What a party that was asked for its status says after its greeting: its clock and what it has agreed to."""
+    try:
+        return channel.receive_message(seconds=HANDSHAKE_SECONDS)
+    finally:
+        channel.close()
+
+
 def where_in_words(agreement: Agreement, party: str, peer: str) -> str:
     """Where a party dials another one, for messages."""
     way = way_between(agreement, party, peer)

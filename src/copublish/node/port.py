@@ -22,16 +22,26 @@ from typing import Any, NoReturn
 from copublish.agreement.model import Agreement
 from copublish.agreement.network import over_what, way_between
 from copublish.errors import MeetingError
-from copublish.node.channel import HANDSHAKE_SECONDS, Channel, RefusedError, peer_problem, plain_channel, secure_channel
+from copublish.node.channel import (
+    HANDSHAKE_SECONDS,
+    Channel,
+    RefusedError,
+    UnreachableError,
+    peer_problem,
+    plain_channel,
+    secure_channel,
+)
 from copublish.node.dialing import PROTOCOL, dial, refuse_unfit_hosts
 from copublish.node.identity import Identity, common_name
-from copublish.node.listening import connect_patiently, listen_at
+from copublish.node.listening import connect_patiently, listen_at, only_one_here
+from copublish.node.measuring import answer_measurements
 from copublish.node.offers import Offers
 from copublish.node.parking import Parked
 from copublish.node.proxy import DIAL_SECONDS, Proxy
 from copublish.node.pump import Frames, carry
 from copublish.node.tuning import tune
 from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places, WaitingRoom
+from copublish.release.preflight import facts_of
 
 Log = Callable[..., None]
 """Called with the name of an event and public facts about it."""
@@ -40,6 +50,8 @@ Log = Callable[..., None]
 PURPOSES_OF_A_RUN = ("engine", "messages")
 """What connections are for that carry content; they name the run, and a port lets them in once it knows it, too."""
 
+
+RETRY_SECONDS = 0.2
 
 DOOR_SECONDS = HANDSHAKE_SECONDS
 """How long a party may come before this one knows of the run."""
@@ -90,10 +102,12 @@ class Port:
         self._bridges: list[socket.socket] = []
         self._parked = Parked(peer for peer in self.peers if way_between(agreement, party, peer) == "call back")
         self._listener: socket.socket | None = None
+        self._only_one: socket.socket | None = None
         self._offers: Offers | None = None
         if agreement.parties[party].dials_out:
             if listen is not None:
                 raise MeetingError("--listen: by the agreement you only dial out, and open no port.")
+            self._only_one = only_one_here(agreement, party)
             self._offers = Offers(
                 agreement,
                 party,
@@ -121,7 +135,7 @@ class Port:
     def close(self) -> None:
         """Close the port and every connection."""
         self._closed.set()
-        for listener in (self._listener, *self._bridges):
+        for listener in (self._listener, self._only_one, *self._bridges):
             if listener is not None:
                 with contextlib.suppress(OSError):
                     listener.shutdown(socket.SHUT_RDWR)
@@ -197,13 +211,20 @@ class Port:
         self._bridges.append(listener)
 
         def out(local: socket.socket) -> None:
-            try:
-                channel = self.dial(peer, "engine", run)
-            except MeetingError as exc:
-                self._log("engine connection failed", peer=peer, reason=str(exc))
-                local.close()
-            else:
+            deadline = time.monotonic() + 2 * HANDSHAKE_SECONDS
+            while True:
+                try:
+                    channel = self.dial(peer, "engine", run)
+                except MeetingError as exc:
+                    may_help = isinstance(exc, UnreachableError) and not self._closed.is_set()
+                    if may_help and time.monotonic() < deadline:
+                        time.sleep(RETRY_SECONDS)
+                        continue
+                    self._log("engine connection failed", peer=peer, reason=str(exc))
+                    local.close()
+                    return
                 self._carry(channel, local)
+                return
 
         def accept() -> None:
             while not self._closed.is_set():
@@ -323,8 +344,13 @@ class Port:
             self._arrivals[peer].put(channel)
             if self._closed.is_set():  # nobody will ask for it, and the other party has to notice
                 self._close_arrivals()
+        elif purpose == "measure":
+            answer_measurements(channel, lambda: self.dial(peer, "status").close())
         else:
-            channel.close()  # "status": it knows now that we are here and accept it
+            # "status": it knows now that we are here and accept it. In a meeting it would hear the same.
+            with contextlib.suppress(MeetingError):
+                channel.send_message({"time": time.time(), "facts": facts_of(self.agreement)})
+            channel.close()
 
     def _refuse(self, channel: Channel, problem: str) -> NoReturn:
         channel.send_message({"refused": problem})

@@ -150,7 +150,7 @@ class Relay:
         try:
             tune(sock, self._timeout)
             async with asyncio.timeout(self._limits.hello_seconds):
-                guest = await self._open(sock, came_from)
+                guest = await self._welcome(sock, came_from)
                 role, place = _understand(await guest.hear())
             await (self._wait(guest, place) if role == "wait" else self._call(guest, place))
         except _RefusedError as exc:
@@ -170,7 +170,7 @@ class Relay:
                 self._leave_room(guest)
                 guest.writer.close()
 
-    async def _open(self, sock: socket.socket, came_from: str) -> _Guest:
+    async def _welcome(self, sock: socket.socket, came_from: str) -> _Guest:
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=CHUNK)
         protocol = asyncio.StreamReaderProtocol(reader)
