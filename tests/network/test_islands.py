@@ -14,8 +14,9 @@ import pandas as pd
 
 import copublish as cp
 from support import SeededCoins, simulate_with
+from support.compose import FILE, read_compose
 from support.island_party import run_seeded, serve_proxy, serve_relay
-from support.islands import Islands, islands
+from support.islands import Islands, cables_of, islands
 from support.many_parties import ManyParties, Together
 from support.node import NAMES, TwoParties
 
@@ -84,8 +85,10 @@ def reaches(address: str, port: int, found: Path) -> None:
 
 
 def test_three_parties_without_any_route_to_each_other_publish_over_a_relay(tmp_path):
-    with islands([(name, "relay") for name in OWNERS.names]) as hosts:
-        relay, log = start_relay(hosts, tmp_path)
+    """Hosts and networks are those of `compose.yaml`."""
+    services = read_compose(FILE.read_text())["services"]
+    with islands(cables_of({name: service["networks"] for name, service in services.items()})) as hosts:
+        relay, log = start_relay(hosts, tmp_path, port=int(services["relay"]["command"][-1].rpartition(":")[2]))
         parties = ManyParties(tmp_path / "parties", OWNERS, dict.fromkeys(OWNERS.names), relay)
         route = hosts.start("bank", reaches, hosts.addresses["loans"], 1, tmp_path / "route")
         ends = ends_of(begin_all(hosts, parties, OWNERS.names), parties, OWNERS.names)
