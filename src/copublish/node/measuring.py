@@ -60,7 +60,8 @@ def _dialed_back(dial_back: Callable[[], None]) -> dict[str, Any]:
     try:
         dial_back()
     except MeetingError as exc:
-        return {"problem": str(exc)}
+        # Where our own proxy is concerns nobody else.
+        return {"problem": "a proxy of its own is in the way" if "proxy" in str(exc) else str(exc)}
     return {"ok": True}
 
 

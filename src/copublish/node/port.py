@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -26,19 +27,18 @@ from copublish.node.channel import (
     HANDSHAKE_SECONDS,
     Channel,
     RefusedError,
-    UnreachableError,
     peer_problem,
     plain_channel,
     secure_channel,
 )
 from copublish.node.dialing import PROTOCOL, dial, refuse_unfit_hosts
+from copublish.node.engine_link import EngineLinks
 from copublish.node.identity import Identity, common_name
-from copublish.node.listening import connect_patiently, listen_at, only_one_here
+from copublish.node.listening import listen_at, only_one_here
 from copublish.node.measuring import answer_measurements
 from copublish.node.offers import Offers
 from copublish.node.parking import Parked
 from copublish.node.proxy import DIAL_SECONDS, Proxy
-from copublish.node.pump import Frames, carry
 from copublish.node.tuning import tune
 from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places, WaitingRoom
 from copublish.release.preflight import facts_of
@@ -50,8 +50,6 @@ Log = Callable[..., None]
 PURPOSES_OF_A_RUN = ("engine", "messages")
 """What connections are for that carry content; they name the run, and a port lets them in once it knows it, too."""
 
-
-RETRY_SECONDS = 0.2
 
 DOOR_SECONDS = HANDSHAKE_SECONDS
 """How long a party may come before this one knows of the run."""
@@ -97,9 +95,8 @@ class Port:
         self._strangers, self._places = WaitingRoom(log), Places(MAX_OF_ONE_PARTY)
         self._doors: dict[tuple[str, str], Door] = {}
         self._door_opens, self._closed = threading.Condition(), threading.Event()
-        self._channels: set[Channel] = set()
         self._lock = threading.Lock()
-        self._bridges: list[socket.socket] = []
+        self._links = EngineLinks(self.count, log)
         self._parked = Parked(peer for peer in self.peers if way_between(agreement, party, peer) == "call back")
         self._listener: socket.socket | None = None
         self._only_one: socket.socket | None = None
@@ -135,7 +132,7 @@ class Port:
     def close(self) -> None:
         """Close the port and every connection."""
         self._closed.set()
-        for listener in (self._listener, self._only_one, *self._bridges):
+        for listener in (self._listener, self._only_one):
             if listener is not None:
                 with contextlib.suppress(OSError):
                     listener.shutdown(socket.SHUT_RDWR)
@@ -143,8 +140,7 @@ class Port:
         if self._offers is not None:
             self._offers.close()
         self._parked.close()
-        for channel in list(self._channels):
-            channel.break_off()
+        self._links.close()
         self._close_arrivals()
         self._strangers.sum_up()
 
@@ -164,8 +160,8 @@ class Port:
         One that cannot be dialed is called on a connection that it has left open here.
         """
         if peer in self._parked:
-            # In a run nobody asks again; and one that was just used is being replaced.
-            seconds = DIAL_SECONDS if run is None else 2 * HANDSHAKE_SECONDS
+            # In a run nobody asks again, and one that was just used is being replaced. Who meets asks again and again.
+            seconds = (0.1 if purpose == "meeting" else DIAL_SECONDS) if run is None else 2 * HANDSHAKE_SECONDS
             return self._parked.call(self.party, peer, purpose, run=run, seconds=seconds)
         return dial(
             self.agreement,
@@ -200,55 +196,15 @@ class Port:
             self._door_opens.notify_all()
 
     def carry_engine(self, run: str, engine_socket: Path, bridge: Path, peer: str) -> None:
-        """Let the engine's link with one party through: what comes in to our worker, what it sends to the peer's.
-
-        With several parties each has a bridge of its own; what they send comes in at our worker's one socket.
-        """
-        self.let_in("engine", peer, run, lambda channel: self._carry(channel, self._to_worker(engine_socket)))
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(str(bridge))
-        listener.listen()
-        self._bridges.append(listener)
-
-        def out(local: socket.socket) -> None:
-            deadline = time.monotonic() + 2 * HANDSHAKE_SECONDS
-            while True:
-                try:
-                    channel = self.dial(peer, "engine", run)
-                except MeetingError as exc:
-                    may_help = isinstance(exc, UnreachableError) and not self._closed.is_set()
-                    if may_help and time.monotonic() < deadline:
-                        time.sleep(RETRY_SECONDS)
-                        continue
-                    self._log("engine connection failed", peer=peer, reason=str(exc))
-                    local.close()
-                    return
-                self._carry(channel, local)
-                return
-
-        def accept() -> None:
-            while not self._closed.is_set():
-                with contextlib.suppress(OSError):
-                    _in_background(out, listener.accept()[0])
-
-        _in_background(accept)
-
-    def _carry(self, channel: Channel, local: socket.socket) -> None:
-        self._channels.add(channel)
-        try:
-            for sent, received in carry(channel, local, Frames()):
-                self.count(sent, received)
-        finally:
-            self._channels.discard(channel)
+        """Let the engine's link with one party through: what comes in to our worker, what it sends to the peer's."""
+        self.let_in("engine", peer, run, partial(self._links.bring_in, engine_socket))
+        self._links.carry_out(bridge, peer, partial(self.dial, peer, "engine", run))
 
     def count(self, sent: int, received: int) -> None:
         """Count content that was sent to other parties and received from them."""
         with self._lock:
             self.bytes_sent += sent
             self.bytes_received += received
-
-    def _to_worker(self, engine_socket: Path) -> socket.socket:
-        return connect_patiently(engine_socket, self._closed)
 
     def _accept(self, listener: socket.socket) -> None:
         while not self._closed.is_set():

@@ -161,7 +161,7 @@ class Relay:
         except TimeoutError:
             self._refused(came_from, "it said nothing in time")
         except (OSError, EOFError, ssl.SSLError) as exc:
-            self._refused(came_from, f"its connection ended ({type(exc).__name__})")
+            self._tell("left", came_from, type(exc).__name__)
         finally:
             if guest is None:
                 sock.close()
@@ -271,15 +271,18 @@ class Relay:
                 caller.accepted.set_result(True)
 
     def _refused(self, address: str, reason: str) -> None:
-        """Log why somebody was turned away; of many in a minute, their number."""
+        self._tell("refused", address, reason)
+
+    def _tell(self, event: str, address: str, reason: str) -> None:
+        """Log that somebody was turned away or left; of many in a minute, their number."""
         minute = int(time.monotonic() // 60)
         if minute != self._minute:
             if self._refusals > self._limits.log_lines:
-                self._log("refused in all", times=self._refusals)
+                self._log("refused or left in all", times=self._refusals)
             self._minute, self._refusals = minute, 0
         self._refusals += 1
         if self._refusals <= self._limits.log_lines:
-            self._log("refused", address=address, reason=plain_text(reason))
+            self._log(event, address=address, reason=plain_text(reason))
 
 
 def _understand(word: dict[str, Any]) -> tuple[str, str]:

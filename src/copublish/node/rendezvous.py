@@ -234,7 +234,7 @@ class Rendezvous:
         silent = [f"'{line.peer}'" for line in self.lines.values() if line.to_peer is not None and line.nonce is None]
         host = self._port.agreement.parties[self._port.party].host
         if absent:
-            said = f"{_parties(absent)} did not come. Try: copublish node status AGREEMENT --party YOU."
+            said = f"{_parties(absent)} did not come. Try: copublish doctor AGREEMENT --party YOU."
         elif silent:
             it = "it" if len(silent) == 1 else "they"
             way = f"reach {host}" if host else "get out to where you meet"
