@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import json
 import os
@@ -20,6 +21,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import copublish as cp
 from copublish.errors import MeetingError, PartyLostError
@@ -306,6 +309,27 @@ def test_who_does_not_speak_as_parties_do_is_told_and_let_go(word):
         assert set(stranger.hear() or {"refused": ""}) == {"refused"}
         assert stranger.hear() is None
         wait_until(lambda: len(relay.events("refused")) == 1)
+
+
+@pytest.fixture(scope="module")
+def fuzzed():
+    with running_relay(Limits(hello_seconds=1, log_lines=10**6)) as relay:
+        yield relay
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.binary(max_size=600), st.booleans())
+def test_whatever_a_stranger_sends_ends_its_own_connection_and_nothing_else(fuzzed, noise, inside_tls):
+    host, _, port = fuzzed.address.rpartition(":")
+    stranger = Stranger(fuzzed).sock if inside_tls else socket.create_connection((host, int(port)), timeout=SECONDS)
+    with contextlib.suppress(OSError):
+        stranger.sendall(noise)
+    stranger.close()
+    waits, calls = Stranger(fuzzed, hello("wait")), Stranger(fuzzed, hello("call"))
+    assert (waits.hear(), calls.hear()) == ({"joined": True}, {"joined": True})
+    waits.sock.close()
+    calls.sock.close()
+    wait_until(lambda: not fuzzed.relay._room._taken and not fuzzed.relay._pairs)
 
 
 def test_two_who_know_a_place_are_joined_and_bytes_pass_unchanged_both_ways():

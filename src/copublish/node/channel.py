@@ -94,6 +94,13 @@ class Channel:
         except (OSError, ValueError):
             return True
 
+    def is_idle(self) -> bool:
+        """Whether more could be sent now: if not, the other side has not taken yet what was sent before."""
+        try:
+            return _is_ready(self._socket, 0, write=True)
+        except (OSError, ValueError):
+            return True  # whoever sends now finds out
+
     def has_ended(self) -> bool:
         """Whether the other side has closed a connection on which it never says anything."""
         if not self.has_something(0):

@@ -68,10 +68,11 @@ class Meeting:
     def _listen(self, peer: str) -> None:
         """Wait for a peer's last word; before that it gives signs of life alone."""
         _, from_peer = self._lines[peer]
-        message: dict[str, Any] = {}  # if the connection ends without one
-        with contextlib.suppress(MeetingError, OSError, ValueError):
-            while "alive" in (message := from_peer.receive_message(seconds=FOR_EVER_SECONDS)):
-                pass
+        message: dict[str, Any] = {"alive": True}
+        while "alive" in message:
+            message = {}  # if the connection ends without a last word
+            with contextlib.suppress(MeetingError, OSError, ValueError):
+                message = from_peer.receive_message(seconds=FOR_EVER_SECONDS)
         from_peer.close()
         if "done" in message or self._over:
             return
@@ -92,7 +93,7 @@ class Meeting:
         while not self._ends.wait(SIGN_OF_LIFE_SECONDS):
             for to_peer, _ in self._lines.values():
                 with self._speaking:
-                    if not self._over:
+                    if not self._over and to_peer.is_idle():
                         with contextlib.suppress(MeetingError):  # it has left: whoever listens notices
                             to_peer.send_message({"alive": True})
 

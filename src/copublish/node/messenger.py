@@ -163,7 +163,7 @@ class PortMessenger:
             for peer, lock in self._sending.items():
                 if lock.acquire(blocking=False):  # else something is being sent
                     try:
-                        if peer in self._outgoing and not self._is_over:
+                        if peer in self._outgoing and not self._is_over and self._outgoing[peer].is_idle():
                             self._outgoing[peer].send_bytes(SIGN_OF_LIFE, seconds=self._timeout)
                     except MeetingError:
                         self._outgoing[peer].break_off()  # half a sign may be on its way; whoever sends next is told
