@@ -14,6 +14,7 @@ import typer
 
 import copublish
 from copublish.cli import (
+    audit_command,
     check_command,
     demo_command,
     describe_command,
@@ -47,7 +48,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Organizations that hold pieces of one table publish one differentially private data set together.",
     epilog="Start with: copublish demo. Exit codes: 0 done, 2 wrong usage, 3 agreement, 4 data, 5 budget, "
-    "6 computation, 7 release folder, 8 meeting the other parties, 1 anything else.",
+    "6 computation, 7 release folder, 8 meeting the other parties, 9 an audit refutes, 1 anything else.",
 )
 for module in (
     demo_command,
@@ -55,6 +56,7 @@ for module in (
     check_command,
     describe_command,
     plan_command,
+    audit_command,
     simulate_command,
     identity_command,
     run_command,

@@ -36,6 +36,7 @@ def publish_release(
     progress: Progress,
     staged: Staged = lambda release: nullcontext(lambda: None),
     notice: Notice = no_notice,
+    gate_for: Callable[..., RevealGate] = RevealGate,
 ) -> Release:
     """Run one agreed release at this party and return what may be published.
 
@@ -47,6 +48,7 @@ def publish_release(
         progress: Told about every step.
         staged: Puts a release on disk under a temporary name; what it yields gives it its own name.
         notice: Told whose list of people is another one than before.
+        gate_for: Makes the gate; audits listen at it.
 
     Privacy:
         Guarantee: the agreement's epsilon, as the plan splits it; the certificate states it for both relations.
@@ -69,7 +71,7 @@ def publish_release(
         _cheaters_locked_out(agreement, fragment.party, ledger),
         ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost) as charge,
     ):
-        gate = RevealGate(engine, charge, agreement.records.public)
+        gate = gate_for(engine, charge, agreement.records.public)
         result = plan.run(table, engine, gate, progress)
         # From here on: released values only.
         progress("writing", 0, 1)
