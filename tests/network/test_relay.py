@@ -29,12 +29,14 @@ from copublish.errors import MeetingError, PartyLostError
 from copublish.node import run as node_run
 from copublish.node.channel import RefusedError, UnreachableError
 from copublish.node.dialing import dial
+from copublish.node.proxy import Proxy, ProxyError
 from copublish.node.relay import Limits
 from copublish.node.relay_talk import RELAY_PROTOCOL, place_of
 from copublish.node.run import RunSettings, ready_party, run_party
 from copublish.privacy.ledger import Ledger, Limit
 from support import random_table
 from support.circle import SECONDS, Circle, identities_in
+from support.http_proxy import HttpProxy
 from support.node import free_port, source_path
 from support.relays import RunningRelay, running_relay
 from support.waiting import wait_until
@@ -74,7 +76,15 @@ class TalkingEngine(AbstractContextManager):
         pass
 
 
-def run_all(circle: Circle, tmp_path, monkeypatch, rounds: int, timeout_seconds: int = SECONDS, wait_seconds: int = 8):
+def run_all(
+    circle: Circle,
+    tmp_path,
+    monkeypatch,
+    rounds: int,
+    timeout_seconds: int = SECONDS,
+    wait_seconds: int = 8,
+    proxy: Proxy | None = None,
+):
     """Run parties whose release is to hear the mark from everybody, some times; return how each ends, and ledgers."""
     monkeypatch.setattr(node_run, "engine_for", lambda a, party, addresses, messenger, *_: TalkingEngine(messenger))
     table = random_table(circle.agreement, 30, np.random.default_rng(0))
@@ -97,7 +107,7 @@ def run_all(circle: Circle, tmp_path, monkeypatch, rounds: int, timeout_seconds:
     def party(name: str):
         ledger = ledgers[name] = Ledger(tmp_path / f"{name}.db")
         ledger.set_limit(circle.agreement.dataset, Limit(Fraction(100), "add-remove"))
-        settings = RunSettings(tmp_path / name, wait_seconds=wait_seconds, timeout_seconds=timeout_seconds)
+        settings = RunSettings(tmp_path / name, wait_seconds=wait_seconds, timeout_seconds=timeout_seconds, proxy=proxy)
         ready = ready_party(circle.agreement, name, table, circle.identities[name], ledger, settings)
         return run_party(
             ready, progress=lambda *_: None, waiting=circle.told[name].append, log=lambda event, **facts: None
@@ -202,6 +212,33 @@ def test_a_relay_that_is_not_there_is_named_and_nothing_is_spent(identities, tmp
             with pytest.raises(MeetingError, match=f"'{peer}' .nobody listens at the relay {relay}. did not come"):
                 end.result(SECONDS)
             assert ledgers[name].entries() == []
+
+
+@pytest.mark.parametrize(
+    ("ports", "password", "words"), [((443,), None, "let you connect"), ((), "a:b", "asks for user")]
+)
+def test_a_proxy_that_refuses_ends_the_run_before_anything_is_spent(
+    identities, tmp_path, monkeypatch, ports, password, words
+):
+    monkeypatch.setattr("copublish.node.proxy.means_loopback", lambda host: False)
+    gate = HttpProxy(ports=ports, credentials=password).start()
+    with running_relay() as relay, hidden_parties(identities, relay.address) as circle:
+        ends, _, ledgers = run_all(circle, tmp_path, monkeypatch, rounds=1, proxy=Proxy(*gate.address))
+        for name, end in ends.items():
+            with pytest.raises(ProxyError, match=rf"The proxy {gate.address[0]}:{gate.address[1]} .*{words}"):
+                end.result(SECONDS)
+            assert ledgers[name].entries() == []
+
+
+def test_a_relay_that_answers_nothing_may_be_tried_again(identities, monkeypatch):
+    """It may be busy, or stopped for a moment: that is no refusal, which would end a run that waits."""
+    monkeypatch.setattr("copublish.node.relay_talk.HANDSHAKE_SECONDS", 0.2)
+    with (
+        running_relay(Limits(call_seconds=SECONDS)) as relay,
+        hidden_parties(identities, relay.address) as circle,
+        pytest.raises(UnreachableError, match=f"no answer from the relay {relay.address}"),
+    ):
+        dial(circle.agreement, "p0", circle.identities["p0"], "p1", "status")
 
 
 def test_a_web_server_that_is_named_as_relay_is_refused(identities):

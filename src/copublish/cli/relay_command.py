@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import resource
 import signal
 import ssl
 import sys
@@ -40,7 +41,9 @@ def relay(
         ),
     ] = None,
     timeout: Annotated[int, typer.Option(min=5, help="Seconds that a connection may be dead.")] = 600,
-    waiting: Annotated[int, typer.Option(min=2, help="Most connections that may wait at once.")] = Limits.waiting,
+    waiting: Annotated[
+        int, typer.Option(min=2, help="Most connections that may wait; a party has two for each other one.")
+    ] = Limits.waiting,
     pairs: Annotated[int, typer.Option(min=1, help="Most connections that may be joined at once.")] = Limits.pairs,
     log: Annotated[Path | None, typer.Option(help="File for the log. Default: stdout.")] = None,
 ) -> None:
@@ -54,6 +57,7 @@ def relay(
     """
     host, port = address_from(listen)
     limits = Limits(waiting=waiting, pairs=pairs)
+    _make_room(limits.files)
     tell: Callable[..., None] = _to_stdout if log is None else RunLog(log)
     listener = listen_at((host, port), (host, port), secure=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -65,6 +69,16 @@ def relay(
         await Relay(context, tell, limits=limits, timeout_seconds=timeout).serve(listener)
 
     asyncio.run(serve())
+
+
+def _make_room(files: int) -> None:
+    """Let this process open as many files as its connections may need, as far as the system allows."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = files if hard == resource.RLIM_INFINITY else min(files, hard)
+    if soft != resource.RLIM_INFINITY and soft < allowed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+    if allowed < files:
+        note(f"The system lets this relay open {hard} files, and {files} would be needed if it were full.")
 
 
 def _context(folder: Path | None) -> ssl.SSLContext:

@@ -97,31 +97,36 @@ class Port:
         self._door_opens, self._closed = threading.Condition(), threading.Event()
         self._lock = threading.Lock()
         self._links = EngineLinks(self.count, log)
+        self._listener, self._only_one = self._hold(listen)
         self._parked = Parked(peer for peer in self.peers if way_between(agreement, party, peer) == "call back")
-        self._listener: socket.socket | None = None
-        self._only_one: socket.socket | None = None
-        self._offers: Offers | None = None
-        if agreement.parties[party].dials_out:
-            if listen is not None:
-                raise MeetingError("--listen: by the agreement you only dial out, and open no port.")
-            self._only_one = only_one_here(agreement, party)
-            self._offers = Offers(
-                agreement,
-                party,
-                identity,
-                proxy=proxy,
-                timeout_seconds=timeout_seconds,
-                welcome=self._called,
-                attend=self._attend_stranger,
-                log=log,
-            )
-            log("dialing out")
-        else:
-            listener = listen_at(listen, agreement.parties[party].address, secure=identity is not None)
-            self._listener = listener
-            _in_background(self._accept, listener)
-            address = listener.getsockname()
+        self._offers = None if self._listener is not None else self._offer()
+        if self._listener is not None:
+            _in_background(self._accept, self._listener)
+            address = self._listener.getsockname()
             log("listening", address=f"{address[0]}:{address[1]}", secure=identity is not None)
+
+    def _hold(self, listen: tuple[str, int] | None) -> tuple[socket.socket | None, socket.socket | None]:
+        """Listen at the port, or hold what stands for it at a party that opens none."""
+        own = self.agreement.parties[self.party]
+        if not own.dials_out:
+            return listen_at(listen, own.address, secure=self.identity is not None), None
+        if listen is not None:
+            raise MeetingError("--listen: by the agreement you only dial out, and open no port.")
+        return None, only_one_here(self.agreement, self.party)
+
+    def _offer(self) -> Offers:
+        """Open the connections that others may call us on."""
+        self._log("dialing out")
+        return Offers(
+            self.agreement,
+            self.party,
+            self.identity,
+            proxy=self._proxy,
+            timeout_seconds=self._timeout,
+            welcome=self._called,
+            attend=self._attend_stranger,
+            log=self._log,
+        )
 
     def __enter__(self) -> Port:
         return self

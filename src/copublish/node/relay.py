@@ -32,6 +32,7 @@ from copublish.node.waiting_room import Places
 CHUNK = 64 * 1024
 LENGTH = struct.Struct(">I")
 MAX_WORD_BYTES = 512
+SPARE_FILES = 64
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +41,8 @@ class Limits:
 
     Attributes:
         waiting: Connections in all that are not joined.
-        of_one_address: The same, of one address; a whole organization may be behind one.
+        of_one_address: The same, of one address; a whole organization may be behind one. A party keeps two connections
+            for each other party that dials out.
         at_one_place: Those that wait at one place. A party keeps two there; an older one makes room for a newer one.
         pairs: Connections that are joined, in pairs.
         hello_seconds: How long a connection may take to say what it is for.
@@ -50,15 +52,20 @@ class Limits:
         log_lines: How many refusals are logged in a minute; the others are counted.
     """
 
-    waiting: int = 256
-    of_one_address: int = 64
+    waiting: int = 512
+    of_one_address: int = 128
     at_one_place: int = 4
-    pairs: int = 256
+    pairs: int = 1024
     hello_seconds: float = 10.0
     wait_seconds: float = 900.0
     call_seconds: float = 4.0
     sign_seconds: float = SIGN_OF_LIFE_SECONDS
     log_lines: int = 60
+
+    @property
+    def files(self) -> int:
+        """How many files a relay needs that is as full as it may be."""
+        return self.waiting + 2 * self.pairs + SPARE_FILES
 
 
 class _RefusedError(Exception):

@@ -20,7 +20,7 @@ from collections import deque
 from typing import Literal
 
 from copublish.agreement.model import Agreement
-from copublish.errors import plain_text
+from copublish.errors import MeetingError, plain_text
 from copublish.node.channel import (
     HANDSHAKE_SECONDS,
     Channel,
@@ -71,6 +71,9 @@ def enter_relay(
     except RefusedError as exc:
         sock.close()
         raise RefusedError(f"What answers as {name} {exc}. Nothing was sent.") from exc
+    except MeetingError as exc:
+        sock.close()
+        raise UnreachableError(f"{NO_ANSWER} {name}") from exc
     return channel
 
 
@@ -105,9 +108,9 @@ def call_at_relay(
     except ChannelClosedError as exc:
         channel.close()
         raise UnreachableError(f"the connection was closed by {name}") from exc
-    except BaseException:
+    except MeetingError as exc:
         channel.close()
-        raise
+        raise UnreachableError(f"{NO_ANSWER} {name}") from exc
     if JOINED in answer:
         return _leads_to(channel)
     channel.close()
