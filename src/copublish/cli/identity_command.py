@@ -26,6 +26,7 @@ FolderOption = Annotated[
     Path | None, typer.Option("--identity", help="Folder of the identity. Default: by name, in your copublish folder.")
 ]
 HostOption = Annotated[str | None, typer.Option(help="Where others reach you, like bank.example:7700.")]
+DialOutOption = Annotated[bool, typer.Option("--dial-out", help="Nobody can reach you: you dial the others.")]
 
 
 def register(main: typer.Typer) -> None:
@@ -37,6 +38,7 @@ def register(main: typer.Typer) -> None:
 def new(
     name: NameOption,
     host: HostOption = None,
+    dial_out: DialOutOption = False,
     days: Annotated[int, typer.Option(min=1, max=3650, help="How long the certificate is valid.")] = 825,
     folder: FolderOption = None,
     output: FormatOption = Format.TEXT,
@@ -48,37 +50,43 @@ def new(
 
     Example: copublish identity new --name bank --host bank.example:7700
     """
-    _check_host(host)
-    _print(new_identity(name, folder or identity_folder(name), days=days), host, output)
+    _check_host(host, dial_out=dial_out)
+    _print(new_identity(name, folder or identity_folder(name), days=days), host, output, dial_out=dial_out)
     if output is Format.TEXT:
         note("Put these lines into the agreement; every party does the same, and all need the same file.")
 
 
 @app.command()
 def show(
-    name: NameOption, host: HostOption = None, folder: FolderOption = None, output: FormatOption = Format.TEXT
+    name: NameOption,
+    host: HostOption = None,
+    dial_out: DialOutOption = False,
+    folder: FolderOption = None,
+    output: FormatOption = Format.TEXT,
 ) -> None:
     """Print the fingerprint of your certificate again.
 
     Example: copublish identity show --name bank
     """
-    _check_host(host)
-    _print(load_identity(folder or identity_folder(name)), host, output)
+    _check_host(host, dial_out=dial_out)
+    _print(load_identity(folder or identity_folder(name)), host, output, dial_out=dial_out)
 
 
-def _check_host(host: str | None) -> None:
+def _check_host(host: str | None, *, dial_out: bool) -> None:
+    if host is not None and dial_out:
+        raise typer.BadParameter("a party that only dials out has no host. Leave one of them out", param_hint="--host")
     if host is not None and not HOST_PATTERN.fullmatch(host):
         raise typer.BadParameter("write name and port, like bank.example:7700", param_hint="--host")
 
 
-def _print(identity: Identity, host: str | None, output: Format) -> None:
+def _print(identity: Identity, host: str | None, output: Format, *, dial_out: bool) -> None:
     expires = identity.certificate.not_valid_after_utc.date().isoformat()
     if output is Format.JSON:
         folder = str(identity.key_file.parent)
         facts = {"name": identity.name, "certificate": identity.fingerprint, "expires": expires, "folder": folder}
-        print_json(facts | ({"host": host} if host else {}))
+        print_json(facts | ({"host": host} if host else {}) | ({"reach": "dial-out"} if dial_out else {}))
         return
     lines = [f"[parties.{identity.name}]"]
-    lines += [f'host = "{host}"'] if host else []
+    lines += [f'host = "{host}"'] if host else ['reach = "dial-out"'] if dial_out else []
     lines += [f'certificate = "{identity.fingerprint}"   # valid until {expires}']
     results_console().print("\n".join(lines), markup=False, soft_wrap=True)
