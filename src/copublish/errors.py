@@ -68,6 +68,14 @@ class LockedError(LedgerError):
     """A data set is locked for one of the parties, until its owner says otherwise."""
 
 
+class EditedLedgerError(LedgerError):
+    """A ledger was changed by something else than this software, or lacks what its owner told others of it."""
+
+
+class BehindLedgerError(LedgerError):
+    """Another party's ledger does not know what that party has signed: it was restored, replaced or edited."""
+
+
 class EngineError(CopublishError):
     """The computation between the parties ended early."""
 
