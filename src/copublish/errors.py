@@ -76,6 +76,12 @@ class BehindLedgerError(LedgerError):
     """Another party's ledger does not know what that party has signed: it was restored, replaced or edited."""
 
 
+class ApprovalError(CopublishError):
+    """Too few people have approved of an agreement, or an approval does not count."""
+
+    exit_code = 9
+
+
 class EngineError(CopublishError):
     """The computation between the parties ended early."""
 
@@ -146,6 +152,10 @@ class MeetingError(CopublishError):
     """The parties could not meet: identity, network, certificates, or agreements and versions that differ."""
 
     exit_code = 8
+
+
+class PassphraseError(MeetingError):
+    """A key has a passphrase, or a token a PIN, that is missing or wrong."""
 
 
 def plain_text(said: object, limit: int = 200) -> str:

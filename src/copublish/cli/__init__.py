@@ -28,6 +28,7 @@ from copublish.cli import (
     run_command,
     show_command,
     simulate_command,
+    verify_command,
 )
 from copublish.cli.plug_ins import add_plug_ins
 from copublish.cli.terminal import error, note
@@ -45,7 +46,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Organizations that hold pieces of one table publish one differentially private data set together.",
     epilog="Start with: copublish demo. Exit codes: 0 done, 2 wrong usage, 3 agreement, 4 data, 5 budget, "
-    "6 computation, 7 release folder, 8 meeting the other parties, 1 anything else.",
+    "6 computation, 7 release folder, 8 meeting the other parties, 9 approvals, 1 anything else.",
 )
 for module in (
     demo_command,
@@ -58,6 +59,7 @@ for module in (
     run_command,
     node_command,
     show_command,
+    verify_command,
     generalize_command,
     evaluate_command,
     report_command,

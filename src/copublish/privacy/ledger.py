@@ -27,11 +27,12 @@ from copublish.privacy.ledger_file import ROOM_BYTES, now
 from copublish.privacy.ledger_history import History
 from copublish.privacy.limits import UNBOUNDED, Limit
 from copublish.privacy.locks import Locks
+from copublish.privacy.receipts import Receipts
 
 __all__ = ["ROOM_BYTES", "UNBOUNDED", "Charge", "Entry", "Ledger", "Limit"]
 
 
-class Ledger(Alignments, Locks, History):
+class Ledger(Alignments, Locks, Receipts, History):
     """The ledger in one SQLite file; `":memory:"` keeps it for the life of this process.
 
     Safe under several processes at once: every change is one immediate, fully synchronized transaction.
