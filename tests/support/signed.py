@@ -79,9 +79,7 @@ class Signers:
 
     def witness(self, name: str) -> Witness:
         identity = self.identities[name]
-        found = own_approvals(
-            self.agreement, name, self.approvals_folder(name), identity.chain, today=today()
-        )
+        found = own_approvals(self.agreement, name, self.approvals_folder(name), identity.chain, today=today())
         return Witness(identity, found)
 
     def publish(

@@ -13,7 +13,7 @@ import typer
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
-from copublish.cli.ledger_command import show_left, show_rho_left
+from copublish.cli.ledger_text import show_left, show_rho_left
 from copublish.cli.prices import price_in_words
 from copublish.cli.terminal import (
     Format,
