@@ -38,6 +38,7 @@ class ReleaseStatement(TypedJson):
         digest: Of the released values and the certificate, as the parties compared it.
         files: The SHA-256 of every file of the folder but the one with the signatures.
         signers: Fingerprints of the certificates of the keys that sign.
+        issuers: Fingerprints of the authorities' certificates that were shown with them.
         ledger_heads: The head of every party's ledger when it signed, after it was charged; none for a party that
             pays nothing and keeps no ledger. It tells nothing about what is in the ledger.
         approvals_needed: How many people of each party had to approve.
@@ -51,6 +52,7 @@ class ReleaseStatement(TypedJson):
     digest: str
     files: dict[str, str]
     signers: dict[str, str]
+    issuers: dict[str, tuple[str, ...]]
     ledger_heads: dict[str, str | None]
     approvals_needed: dict[str, int]
     approvals: dict[str, tuple[str, ...]]
@@ -111,6 +113,11 @@ class Signatures(TypedJson):
         """Who signed, by the statement."""
         return tuple(self.statement.signers)
 
+    @property
+    def all_approvals(self) -> tuple[Approval, ...]:
+        """The approvals of all parties."""
+        return tuple(approval for found in self.approvals.values() for approval in found)
+
     def chains(self) -> dict[str, Chain]:
         """The certificates of every party.
 
@@ -118,7 +125,9 @@ class Signatures(TypedJson):
             ValueError: If some are none, or not those that the statement names.
         """
         found = {party: chain_from_pem(texts) for party, texts in self.certificates.items()}
-        if {party: fingerprint(chain[0]) for party, chain in found.items()} != self.statement.signers:
+        told = {party: tuple(map(fingerprint, chain)) for party, chain in found.items()}
+        issuers = self.statement.issuers
+        if told != {party: (own, *issuers.get(party, ())) for party, own in self.statement.signers.items()}:
             raise ValueError("its certificates are not those that the statement names")
         return found
 

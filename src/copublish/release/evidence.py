@@ -125,6 +125,7 @@ def sign_release(
         digest=release.digest(),
         files=digests_of(release.files()),
         signers={name: fingerprint(chain[0]) for name, chain in gathering.chains.items()},
+        issuers={name: tuple(map(fingerprint, chain[1:])) for name, chain in gathering.chains.items()},
         ledger_heads=heads,
         approvals_needed=needed_approvals(agreement),
         approvals={name: tuple(found.digest for found in told) for name, told in gathering.approvals.items()},
@@ -141,9 +142,10 @@ def sign_release(
             statement=statement.text,
         )
     signature = gathering.witness.signer.sign(statement.message)
+    told = dict(zip(agreement.parties, engine.exchange(signature, topic="signatures"), strict=True))
     signed = Signatures(
         statement=statement,
-        signatures=dict(zip(agreement.parties, engine.exchange(signature, topic="signatures"), strict=True)),
+        signatures={name: said if isinstance(said, str) else "" for name, said in told.items()},
         certificates={name: tuple(map(pem_of, chain)) for name, chain in gathering.chains.items()},
         approvals=dict(gathering.approvals),
     )

@@ -88,8 +88,7 @@ def verify_release(folder: str | Path, fingerprints: Mapping[str, str] | None = 
     for name in known.keys() - chains.keys():
         findings.append(Finding(f"fingerprint of {plain_text(name, 64)}", False, "there is no such party"))
     unknown = tuple(party for party in chains if party not in known)
-    told = tuple(approval for found in signed.approvals.values() for approval in found)
-    return Verification(tuple(findings), unknown, told)
+    return Verification(tuple(findings), unknown, signed.all_approvals)
 
 
 def _whole(folder: Path, release: Release, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
@@ -116,6 +115,7 @@ def _whole(folder: Path, release: Release, signed: Signatures, chains: Mapping[s
                 chains,
                 signed.signatures,
                 signed.approvals,
+                statement.issuers,
                 statement.ledger_heads,
                 statement.approvals,
                 statement.approvals_needed,
