@@ -15,6 +15,7 @@ import numpy as np
 import copublish as cp
 from copublish.engine.ideal import IdealEngine, Room
 from copublish.evidence.approvals import Approval, approve, own_approvals
+from copublish.evidence.signing import Signer
 from copublish.local.simulation import read_fragments
 from copublish.mechanisms.registry import plan_of
 from copublish.node.identity import Identity, new_identity
@@ -39,6 +40,7 @@ class Signers:
     needed: Mapping[str, int] = field(default_factory=dict)
     changes: Mapping[str, Any] = field(default_factory=dict)
     identities: dict[str, Identity] = field(default_factory=dict)
+    signers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in NAMES:
@@ -57,6 +59,7 @@ class Signers:
             mapping["parties"][name] = {
                 "certificate": self.identities[name].fingerprint,
                 "approvals": self.needed.get(name, 0),
+                **({"signer": self.signers[name]} if name in self.signers else {}),
             }
         return cp.agreement_from_mapping(mapping)
 
@@ -76,10 +79,11 @@ class Signers:
         file = self.approvals_folder(name) / f"{approval.digest[:12]}.json"
         file.write_text(json.dumps(approval.to_json()))
 
+    def own_approvals(self, name: str, signer: Signer) -> tuple[Approval, ...]:
+        return own_approvals(self.agreement, name, self.approvals_folder(name), signer.chain, today=today())
+
     def witness(self, name: str) -> Witness:
-        identity = self.identities[name]
-        found = own_approvals(self.agreement, name, self.approvals_folder(name), identity.chain, today=today())
-        return Witness(identity, found)
+        return Witness(self.identities[name], self.own_approvals(name, self.identities[name]))
 
     def publish(
         self,

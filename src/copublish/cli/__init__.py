@@ -14,6 +14,7 @@ import typer
 
 import copublish
 from copublish.cli import (
+    approve_command,
     check_command,
     demo_command,
     describe_command,
@@ -24,6 +25,7 @@ from copublish.cli import (
     ledger_command,
     node_command,
     plan_command,
+    propose_command,
     report_command,
     run_command,
     show_command,
@@ -56,6 +58,8 @@ for module in (
     plan_command,
     simulate_command,
     identity_command,
+    propose_command,
+    approve_command,
     run_command,
     node_command,
     show_command,

@@ -11,11 +11,12 @@ import typer
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
-from copublish.cli.run_command import IdentityOption, InsecureOption
+from copublish.cli.keys import IdentityOption, PassphraseCommandOption, PassphraseFileOption, passphrase_from
+from copublish.cli.run_command import InsecureOption
 from copublish.cli.terminal import Format, FormatOption, print_json, refuse_unknown_party, results_console
 from copublish.errors import MeetingError
 from copublish.node.dialing import UnreachableError, dial, refuse_unfit_hosts
-from copublish.node.identity import Identity, identity_folder, load_identity
+from copublish.node.identity import Identity, Passphrase, identity_folder, load_identity
 
 app = typer.Typer(no_args_is_help=True, help="Look at your own node and at those of the other parties.")
 
@@ -39,6 +40,8 @@ def status(
     party: Annotated[str, typer.Option(help="Which party of the agreement you are.")],
     identity: IdentityOption = None,
     insecure: InsecureOption = False,
+    passphrase_file: PassphraseFileOption = None,
+    passphrase_command: PassphraseCommandOption = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Check step by step whether you could meet every other party. Touches no data and costs nothing.
@@ -50,7 +53,8 @@ def status(
     """
     agreed = load_agreement(agreement)
     refuse_unknown_party(party, agreed.parties)
-    found = list(_look(agreed, party, identity or identity_folder(party), insecure=insecure))
+    passphrase = passphrase_from(passphrase_file, passphrase_command)
+    found = list(_look(agreed, party, identity or identity_folder(party), passphrase, insecure=insecure))
     if output is Format.JSON:
         print_json([{"what": what, "ok": is_well, "found": said} for what, is_well, said in found])
     else:
@@ -60,11 +64,13 @@ def status(
         raise typer.Exit(MeetingError.exit_code)
 
 
-def _look(agreement: Agreement, party: str, folder: Path, *, insecure: bool) -> Iterator[Finding]:
+def _look(
+    agreement: Agreement, party: str, folder: Path, passphrase: Passphrase, *, insecure: bool
+) -> Iterator[Finding]:
     who: Identity | None = None
     try:
         if not insecure:
-            who = load_identity(folder)
+            who = load_identity(folder, passphrase)
             yield "identity", True, f"{who.fingerprint}, valid until {who.certificate.not_valid_after_utc.date()}"
         refuse_unfit_hosts(agreement, party, who)
     except MeetingError as exc:

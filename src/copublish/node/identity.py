@@ -75,6 +75,11 @@ class Identity:
         return self.chain[0]
 
     @property
+    def folder(self) -> Path:
+        """Where both are kept."""
+        return self.key_file.parent
+
+    @property
     def fingerprint(self) -> str:
         """What others put into the agreement."""
         return fingerprint(self.certificate)
