@@ -13,6 +13,7 @@ from copublish.cli.terminal import Format, FormatOption, print_json, results_con
 from copublish.errors import visible
 from copublish.release.describe import disclosure_table, epsilon_table
 from copublish.release.folder import Release, load_release, making_sense_of
+from copublish.release.verify import refuse_wrong_signatures
 
 
 def register(app: typer.Typer) -> None:
@@ -27,11 +28,13 @@ def show(
 ) -> None:
     """Show a release: what it guarantees, what was disclosed, and what is in it.
 
-    The files are checked against the digests in the certificate first.
+    The files are checked against the digests in the certificate first, and signatures against their keys. 'copublish
+    verify' checks all of it.
 
     Example: copublish show release/ --rows 20
     """
     release = load_release(folder)
+    refuse_wrong_signatures(release)
     if output is Format.JSON:
         signed = {} if release.signatures is None else {"signatures": release.signatures.to_json()}
         print_json({**release.warning, "certificate": release.certificate.to_json(), **signed, **_contents(release)})

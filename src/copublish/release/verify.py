@@ -83,7 +83,8 @@ def verify_release(folder: str | Path, fingerprints: Mapping[str, str] | None = 
         chains = signed.chains()
     except ValueError as exc:
         return Verification((files, Finding("signatures", False, f"cannot be checked: {plain_text(exc)}")))
-    findings = [files, *_whole(folder, release, signed, chains), *_of_parties(signed, chains, known)]
+    findings = [files, *_whole(folder, signed), *_about(release, signed, chains)]
+    findings += _of_parties(signed, chains, known)
     findings += [*_approvals(release, signed, chains), *_heads(signed)]
     for name in known.keys() - chains.keys():
         findings.append(Finding(f"fingerprint of {plain_text(name, 64)}", False, "there is no such party"))
@@ -91,9 +92,32 @@ def verify_release(folder: str | Path, fingerprints: Mapping[str, str] | None = 
     return Verification(tuple(findings), unknown, signed.all_approvals)
 
 
-def _whole(folder: Path, release: Release, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
+def refuse_wrong_signatures(release: Release) -> None:
+    """Raise if a release has signatures that do not hold; for pages that name who signed.
+
+    Raises:
+        ReleaseError: Naming the first problem.
+    """
+    signed = release.signatures
+    if signed is None:
+        return
+    try:
+        chains = signed.chains()
+    except ValueError as exc:
+        raise ReleaseError(f"The signatures of this release cannot be checked: {plain_text(exc)}.") from exc
+    findings = [
+        *_about(release, signed, chains),
+        *_of_parties(signed, chains, {}),
+        *_approvals(release, signed, chains),
+    ]
+    for finding in findings:
+        if not finding.is_well:
+            raise ReleaseError(f"This release does not hold: {finding.what}: {finding.said}. See: copublish verify")
+
+
+def _whole(folder: Path, signed: Signatures) -> Iterator[Finding]:
     """Whether what was signed is this folder: every file of it, and nothing else."""
-    statement, certificate = signed.statement, release.certificate
+    statement = signed.statement
     try:
         there = {path.name for path in folder.iterdir()} - {SIGNATURES_FILE}
         found = digests_of({name: read_inside(folder, name, LARGEST_TABLE) for name in there & statement.files.keys()})
@@ -104,6 +128,11 @@ def _whole(folder: Path, release: Release, signed: Signatures, chains: Mapping[s
     wrong += [f"'{plain_text(name)}' is missing" for name in sorted(statement.files.keys() - there)]
     wrong += [f"'{plain_text(name)}' was not signed" for name in sorted(there - statement.files.keys())]
     yield Finding("signed files", not wrong, "; ".join(wrong) or f"all {len(found)}, and no others")
+
+
+def _about(release: Release, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
+    """Whether what was signed is about this certificate."""
+    statement, certificate = signed.statement, release.certificate
     parties = set(certificate.parties)
     pairs = {
         "the release's name": statement.release == certificate.release,
