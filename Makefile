@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
+.PHONY: help demo test check input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark owners-benchmark hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -16,6 +16,7 @@ help:
 	@echo "make central-comparators  AIM and MST of one curator beside marginals, on Adult (needs ADULT; hours; builds .venv-central)"
 	@echo "make hpdp-accuracy    classification accuracy of Adult hpdp releases (needs ADULT=folder with the data)"
 	@echo "make hpdp-other-tables  the same on tables and a class that hpdp was not tuned on (needs ADULT=folder with the data)"
+	@echo "make owners-benchmark  secure releases of Adult that 2, 3, 5 and 10 owners hold, by columns and at random cells"
 	@echo "make hpdp-benchmark   a secure hpdp release of Adult between ten owners, beside the published Paillier way"
 	@echo "make allocation-benchmark  what dividing the budget by information gain is worth on Adult"
 	@echo "make benchmark  time and memory of a release beside the bare NumPy work"
@@ -24,7 +25,7 @@ help:
 	@echo "make secure-benchmark  the secure engine beside its bare calls and the papers' Paillier way"
 	@echo "make marginals-benchmark  secure releases of synthetic records: time, traffic and memory (needs ADULT; root for the link)"
 	@echo "make input-checks  what checking every owner's inputs costs a secure release (needs ADULT=folder with the data)"
-	@echo "make alignment-benchmark  private set intersection beside the bare call and plain sets"
+	@echo "make alignment-benchmark  private set intersection beside the bare call and plain sets; people of five owners"
 	@echo "make microaggregation-benchmark  one iDP-IR release, a grid of 50 runs, and up to 5 million records"
 	@echo "make faults     break runs on purpose and write what is left of them to docs/faults.md (root, Linux)"
 	@echo "make cost-model        coefficients of the cost model that 'copublish plan' uses"
@@ -79,6 +80,9 @@ central-comparators: $(READY) $(CENTRAL)/.ready
 marginals-benchmark: $(READY)
 	PYTHONPATH=tests $(BIN)/python benchmarks/marginals_release.py --data $(ADULT)
 
+owners-benchmark: $(READY)
+	$(BIN)/python benchmarks/many_owners.py --data $(ADULT)
+
 hpdp-benchmark: $(READY)
 	$(BIN)/python benchmarks/hpdp_release.py --data $(ADULT)
 
@@ -93,6 +97,7 @@ secure-benchmark: $(READY)
 
 alignment-benchmark: $(READY)
 	$(BIN)/python benchmarks/alignment.py
+	$(BIN)/python benchmarks/alignment_of_many.py
 
 microaggregation-benchmark: $(READY)
 	$(BIN)/python benchmarks/microaggregation.py --data $(ADULT)

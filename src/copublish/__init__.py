@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from copublish.agreement.loading import agreement_from_mapping, load_agreement
     from copublish.agreement.model import Agreement
+    from copublish.auditing.audit import audit
+    from copublish.auditing.result import Audit
     from copublish.errors import (
         AgreementError,
         BudgetExceededError,
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Agreement",
     "AgreementError",
+    "Audit",
     "BudgetExceededError",
     "Certificate",
     "Checked",
@@ -75,6 +78,7 @@ __all__ = [
     "SourceError",
     "__version__",
     "agreement_from_mapping",
+    "audit",
     "check",
     "describe",
     "evaluate",
@@ -90,6 +94,8 @@ __all__ = [
 _HOMES = {
     "copublish.agreement.loading": ("agreement_from_mapping", "load_agreement"),
     "copublish.agreement.model": ("Agreement",),
+    "copublish.auditing.audit": ("audit",),
+    "copublish.auditing.result": ("Audit",),
     "copublish.evaluation.report.page": ("Report", "report"),
     "copublish.evaluation.scorecard": ("Evaluation", "evaluate"),
     "copublish.fragments.database": ("DatabaseTable",),

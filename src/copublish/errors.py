@@ -79,7 +79,7 @@ class BehindLedgerError(LedgerError):
 class ApprovalError(CopublishError):
     """Too few people have approved of an agreement, or an approval does not count."""
 
-    exit_code = 9
+    exit_code = 10
 
 
 class EngineError(CopublishError):

@@ -228,6 +228,30 @@ def test_a_loss_that_only_another_party_knows_of_is_passed_on(three, monkeypatch
     assert meetings["p0"].loss() == "Party 'p1' stopped: it lost 'p2'."
 
 
+@pytest.mark.parametrize(
+    ("said", "heard"),
+    [
+        (
+            {"stop": "it lost 'p2'", "lost": "p2", "why": "its ledger refuses"},
+            "Party 'p2' stopped: its ledger refuses.",
+        ),
+        ({"stop": "it lost 'p2'", "lost": "p2"}, "Party 'p2' stopped (the connection ended)."),
+        ({"stop": "its ledger refuses", "of": "p2"}, "Party 'p2' stopped: its ledger refuses."),
+        ({"stop": "its ledger refuses", "of": "nobody"}, "Party 'p1' stopped: its ledger refuses."),
+        ({"stop": "it lost 'p2'", "lost": ["p2"], "of": {}}, "Party 'p1' stopped: it lost 'p2'."),
+    ],
+)
+def test_who_still_waits_for_others_names_the_one_that_stopped_first(three, said, heard):
+    class Heard:
+        def receive_message(self, seconds: float) -> dict[str, object]:
+            return said
+
+    waiting = Rendezvous(three.port("p0"), FACTS, lambda what: None, lambda event, **facts: None)
+    with pytest.raises(MeetingError) as caught:
+        waiting._hear(waiting.lines["p1"], Heard())
+    assert str(caught.value) == f"{heard} Nothing was measured."
+
+
 def test_a_party_that_names_another_run_later_is_lost(three):
     meetings = three.all_meet(three.ports())
     meetings["p1"]._lines["p0"][0].send_message({"agreed": "0" * 32})

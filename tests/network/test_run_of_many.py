@@ -187,6 +187,8 @@ def test_data_are_for_those_who_hold_some(four, tmp_path):
 ENGINES = {
     "masked sums at a helper": ({"name": "masked-sum", "aggregator": "p3"}, "hpdp"),
     "two compute nodes and two guests": ({"nodes": ["p1", "p3"]}, "specialization"),
+    "people compared by a compute node without data": ({"nodes": ["p1", "p3"]}, "specialization"),
+    "people compared by the owners themselves": ({"name": "masked-sum", "aggregator": "p0"}, "hpdp"),
 }
 
 
@@ -214,7 +216,11 @@ def test_a_release_of_four_over_mutual_tls_is_the_ideal_one_for_the_same_coins(
         mapping = circle.mapping
         mapping["engine"], mapping["mechanism"] = ENGINES[engine][0], {"name": ENGINES[engine][1]}
         mapping["parties"]["p3"]["data"] = False
-        del mapping["records"]["identifier"]
+        mapping["records"]["expected"] = 60
+        if not engine.startswith("people"):
+            del mapping["records"]["identifier"]
+        elif engine.endswith("without data"):
+            mapping["records"]["compared_by"] = "p3"
         agreement = circle.agreement = cp.agreement_from_mapping(mapping)
         table = random_table(agreement, 60, np.random.default_rng(1))
         frames = {name: table[number::3] for number, name in enumerate(agreement.owners)}
@@ -244,3 +250,33 @@ def test_a_release_of_four_over_mutual_tls_is_the_ideal_one_for_the_same_coins(
     ideal = simulate_fragments(agreement, fragments, coins)
     data = {name: content for name, content in ideal.files().items() if name not in ("certificate.json", "README.md")}
     assert data == {name: content for name, content in files["p0"].items() if name in data}
+
+
+@pytest.mark.parametrize("compared_by", [None, "p3"])
+def test_a_person_at_two_owners_ends_the_run_in_the_same_words_at_every_party(identities, tmp_path, compared_by):
+    with Circle(identities, 4) as circle:
+        mapping = circle.mapping
+        mapping["engine"], mapping["mechanism"] = {"name": "masked-sum", "aggregator": "p0"}, {"name": "hpdp"}
+        mapping["parties"]["p3"]["data"], mapping["records"]["expected"] = False, 60
+        if compared_by:
+            mapping["records"]["compared_by"] = compared_by
+        agreement = circle.agreement = cp.agreement_from_mapping(mapping)
+        table = random_table(agreement, 60, np.random.default_rng(1))
+        frames = {name: table[number::3] for number, name in enumerate(agreement.owners)}
+        frames["p2"] = table[1::2]
+
+        def party(name: str):
+            ledger = throwaway_ledger(plan_of(agreement))
+            settings = RunSettings(tmp_path / name, wait_seconds=SECONDS, timeout_seconds=4 * SECONDS)
+            ready = ready_party(agreement, name, frames.get(name), circle.identities[name], ledger, settings)
+            try:
+                return run_party(
+                    ready, progress=lambda *_: None, waiting=lambda _: None, log=lambda event, **facts: None
+                )
+            finally:
+                assert ledger.entries() == []
+                assert len(ledger.alignments()) == (name in agreement.owners)
+
+        for name, end in {name: circle.do(party, name) for name in circle.names}.items():
+            with pytest.raises(FragmentError, match=f"The data of party '{name}' .*\\n.*some person is listed by two"):
+                end.result(8 * SECONDS)

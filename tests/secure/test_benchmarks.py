@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 
 def printed(script: str, *arguments: str) -> dict[str, Any]:
     command = [sys.executable, str(ROOT / "benchmarks" / script), *arguments, "--format", "json"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests")}
+    paths = (str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     ran = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600, check=True)
     return json.loads(ran.stdout)
 
@@ -32,3 +33,22 @@ def test_a_marginals_release_is_divided_into_phases():
     (found,) = printed("marginals_release.py", "--parts", "columns", "--columns", "4")["columns"]
     assert {"start-up", "products", "choices", "tables opened"} <= found["phases"].keys()
     assert found["disclosures"] > 1 and found["run"]["mib_sent"] > 0
+
+
+def test_releases_of_many_owners_are_compared_with_those_of_few():
+    arguments = ("--records", "500", "--owners", "3", "--ways", "cells", "--protocols", "aby3")
+    (found,) = printed("many_owners.py", *arguments)
+    assert found["records"] == 500 and list(found["mib_sent"]) == ["p0", "p1", "p2"]
+    assert all(value > 0 for name in ("mib_sent", "peak_mib") for value in found[name].values())
+    assert found["cpu_seconds"] > 0
+
+
+def test_people_of_three_owners_are_compared_in_both_ways_with_what_each_party_sends():
+    arguments = ("--owners", "3", "--identifiers", "60", "--length", "40")
+    helper, chain, *searches = printed("alignment_of_many.py", *arguments)
+    assert [run["found"] for run in (helper, chain, *searches)] == [30, 30, 0, 0]
+    assert helper["mib_sent"].keys() == {"owner-0", "owner-1", "owner-2", "helper"}
+    # In the chain the owner between answers, asks and passes on a list of points of 32 bytes each.
+    assert 3 * 32 * 60 < chain["mib_sent"]["owner-1"] * 2**20 < 3 * 32 * 60 + 500
+    # Lists of points go to two other owners; then all but the first owner send one more to it.
+    assert all(sent * 2**20 > 2 * 32 * 40 for sent in searches[1]["mib_sent"].values())

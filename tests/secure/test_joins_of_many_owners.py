@@ -21,6 +21,13 @@ CASES: dict[str, tuple[str, int, str | None, dict[str, Any]]] = {
     "marginals, vertical, 3 owners": ("vertical", 3, "p1", {"name": "marginals", "rounds": 2}),
 }
 
+BETWEEN_THREE_NODES: dict[str, tuple[str, int, str | None, dict[str, Any]]] = {
+    "vertical, 3 nodes, class at all": ("vertical", 3, None, {"name": "specialization", "specializations": 3}),
+    "arbitrary, 3 nodes and a guest": ("arbitrary", 4, "p3", {"name": "specialization", "specializations": 2}),
+    "copula, vertical, 3 nodes and 2 guests": ("vertical", 5, "p0", {"name": "copula"}),
+    "marginals, arbitrary, 3 nodes": ("arbitrary", 3, None, {"name": "marginals", "rounds": 2}),
+}
+
 
 @pytest.fixture(scope="module")
 def nodes():
@@ -29,21 +36,39 @@ def nodes():
     found.close()
 
 
-def agreement_of(case: str) -> cp.Agreement:
-    partition, parties, holder, mechanism = CASES[case]
+@pytest.fixture(scope="module")
+def three_nodes():
+    found = Nodes(("p0", "p1", "p2"), "ABY3", timeout_seconds=300, joins=True)
+    yield found
+    found.close()
+
+
+def agreement_of(
+    partition: str, parties: int, holder: str | None, mechanism: dict[str, Any], protocol: str
+) -> cp.Agreement:
     mapping = small_mapping(mechanism=mechanism)
     mapping["attributes"]["floor"] = {"kind": "categorical", "values": ["low", "high"]}  # so that five hold something
     mapping = repartition(mapping, partition, parties)
     mapping["records"] = {"alignment": "row-order", "expected": 150}
     if holder:
         mapping["class"]["held_by"] = holder
+    mapping["engine"] = {"protocol": protocol}
     return cp.agreement_from_mapping(mapping)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_every_owner_gets_the_release_of_the_ideal_engine(nodes, case):
-    agreement = agreement_of(case)
-    generator = np.random.default_rng(len(case))
+    everyone_gets_the_release_of_the_ideal_engine(nodes, agreement_of(*CASES[case], protocol="cheetah"))
+
+
+@pytest.mark.parametrize("case", BETWEEN_THREE_NODES)
+def test_every_owner_gets_the_release_of_the_ideal_engine_from_three_nodes(three_nodes, case):
+    agreement = agreement_of(*BETWEEN_THREE_NODES[case], protocol="aby3")
+    everyone_gets_the_release_of_the_ideal_engine(three_nodes, agreement)
+
+
+def everyone_gets_the_release_of_the_ideal_engine(nodes: Nodes, agreement: cp.Agreement) -> None:
+    generator = np.random.default_rng(len(agreement.parties))
     frames = fragment_frames(agreement, random_table(agreement, 150, generator), generator)
     frames = {party: frame.sort_values("id").drop(columns="id") for party, frame in frames.items()}
     releases = nodes.release(agreement, frames, seed=3)

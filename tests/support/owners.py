@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -11,13 +11,16 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.engine.spu.engine import MarkingNode
+from copublish.engine.alignment.comparison import comparison_by
+from copublish.engine.spu.engine import MarkingNode, ReplicatedMarkingNode
 from copublish.engine.spu.guests import GuestEngine, MarkingGuest
 from copublish.engine.spu.node import SpuNode
 from copublish.local.messenger import PipeMessenger, pipes_between
 from copublish.local.processes import throwaway_ledger
 from copublish.local.simulation import read_fragments
 from copublish.mechanisms.registry import plan_of
+from copublish.privacy.coins import Coins
+from copublish.privacy.ledger import Ledger
 from copublish.progress import no_progress
 from copublish.release.main_path import publish_release
 from support import ConstantCoins, SeededCoins, fragment_frames, random_table, simulate_with
@@ -81,20 +84,32 @@ class Nodes:
         self._folder = tempfile.TemporaryDirectory(prefix="copublish-test-")
         self._protocol, self._timeout = protocol, timeout_seconds
         addresses = [f"unix:{self._folder.name}/{name}.sock" for name in names]
-        kind, self._guest = (MarkingNode, MarkingGuest) if joins else (SpuNode, GuestEngine)
+        joining = MarkingNode if protocol == "CHEETAH" else ReplicatedMarkingNode
+        kind, self._guest = (joining, MarkingGuest) if joins else (SpuNode, GuestEngine)
         self.engines = {
             name: kind(name, names, addresses, timeout_seconds=timeout_seconds, protocol=protocol) for name in names
         }
 
-    def release(self, agreement: cp.Agreement, frames: dict[str, pd.DataFrame], seed: int) -> dict[str, cp.Release]:
-        """Publish at every party; return what each one holds."""
-        fragments, coins = read_fragments(agreement, frames), coins_of_nodes(agreement, seed)
+    def release(
+        self,
+        agreement: cp.Agreement,
+        frames: dict[str, pd.DataFrame],
+        seed: int,
+        *,
+        ledgers: Mapping[str, Ledger] | None = None,
+        coins: Mapping[str, Coins] | None = None,
+    ) -> dict[str, cp.Release]:
+        """Publish at every party; return what each one holds. Where owners add noise, every party has given coins."""
+        fragments, coins = read_fragments(agreement, frames), coins or coins_of_nodes(agreement, seed)
 
         def job(engine: Engine) -> cp.Release:
-            if isinstance(engine, SpuNode):
+            if engine.party in coins:
                 engine.own_coins = coins[engine.party]
+            if agreement.compares_people:
+                engine.comparison = comparison_by(engine._messenger_of_tests, agreement.owners, agreement.helper)
             plan = plan_of(agreement)
-            return publish_release(plan, fragments[engine.party], engine, throwaway_ledger(plan), no_progress)
+            ledger = throwaway_ledger(plan) if ledgers is None else ledgers[engine.party]
+            return publish_release(plan, fragments[engine.party], engine, ledger, no_progress)
 
         return self.run(agreement.party_names, job)
 
@@ -107,8 +122,10 @@ class Nodes:
             messenger = messengers[party]
             try:
                 if party not in self.engines:
-                    return job(self._guest(messenger, tuple(self.engines), self._protocol))
-                self.engines[party].messenger = messenger
+                    guest = self._guest(messenger, tuple(self.engines), self._protocol)
+                    guest._messenger_of_tests = messenger
+                    return job(guest)
+                self.engines[party].messenger = self.engines[party]._messenger_of_tests = messenger
                 return job(self.engines[party])
             except Exception as error:
                 return error

@@ -30,6 +30,8 @@ def canonical_spelling(agreement: Agreement) -> str:
     for table in (content["privacy"], content["class"], *content["attributes"].values()):
         for key in [key for key, value in table.items() if value is None and key not in FIRST_KEYS]:
             del table[key]
+    if content["records"]["compared_by"] is None:
+        del content["records"]["compared_by"]
     for key, default in (("engine", Computation()), ("budget", Budget())):
         if content[key] == default.model_dump():
             del content[key]

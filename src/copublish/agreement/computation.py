@@ -85,9 +85,3 @@ def _sums(agreement: Agreement) -> Iterator[str]:
             f"engine.name: {engine}, and the mechanism '{mechanism}' needs more where the partition is "
             f"'{agreement.partition}'. Write name = \"spu\"; horizontal data need sums alone"
         )
-    compares = agreement.partition == "horizontal" or agreement.records.alignment == "identifier"
-    if agreement.records.identifier is not None and compares and agreement.aggregator in agreement.owners:
-        yield (
-            "engine.aggregator: it compares the owners' pseudonyms, whose key every owner of data knows, so it must be "
-            "a party without data. Add one with data = false and name it here, or leave out records.identifier"
-        )

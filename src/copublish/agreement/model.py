@@ -51,6 +51,8 @@ class Records(Section):
     identifier: str | None = Field(default=None, min_length=1)
     identifier_rules: tuple[IdentifierRule, ...] = ()
     alignment: Literal["identifier", "row-order"] = "identifier"
+    compared_by: str | None = None
+    """The party without data that compares the owners' pseudonyms; without it the owners compare among themselves."""
     expected: Whole = Field(gt=0, le=MAX_EXPECTED)
     public: StrictBool = False
     missing_spellings: tuple[str, ...] = ("", "?", "NA")
@@ -303,6 +305,22 @@ class Agreement(Section):
         if self.partition != "horizontal" or self.records.identifier is None:
             return None
         return 2 * self.records.expected
+
+    @property
+    def compares_people(self) -> bool:
+        """Whether owners' identifiers are compared: to join records, or to find people at two of them."""
+        return self.joins_by_identifier or self.compared_identifiers is not None
+
+    @property
+    def helper(self) -> str | None:
+        """The party without data that compares people; none where owners do it among themselves, or nobody does.
+
+        Masked sums have one already, if whoever adds up holds no data.
+        """
+        if not self.compares_people or self.records.compared_by is not None:
+            return self.records.compared_by
+        adds_up = self.aggregator if self.engine.name == "masked-sum" else None
+        return None if adds_up in self.owners else adds_up
 
     @property
     def budget_label(self) -> str:

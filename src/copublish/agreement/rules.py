@@ -148,6 +148,24 @@ def _records(agreement: Agreement) -> Iterator[str]:
             f"records.identifier: a {agreement.partition} release joins records by an identifier. Name its column, "
             'or write alignment = "row-order" if every party has the same people in the same order'
         )
+    yield from _helper(agreement)
+
+
+def _helper(agreement: Agreement) -> Iterator[str]:
+    """Rules about who compares people for the owners."""
+    named, place = agreement.records.compared_by, "records.compared_by"
+    if named is None:
+        return
+    if named not in agreement.parties:
+        known = ", ".join(f"'{party}'" for party in agreement.parties)
+        yield f"{place}: '{named}' is not a party of this agreement. Parties: {known}"
+    elif named in agreement.owners:
+        yield (
+            f"{place}: '{named}' holds data, so it has the key of the pseudonyms that it would compare. Name a party "
+            "with data = false, or remove the key: owners then compare among themselves"
+        )
+    if not agreement.compares_people:
+        yield f"{place}: nobody's identifiers are compared here. Remove it"
 
 
 def _missing_values(agreement: Agreement) -> Iterator[str]:

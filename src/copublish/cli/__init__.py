@@ -15,6 +15,7 @@ import typer
 import copublish
 from copublish.cli import (
     approve_command,
+    audit_command,
     check_command,
     demo_command,
     describe_command,
@@ -48,7 +49,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Organizations that hold pieces of one table publish one differentially private data set together.",
     epilog="Start with: copublish demo. Exit codes: 0 done, 2 wrong usage, 3 agreement, 4 data, 5 budget, "
-    "6 computation, 7 release folder, 8 meeting the other parties, 9 approvals, 1 anything else.",
+    "6 computation, 7 release folder, 8 meeting the other parties, 9 an audit refutes, 10 approvals, "
+    "1 anything else.",
 )
 for module in (
     demo_command,
@@ -56,6 +58,7 @@ for module in (
     check_command,
     describe_command,
     plan_command,
+    audit_command,
     simulate_command,
     identity_command,
     propose_command,

@@ -41,8 +41,14 @@ class Room:
     for given coins, and the interpreter's lock is never fought over.
     """
 
-    def __init__(self, parties: Sequence[str], coins: Mapping[str, Coins] | None = None) -> None:
+    def __init__(
+        self,
+        parties: Sequence[str],
+        coins: Mapping[str, Coins] | None = None,
+        engine: type[IdealEngine] | None = None,
+    ) -> None:
         self.parties = tuple(parties)
+        self._engine = engine or IdealEngine
         self._coins = coins or {party: SystemCoins() for party in parties}
         self._turns = {party: threading.Semaphore(0) for party in parties}
         self._calls: dict[str, tuple[Any, Any, Callable[[list[Any]], Any]]] = {}
@@ -68,7 +74,7 @@ class Room:
         try:
             if self._somebody_left:
                 raise PartyLostError("Another party stopped before the computation began.")
-            return job(IdealEngine(self, party, self._coins[party]))
+            return job(self._engine(self, party, self._coins[party]))
         except BaseException:
             self._somebody_left = True
             raise
@@ -252,6 +258,13 @@ class IdealEngine:
     def _secret(self, public: object, local: object, combine: Callable[[list[Any]], IntArray]) -> Secret:
         value = self._room.meet(self.party, public, local, combine)
         return Secret(value, value.shape)
+
+
+def in_the_clear(secret: Secret | SecretCounts) -> IntArray:
+    """What a secret of this engine holds; counts one by one in agreed order, however they lie. For audits and tests."""
+    if isinstance(secret, SecretCounts):
+        return secret.in_order(cast(IntArray, secret.secret._handle))
+    return np.array(secret._handle, dtype=np.int64)
 
 
 def scored(xp: ModuleType, counts: IntArray, columns: tuple[Columns, Columns]) -> IntArray:

@@ -38,6 +38,7 @@ class Meeting:
         self._lock = threading.Lock()
         self._lost: str | None = None
         self._first_lost = ""
+        self._first_reason: str | None = None
         self._first_is_known = threading.Event()
         self._on_loss: list[Callable[[], None]] = []
         self._over = False
@@ -75,6 +76,7 @@ class Meeting:
                 named = message.get("lost")
                 self._lost = left(peer, message)
                 self._first_lost = named if isinstance(named, str) and named in self._lines else peer
+                self._first_reason = message.get("why" if self._first_lost != peer else "stop")
             if "lost" not in message:
                 self._first_is_known.set()
             acts = tuple(self._on_loss)
@@ -89,7 +91,8 @@ class Meeting:
     def say_lost(self, silent: str | None = None) -> None:
         """Tell the peers that we stop because somebody else did, or is silent, so that all can name the first one."""
         lost = silent or self._first_lost
-        self._last_word({"stop": f"it lost '{lost}'", "lost": lost})
+        why = self._first_reason if silent is None else "it was silent"
+        self._last_word({"stop": f"it lost '{lost}'", "lost": lost, **({} if why is None else {"why": why})})
 
     def say_done(self) -> None:
         """Tell the peers that we are finished, so that our leaving is no loss."""

@@ -175,11 +175,17 @@ class Rendezvous:
         elif "agreed" in message:
             line.they_agreed = str(message["agreed"])
         elif "stop" in message:
-            # Who passes on that another one stopped is not the one that is to be named.
-            named = message.get("of")
-            self._who_left = named if named in self.lines else line.peer
-            self._why_we_leave = plain_text(message["stop"])
+            # Who passes on that another one stopped, or that it lost it, is not the one that is to be named.
+            named = self._party_in(message, "of")
+            if (lost := self._party_in(message, "lost")) is not None:
+                named, message = lost, {"stop": message["why"]} if "why" in message else {}
+            self._who_left = named or line.peer
+            self._why_we_leave = plain_text(message.get("stop", f"it lost '{self._who_left}'"))
             raise MeetingError(f"{left(self._who_left, message)} Nothing was measured.")
+
+    def _party_in(self, message: dict[str, Any], key: str) -> str | None:
+        named = message.get(key)
+        return named if isinstance(named, str) and named in self.lines else None
 
     def _dial(self) -> None:
         """Dial whoever is not reached, all at once: a party that does not answer keeps nobody else waiting."""

@@ -25,16 +25,6 @@ def assumptions_about_noise(agreement: Agreement) -> list[str]:
     ]
 
 
-def assumptions_about_pseudonyms(agreement: Agreement) -> list[str]:
-    """Assumptions of comparing identifiers without a secure engine."""
-    if agreement.engine.name != "masked-sum" or not _compares(agreement):
-        return []
-    return [
-        f"'{agreement.aggregator}', which compares the owners' pseudonyms, colludes with none of them: with the key it "
-        "could find out by trial who is at which party."
-    ]
-
-
 def limits_of_masked_sums(agreement: Agreement) -> list[str]:
     """Those from whom nothing is protected."""
     shares = NoiseShares.of(agreement)
@@ -47,7 +37,7 @@ def limits_of_masked_sums(agreement: Agreement) -> list[str]:
 
 
 def seen_by_aggregator(agreement: Agreement, party: str) -> list[str]:
-    """View of a party because it adds up and compares for the others."""
+    """View of a party because it adds up for the others."""
     if agreement.engine.name != "masked-sum" or party != agreement.aggregator:
         return []
     shares, seen = NoiseShares.of(agreement), []
@@ -56,17 +46,7 @@ def seen_by_aggregator(agreement: Agreement, party: str) -> list[str]:
         seen.append("the other owner's sums with its noise: the sums that are opened without this party's own")
     elif shares is not None:
         seen.append("every owner's sums under masks, which look random to it")
-    if _compares(agreement) and agreement.partition == "horizontal":
-        seen.append("pseudonyms of every owner's people, padded to a public length, and which of them are the same")
-    elif _compares(agreement):
-        seen.append("pseudonyms of every owner's people, how many they are, and which of them are common")
     return seen
-
-
-def _compares(agreement: Agreement) -> bool:
-    """Whether owners' identifiers are compared."""
-    by_identifier = agreement.partition == "horizontal" or agreement.records.alignment == "identifier"
-    return agreement.records.identifier is not None and by_identifier
 
 
 def _with_aggregator(agreement: Agreement, shares: NoiseShares) -> str:
@@ -75,7 +55,7 @@ def _with_aggregator(agreement: Agreement, shares: NoiseShares) -> str:
         return _counted(agreement, shares)
     # Where it compares pseudonyms it must collude with nobody, as is said beside this.
     adds_up = f", with '{agreement.aggregator}', which adds up the masked sums and holds no data, or without it"
-    return "" if _compares(agreement) else adds_up
+    return "" if agreement.helper == agreement.aggregator else adds_up
 
 
 def _counted(agreement: Agreement, shares: NoiseShares) -> str:

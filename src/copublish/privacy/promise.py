@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from copublish.agreement.model import Agreement
+from copublish.privacy.comparing import (
+    assumptions_of_comparing,
+    lengths_told,
+    not_protected_in_comparing,
+    seen_in_comparing,
+)
 from copublish.privacy.described import show_bound, show_exact
 from copublish.privacy.masked_sums import (
     assumptions_about_noise,
-    assumptions_about_pseudonyms,
     limits_of_masked_sums,
     seen_by_aggregator,
 )
@@ -51,19 +56,14 @@ def not_protected(agreement: Agreement) -> list[str]:
     ]
     found += limits_of_masked_sums(agreement)
     if agreement.partition != "horizontal":
-        found.append(
-            "From the other parties: who is in the table, how many they are, and how many records each party has."
-        )
+        found.append(f"From the other parties: who is in the table, how many they are{lengths_told(agreement)}.")
     if agreement.joins_by_identifier:
         found.append("From the other parties: whether a party lists the same people as when this agreement ran last.")
     if agreement.partition == "arbitrary":
         found.append("From the other parties: which party holds which cell.")
     if agreement.publishes_each_record:
         found.append(_whose_rows(agreement))
-    if agreement.partition == "horizontal" and agreement.records.identifier is not None:
-        found.append(
-            "From the other parties: which of their people are at another party too (the run ends if any are)."
-        )
+    found += not_protected_in_comparing(agreement)
     if agreement.class_is_shared:
         found.append("From the other parties: the class, which all of them hold.")
     if agreement.records.public:
@@ -80,7 +80,7 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
         "Domains, bounds, grids and the expected number of records in the agreement come from public knowledge.",
         *_encoding(agreement),
         *_coins(agreement),
-        *assumptions_about_pseudonyms(agreement),
+        *assumptions_of_comparing(agreement),
         *engine_assumptions,
     ]
     if agreement.joins_by_identifier:
@@ -154,7 +154,7 @@ def _joint_coins(agreement: Agreement) -> str:
 def view_of(agreement: Agreement, party: str) -> list[str]:
     """Everything one party sees during a run."""
     own = "its own fragment and its own coins" if party in agreement.owners else "its own coins"
-    seen, by = [own, "the agreement"], compared_by(agreement)
+    seen = [own, "the agreement"]
     if agreement.guests and party in agreement.compute_nodes and computes_jointly(agreement):
         guests = ", ".join(f"'{guest}'" for guest in agreement.guests)
         seen.append(
@@ -162,30 +162,12 @@ def view_of(agreement: Agreement, party: str) -> list[str]:
         )
     if agreement.engine.agreed_protocol == "aby3" and party in agreement.compute_nodes and computes_jointly(agreement):
         seen.append("two of three parts of every other node's inputs and coins, uniform, which tell nothing")
-    pseudonyms = agreement.engine.name == "masked-sum"  # compared by the aggregator, which tells owners less
-    if agreement.partition != "horizontal" and agreement.records.alignment == "identifier":
-        others = "" if pseudonyms else ", and how many records each party has"
-        if party in agreement.owners:
-            seen.append(f"which of its records are common to all parties {by}{others}")
-        seen.append(
-            "a keyed commitment to every owner's list of people, which tells whether it is the same in other runs "
-            "of this agreement, and nothing else"
-        )
+    seen += seen_in_comparing(agreement, party, compared_by(agreement))
     if agreement.partition != "horizontal":
         by_identifier = agreement.records.alignment == "identifier"
         seen.append("the number of common records" if by_identifier else "every party's number of rows")
     elif agreement.records.public:
         seen.append("the number of records of every party")
-    if agreement.partition == "horizontal" and agreement.records.identifier is not None:
-        any_or_which = "whether any person is" if pseudonyms else "which of its people, if any, are"
-        where = "at two parties" if pseudonyms else "at another party too"
-        seen.append(f"{any_or_which} {where} {by} (the run ends if there are any)")
-        if not agreement.records.public:
-            length = f"{agreement.compared_identifiers:,}"
-            seen.append(
-                f"lists of identifiers of one length, {length}, twice records.expected: shorter ones are padded, and "
-                "of longer ones so many are compared, so their own lengths stay secret"
-            )
     if agreement.partition == "arbitrary":
         seen.append("which party holds which cell")
     seen += seen_by_aggregator(agreement, party)

@@ -7,13 +7,14 @@ how many, who holds which cell (arbitrary partition), and that shared classes ag
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import AligningEngine, SumEngine, engine_as
-from copublish.errors import FragmentError, ProgramMismatchError
+from copublish.errors import EngineError, FragmentError, ProgramMismatchError
 from copublish.fragments.encoding import encode_cell_of_nobody
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.identifiers import Identifiers
@@ -36,21 +37,24 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: SumEngine) -
     """
     if agreement.partition == "horizontal":
         return _horizontal(agreement, fragment, engine)
-    if agreement.records.alignment == "identifier":
+    by_identifier, helped = agreement.records.alignment == "identifier", len(agreement.owners) < len(agreement.parties)
+    if by_identifier:
         own: Sequence[str] | None = (fragment.identifiers or []) if fragment.party in agreement.owners else None
         fragment = fragment.take(engine_as(AligningEngine, engine).align(own))
-    elif len(_rows_of_owners(agreement, fragment, engine)) > 1:
-        raise FragmentError(
-            fragment.party,
-            ['The parties have different numbers of rows, so alignment = "row-order" cannot hold.'],
-        )
+    if helped or not by_identifier:
+        # A party without data has no rows to count, so the owners tell it; those that were aligned have as many.
+        rows = _rows_of_owners(agreement, fragment, engine)
+        if len(rows) > 1 and by_identifier:
+            raise ProgramMismatchError("The parties have different numbers of common records. Nothing is published.")
+        if len(rows) > 1:
+            raise FragmentError(
+                fragment.party,
+                ['The parties have different numbers of rows, so alignment = "row-order" cannot hold.'],
+            )
+        (n_records,) = rows
+        fragment = replace(fragment, n_records=n_records)
     fragment = _with_one_holder(agreement, fragment, engine)
-    total = None
-    if agreement.records.public:
-        # A party without data has no rows to count; which number is public, owners tell it.
-        helped = len(agreement.owners) < len(agreement.parties)
-        (total,) = _rows_of_owners(agreement, fragment, engine) if helped else {fragment.n_records}
-    return JointTable(agreement, fragment, total)
+    return JointTable(agreement, fragment, fragment.n_records if agreement.records.public else None)
 
 
 def _rows_of_owners(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> set[int]:
@@ -72,6 +76,9 @@ def _horizontal(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> 
     if length is not None and engine_as(AligningEngine, engine).have_common(
         compared(fragment, length), padded_to=length
     ):
+        # So that nobody leaves before all know why: who hears that another one left could not say what is wrong.
+        with suppress(EngineError):
+            engine.exchange("heard", topic="people at two parties")
         raise FragmentError(
             fragment.party,
             [

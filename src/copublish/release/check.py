@@ -15,9 +15,10 @@ from copublish.errors import CopublishError, FragmentError
 from copublish.fragments.changes import Change
 from copublish.fragments.reading import read_and_tell
 from copublish.fragments.sources import Source
-from copublish.mechanisms.registry import mechanism_of, plan_of
+from copublish.mechanisms.registry import mechanism_of
 from copublish.privacy.certify import warning_of
 from copublish.release.html import definition_list
+from copublish.release.preflight import prepare
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -109,7 +110,7 @@ def check(
         SourceError: If the data cannot be read at all.
     """
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
-    plan, mechanism = plan_of(agreement), mechanism_of(agreement)
+    plan, mechanism = prepare(agreement), mechanism_of(agreement)
     said = Checked(warning=warning_of(agreement), agreement=agreement.name, agreement_hash=agreement.hash)
     if party is None and data is None:
         return said

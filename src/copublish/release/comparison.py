@@ -22,7 +22,7 @@ NO_LIST = ""
 
 def compares_identifiers(agreement: Agreement, party: str) -> bool:
     """Whether a party's identifiers are about to be compared with others'."""
-    return party in agreement.owners and (agreement.joins_by_identifier or agreement.compared_identifiers is not None)
+    return party in agreement.owners and agreement.compares_people
 
 
 def record_comparison(agreement: Agreement, fragment: Fragment, engine: SumEngine, ledger: Ledger) -> list[str]:
@@ -63,9 +63,8 @@ def record_comparison(agreement: Agreement, fragment: Fragment, engine: SumEngin
 
 
 def _who_compares(agreement: Agreement) -> tuple[str, ...]:
-    """The owners, and who joins pseudonyms for them where no secure engine runs."""
-    joins = {agreement.aggregator} if agreement.engine.name == "masked-sum" else set()
-    return tuple(party for party in agreement.parties if party in agreement.owners or party in joins)
+    """The owners, and who compares pseudonyms for them if somebody does."""
+    return tuple(party for party in agreement.parties if party in agreement.owners or party == agreement.helper)
 
 
 def _exchange_commitments(agreement: Agreement, own: str, engine: SumEngine) -> dict[str, str]:

@@ -19,7 +19,6 @@ from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.engine.spu.coalitions import assumptions_of
 from copublish.mechanisms.base import Plan
-from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.privacy.certificate import NoiseSharesStatement
 from copublish.privacy.certify import bound_on_delta, delta_words, state_epsilon, state_shares, warning_of
@@ -29,6 +28,7 @@ from copublish.privacy.promise import assumptions, not_protected, protected, vie
 from copublish.privacy.statements import DisclosureStatement, EpsilonStatement, Noise
 from copublish.privacy.words import epsilon_rows, noise_words
 from copublish.release.html import definition_list, html_table
+from copublish.release.preflight import prepare
 
 WEAK_EPSILON = 3
 
@@ -167,10 +167,10 @@ def describe(agreement: Agreement | str | Path) -> Description:
         agreement: The agreement, or the path of its file. No data is touched.
 
     Raises:
-        AgreementError: If it is no agreement, or its mechanism has no plan for it.
+        AgreementError: If it is no agreement that can be run, with every problem.
     """
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
-    return describe_plan(plan_of(agreement))
+    return describe_plan(prepare(agreement))
 
 
 def describe_plan(plan: Plan[Any]) -> Description:

@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from copublish.agreement.model import Agreement
+from copublish.engine.alignment.comparison import comparison_by
+from copublish.engine.alignment.curve import POINT_BYTES
+from copublish.engine.alignment.lists import MAX_LIST_BYTES
+from copublish.engine.alignment.pseudonyms import PSEUDONYM_BYTES
 from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.engine.messages import Messenger
-from copublish.engine.spu.engine import MarkingNode, SpuEngine
+from copublish.engine.spu.engine import MarkingNode, ReplicatedMarkingNode, SpuEngine
 from copublish.engine.spu.guests import GuestEngine, MarkingGuest
 from copublish.engine.spu.node import SpuNode
 from copublish.engine.spu.process import LOADING_SECONDS
+from copublish.engine.spu.requests import CHEETAH
 from copublish.errors import AgreementError
 from copublish.privacy.coins import Coins
+from copublish.privacy.comparing import way_of
 from copublish.privacy.promise import computes_jointly
+
+MOST_JOINED = 10
+"""How many owners' columns are joined: each pair of parties has connections of its own, and all mark every record."""
 
 
 def refuse_unfit_engine(agreement: Agreement) -> None:
@@ -26,41 +35,41 @@ def refuse_unfit_engine(agreement: Agreement) -> None:
         raise AgreementError(f"The agreement '{agreement.name}' cannot run on the secure engine; it", problems)
 
 
-def refuse_unfit_simulation(agreement: Agreement) -> None:
-    """Raise unless the ideal engine can compute this agreement.
-
-    Raises:
-        AgreementError: If a party without data would have to take part in a join.
-    """
-    idle = [party for party in agreement.parties if party not in agreement.owners]
-    if idle and agreement.partition != "horizontal" and computes_jointly(agreement):
-        problem = f"parties.{idle[0]}.data: only in a horizontal release can a party take part without data. Remove it"
-        raise AgreementError(f"The agreement '{agreement.name}'", [problem])
-
-
 def _unfit(agreement: Agreement) -> list[str]:
+    found = _too_long_lists(agreement)
     if agreement.engine.name == "masked-sum" or len(agreement.parties) == 2:
-        return []  # what masked sums cannot do is no agreement at all
-    found = []
+        return found  # what masked sums cannot do is no agreement at all
     if agreement.partition != "horizontal":
-        if computes_jointly(agreement) and agreement.engine.agreed_protocol != "cheetah":
-            found.append('engine.protocol: columns are joined between two compute nodes. Write protocol = "cheetah"')
-        if agreement.records.alignment == "identifier":
+        if computes_jointly(agreement) and len(agreement.owners) > MOST_JOINED:
             found.append(
-                "records.alignment: with more than two parties the secure engine cannot yet find common records by an "
-                'identifier. Bring the rows into one order beforehand and write alignment = "row-order"'
+                f"parties: columns of up to {MOST_JOINED} owners are joined, and {len(agreement.owners)} hold some. "
+                "Let owners that trust each other bring theirs together"
             )
-    elif agreement.records.identifier is not None:
-        found.append(
-            "records.identifier: with more than two parties the secure engine cannot check that no person is at two of "
-            "them. Leave 'identifier' out; the certificate then states that it is assumed"
-        )
+        if agreement.privacy.class_disagreement is not None:
+            found.append(
+                "privacy.class_disagreement: two class columns are compared between two parties that both compute, and "
+                "the agreement has more. Remove it"
+            )
     return found
+
+
+def _too_long_lists(agreement: Agreement) -> list[str]:
+    """Padded lists that are longer than lists in messages may be."""
+    entry_bytes = {"rounds": POINT_BYTES, "pseudonyms": PSEUDONYM_BYTES}.get(way_of(agreement) or "")
+    length = agreement.compared_identifiers
+    if entry_bytes is None or length is None or length * entry_bytes <= MAX_LIST_BYTES:
+        return []
+    return [
+        "records.identifier: lists of people are padded to twice records.expected to be compared, and may have "
+        f"{MAX_LIST_BYTES // entry_bytes:,} entries. Leave 'identifier' out; the certificate then states as an "
+        "assumption that nobody is at two parties"
+    ]
 
 
 def needs_messenger(agreement: Agreement) -> bool:
     """Whether the parties talk to each other beside the secure engine's own link, or instead of it."""
-    return agreement.engine.name == "masked-sum" or bool(agreement.guests)
+    compare_by_messages = agreement.compares_people and len(agreement.parties) > 2
+    return agreement.engine.name == "masked-sum" or bool(agreement.guests) or compare_by_messages
 
 
 def loading_seconds(agreement: Agreement) -> dict[str, float]:
@@ -91,6 +100,20 @@ def engine_for(
         AgreementError: If the secure engine cannot compute this agreement.
     """
     refuse_unfit_engine(agreement)
+    engine = _engine_for(agreement, party, addresses, messenger, coins, timeout_seconds)
+    if agreement.compares_people and messenger is not None:
+        engine.comparison = comparison_by(messenger, agreement.owners, agreement.helper)
+    return engine
+
+
+def _engine_for(
+    agreement: Agreement,
+    party: str,
+    addresses: Sequence[str],
+    messenger: Messenger | None,
+    coins: Coins | None,
+    timeout_seconds: int,
+) -> SpuNode | GuestEngine | MaskedSumEngine:
     if agreement.engine.name == "masked-sum" and messenger is not None:
         opens_sums = not agreement.publishes_each_record
         return MaskedSumEngine(messenger, agreement.owners, agreement.aggregator, coins, opens_sums=opens_sums)
@@ -98,8 +121,10 @@ def engine_for(
     if agreement.engine.name == "spu" and party in nodes:
         # Products of private matrices and intersections are between two parties that both compute; more share marks.
         kind: type[SpuNode] = SpuEngine
-        if len(agreement.parties) > 2:
-            kind = SpuNode if agreement.partition == "horizontal" else MarkingNode
+        if len(agreement.parties) > 2 and agreement.partition == "horizontal":
+            kind = SpuNode
+        elif len(agreement.parties) > 2:
+            kind = MarkingNode if protocol == CHEETAH else ReplicatedMarkingNode
         return kind(party, nodes, addresses, coins, timeout_seconds, protocol=protocol, messenger=messenger)
     if messenger is None:
         raise ValueError("a party that does not compute on secrets needs a messenger")

@@ -38,6 +38,7 @@ def publish_release(
     staged: Staged = lambda release: nullcontext(lambda: None),
     notice: Notice = no_notice,
     witness: Witness | None = None,
+    gate_for: Callable[..., RevealGate] = RevealGate,
 ) -> Release:
     """Run one agreed release at this party and return what may be published.
 
@@ -50,6 +51,7 @@ def publish_release(
         staged: Puts a release on disk under a temporary name; what it yields gives it its own name.
         notice: Told whose list of people is another one than before.
         witness: Who signs for this party; none in a simulation and without identities, where nobody signs.
+        gate_for: Makes the gate; audits listen at it.
 
     Privacy:
         Guarantee: the agreement's epsilon, as the plan splits it; the certificate states it for both relations.
@@ -73,7 +75,7 @@ def publish_release(
         _cheaters_locked_out(agreement, fragment.party, ledger),
         ledger.reserve(agreement.dataset, agreement.name, agreement.hash, cost) as charge,
     ):
-        gate = RevealGate(engine, charge, agreement.records.public)
+        gate = gate_for(engine, charge, agreement.records.public)
         result = plan.run(table, engine, gate, progress)
         # From here on: released values only.
         progress("writing", 0, 1)

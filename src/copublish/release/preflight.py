@@ -17,10 +17,10 @@ from copublish.mechanisms.registry import mechanisms, plan_of
 from copublish.privacy.certificate import CERTIFICATE_FORMAT
 from copublish.privacy.ledger import Ledger
 from copublish.release.comparison import compares_identifiers
-from copublish.release.engines import refuse_unfit_engine, refuse_unfit_simulation
+from copublish.release.engines import refuse_unfit_engine
 from copublish.release.folder import refuse_unwritable
 
-PROTOCOL = 5
+PROTOCOL = 6
 """Raised whenever parties with the same agreement could send each other something else than before, so that two
 versions of this software find it out before anything is spent."""
 
@@ -40,14 +40,12 @@ def prepare(agreement: Agreement) -> Plan[Any]:
 
 
 def prepare_simulation(agreement: Agreement) -> Plan[Any]:
-    """The plan of an agreement that the ideal engine can compute.
+    """The plan of an agreement on the ideal engine, which can compute every one.
 
     Raises:
-        AgreementError: If the mechanism is unknown, has no plan, or a party without data would have to join.
+        AgreementError: If the mechanism is unknown, or has no plan.
     """
-    plan = plan_of(agreement)
-    refuse_unfit_simulation(agreement)
-    return plan
+    return plan_of(agreement)
 
 
 def preflight(

@@ -38,11 +38,10 @@ def test_a_copula_of_columns_at_different_owners_is_refused(partition):
     assert f"needs more where the partition is '{partition}'" in said
 
 
-def test_identifiers_are_compared_by_a_party_without_data_alone():
-    said = refusal("horizontal", {"aggregator": "p1"}, mechanism={"name": "copula"})
-    assert "engine.aggregator" in said
-    assert "data = false" in said
-    assert masked_agreement(3, helper=True, identifier=True).aggregator == "helper"
+def test_identifiers_are_compared_by_whoever_adds_up_if_it_holds_no_data_and_else_by_the_owners():
+    helped, alone = masked_agreement(3, helper=True, identifier=True), masked_agreement(3, identifier=True)
+    assert (helped.aggregator, helped.helper) == ("helper", "helper")
+    assert (alone.aggregator, alone.helper) == ("p0", None)
     assert masked_agreement(3).aggregator == "p0"
 
 

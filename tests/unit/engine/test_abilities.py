@@ -27,7 +27,6 @@ from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.privacy.disclosures import Select
 from copublish.progress import no_progress
-from copublish.release.alignment import align_records
 from support import repartition, small_mapping
 from support.messages import Post
 
@@ -61,10 +60,10 @@ ENGINES: dict[str, Callable[[Post], SumEngine]] = {
 ABILITIES: dict[str, set[type]] = {
     "ideal": {SumEngine, ProgramEngine, AligningEngine, MarkEngine, JoinEngine},
     "spu": {SumEngine, ProgramEngine, AligningEngine, MarkEngine, JoinEngine},
-    "node": {SumEngine, ProgramEngine},
-    "guest": {SumEngine, ProgramEngine},
-    "marking node": {SumEngine, ProgramEngine, MarkEngine},
-    "marking guest": {SumEngine, ProgramEngine, MarkEngine},
+    "node": {SumEngine, ProgramEngine, AligningEngine},
+    "guest": {SumEngine, ProgramEngine, AligningEngine},
+    "marking node": {SumEngine, ProgramEngine, AligningEngine, MarkEngine},
+    "marking guest": {SumEngine, ProgramEngine, AligningEngine, MarkEngine},
     "masked-sum": {SumEngine, AligningEngine},
 }
 
@@ -111,14 +110,6 @@ def table_of(partition: str, **mechanism: Any) -> JointTable:
     return JointTable(agreement, read_fragment(agreement, "p0", pd.DataFrame(row)[held]))
 
 
-def align(partition: str) -> Callable[[SumEngine], Any]:
-    def work(engine: SumEngine) -> Any:
-        table = table_of(partition, name="specialization", specializations=1)
-        return align_records(table.agreement, table.fragment, engine)
-
-    return work
-
-
 def select(engine: SumEngine) -> Any:
     scores = engine.share(np.zeros(2, dtype=np.int64))
     disclosure = Select(
@@ -149,8 +140,6 @@ def multiply(engine: SumEngine) -> Any:
 
 
 WORK: dict[str, tuple[type, Callable[[SumEngine], Any]]] = {
-    "a join by identifiers": (AligningEngine, align("vertical")),
-    "a search for people at two parties": (AligningEngine, align("horizontal")),
     "a selection": (ProgramEngine, select),
     "a run of a mechanism that selects": (ProgramEngine, specialize),
     "counts of joined columns": (MarkEngine, count),

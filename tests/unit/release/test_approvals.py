@@ -247,7 +247,7 @@ def test_run_refuses_without_approvals_before_anybody_is_called_and_shows_them_w
     for number in (0, 1):
         done = command(*run)
         assert isinstance(done.exception, ApprovalError) and f"there are {number}" in str(done.exception)
-        assert done.exception.exit_code == 9
+        assert done.exception.exit_code == 10
         approved = command(
             *("approve", "agreement.toml", "--party", "bank", "--as", "officer", "--name", f"person {number}"),
             *("--until", (today() + DAY).isoformat(), "--format", "json"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -13,7 +14,7 @@ from copublish.local.messenger import PipeMessenger, pipes_between
 from copublish.local.simulation import simulate
 from copublish.release import engines
 from copublish.release.engines import engine_for, refuse_unfit_engine
-from support import repartition, small_mapping
+from support import ConstantCoins, fragment_frames, random_table, repartition, simulate_with, small_mapping
 from support.messages import masked_agreement
 from support.owners import TINY, ideal_release, tiny_agreement, tiny_frames
 
@@ -28,24 +29,50 @@ NOTHING_READ = {f"p{number}": "no such file" for number in range(3)}
 ROW_ORDER = {"records": {"alignment": "row-order", "expected": 100}}
 
 
+@pytest.mark.parametrize("partition", ["horizontal", "vertical", "arbitrary"])
+@pytest.mark.parametrize("parties", [3, 4])
+def test_people_of_any_number_of_owners_may_be_compared_by_an_identifier(partition, parties):
+    agreement = agreement_of(partition, parties)
+    refuse_unfit_engine(agreement)
+    assert engines.needs_messenger(agreement)
+    assert not engines.needs_messenger(agreement_of(partition, 2))
+
+
+def test_lists_that_are_too_long_to_be_compared_are_refused_before_data_are_read():
+    longest = 2**26 // 2  # of points of 32 bytes in 2 GiB, and twice the expected number is compared
+    refuse_unfit_engine(agreement_of("horizontal", 3, **{"records.expected": longest}))
+    refuse_unfit_engine(agreement_of("vertical", 3, **{"records.expected": longest + 1}))
+    with pytest.raises(AgreementError, match=r"may have 67,108,864 entries. Leave 'identifier' out"):
+        refuse_unfit_engine(agreement_of("horizontal", 3, **{"records.expected": longest + 1}))
+
+
+def test_three_nodes_that_compare_people_need_messages_beside_their_engine():
+    assert not engines.needs_messenger(tiny_agreement(3, protocol="aby3"))
+    agreement = agreement_of("horizontal", 3, engine={"protocol": "aby3"})
+    assert engines.needs_messenger(agreement) and agreement.guests == ()
+
+
+def test_two_class_columns_are_compared_by_two_parties_that_both_compute_and_no_more():
+    changes = {"privacy": {"epsilon": 1, "class_disagreement": "0.1"}, "format": 2}
+    refuse_unfit_engine(agreement_of("vertical", 2, **changes))
+    mapping = repartition(small_mapping(**changes), "vertical", 2)
+    mapping["parties"]["helper"] = {"data": False}
+    with pytest.raises(AgreementError, match=r"privacy.class_disagreement: .* Remove it"):
+        refuse_unfit_engine(cp.agreement_from_mapping(mapping))
+
+
+@pytest.mark.parametrize("protocol", ["cheetah", "aby3"])
 @pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
-def test_joins_by_identifier_of_more_than_two_parties_are_refused_before_data_are_read(partition):
-    with pytest.raises(AgreementError, match=r"records.alignment: .* write alignment = \"row-order\""):
-        simulate(agreement_of(partition, 3), NOTHING_READ, engine="spu")
+def test_up_to_ten_owners_may_join_columns_in_row_order(partition, protocol):
+    refuse_unfit_engine(agreement_of(partition, 4, **ROW_ORDER, engine={"protocol": protocol}))
 
 
-@pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
-def test_any_number_of_owners_may_join_columns_in_row_order(partition):
-    refuse_unfit_engine(agreement_of(partition, 4, **ROW_ORDER))
-    with pytest.raises(
-        AgreementError, match=r"engine.protocol: .* write protocol = \"cheetah\"".replace("write", "Write")
-    ):
-        refuse_unfit_engine(agreement_of(partition, 4, **ROW_ORDER, engine={"protocol": "aby3"}))
-
-
-def test_people_at_two_of_many_owners_cannot_be_checked():
-    with pytest.raises(AgreementError, match=r"records.identifier: .* Leave 'identifier' out"):
-        simulate(agreement_of("horizontal", 3), NOTHING_READ, engine="spu")
+def test_more_owners_than_can_join_are_refused_by_check_and_describe():
+    attributes = {f"a{number}": {"kind": "categorical", "values": ["x", "y"]} for number in range(11)}
+    agreement = agreement_of("vertical", 11, attributes=attributes, **ROW_ORDER)
+    for refuse in (cp.check, cp.describe):
+        with pytest.raises(AgreementError, match="columns of up to 10 owners are joined, and 11 hold some"):
+            refuse(agreement)
 
 
 def test_another_engine_of_the_agreement_is_not_replaced_by_this_one():
@@ -136,6 +163,19 @@ def test_data_of_a_party_without_data_and_missing_data_are_refused():
         simulate(agreement, {**tiny_frames(agreement), "helper": "file.csv"})
 
 
-def test_a_party_without_data_takes_part_in_no_join():
-    with pytest.raises(AgreementError, match=r"parties.helper.data: only in a horizontal release"):
-        simulate(with_helper("vertical"), {"p0": "no such file", "p2": "no such file"})
+def test_a_party_without_data_takes_part_in_a_join_and_adds_nothing():
+    agreement = with_helper("vertical")
+    owners = tuple(party for party in agreement.parties if party != "helper")
+    alone = agreement.model_copy(update={"parties": {party: agreement.parties[party] for party in owners}})
+    generator = np.random.default_rng(5)
+    frames = fragment_frames(alone, random_table(alone, 60, generator), generator)
+    helped = ideal_release(agreement, frames, seed=1)
+    assert sum(helped.to_pandas("counts")["count"]) > 0
+    for release in (helped, simulate(agreement, frames)):
+        assert release.certificate.release == "tiny"
+    quiet = {party: ConstantCoins(int(party == "p0")) for party in agreement.parties}
+    counts = [
+        simulate_with(one, frames, {party: quiet[party] for party in one.parties}).to_pandas("counts")
+        for one in (agreement, alone)
+    ]
+    pd.testing.assert_frame_equal(*counts)

@@ -14,10 +14,10 @@ from typing import cast
 
 import numpy as np
 
+from copublish.engine.alignment.comparison import ComparesByMessages, comparison_by
 from copublish.engine.counts import SecretCounts
 from copublish.engine.joint_noise import own_share
 from copublish.engine.masked.masks import WORD, Words, agree_on_keys, mask_of
-from copublish.engine.masked.pseudonym_join import PseudonymJoin
 from copublish.engine.messages import Messenger
 from copublish.engine.secret import Secret
 from copublish.engine.without_worker import EngineWithoutWorker
@@ -41,7 +41,7 @@ class OwnPart:
     has_noise: bool
 
 
-class MaskedSumEngine(EngineWithoutWorker):
+class MaskedSumEngine(ComparesByMessages, EngineWithoutWorker):
     """One party's end of a run without a secure engine.
 
     Args:
@@ -68,6 +68,8 @@ class MaskedSumEngine(EngineWithoutWorker):
         if len(self._owners) < 2 or not {*self._owners, aggregator} <= set(self.parties):
             raise EngineError("Masked sums need two or more owners of data and an aggregator among the parties.")
         self.own_coins: Coins = coins or SystemCoins()
+        helper = None if aggregator in self._owners else aggregator
+        self.comparison = comparison_by(messenger, self._owners, helper)
         self._keys: dict[str, bytes] | None = None
         self._openings = 0
         # Of two owners the one that adds up has the only key, and can take the other one's masks off.
@@ -77,8 +79,7 @@ class MaskedSumEngine(EngineWithoutWorker):
             f"it has with every other owner. '{aggregator}' added up numbers{looked} and learned the noisy sums "
             "alone, as everyone did. Security is computational."
             if opens_sums
-            else "No secure engine: every owner perturbed its own values before it told them to all parties. If "
-            f"records were joined by an identifier, '{aggregator}' compared pseudonyms."
+            else "No secure engine: every owner perturbed its own values before it told them to all parties."
         )
         self.assumptions: tuple[str, ...] = (
             "All parties follow the protocol (semi-honest); a party that deviates could learn or spoil more.",
@@ -104,27 +105,6 @@ class MaskedSumEngine(EngineWithoutWorker):
             self._keys = agree_on_keys(self._messenger, self._owners)  # before anything is charged
         added = own_share(self.party, self.own_coins, counts, noise, offset)
         return Secret(OwnPart(part.values + added, has_noise=True), counts.secret.shape)
-
-    def align(self, identifiers: Sequence[str] | None) -> IntArray:
-        """The positions of the common records among one's own; none at a party without data.
-
-        Privacy:
-            Reveals: to every owner which of its records are common; to the aggregator, which must be a party without
-                data, how many records every owner has and which pseudonyms are common.
-        """
-        return self._join().common(identifiers or [])
-
-    def have_common(self, identifiers: Sequence[str], *, padded_to: int = 0) -> bool:
-        """Whether any two owners list the same identifier.
-
-        Privacy:
-            Reveals: the answer to everyone; to the aggregator, which must be a party without data, also how many
-                pseudonyms are shared, and of which owners.
-        """
-        return self._join().any_shared(identifiers, padded_to)
-
-    def _join(self) -> PseudonymJoin:
-        return PseudonymJoin(self._messenger, self._owners, self._aggregator)
 
     def _open(self, secret: Secret) -> IntArray:
         part = _part_of(secret)

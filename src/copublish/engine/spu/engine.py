@@ -1,4 +1,4 @@
-"""Joins on the secure engine: of two parties that both compute, and of any number that share marks with two nodes."""
+"""Joins on the secure engine: of two parties that both compute, and of any number that share marks with the nodes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from copublish.engine.interface import NO_CELL, Columns, Marks
-from copublish.engine.masked.pseudonyms import (
+from copublish.engine.alignment.pseudonyms import (
     have_repeated,
     joint_key,
     made_up_pseudonyms,
@@ -17,12 +16,15 @@ from copublish.engine.masked.pseudonyms import (
     positions_of,
     pseudonyms_of,
 )
+from copublish.engine.interface import NO_CELL, Columns, Marks
 from copublish.engine.messages import Messenger
 from copublish.engine.programs.packing import Packing
 from copublish.engine.programs.sums import in_agreed_order
 from copublish.engine.secret import Secret
 from copublish.engine.spu.expressions import Node
 from copublish.engine.spu.marks import (
+    banded_product,
+    banded_square,
     crossed_product,
     half_of_square,
     one_cell_each,
@@ -75,25 +77,37 @@ class MarkingNode(SpuNode):
         n_rows, n_records = len(down.own), padded_records(down.own.shape[1])
         rows = self._marks(down, one_cell_each, (n_rows, n_records), sizes=(n_rows,))
         places = self._marks(across, places_of_each, (n_records, packing.elements), packing=packing)
-        height, found = max(1, MAX_PRODUCT_CELLS // packing.elements), []
+        product = self._multiplied(rows, places)
+        self._forget(rows, places)
+        return product
+
+    def joint_match_pairs(self, marks: Marks, columns: Columns) -> Secret:
+        """Count aligned records by pairs of cells that all parties fit: one product of shares with themselves."""
+        shape = (columns.lines, padded_records(marks.own.shape[1]))
+        if columns.scores is None:
+            cells = self._marks(marks, one_cell_each, shape, sizes=columns.sizes)
+        else:
+            cells = self._marks(marks, scores_of_each, shape, columns=columns)
+        squared = self._squared(cells)
+        self._forget(cells)
+        return squared
+
+    def _multiplied(self, rows: Kept, places: Kept) -> Secret:
+        """A product of shares, in bands that each make few ciphertexts."""
+        (n_rows, n_records), elements = rows.shape, places.shape[1]
+        height, found = max(1, MAX_PRODUCT_CELLS // elements), []
         for top in range(0, n_rows, height):
             band = (top, min(top + height, n_rows))
             shares = [ShareOf(rows, rank, band) for rank in range(2)] + [
                 ShareOf(places, rank, (0, n_records)) for rank in range(2)
             ]
             call = Call(crossed_product, (0, 1, 2, 3, 4), {})
-            shape = (band[1] - top, packing.elements)
-            found += self._keep_parts((*shares, OwnProducts(rows, places, band), call), [shape])
-        self._forget(rows, places)
-        return self.compute(assemble, *found, per_row=1, shape=(n_rows, packing.elements))
+            found += self._keep_parts((*shares, OwnProducts(rows, places, band), call), [(band[1] - top, elements)])
+        return self.compute(assemble, *found, per_row=1, shape=(n_rows, elements))
 
-    def joint_match_pairs(self, marks: Marks, columns: Columns) -> Secret:
-        """Count aligned records by pairs of cells that all parties fit: one product of shares with themselves."""
-        n_cells, n_records = columns.lines, padded_records(marks.own.shape[1])
-        if columns.scores is None:
-            cells = self._marks(marks, one_cell_each, (n_cells, n_records), sizes=columns.sizes)
-        else:
-            cells = self._marks(marks, scores_of_each, (n_cells, n_records), columns=columns)
+    def _squared(self, cells: Kept) -> Secret:
+        """A product of shares with themselves, of which one half is computed."""
+        n_cells = cells.shape[0]
         height, found = max(1, MAX_PRODUCT_CELLS // n_cells), []
         for top in range(0, n_cells, height):
             band = (top, min(top + height, n_cells))
@@ -109,7 +123,6 @@ class MarkingNode(SpuNode):
             ),
             [shape],
         )
-        self._forget(cells)
         return squared
 
     def _marks(self, marks: Marks, program: Program, shape: tuple[int, ...], **public: Any) -> Kept:
@@ -136,6 +149,21 @@ class MarkingNode(SpuNode):
         names = tuple(self._new_name() for _ in shapes)
         self._ask(Run(steps, keep_as=names, by_rows=len(shapes) > 1))
         return [Secret(Node(Kept(name, shape)), shape) for name, shape in zip(names, shapes, strict=True)]
+
+
+class ReplicatedMarkingNode(MarkingNode):
+    """One of three compute nodes that join columns of any number of parties by marks: products cost next to nothing.
+
+    Each pair of nodes has all parts of a secret between them, so a product takes one message whatever its factors are.
+    """
+
+    def _multiplied(self, rows: Kept, places: Kept) -> Secret:
+        shape = (rows.shape[0], places.shape[1])
+        return self._keep_parts((rows, places, Call(banded_product, (0, 1), {})), [shape])[0]
+
+    def _squared(self, cells: Kept) -> Secret:
+        shape = (cells.shape[0], cells.shape[0])
+        return self._keep_parts((cells, Call(banded_square, (0,), {})), [shape])[0]
 
 
 class SpuEngine(MarkingNode):

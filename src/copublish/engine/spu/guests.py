@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from copublish.engine.alignment.comparison import ComparesByMessages
 from copublish.engine.counts import SecretCounts
 from copublish.engine.interface import Columns, Marks
 from copublish.engine.joint_noise import add_noise_inside
@@ -92,7 +93,7 @@ class Guests:
             self._messenger.send(guest, OPENED, _as_bytes(opened))
 
 
-class GuestEngine(EngineWithoutWorker):
+class GuestEngine(ComparesByMessages, EngineWithoutWorker):
     """The engine at a party that does not compute.
 
     Args:

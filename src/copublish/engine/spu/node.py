@@ -14,6 +14,7 @@ from typing import Any, Self, TypeVar, cast
 
 import numpy as np
 
+from copublish.engine.alignment.comparison import ComparesByMessages
 from copublish.engine.counts import SecretCounts
 from copublish.engine.joint_noise import add_noise_inside
 from copublish.engine.messages import Messenger
@@ -44,7 +45,7 @@ from copublish.types import IntArray, Program
 T = TypeVar("T")
 
 
-class SpuNode:
+class SpuNode(ComparesByMessages):
     """One compute node's end of the secure engine, for sums and programs on secrets.
 
     Args:

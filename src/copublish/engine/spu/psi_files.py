@@ -9,7 +9,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from copublish.engine.masked.pseudonyms import PSEUDONYM_BYTES, Pseudonyms, from_bytes
+from copublish.engine.alignment.pseudonyms import PSEUDONYM_BYTES, Pseudonyms, from_bytes
 
 NAME = "name"
 

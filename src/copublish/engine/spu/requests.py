@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from copublish.engine.masked.pseudonyms import Pseudonyms
+from copublish.engine.alignment.pseudonyms import Pseudonyms
 from copublish.types import IntArray, Program
 
 CHEETAH, ABY3 = "CHEETAH", "ABY3"

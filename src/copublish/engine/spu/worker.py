@@ -24,7 +24,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from copublish.engine.masked.pseudonyms import Pseudonyms
+from copublish.engine.alignment.pseudonyms import Pseudonyms
 from copublish.engine.programs.ranges import sum_within
 from copublish.engine.public_values import from_text, to_text
 from copublish.engine.spu.psi_files import NAME, read_pseudonyms, remove_traces, write_pseudonyms

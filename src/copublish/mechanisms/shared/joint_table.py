@@ -78,7 +78,8 @@ class JointTable:
             return SecretCounts(engine.share(self.count_locally(split).reshape(-1, 1)), Packing(1))
         joining = engine_as(MarkEngine, engine)
         is_spread = any(len(self.holders([axis])) > 1 for axis in split)
-        if is_spread or not isinstance(engine, JoinEngine):
+        is_helped = len(self.agreement.owners) < len(self.agreement.parties)  # the last party may hold no rows' places
+        if is_spread or is_helped or not isinstance(engine, JoinEngine):
             down, across = _halves(split)
             count = partial(self._count_matches, engine=joining)
         else:

@@ -67,6 +67,11 @@ def have_repeated(pseudonyms: Pseudonyms) -> bool:
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
+def is_ascending(digests: NDArray[np.bytes_]) -> bool:
+    """Whether digests, or points, stand in the order of their bytes, each of them once."""
+    return not bool(np.less_equal(digests[1:], digests[:-1]).any())
+
+
 def positions_of(common: Pseudonyms, own: Pseudonyms) -> IntArray:
     """Where the common ones are among one's own, by ascending pseudonym: the parties share that order.
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from copublish.engine.alignment.pseudonym_join import PseudonymJoin
+from copublish.engine.alignment.pseudonyms import PSEUDONYM_BYTES
 from copublish.engine.masked.engine import MaskedSumEngine
-from copublish.engine.masked.pseudonyms import PSEUDONYM_BYTES
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from support.messages import Post, QueueMessenger, all_of
 
@@ -65,11 +66,17 @@ def test_the_helper_sees_names_that_change_and_no_part_of_the_key():
 
 def test_an_owner_cannot_compare_for_the_others():
     post = Post(OWNERS)
-    engine = MaskedSumEngine(post.messenger("a"), OWNERS, "a")
-    for ask in (lambda: engine.align(["x"]), lambda: engine.have_common(["x"])):
-        with pytest.raises(EngineError, match=r"holds no data.*data = false"):
-            ask()
+    with pytest.raises(EngineError, match=r"holds no data.*data = false"):
+        PseudonymJoin(post.messenger("a"), OWNERS, "a")
     assert post.sent == []
+
+
+def test_where_the_one_that_adds_up_owns_data_owners_compare_among_themselves():
+    lists = {owner: ["same", owner] for owner in OWNERS}
+    post = Post(OWNERS)
+    found = post.run(lambda messenger: MaskedSumEngine(messenger, OWNERS, "a").align(lists[messenger.party]))
+    assert {owner: places.tolist() for owner, places in all_of(found).items()} == {owner: [0] for owner in OWNERS}
+    assert not any(topic == "pseudonyms" for _, _, topic, _ in post.sent)
 
 
 def test_repeated_and_too_many_identifiers_are_not_sent():

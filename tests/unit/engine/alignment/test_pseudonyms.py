@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from copublish.engine.masked.pseudonyms import (
+from copublish.engine.alignment.pseudonyms import (
     KEY_BYTES,
     PSEUDONYM_BYTES,
     have_repeated,

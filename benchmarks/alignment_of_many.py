@@ -1,0 +1,157 @@
+"""Time, traffic and memory of comparing the people of more than two owners, by a helper and among the owners.
+
+    python benchmarks/alignment_of_many.py
+
+Every owner, and the helper, is a process of its own; messages go over sockets of this machine. Half of each owner's
+identifiers are common to all. On fewer cores than owners they wait for each other, so the table has processor time
+too: with a core for every owner and a fast network the whole takes about as long as the busiest owner and, along the
+chain, the others' turns. Memory is the peak of each process while it compares, with what it had before in brackets.
+Linux alone.
+
+helper  `PseudonymJoin.common`: a party without data compares keyed digests
+chain   `PaddedChain.common`: each owner finds its part of what is common to those before it
+search  `any_shared` in both ways, with lists padded to a public length: whether any person is at two owners
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection
+
+from alignment import MIB, Watch
+from copublish.engine.alignment.comparison import comparison_by
+from copublish.local.messenger import Ends, PipeMessenger, pipes_between
+
+HELPER = "helper"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One comparison.
+
+    Attributes:
+        name: In which way.
+        owners: How many.
+        identifiers: Of each owner.
+        length: What lists are padded to, if to a public length.
+        found: How many are common; or, in a search, whether any person is at two owners.
+        seconds: Of the slowest.
+        cpu_seconds: Processor time of each party.
+        mib_sent: By each party.
+        peak_mib: Of each party while it compared.
+        before_mib: What it had before.
+    """
+
+    name: str
+    owners: int
+    identifiers: int
+    length: int | None
+    found: int
+    seconds: float
+    cpu_seconds: dict[str, float]
+    mib_sent: dict[str, float]
+    peak_mib: dict[str, float]
+    before_mib: dict[str, float]
+
+
+def identifiers(owner: int, n: int) -> Iterator[str]:
+    """Yield an owner's identifiers in an order that tells nothing: half are everybody's, half its own."""
+    step = 7_368_787  # a prime, so that the numbers below go round the list
+    for i in range(n):
+        number = i * step % n
+        yield f"customer-{number:09d}" if number < n // 2 else f"customer-{owner}-{number:09d}"
+
+
+def party(
+    pipe: Connection, name: str, parties: tuple[str, ...], ends: Ends, helped: bool, n: int, length: int | None
+) -> None:
+    """Compare as a release does."""
+    owners = tuple(other for other in parties if other != HELPER)
+    is_owner = name in owners
+    own = list(identifiers(owners.index(name), n)) if is_owner else []
+    if length is not None:  # where every owner has other people
+        own = [identifier for identifier in own if identifier.count("-") > 1]
+    messenger = PipeMessenger(name, parties, ends, timeout_seconds=3600)
+    comparison = comparison_by(messenger, owners, HELPER if helped else None)
+    pipe.send("ready")
+    pipe.recv()
+    with Watch(own=os.getpid()) as watch:
+        found = len(comparison.common(own)) if length is None else int(comparison.any_shared(own, length))
+    pipe.send({**watch.result(found), "mib_sent": messenger.bytes_sent / MIB})
+    pipe.recv()
+
+
+def measure(owners: int, n: int, *, helped: bool, length: int | None = None) -> Measured:
+    """Let owners compare, each in a process of its own."""
+    context = multiprocessing.get_context("spawn")
+    names = tuple(f"owner-{number}" for number in range(owners))
+    parties = (*names, HELPER) if helped else names
+    ends, pipes, processes = pipes_between(parties), {}, []
+    for name in parties:
+        pipes[name], there = context.Pipe()
+        process = context.Process(target=party, args=(there, name, parties, ends[name], helped, n, length))
+        process.start()
+        processes.append(process)
+        there.close()
+        for end in ends[name].values():
+            end.close()
+    for word in ("ready", None):
+        for pipe in pipes.values():
+            pipe.recv() if word else pipe.send("go")
+    results = {name: pipe.recv() for name, pipe in pipes.items()}
+    for pipe in pipes.values():
+        pipe.send("done")
+    for process in processes:
+        process.join()
+    found = {results[name]["common"] for name in names}
+    if len(found) > 1:
+        raise RuntimeError("The owners found different numbers of people.")
+    way = ("helper" if helped else "owners") if length is not None else ("helper" if helped else "chain")
+    return Measured(
+        name=way if length is None else f"search, {way}",
+        owners=owners,
+        identifiers=n if length is None else n - n // 2,
+        length=length,
+        found=found.pop(),
+        seconds=max(result["seconds"] for result in results.values()),
+        cpu_seconds={name: result["cpu_seconds"] for name, result in results.items()},
+        mib_sent={name: result["mib_sent"] for name, result in results.items()},
+        peak_mib={name: result["peak_mib"]["own"] for name, result in results.items()},
+        before_mib={name: result["before_mib"]["own"] for name, result in results.items()},
+    )
+
+
+def print_measured(run: Measured) -> None:
+    """One run, a line for each party."""
+    padded = "" if run.length is None else f", padded to {run.length:,}"
+    print(f"{run.name}: {run.owners} owners of {run.identifiers:,} identifiers{padded}; {run.seconds:.1f} s")
+    print(f"  {'':<12}{'CPU s':>8}{'MiB sent':>10}{'peak MiB (before)':>20}")
+    for name, cpu in run.cpu_seconds.items():
+        memory = f"{run.peak_mib[name]:.0f} ({run.before_mib[name]:.0f})"
+        print(f"  {name:<12}{cpu:8.1f}{run.mib_sent[name]:10.1f}{memory:>20}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--owners", type=int, default=5)
+    parser.add_argument("--identifiers", type=int, default=100_000)
+    parser.add_argument("--length", type=int, default=100_000, help="Of padded lists in a search.")
+    parser.add_argument("--format", choices=["text", "json"], default="text")
+    arguments = parser.parse_args()
+    runs = []
+    for length in (None, arguments.length):
+        for helped in (True, False):
+            runs.append(measure(arguments.owners, arguments.identifiers, helped=helped, length=length))
+            if arguments.format == "text":
+                print_measured(runs[-1])
+    if arguments.format == "json":
+        print(json.dumps(runs, indent=2, default=asdict))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""Secure releases of one table that more and more owners hold, beside two owners.
+
+    make owners-benchmark ADULT=folder-with-adult.data
+
+Every owner runs in a process of its own on this machine, as `copublish run` does, over mutual TLS on loopback.
+Start-up, compilation and reading are included. Columns are dealt out one by one, or every cell goes to a random owner;
+all know the class. Two owners compute, or three with ABY3; the others are guests. Coins are fixed, so that all releases
+by the same nodes open the same. Times on shared machines are noisy: ratios within one run, processor time and traffic
+stand beside them. Without --data the table is made up. Linux alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pickle
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import copublish as cp
+from adult import adult_agreement, read_adult
+from copublish.local.processes import throwaway_ledger
+from copublish.node.identity import load_identity, new_identity
+from copublish.node.run import RunSettings, ready_party, run_party
+from copublish.progress import no_progress
+from copublish.release.preflight import prepare
+from secure_release import MIB, SCALING_AGREEMENT, FixedCoins, made_up
+
+WAYS = ("columns", "cells")
+
+
+@dataclass(frozen=True)
+class Owner:
+    """What one owner needs to take part in a release."""
+
+    agreement: cp.Agreement
+    name: str
+    folder: Path
+
+    def start(self) -> subprocess.Popen[str]:
+        """Run this owner in a process of its own; it prints what it sent."""
+        file = self.folder / f"{self.name}.owner"
+        file.write_bytes(pickle.dumps(self))
+        return subprocess.Popen([sys.executable, __file__, "--run", str(file)], stdout=subprocess.PIPE, text=True)
+
+    def run(self) -> None:
+        """Run this owner in this process."""
+        settings = RunSettings(self.folder / f"{self.name}-release")
+        ledger, identity = throwaway_ledger(prepare(self.agreement)), load_identity(self.folder / self.name)
+        data = self.folder / f"{self.name}.parquet"
+        result = run_party(
+            ready_party(self.agreement, self.name, data, identity, ledger, settings),
+            progress=no_progress,
+            waiting=lambda what: None,
+            log=lambda event, **facts: None,
+            coins=FixedCoins(self.agreement.party_names.index(self.name)),
+        )
+        print(json.dumps({"sent": result.bytes_sent / MIB, "received": result.bytes_received / MIB}))
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One release.
+
+    Attributes:
+        mib_sent: By owner; nodes come first.
+        peak_mib: The largest process of each owner.
+    """
+
+    way: str
+    protocol: str
+    owners: int
+    records: int
+    seconds: float
+    cpu_seconds: float
+    mib_sent: dict[str, float]
+    peak_mib: dict[str, float]
+
+
+def dealt(
+    agreement: cp.Agreement, table: pd.DataFrame, owners: int, way: str, protocol: str
+) -> tuple[cp.Agreement, dict[str, pd.DataFrame]]:
+    """Return the same release between so many owners, and what each of them holds."""
+    content = agreement.model_dump(mode="json", exclude_none=True, by_alias=True)
+    names, label = [f"p{number}" for number in range(owners)], content["class"]["name"]
+    content["parties"] = {name: {} for name in names}
+    content["partition"] = "vertical" if way == "columns" else "arbitrary"
+    content["records"] |= {"alignment": "row-order"}
+    content["class"].pop("held_by", None)
+    content["engine"] = {"protocol": protocol}
+    whole = table[[*content["attributes"], label]]
+    frames = {name: whole[[label]].copy() for name in names}
+    generator = np.random.default_rng(0)
+    for number, (column, attribute) in enumerate(content["attributes"].items()):
+        attribute.pop("held_by", None)
+        if way == "columns":
+            attribute["held_by"] = names[number % owners]
+            frames[names[number % owners]][column] = whole[column]
+            continue
+        holder = generator.integers(0, owners, len(whole))
+        for place, name in enumerate(names):
+            frames[name][column] = whole[column].astype(object).where(holder == place, None)
+            if pd.api.types.is_numeric_dtype(whole[column]):
+                frames[name][column] = frames[name][column].astype(float)
+    return cp.agreement_from_mapping(content), frames
+
+
+def measure(
+    agreement: cp.Agreement, frames: dict[str, pd.DataFrame], way: str, protocol: str
+) -> tuple[Measured, dict[str, bytes]]:
+    """Run all owners to the end; return what it took and the data that they all published."""
+    with tempfile.TemporaryDirectory() as name:
+        folder, agreed = Path(name), {}
+        ports = free_ports(len(frames))
+        for number, party in enumerate(agreement.party_names):
+            identity = new_identity(party, folder / party, days=1)
+            agreed[party] = {"host": f"127.0.0.1:{ports[number]}", "certificate": identity.fingerprint}
+            frames[party].to_parquet(folder / f"{party}.parquet", index=False)
+        content = agreement.model_dump(mode="json", exclude_none=True, by_alias=True) | {"parties": agreed}
+        agreement = cp.agreement_from_mapping(content)
+        start = time.perf_counter()
+        started = {party: Owner(agreement, party, folder).start() for party in agreement.party_names}
+        used = {party: ended(process) for party, process in started.items()}
+        seconds = time.perf_counter() - start
+        releases = [cp.load_release(folder / f"{party}-release") for party in agreement.party_names]
+    if any(release.files() != releases[0].files() for release in releases):
+        raise SystemExit("The owners hold different releases.")
+    found = Measured(
+        way,
+        protocol,
+        len(frames),
+        len(next(iter(frames.values()))),
+        seconds,
+        sum(spent.ru_utime + spent.ru_stime for _, spent in used.values()),
+        {party: json.loads(output)["sent"] for party, (output, _) in used.items()},
+        {party: spent.ru_maxrss / 1024 for party, (_, spent) in used.items()},
+    )
+    return found, {name: releases[0].files()[name] for name in releases[0].data_files()}
+
+
+def free_ports(how_many: int) -> list[int]:
+    """Return ports that nobody listens at."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(how_many)]
+    ports = [found.getsockname()[1] for found in sockets]
+    for found in sockets:
+        found.close()
+    return ports
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[str, Any]:
+    """Wait for an owner; return what it printed and what it and its worker used."""
+    output = process.stdout.read() if process.stdout else ""
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit("An owner failed; its own message is above.")
+    return output, usage
+
+
+def print_runs(runs: Sequence[Measured]) -> None:
+    """Print all releases, each beside the first one by the same way."""
+    print(
+        f"{'':<10}{'protocol':<10}{'owners':>7}{'seconds':>9}{'of first':>9}{'CPU s':>8}"
+        f"{'MiB node':>10}{'MiB guest':>10}{'MiB all':>9}{'GiB largest':>12}"
+    )
+    for run in runs:
+        first = next(other for other in runs if other.way == run.way)
+        nodes = 2 if run.protocol == "cheetah" else 3
+        sent = list(run.mib_sent.values())
+        guest = f"{max(sent[nodes:]):.1f}" if sent[nodes:] else "-"
+        print(
+            f"{run.way:<10}{run.protocol:<10}{run.owners:>7}{run.seconds:>9.1f}{run.seconds / first.seconds:>9.2f}"
+            f"{run.cpu_seconds:>8.1f}{max(sent[:nodes]):>10.1f}{guest:>10}{sum(sent):>9.1f}"
+            f"{max(run.peak_mib.values()) / 1024:>12.2f}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, help="folder with adult.data; a made-up table without it")
+    parser.add_argument("--records", type=int, default=20_000, help="of the made-up table")
+    parser.add_argument("--owners", type=int, nargs="+", default=[2, 3, 5, 10])
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
+    parser.add_argument("--protocols", nargs="+", choices=["cheetah", "aby3"], default=["cheetah", "aby3"])
+    parser.add_argument("--mechanism", choices=["specialization", "marginals", "copula"], default="specialization")
+    parser.add_argument("--format", choices=["text", "json"], default="text")
+    parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.run:
+        pickle.loads(given.run.read_bytes()).run()
+        return
+    if given.data is not None:
+        agreement, table = adult_agreement(given.data, "1", n=30_000), read_adult(given.data)[0]
+    else:
+        agreement, parts = cp.agreement_from_mapping(SCALING_AGREEMENT), made_up(given.records)
+        table = pd.concat([part.drop(columns="y", errors="ignore") for part in parts.values()], axis=1)
+        table["y"] = parts["a"]["y"]
+    if given.mechanism != "specialization":
+        content = agreement.model_dump(mode="json", exclude_none=True, by_alias=True)
+        agreement = cp.agreement_from_mapping(content | {"mechanism": {"name": given.mechanism}})
+    runs: list[Measured] = []
+    published: dict[str, dict[str, bytes]] = {}
+    cases = [(way, protocol, n) for way in given.ways for protocol in given.protocols for n in given.owners]
+    for way, protocol, owners in cases:
+        if protocol == "aby3" and owners < 3:
+            continue
+        run, files = measure(*dealt(agreement, table, owners, way, protocol), way, protocol)
+        if files != published.setdefault(protocol, files):
+            raise SystemExit(f"{way}, {protocol}, {owners} owners: another release, although coins are the same.")
+        runs.append(run)
+        print(f"{way}, {protocol}, {owners} owners: {run.seconds:.1f} s", file=sys.stderr, flush=True)
+    if given.format == "json":
+        print(json.dumps([asdict(run) for run in runs], indent=2))
+    else:
+        print_runs(runs)
+
+
+if __name__ == "__main__":
+    main()

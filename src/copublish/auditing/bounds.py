@@ -1,0 +1,90 @@
+"""What guesses prove: lower bounds on epsilon, mu and rho, and how unlikely they are if a promise holds.
+
+Each run draws a fair coin b and plays table b. Somebody who sees outputs guesses b, or abstains. Given all outputs the
+coins are independent, and by epsilon-DP each is right with probability at most 1 / (1 + e^-epsilon), whatever rule made
+the guess from outputs alone. So the number of right guesses is at most binomial, and one exact interval (Clopper and
+Pearson) on their share bounds epsilon from below.
+
+Under rho-zCDP nobody abstains. Let r be the probability of a right guess. The pair of Bernoulli laws that a guess makes
+of the two tables' laws has KL divergence at most rho both ways (data processing), and by joint convexity
+(2 r - 1) log(r / (1 - r)) <= rho. For Gaussian noise the best guess is right with probability Phi(mu / 2), where
+mu^2 = 2 rho.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.stats import beta, binom, norm
+
+Floats = NDArray[np.float64]
+
+
+def share_right(epsilon: Floats | float) -> Floats:
+    """The largest probability of a right guess under epsilon."""
+    return np.asarray(1 / (1 + np.exp(-np.asarray(epsilon, dtype=np.float64))))
+
+
+def lower_share(right: Floats | float, guesses: Floats | float, alpha: float) -> Floats:
+    """An exact lower limit on the probability of a right guess; `right` may be an expectation, to plan with."""
+    right, guesses = np.asarray(right, dtype=np.float64), np.asarray(guesses, dtype=np.float64)
+    found = beta.ppf(alpha, np.maximum(right, 1e-300), guesses - right + 1)
+    return np.where((right <= 0) | (guesses <= 0), 0.0, np.nan_to_num(found))
+
+
+def epsilon_of_share(share: Floats | float) -> Floats:
+    """The epsilon that such a probability of a right guess needs; 0 below a half."""
+    share = np.clip(np.asarray(share, dtype=np.float64), 0.5, 1 - 1e-15)
+    return np.asarray(np.log(share / (1 - share)))
+
+
+def best_threshold(sizes: Floats, alpha: float) -> tuple[float, float]:
+    """The least size of evidence to guess at, and what guesses would then show if it means what it says.
+
+    It is a function of outputs alone: coins are not looked at.
+    """
+    ordered = np.sort(sizes[sizes > 0])[::-1]
+    if not len(ordered):
+        return math.inf, 0.0
+    guesses = np.arange(1, len(ordered) + 1)
+    ends = np.append(ordered[1:] < ordered[:-1], True)  # equal sizes are guessed at all or none
+    right, guesses = np.cumsum(share_right(ordered))[ends], guesses[ends]
+    some = np.unique(np.linspace(0, len(guesses) - 1, 400).astype(int))
+    shown = epsilon_of_share(lower_share(right[some], guesses[some], alpha))
+    best = int(np.argmax(shown))
+    return float(ordered[ends][some][best]), float(shown[best])
+
+
+def p_value(right: int, guesses: int, share: float) -> float:
+    """How likely so many right guesses are at most, if each is right with no more than this probability."""
+    return float(binom.sf(right - 1, guesses, share)) if guesses else 1.0
+
+
+def mu_of_share(share: float) -> float:
+    """The distance of two normal laws that such a probability of a right guess needs."""
+    return max(0.0, 2 * float(norm.ppf(min(max(share, 0.5), 1 - 1e-15))))
+
+
+def epsilon_of_mu(mu: float, delta: float) -> float:
+    """Epsilon at a delta of two normal laws at distance mu (Balle and Wang, arXiv:1805.06530v2, Theorem 8)."""
+    if mu <= 0:
+        return 0.0
+
+    def excess(epsilon: float) -> float:
+        first, second = norm.cdf(mu / 2 - epsilon / mu), norm.logcdf(-mu / 2 - epsilon / mu)
+        return float(first - np.exp(epsilon + second) - delta)
+
+    return float(brentq(excess, 0, 200)) if excess(0) > 0 else 0.0
+
+
+def rho_of_share(share: float) -> float:
+    """The rho that such a probability of a right guess needs."""
+    return (2 * share - 1) * math.log(share / (1 - share)) if share > 0.5 else 0.0
+
+
+def share_of_rho(rho: float) -> float:
+    """The largest probability of a right guess under rho-zCDP."""
+    return float(brentq(lambda share: rho_of_share(share) - rho, 0.5, 1 - 1e-15)) if rho > 0 else 0.5

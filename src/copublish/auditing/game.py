@@ -1,0 +1,184 @@
+"""Playing a mechanism on one of two tables, and again on either one with the same answers.
+
+What was measured on both, along the same course, is all that is needed to say how likely the answers were on each. All
+parties run, on the ideal engine; the noise and the gate are those of a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from copublish.agreement.model import Agreement
+from copublish.auditing.laws import evidence
+from copublish.auditing.statistics import structure
+from copublish.auditing.tables import Pair
+from copublish.engine.counts import SecretCounts
+from copublish.engine.ideal import IdealEngine, Room, in_the_clear
+from copublish.engine.own_columns import OwnColumns
+from copublish.engine.reveal import RevealGate
+from copublish.engine.secret import Secret
+from copublish.local.simulation import read_fragments
+from copublish.mechanisms.base import Plan
+from copublish.mechanisms.registry import plan_of
+from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.privacy.coins import Coins, SystemCoins
+from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Select
+from copublish.privacy.ledger import Charge
+from copublish.progress import no_progress
+from copublish.release.alignment import align_records
+from copublish.types import IntArray
+
+
+class FreeCharge(Charge):
+    """A charge that costs nothing and writes nothing: nobody's data are opened."""
+
+    def __init__(self) -> None:
+        pass
+
+    def disclose(self, label: str, cost: object) -> None:
+        """Take note of nothing."""
+
+
+@dataclass
+class Course:
+    """What happened at the gate, disclosure by disclosure."""
+
+    disclosures: list[Disclosure] = field(default_factory=list)
+    measured: list[IntArray] = field(default_factory=list)
+    answers: list[Any] = field(default_factory=list)
+
+    def plain(self) -> list[IntArray]:
+        """The answers as arrays."""
+        return [np.atleast_1d(answer) for answer in self.answers if not isinstance(answer, dict)]
+
+
+class ListeningGate(RevealGate):
+    """A gate that notes what is measured and opened, and may give answers of another run instead of its own.
+
+    Attributes:
+        course: Where it notes; one party's.
+        given: Answers to give.
+    """
+
+    course: Course | None = None
+    given: Sequence[Any] | None = None
+    _place: int = 0
+
+    def reveal_selection(self, secret_scores: Secret, disclosure: Select) -> int:
+        """Open an index, or give the index that was opened before."""
+        return int(self._reveal(super().reveal_selection, secret_scores, disclosure))
+
+    def draw_selection_noise(self, disclosure: Select, places: int, *, times: int) -> None:
+        """Draw noise, unless answers are given anyway."""
+        if self.given is None:
+            super().draw_selection_noise(disclosure, places, times=times)
+
+    def reveal_measurement(self, counts: SecretCounts, disclosure: Measure) -> IntArray:
+        """Open counts, or give those that were opened before."""
+        return np.asarray(self._reveal(super().reveal_measurement, counts, disclosure))
+
+    def reveal_gaussian_measurement(self, sums: Secret, disclosure: GaussianMeasure) -> IntArray:
+        """Open sums, or give those that were opened before."""
+        return np.asarray(self._reveal(super().reveal_gaussian_measurement, sums, disclosure))
+
+    def reveal_columns(self, own: OwnColumns, disclosures: Sequence[Disclosure]) -> dict[str, IntArray]:
+        """Tell columns, or give those that were told before; their owners have perturbed them already."""
+        if self.given is None:
+            told = super().reveal_columns(own, disclosures)
+        else:
+            told = dict(self.given[self._place])
+            self.opened.extend(zip(disclosures, told.values(), strict=True))
+        self._note(disclosures[0], np.empty(0, dtype=np.int64), told)
+        return told
+
+    def _reveal(self, reveal: Callable[[Any, Any], Any], secret: Any, disclosure: Disclosure) -> Any:
+        if self.given is None:
+            answer = reveal(secret, disclosure)
+        else:
+            answer = self.given[self._place]
+            self.opened.append((disclosure, np.atleast_1d(answer)))
+        self._note(disclosure, in_the_clear(secret).reshape(-1), answer)
+        return answer
+
+    def _note(self, disclosure: Disclosure, measured: IntArray, answer: Any) -> None:
+        self._place += 1
+        if self.course is not None:
+            self.course.disclosures.append(disclosure)
+            self.course.measured.append(measured)
+            self.course.answers.append(answer)
+
+
+class Game:
+    """Two neighboring tables as the parties hold them, aligned, and the plan of the agreement.
+
+    Args:
+        agreement: What is audited.
+        pair: The tables.
+    """
+
+    def __init__(self, agreement: Agreement, pair: Pair) -> None:
+        self.agreement, self.pair = agreement, pair
+        self.plan: Plan[Any] = plan_of(agreement)
+        self._tables = tuple(self._aligned(table) for table in (0, 1))
+        self._known: dict[tuple[int, bytes], list[IntArray]] = {}
+
+    def _aligned(self, table: int) -> dict[str, JointTable]:
+        fragments = read_fragments(self.agreement, self.pair.frames(self.agreement, table))
+        room = Room(self.agreement.party_names)
+        return room.run(lambda engine: align_records(self.agreement, fragments[engine.party], engine))
+
+    def play(self, table: int, given: Sequence[Any] | None = None, coins: Mapping[str, Coins] | None = None) -> Course:
+        """Run the mechanism on one of the tables; with answers of another run, along its course."""
+        course, first = Course(), self.agreement.party_names[0]
+
+        def job(engine: IdealEngine) -> None:
+            gate = ListeningGate(engine, FreeCharge(), number_of_records_is_public=self.agreement.records.public)
+            gate.given = given
+            gate.course = course if engine.party == first else None
+            self.plan.run(self._tables[table][engine.party], engine, gate, no_progress)
+
+        Room(self.agreement.party_names, coins).run(job)
+        return course
+
+    def measured_on(self, table: int, course: Course) -> list[IntArray]:
+        """What would have been measured on a table along a course; it depends on the answers before alone."""
+        before = b"".join(np.ascontiguousarray(answer).tobytes() for answer in course.plain()[:-1])
+        if (table, before) not in self._known:
+            if len(self._known) > MOST_REMEMBERED:
+                self._known.clear()
+            self._known[table, before] = self.play(table, course.answers).measured
+        return self._known[table, before]
+
+    def run(self, coin: bool) -> tuple[float, dict[str, float], tuple[int, ...]]:
+        """Play once.
+
+        Returns:
+            The evidence for table 1 by the stated laws, other numbers, and the last record as its owners perturbed it,
+            where records are told.
+        """
+        course = self.play(int(coin))
+        other = self.measured_on(int(not coin), course)
+        both = [(course.measured, other), (other, course.measured)][int(coin)]
+        law, residuals = 0.0, []
+        told: tuple[int, ...] = ()
+        for made, answer, first, second in zip(course.disclosures, course.answers, *both, strict=True):
+            if isinstance(answer, dict):
+                told = tuple(int(column[-1]) for column in answer.values() if len(column))
+                continue
+            law += evidence(made, np.atleast_1d(answer), (first, second))
+            if not isinstance(made, Select):
+                residuals.append((np.asarray(answer, dtype=np.float64), first, second))
+        joined = [np.concatenate([part[i] for part in residuals]) for i in range(3)] if residuals else [np.empty(0)] * 3
+        return law, structure(joined[0], (joined[1], joined[2])), told
+
+
+MOST_REMEMBERED = 2000
+
+
+def fair_coins(how_many: int, coins: Coins | None = None) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which table each run is played on."""
+    return np.asarray((coins or SystemCoins()).words((how_many,)) & 1, dtype=np.bool_)

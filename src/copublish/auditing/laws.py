@@ -1,0 +1,49 @@
+"""How much more likely an answer is on one table than on the other, by the law that its disclosure states.
+
+It decides how sharp an audit is, never whether it is right: a bound holds for any evidence.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Select
+from copublish.types import IntArray
+
+SMALLEST = 1e-14
+"""Less of a law is not looked at."""
+
+
+def evidence(disclosure: Disclosure, answer: IntArray, measured: tuple[IntArray, IntArray]) -> float:
+    """The logarithm of how many times more likely an answer is on table 1; 0 for what has no law here."""
+    first, second = measured
+    if isinstance(disclosure, Select):
+        winner, rate = int(answer[0]), float(disclosure.noise.rate)
+        if np.array_equal(first, second):
+            return 0.0
+        return log_chance(second, winner, rate) - log_chance(first, winner, rate)
+    if isinstance(disclosure, GaussianMeasure):
+        off = [(answer - f).astype(np.float64) for f in (first, second)]
+        return float((off[0] @ off[0] - off[1] @ off[1]) / (2 * disclosure.noise.variance))
+    if isinstance(disclosure, Measure):
+        return float(disclosure.noise.rate) * int(np.abs(answer - first).sum() - np.abs(answer - second).sum())
+    return 0.0
+
+
+def log_chance(scores: IntArray, winner: int, rate: float) -> float:
+    """The logarithm of the chance that a place wins the maximum of scores plus geometric noise, ties to the first."""
+    own = int(scores[winner])
+    others = np.delete(scores, winner)
+    # Place j before the winner has to stay below it, one after it may reach it.
+    ahead = own - others - (np.arange(len(scores)) < winner)[np.arange(len(scores)) != winner]
+    least = max(0, -int(ahead.min(initial=0)))  # with less noise of its own it cannot win
+    most = least + math.ceil(-math.log(SMALLEST) / rate)
+    noise = np.arange(least, most + 1)
+    kept = ahead[ahead < -math.log(SMALLEST) / rate]  # the others hardly ever win
+    stays = np.ones(len(noise))
+    for margin in kept:
+        stays *= -np.expm1(-rate * (margin + noise + 1))
+    law = -np.expm1(-rate) * np.exp(-rate * (noise - least))
+    return float(np.log(max((law * stays).sum(), 1e-300)) - rate * least)

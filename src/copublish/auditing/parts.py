@@ -1,0 +1,151 @@
+"""Auditing one disclosure alone, against its own budget, through the gate that opens it in a release.
+
+What came before it is given, drawn on table 0 whatever the coin is. So nothing but this disclosure tells the coin. In
+a table of counts every cell has a coin and a record of its own: one opening makes as many guesses as it has cells. A
+guess uses outputs and the coins of cells before it alone; given those, each is right with probability at most
+1 / (1 + e^-epsilon) for the record of that cell, so their number is at most binomial as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from copublish.auditing.game import FreeCharge, fair_coins
+from copublish.auditing.laws import evidence
+from copublish.auditing.statistics import Claim, Tested, judged, learned, structure
+from copublish.engine.counts import SecretCounts
+from copublish.engine.ideal import IdealEngine, Room
+from copublish.engine.programs.packing import Packing
+from copublish.engine.reveal import RevealGate
+from copublish.privacy.concentrated import Concentrated
+from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, GaussianMeasure, Measure, Neighbors, Select
+from copublish.types import IntArray
+
+
+@dataclass(frozen=True)
+class Part:
+    """A disclosure and what it measures on two neighboring tables.
+
+    Attributes:
+        parties: Who opens it.
+        relation: How the tables are neighbors.
+    """
+
+    disclosure: Select | Measure | GaussianMeasure
+    measured: tuple[IntArray, IntArray]
+    parties: tuple[str, ...]
+    relation: Neighbors
+
+    @property
+    def has_coin_for_each_cell(self) -> bool:
+        """Whether records may be added cell by cell: a table of counts with pure epsilon."""
+        made = self.disclosure
+        return isinstance(made, Measure) and made.l1_sensitivity == HISTOGRAM_L1 and made.largest_weight == 1
+
+    @property
+    def claim(self) -> Claim:
+        """What is stated of it."""
+        made = self.disclosure
+        if isinstance(made, GaussianMeasure):
+            delta = made.whole.delta_without_sampler if hasattr(made, "whole") else made.agreed_delta * Fraction(63, 64)
+            rho = float(made.rho(self.relation))
+            return Claim(float(made.epsilon(self.relation)), float(delta), rho, is_gaussian=True)
+        return Claim(float(made.epsilon(self.relation)), slack=float(made.delta(self.relation)))
+
+    def coins_per_run(self) -> int:
+        """How many coins one opening guesses."""
+        return len(self.measured[0]) // HISTOGRAM_L1[self.relation] if self.has_coin_for_each_cell else 1
+
+    def audit(self, runs: int, *, alpha: float = 0.05) -> Tested:
+        """Open it so many times, each time with fresh coins, and guess them."""
+        if self.has_coin_for_each_cell and self.coins_per_run():
+            return self._by_cells(runs, alpha)
+        coins = fair_coins(runs)
+        opened = self.opened([self.measured[int(coin)] for coin in coins])
+        law = np.array([evidence(self.disclosure, answer, self.measured) for answer in opened])
+        others: dict[str, NDArray[np.float64]] = {}
+        if not isinstance(self.disclosure, Select):
+            answers = np.array(opened)
+            each = [structure(answer, self.measured) for answer in answers]
+            others = {name: np.array([one[name] for one in each]) for name in each[0]}
+            others["learned law"] = learned(coins, (answers - self.measured[0], answers - self.measured[1]))
+        return judged(coins, law, self.claim, others, alpha=alpha)
+
+    def _by_cells(self, runs: int, alpha: float) -> Tested:
+        made, width = self.disclosure, HISTOGRAM_L1[self.relation]
+        n = self.coins_per_run()
+        coins = fair_coins(runs * n).reshape(runs, n)
+        base = np.broadcast_to(self.measured[0][: n * width], (runs, n * width)).reshape(runs, n, width)
+        # Adding: a record in the cell or none. Replacing: it is in the first or in the second cell of two.
+        steps = [np.zeros(width, np.int64), np.ones(width, np.int64)] if width == 1 else [[1, 0], [0, 1]]
+        on = [base + np.array(step) for step in steps]
+        tables = np.where(coins[:, :, None], on[1], on[0]).reshape(runs, -1)
+        rest = np.broadcast_to(self.measured[0][n * width :], (runs, len(self.measured[0]) - n * width))
+        answers = np.array(self.opened(list(np.concatenate([tables, rest], axis=1))))[:, : n * width]
+        off = [answers.reshape(runs, n, width) - own for own in on]
+        rate = float(made.noise.rate)  # type: ignore[union-attr]
+        law = rate * (np.abs(off[0]).sum(axis=2) - np.abs(off[1]).sum(axis=2))
+        zeros = (off[1] == 0).sum(axis=2) - (off[0] == 0).sum(axis=2)
+        true = np.where(coins[:, :, None], off[1], off[0])
+        flat = coins.reshape(-1)
+        others = {
+            "residuals of zero": zeros.astype(np.float64).reshape(-1),
+            "equal residuals": _equal_to_earlier(true, off).reshape(-1),
+            "learned law": learned(flat, (off[0].reshape(-1, width), off[1].reshape(-1, width))),
+            "largest residual": (np.abs(off[0]).max(axis=2) - np.abs(off[1]).max(axis=2)).astype(float).reshape(-1),
+        }
+        return judged(flat, law.reshape(-1), self.claim, others, alpha=alpha)
+
+    def opened(self, measured: Sequence[IntArray]) -> list[IntArray]:
+        """What the gate opens of each of these, one after the other, with fresh noise."""
+        found: list[IntArray] = []
+        made, first = self.disclosure, self.parties[0]
+
+        def job(engine: IdealEngine) -> None:
+            gate = RevealGate(engine, FreeCharge(), number_of_records_is_public=False)
+            if isinstance(made, Select):
+                gate.draw_selection_noise(made, len(self.measured[0]), times=len(measured))
+            for values in measured:
+                own = values if engine.party == first else np.zeros_like(values)
+                answer = _reveal(gate, engine, made, own)
+                gate.opened.clear()
+                gate._filters.clear()  # each is the first of its budget
+                if engine.party == first:
+                    found.append(answer)
+
+        Room(self.parties).run(job)
+        return found
+
+
+def _reveal(gate: RevealGate, engine: IdealEngine, disclosure: Disclosure, own: IntArray) -> IntArray:
+    if isinstance(disclosure, Select):
+        return np.array([gate.reveal_selection(engine.share(own), disclosure)])
+    secret = engine.share(own.reshape(-1, 1))
+    if isinstance(disclosure, GaussianMeasure):
+        return gate.reveal_gaussian_measurement(secret, disclosure)
+    if isinstance(disclosure, Measure):
+        return gate.reveal_measurement(SecretCounts(secret, Packing(1)), disclosure)
+    raise TypeError(f"{type(disclosure).__name__} is not opened by the gate alone")
+
+
+def _equal_to_earlier(true: NDArray[Any], off: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+    """How many residuals of earlier cells equal those of a cell, if its coin is 1 less if it is 0."""
+    runs, n, width = true.shape
+    found = np.zeros((runs, n))
+    for cell in range(1, n):
+        earlier = true[:, :cell].reshape(runs, -1)
+        for place in range(width):
+            one, zero = (own[:, cell, place][:, None] == earlier for own in (off[1], off[0]))
+            found[:, cell] += one.sum(axis=1) - zero.sum(axis=1)
+    return found
+
+
+def whole_of(disclosures: Sequence[Disclosure]) -> Concentrated | None:
+    """The budget of zCDP that disclosures share, if they have one."""
+    return next((made.whole for made in disclosures if hasattr(made, "whole")), None)

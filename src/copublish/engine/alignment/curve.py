@@ -1,0 +1,97 @@
+"""Identifiers as points of the curve P-256, and secret factors that hide them and can be applied in any order.
+
+A point is written as its x coordinate. It stands for two points, P and -P, and a multiple of one of them has the same
+x coordinate as that of the other, so nothing is lost. The order of the curve is prime: every point that there is, but
+the one at infinity, generates all others, and a multiple tells nothing about the point (decisional Diffie-Hellman).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric import ec
+from numpy.typing import NDArray
+
+POINT_BYTES = 32
+
+Points = NDArray[np.bytes_]
+"""Of dtype S32, shape (n,). NumPy fills such strings up with zeros, so one that ends in zeros loses nothing."""
+
+DTYPE = f"S{POINT_BYTES}"
+
+Draw = Callable[[int], bytes]
+"""So many random bytes: `os.urandom`, where people are compared."""
+
+_CURVE, _EXCHANGE, _EVEN = ec.SECP256R1(), ec.ECDH(), b"\2"
+
+_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
+"""Of the curve. FIPS 186-4, D.1.2.3."""
+
+_BYTES_OF_FACTOR = 40
+"""Eight more than the order has, so that the remainder is uniform but for 2^-64."""
+
+
+class Factor:
+    """A secret number that points are multiplied by.
+
+    Privacy:
+        Reveals: to whoever lacks the factor, of a list of multiples how many they are and which are the same, as long
+            as the decisional Diffie-Hellman problem on P-256 is hard and the digests behind the points are random.
+    """
+
+    def __init__(self, draw: Draw) -> None:
+        number = 1 + int.from_bytes(draw(_BYTES_OF_FACTOR), "big") % (_ORDER - 1)
+        self._key = ec.derive_private_key(number, _CURVE)
+
+    def times(self, points: Points) -> Points:
+        """Every point multiplied, in the same order.
+
+        Raises:
+            ValueError: If one is no point of the curve.
+        """
+        content = points.tobytes()
+        starts = range(0, len(content), POINT_BYTES)
+        multiples = (self._multiple(_point(content[start : start + POINT_BYTES])) for start in starts)
+        return np.fromiter(multiples, dtype=DTYPE, count=len(points))
+
+    def _multiple(self, point: ec.EllipticCurvePublicKey) -> bytes:
+        return self._key.exchange(_EXCHANGE, point)
+
+
+def multiples_of(identifiers: Iterable[str], how_many: int, key: bytes, *factors: Factor) -> list[Points]:
+    """The points of identifiers under a key, multiplied by each factor: a list for each, in the identifiers' order."""
+    keyed = hashlib.blake2b(key=key, digest_size=POINT_BYTES)
+    found = [np.empty(how_many, dtype=DTYPE) for _ in factors]
+    for place, identifier in enumerate(identifiers):
+        hashed = keyed.copy()
+        hashed.update(identifier.encode(errors="surrogatepass"))
+        point = _first_point(hashed.digest())[1]
+        for multiples, factor in zip(found, factors, strict=True):
+            multiples[place] = factor._multiple(point)
+    return found
+
+
+def made_up_points(how_many: int, draw: Draw) -> Points:
+    """Uniform points that nobody shares, to fill up a list."""
+    points = (_first_point(draw(POINT_BYTES))[0] for _ in range(how_many))
+    return np.fromiter(points, dtype=DTYPE, count=how_many)
+
+
+def from_bytes(content: bytes) -> Points:
+    """Points that stand one after the other; whether they are on the curve shows when they are multiplied."""
+    return np.frombuffer(content, dtype=DTYPE)
+
+
+def _first_point(digest: bytes) -> tuple[bytes, ec.EllipticCurvePublicKey]:
+    """The first point in the chain of digests that begins with this one; half of all digests are one."""
+    while True:
+        try:
+            return digest, _point(digest)
+        except ValueError:
+            digest = hashlib.sha256(digest).digest()
+
+
+def _point(x: bytes) -> ec.EllipticCurvePublicKey:
+    return ec.EllipticCurvePublicKey.from_encoded_point(_CURVE, _EVEN + x)

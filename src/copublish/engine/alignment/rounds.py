@@ -1,0 +1,109 @@
+"""Whether any two owners list the same person, without anybody else: every list goes to every owner.
+
+Points stand for identifiers, and every owner has one secret factor. Each multiplies its own list, fills it up to a
+public length with made-up points, and passes it on in the order of bytes. Whoever gets a list multiplies it and passes
+it on in the same way. When every owner has had every list, points are the same exactly where people are, and the first
+owner looks.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+
+from copublish.engine.alignment.curve import (
+    POINT_BYTES,
+    Draw,
+    Factor,
+    Points,
+    from_bytes,
+    made_up_points,
+    multiples_of,
+)
+from copublish.engine.alignment.joint_key import agree_on_key
+from copublish.engine.alignment.lists import pass_on_list, receive_list, send_list
+from copublish.engine.alignment.pseudonyms import have_repeated, is_ascending
+from copublish.engine.messages import Messenger
+from copublish.errors import EngineError, ProgramMismatchError
+
+PASSED_ON, COMPLETE, ANSWER = "list of points passed on", "list of points complete", "any shared"
+"""What messages are about."""
+
+
+class RoundsOfLists:
+    """One party's part in finding out whether any person is at two owners, once.
+
+    Args:
+        messenger: Its connections to all parties.
+        owners: All owners, in the order in which lists go round.
+        draw: Where its factor and made-up points come from.
+
+    Privacy:
+        Reveals: the answer to all parties; if it is yes, to the first owner how many people any of the owners share,
+            and to none who they are. Owners that collude, all but one of them even, learn no more than such numbers:
+            an honest owner's factor hides its list, and with it the order in which it passes on the others'.
+        Assumes: decisional Diffie-Hellman on P-256, and that BLAKE2b and SHA-256 are random functions. Every list has
+            the public length.
+    """
+
+    def __init__(self, messenger: Messenger, owners: Sequence[str], draw: Draw = os.urandom) -> None:
+        self._messenger, self._owners, self._draw = messenger, tuple(owners), draw
+        self._factor = Factor(draw)
+
+    def any_shared(self, identifiers: Sequence[str], padded_to: int) -> bool:
+        """Whether two owners list the same identifier. Lists are padded to a public length.
+
+        Raises:
+            ProgramMismatchError: If an owner sent something that no owner sends.
+        """
+        first, party = self._owners[0], self._messenger.party
+        if party not in self._owners:
+            return self._messenger.receive(first, ANSWER) != b"\0"
+        if padded_to and len(identifiers) > padded_to:
+            raise EngineError("More identifiers than the public length they are to be padded to. Nothing was sent.")
+        complete = self._pass_round(self._own_list(identifiers, padded_to), padded_to)
+        if party != first:
+            send_list(self._messenger, first, COMPLETE, complete.tobytes())
+            return self._messenger.receive(first, ANSWER) != b"\0"
+        others = [
+            _checked(receive_list(self._messenger, owner, COMPLETE), owner, padded_to) for owner in self._owners[1:]
+        ]
+        is_shared = have_repeated(np.concatenate([complete, *others]))
+        for other in self._messenger.parties:
+            if other != party:
+                self._messenger.send(other, ANSWER, b"\1" if is_shared else b"\0")
+        return is_shared
+
+    def _own_list(self, identifiers: Sequence[str], padded_to: int) -> Points:
+        key = agree_on_key(self._messenger, self._owners, self._draw)
+        (own,) = multiples_of(identifiers, len(identifiers), key, self._factor)
+        if have_repeated(own):
+            raise EngineError("An identifier is listed twice. Nothing was compared.")
+        return np.sort(np.concatenate([own, made_up_points(max(0, padded_to - len(own)), self._draw)]))
+
+    def _pass_round(self, points: Points, length: int) -> Points:
+        """Pass on every list that comes, multiplied; return the one that all owners have had."""
+        number = self._owners.index(self._messenger.party)
+        before, after = self._owners[number - 1], self._owners[(number + 1) % len(self._owners)]
+        for _ in self._owners[1:]:
+            content = pass_on_list(self._messenger, after, before, PASSED_ON, points.tobytes())
+            received = _checked(content, before, length)
+            try:
+                points = np.sort(self._factor.times(received))
+            except ValueError:
+                raise _nonsense(before) from None
+        return points
+
+
+def _checked(content: bytes, sender: str, length: int) -> Points:
+    """A list in the order of its bytes, of the public length if there is one."""
+    points = from_bytes(content) if len(content) % POINT_BYTES == 0 else None
+    if points is None or (length and len(points) != length) or not is_ascending(points):
+        raise _nonsense(sender)
+    return points
+
+
+def _nonsense(sender: str) -> ProgramMismatchError:
+    return ProgramMismatchError(f"Party '{sender}' sent no list of points. Nothing was compared.")

@@ -1,0 +1,143 @@
+"""What comparing people tells whom, in words for descriptions and certificates: it depends on who compares, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from copublish.agreement.model import Agreement
+
+Way = Literal["intersection", "pseudonyms", "chain", "rounds"]
+"""Two parties intersect lists; a helper compares pseudonyms; owners find common records from one to the next; or lists
+go to all owners, who look for people at two of them."""
+
+
+def way_of(agreement: Agreement) -> Way | None:
+    """How people are compared; nothing if they are not."""
+    if not agreement.compares_people:
+        return None
+    if agreement.helper is not None:
+        return "pseudonyms"
+    if agreement.engine.name == "spu" and len(agreement.parties) == 2:
+        return "intersection"
+    return "chain" if agreement.joins_by_identifier else "rounds"
+
+
+def seen_in_comparing(agreement: Agreement, party: str, by: str) -> list[str]:
+    """What one party learns because people are compared.
+
+    Args:
+        agreement: What all parties agreed on.
+        party: Which party.
+        by: How people are told apart, in words.
+    """
+    way = way_of(agreement)
+    if way is None:
+        return []
+    seen = _join(agreement, party, by, way) if agreement.joins_by_identifier else _search(agreement, party, by, way)
+    if party == agreement.helper:
+        how_many = "how many they are" if agreement.joins_by_identifier else "padded to a public length"
+        seen.append(f"pseudonyms of every owner's people, {how_many}, and for each of them which owners list it")
+    return seen
+
+
+def _join(agreement: Agreement, party: str, by: str, way: Way) -> list[str]:
+    """What is learned where common records are found."""
+    seen = []
+    if party in agreement.owners:
+        sizes = ", and how many records each party has" if way == "intersection" else ""
+        seen.append(f"which of its records are common to all parties {by}{sizes}")
+        seen += _links(agreement, party) if way == "chain" else []
+    seen.append(
+        "a keyed commitment to every owner's list of people, which tells whether it is the same in other runs of this "
+        "agreement, and nothing else"
+    )
+    return seen
+
+
+def _links(agreement: Agreement, party: str) -> list[str]:
+    """What an owner learns from those next to it in the chain."""
+    owners, seen = agreement.owners, []
+    number = owners.index(party)
+    if 0 < number < len(owners) - 1:
+        seen.append(f"which of its records {_names(owners[:number])} {_all(number)} too, whoever else does or does not")
+    neighbors = [owners[other] for other in (number - 1, number + 1) if 0 <= other < len(owners)]
+    seen.append(f"how many records {_names(neighbors)} {'has' if len(neighbors) == 1 else 'have'}")
+    return seen
+
+
+def _search(agreement: Agreement, party: str, by: str, way: Way) -> list[str]:
+    """What is learned where people at two owners are looked for."""
+    any_or_which = "which of its people, if any, are" if way == "intersection" else "whether any person is"
+    where = "at another party too" if way == "intersection" else "at two parties"
+    seen = [f"{any_or_which} {where} {by} (the run ends if there are any)"]
+    if way == "rounds" and party == agreement.owners[0]:
+        seen.append("if any person is at two parties, how many people any of the owners share, and not who they are")
+    if not agreement.records.public and (party in agreement.owners or party == agreement.helper):
+        seen.append(
+            f"lists of identifiers of one length, {agreement.compared_identifiers:,}, twice records.expected: shorter "
+            "ones are padded, and of longer ones so many are compared, so their own lengths stay secret"
+        )
+    return seen
+
+
+def lengths_told(agreement: Agreement) -> str:
+    """How the parties of a joined release learn lengths of each other's lists, as the end of a sentence."""
+    way = way_of(agreement)
+    if way == "pseudonyms":
+        return ""
+    if way == "chain" and len(agreement.owners) > 2:
+        return ", and, from the owners next to it in the agreement, how many records each owner has"
+    return ", and how many records each party has"
+
+
+def not_protected_in_comparing(agreement: Agreement) -> list[str]:
+    """From whom something about membership is not protected, beside what every joined release tells the parties."""
+    way, found = way_of(agreement), []
+    if way == "chain" and len(agreement.owners) > 2:
+        between = agreement.owners[1:-1]
+        found.append(
+            f"From {_names(between)}, between the first and the last owner: which of its records all owners before it "
+            "list, also where an owner after it does not."
+        )
+    if way == "pseudonyms":
+        lists = "how many people every owner lists, and " if agreement.joins_by_identifier else ""
+        found.append(
+            f"From '{agreement.helper}', which compares pseudonyms: {lists}how many people any of the owners share. "
+            "From it and any one owner that help each other: every owner's people, by trial."
+        )
+    if not agreement.joins_by_identifier and way is not None:
+        which = "which of their people are at another party too" if way == "intersection" else ""
+        what = which or "whether any person is at two of them"
+        found.append(f"From the other parties: {what} (the run ends if any are).")
+    return found
+
+
+def assumptions_of_comparing(agreement: Agreement) -> list[str]:
+    """What it rests on that comparing people tells no more."""
+    way = way_of(agreement)
+    if way == "pseudonyms":
+        return [
+            f"'{agreement.helper}', which compares the owners' pseudonyms, colludes with none of them: with the key it "
+            "could find out by trial who is at which party."
+        ]
+    if way in ("chain", "rounds"):
+        together = (
+            "Owners that collude learn what each of them learns, and no more"
+            if way == "chain"
+            else "Owners that collude, even all but one, learn how many people lists share, and not who they are"
+        )
+        return [
+            "Owners compare points of the curve P-256 under secret factors: the decisional Diffie-Hellman problem is "
+            f"hard there, and BLAKE2b and SHA-256 are random functions. {together}."
+        ]
+    return []
+
+
+def _names(parties: Sequence[str]) -> str:
+    quoted = [f"'{party}'" for party in parties]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} and {quoted[-1]}"
+
+
+def _all(number: int) -> str:
+    return "lists" if number == 1 else "all list"

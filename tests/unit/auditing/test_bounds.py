@@ -1,0 +1,102 @@
+"""Bounds on epsilon from guesses: they hold as often as they say, and laws of evidence are the stated ones."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from copublish.auditing.bounds import (
+    best_threshold,
+    epsilon_of_mu,
+    epsilon_of_share,
+    lower_share,
+    mu_of_share,
+    p_value,
+    rho_of_share,
+    share_of_rho,
+    share_right,
+)
+from copublish.auditing.laws import log_chance
+from copublish.auditing.statistics import Claim, judged, learned, structure
+
+
+def test_randomized_response_is_found_and_seldom_more_of_it():
+    """400 audits of 500 guesses at epsilon 1: above it in 2.5 % of them; more than 2.5 % and 3 deviations: 1 in 700."""
+    generator = np.random.default_rng(1)
+    above, found = 0, []
+    for _ in range(400):
+        coins = generator.random(500) < 0.5
+        says = coins ^ (generator.random(500) > 1 / (1 + math.exp(-1)))
+        tested = judged(coins, np.where(says, 1.0, -1.0), Claim(1.0))
+        above += tested.found > 1
+        found.append(tested.found)
+    assert above <= 400 * 0.025 + 3 * math.sqrt(400 * 0.025 * 0.975)
+    assert 0.7 < np.mean(found) < 1
+
+
+def test_evidence_in_another_order_finds_nothing():
+    generator = np.random.default_rng(2)
+    coins = generator.random(4000) < 0.5
+    law = generator.permutation(np.where(coins, 0.8, -0.8))
+    assert judged(coins, law, Claim(1.0)).found < 0.1
+
+
+def test_thresholds_do_not_look_at_coins_and_what_a_claim_shows_is_what_is_expected():
+    sizes = np.abs(np.random.default_rng(3).laplace(size=3000))
+    threshold, shown = best_threshold(sizes, 0.025)
+    chosen = sizes >= threshold
+    by_hand = epsilon_of_share(lower_share(share_right(sizes[chosen]).sum(), chosen.sum(), 0.025))
+    assert shown == pytest.approx(float(by_hand))
+    assert best_threshold(np.zeros(5), 0.025) == (math.inf, 0.0)
+
+
+def test_exact_limits():
+    assert float(lower_share(0, 10, 0.05)) == 0
+    assert float(lower_share(10, 10, 0.05)) == pytest.approx(0.05 ** (1 / 10))  # closed form: all are right
+    assert p_value(10, 10, 0.5) == pytest.approx(2**-10)
+    assert p_value(0, 0, 0.5) == 1
+
+
+def test_mu_and_rho_of_guesses():
+    for mu in (0.1, 0.5, 2.0):
+        assert mu_of_share(float(norm.cdf(mu / 2))) == pytest.approx(mu)
+        assert share_of_rho(rho_of_share(float(norm.cdf(mu / 2)))) == pytest.approx(float(norm.cdf(mu / 2)))
+        assert rho_of_share(float(norm.cdf(mu / 2))) < mu**2 / 2  # data processing: a guess tells less than all
+    assert mu_of_share(0.3) == epsilon_of_mu(0.0, 1e-6) == rho_of_share(0.4) == 0
+    epsilon = epsilon_of_mu(0.221, 1e-6)
+    assert epsilon == pytest.approx(0.927, abs=2e-3)  # as it is known for hpdp's noise at epsilon 1
+
+
+def brute_force(scores: list[int], rate: float, most: int) -> np.ndarray:
+    """Chances of all places by enumeration of all noises up to a limit."""
+    p = math.exp(-rate)
+    chances = np.zeros(len(scores))
+    for noise in itertools.product(range(most), repeat=len(scores)):
+        total = [score + own for score, own in zip(scores, noise, strict=True)]
+        chances[int(np.argmax(total))] += (1 - p) ** len(scores) * p ** sum(noise)
+    return chances
+
+
+@pytest.mark.parametrize("scores", [[3, 1, 2], [0, 0, 0], [5, 5], [0, 9, 4]])
+def test_the_law_of_a_noisy_maximum_is_that_of_enumeration(scores):
+    rate = 0.7
+    law = np.exp([log_chance(np.array(scores), place, rate) for place in range(len(scores))])
+    assert law.sum() == pytest.approx(1, abs=1e-9)
+    assert law == pytest.approx(brute_force(scores, rate, 40), abs=1e-6)
+
+
+def test_structure_and_learned_law_see_noise_that_the_stated_law_does_not():
+    generator = np.random.default_rng(4)
+    first, second = np.zeros(6), np.array([1.0, 0, 0, 0, 0, 0])
+    same = structure(second + 3, (first, second))  # one draw for all, on table 1
+    assert same["equal residuals"] > 0
+    coins = generator.random(2000) < 0.5
+    noise = generator.integers(-3, 4, (2000, 1))  # cut at 3
+    answers = noise + coins[:, None]
+    evidence = learned(coins, (answers, answers - 1))
+    cut = answers[:, 0] == 4  # only table 1 can show it
+    assert (evidence[1000:][cut[1000:]] > 2).all()
