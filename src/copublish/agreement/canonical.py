@@ -37,10 +37,9 @@ def canonical_spelling(agreement: Agreement) -> str:
         if content[key] == default.model_dump():
             del content[key]
     for party in content["parties"].values():
-        if party["data"]:
-            del party["data"]
-        if party["reach"] == "listen":
-            del party["reach"]
+        for key, usual in (("data", True), ("signer", None), ("approvals", 0), ("reach", "listen")):
+            if party[key] == usual:
+                del party[key]
     return json.dumps(_canonical(content), sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 
 

@@ -62,6 +62,13 @@ def load_agreement(path: str | Path) -> Agreement:
     return agreement_from_mapping(content, folder=path.parent, source=str(path))
 
 
+def taxonomy_files(path: Path) -> list[str]:
+    """The names of the files beside an agreement that it takes taxonomies from. The agreement has been checked."""
+    content = tomllib.loads(_newlines(read_regular(path, LARGEST_FILE).decode("utf-8-sig")), parse_float=Decimal)
+    named = (attribute.get("taxonomy") for attribute in content["attributes"].values())
+    return sorted({name for name in named if isinstance(name, str)})
+
+
 def agreement_from_mapping(
     content: Mapping[str, Any], *, folder: str | Path = ".", source: str = "The agreement"
 ) -> Agreement:

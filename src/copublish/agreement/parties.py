@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from pydantic import StrictBool, field_validator, model_validator
+from pydantic import Field, StrictBool, field_validator, model_validator
 
+from copublish.agreement.numbers import Whole
 from copublish.agreement.section import Section
 
 _PORT = r"([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])"
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 HOST_PATTERN = re.compile(rf"({_LABEL}(\.{_LABEL})*|\[[0-9A-Fa-f:.]+\]):{_PORT}")
+MAX_APPROVALS = 20
 FINGERPRINT_PATTERN = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -26,6 +28,10 @@ class Party(Section):
     host: str | None = None
     certificate: str | None = None
     authority: str | None = None
+    signer: str | None = None
+    """Fingerprint of the certificate whose key signs, if it is not the one by which the node is known."""
+    approvals: Whole = Field(default=0, ge=0, le=MAX_APPROVALS)
+    """How many different people of this party have to approve before it runs."""
 
     @field_validator("host")
     @classmethod
@@ -34,7 +40,7 @@ class Party(Section):
             raise ValueError(f'write name and port, like "bank.example:7700" or "[2001:db8::1]:7700", got \'{host}\'')
         return host
 
-    @field_validator("certificate", "authority")
+    @field_validator("certificate", "authority", "signer")
     @classmethod
     def _check_fingerprint(cls, fingerprint: str | None) -> str | None:
         if fingerprint is not None and not FINGERPRINT_PATTERN.fullmatch(fingerprint):

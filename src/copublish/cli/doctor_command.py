@@ -10,7 +10,8 @@ import typer
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
-from copublish.cli.run_command import CredentialsOption, IdentityOption, ProxyOption
+from copublish.cli.keys import IdentityOption, PassphraseCommandOption, PassphraseFileOption, passphrase_from
+from copublish.cli.run_command import CredentialsOption, ProxyOption
 from copublish.cli.terminal import Format, FormatOption, note, print_json, refuse_unknown_party, results_console
 from copublish.errors import MeetingError
 from copublish.node.doctor import Doctor, Finding
@@ -32,6 +33,8 @@ def doctor(
     identity: IdentityOption = None,
     proxy: ProxyOption = None,
     proxy_credentials: CredentialsOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    passphrase_command: PassphraseCommandOption = None,
     wait: Annotated[int, typer.Option(min=1, help="Seconds to wait for the other parties to come.")] = 10,
     output: FormatOption = Format.TEXT,
 ) -> None:
@@ -45,7 +48,10 @@ def doctor(
     """
     agreed = load_agreement(agreement)
     refuse_unknown_party(party, agreed.parties)
-    looks = Doctor(agreed, party, identity or identity_folder(party), proxy_from(proxy, proxy_credentials), wait)
+    passphrase = passphrase_from(passphrase_file, passphrase_command)
+    looks = Doctor(
+        agreed, party, identity or identity_folder(party), proxy_from(proxy, proxy_credentials), wait, passphrase
+    )
     found: list[Finding] = []
     for finding in looks.look():
         found.append(finding)

@@ -12,12 +12,13 @@ import typer
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.agreement.network import way_between
-from copublish.cli.run_command import CredentialsOption, IdentityOption, InsecureOption, ProxyOption
+from copublish.cli.keys import IdentityOption, PassphraseCommandOption, PassphraseFileOption, passphrase_from
+from copublish.cli.run_command import CredentialsOption, InsecureOption, ProxyOption
 from copublish.cli.terminal import Format, FormatOption, print_json, refuse_unknown_party, results_console
 from copublish.errors import MeetingError
 from copublish.node.channel import UnreachableError
 from copublish.node.dialing import dial, refuse_unfit_hosts
-from copublish.node.identity import Identity, identity_folder, load_identity
+from copublish.node.identity import Identity, Passphrase, identity_folder, load_identity
 from copublish.node.proxy import Proxy, proxy_from
 
 app = typer.Typer(no_args_is_help=True, help="Look at your own node and at those of the other parties.")
@@ -44,6 +45,8 @@ def status(
     insecure: InsecureOption = False,
     proxy: ProxyOption = None,
     proxy_credentials: CredentialsOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    passphrase_command: PassphraseCommandOption = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Check step by step whether you could meet every other party. Touches no data and costs nothing.
@@ -55,8 +58,8 @@ def status(
     """
     agreed = load_agreement(agreement)
     refuse_unknown_party(party, agreed.parties)
-    way_out = proxy_from(proxy, proxy_credentials)
-    found = list(_look(agreed, party, identity or identity_folder(party), way_out, insecure=insecure))
+    way_out, passphrase = proxy_from(proxy, proxy_credentials), passphrase_from(passphrase_file, passphrase_command)
+    found = list(_look(agreed, party, identity or identity_folder(party), passphrase, way_out, insecure=insecure))
     if output is Format.JSON:
         print_json([{"what": what, "ok": is_well, "found": said} for what, is_well, said in found])
     else:
@@ -66,11 +69,13 @@ def status(
         raise typer.Exit(MeetingError.exit_code)
 
 
-def _look(agreement: Agreement, party: str, folder: Path, proxy: Proxy | None, *, insecure: bool) -> Iterator[Finding]:
+def _look(
+    agreement: Agreement, party: str, folder: Path, passphrase: Passphrase, proxy: Proxy | None, *, insecure: bool
+) -> Iterator[Finding]:
     who: Identity | None = None
     try:
         if not insecure:
-            who = load_identity(folder)
+            who = load_identity(folder, passphrase)
             yield "identity", True, f"{who.fingerprint}, valid until {who.certificate.not_valid_after_utc.date()}"
         refuse_unfit_hosts(agreement, party, who)
     except MeetingError as exc:

@@ -285,7 +285,10 @@ def _context(identity: Identity) -> SSL.Context:
     context.set_min_proto_version(SSL.TLS1_3_VERSION)
     context.set_session_cache_mode(SSL.SESS_CACHE_OFF)  # every connection proves its key anew
     context.set_options(SSL.OP_NO_TICKET)
-    context.use_privatekey_file(str(identity.key_file))
+    if identity.key is None:
+        context.use_privatekey_file(str(identity.key_file))
+    else:
+        context.use_privatekey(identity.key)
     context.use_certificate(identity.certificate)
     for issuer in identity.chain[1:]:
         context.add_extra_chain_cert(issuer)

@@ -20,7 +20,7 @@ from copublish.agreement.network import way_between
 from copublish.errors import MeetingError, plain_text
 from copublish.node.channel import Channel, RefusedError, UnreachableError
 from copublish.node.dialing import dial, refuse_unfit_hosts, status_of
-from copublish.node.identity import CLOCK_TOLERANCE, Identity, load_identity
+from copublish.node.identity import CLOCK_TOLERANCE, Identity, Passphrase, load_identity
 from copublish.node.measuring import Link, ask_to_dial_back, measure
 from copublish.node.port import Port
 from copublish.node.proxy import Proxy, ProxyError, connect_out
@@ -66,6 +66,7 @@ class Doctor:
         identity_folder: Its key and certificate.
         proxy: The way out, if there is one.
         wait_seconds: How long the others may take to come.
+        passphrase: Asked if the key has one.
     """
 
     agreement: Agreement
@@ -73,11 +74,12 @@ class Doctor:
     identity_folder: Path
     proxy: Proxy | None = None
     wait_seconds: float = 5.0
+    passphrase: Passphrase | None = None
 
     def look(self) -> Iterator[Finding]:
         """Yield what is found, one thing after the other. Touches no data and costs nothing."""
         try:
-            who = load_identity(self.identity_folder)
+            who = load_identity(self.identity_folder, self.passphrase)
         except MeetingError as exc:
             yield Finding("identity", False, str(exc))
             return

@@ -47,6 +47,10 @@ def folder_readme(certificate: Certificate, about: About, formulas: str | None =
         _bullets(certificate.not_protected),
         "## What this rests on",
         _bullets(certificate.assumptions),
+        "## Is it genuine",
+        "If `signatures.json` lies beside this file, every party has signed all files here. `copublish verify FOLDER` "
+        "checks that offline; ask the parties for the fingerprints of their certificates to know that the keys are "
+        "theirs.",
     ]
     return "\n\n".join(section for section in sections if section) + "\n"
 
