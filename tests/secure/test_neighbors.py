@@ -176,10 +176,10 @@ def in_the_clear(secret: Secret | SecretCounts) -> np.ndarray:
 def _note_disclosures(patch: pytest.MonkeyPatch, trace: Trace, name: str, replay: Trace | None) -> None:
     original = getattr(RevealGate, name)
 
-    def reveal(self: RevealGate, secret: Secret | SecretCounts, disclosure: Disclosure) -> Any:
+    def reveal(self: RevealGate, secret: Secret | SecretCounts, disclosure: Disclosure, **ahead: int) -> Any:
         party = self.engine.party
         position = len(trace.answers.setdefault(party, []))
-        answer = original(self, secret, disclosure)
+        answer = original(self, secret, disclosure, **ahead)
         if replay is not None:
             answer = replay.answers[party][position]
             self.opened[-1] = (disclosure, np.atleast_1d(answer))
