@@ -57,7 +57,9 @@ def deployment_entry(certificate: Certificate, kind_of_records: str) -> dict[str
             "deployment_model": {
                 # The registry knows no model in which several curators compute on secrets; the details say it.
                 "model_name": "Central" if certificate.engine.is_simulated else "Federated",
-                "model_name_details": _sentences(f"{said.deployment_model.model_name}.", certificate.engine.secrecy),
+                "model_name_details": _sentences(
+                    f"{said.deployment_model.model_name}. Secrecy:", certificate.engine.secrecy
+                ),
                 "actors": _actors(certificate),
                 "release_type": said.deployment_model.release_type,
                 **_accounts(certificate),

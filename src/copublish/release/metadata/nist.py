@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from copublish.mechanisms.base import in_words
 from copublish.privacy.certificate import Certificate
+from copublish.privacy.statements import EpsilonStatement
 from copublish.privacy.words import RELATION_WORDS, epsilon_words
 
 NIST_FILE = "nist-sp-800-226.json"
@@ -59,8 +60,7 @@ def _top(certificate: Certificate) -> Iterator[Claim]:
     yield Claim(
         "top",
         "privacy parameters",
-        f"epsilon {epsilon_words(epsilon.public[relation])} for the public, "
-        f"{epsilon_words(epsilon.insiders[relation])} for the other parties; delta at most "
+        f"epsilon {epsilon_words(epsilon.public[relation])} for the public, {_for_insiders(epsilon)}; delta at most "
         f"{certificate.delta_bound} ({certificate.delta_is})",
         "certificate.json: epsilon, delta_bound",
     )
@@ -76,9 +76,18 @@ def _top(certificate: Certificate) -> Iterator[Claim]:
         "top",
         "unit of privacy",
         f"one person, with all their cells at every party; noise is calibrated to {RELATION_WORDS[relation]} "
-        f"({bounded})",
+        f"({bounded})"
+        if certificate.warning is None
+        else "none: nobody has a guarantee",
         "certificate.json: protected, deployment.privacy_loss",
     )
+
+
+def _for_insiders(epsilon: EpsilonStatement) -> str:
+    if epsilon.insiders_know_members:  # so that nothing but values can be protected from them
+        values = epsilon_words(epsilon.insiders["replace"])
+        return f"{values} for the other parties and {RELATION_WORDS['replace']}, as they know who is in the table"
+    return f"{epsilon_words(epsilon.insiders[epsilon.calibrated_to])} for the other parties"
 
 
 def _middle(certificate: Certificate) -> Iterator[Claim]:
@@ -105,7 +114,12 @@ def _middle(certificate: Certificate) -> Iterator[Claim]:
 
 
 def _bottom(certificate: Certificate) -> Iterator[Claim]:
-    yield Claim("bottom", "trust model", certificate.engine.secrecy, "certificate.json: engine, assumptions, views")
+    yield Claim(
+        "bottom",
+        "trust model",
+        f"{certificate.deployment.deployment_model.model_name}. Secrecy: {certificate.engine.secrecy}",
+        "certificate.json: engine, assumptions, views",
+    )
     yield Claim(
         "bottom",
         "access control",

@@ -55,6 +55,11 @@ def test_every_block_of_the_pyramid_has_a_value_that_is_argued_somewhere(case):
     (parameters,) = (claim["value"] for claim in said["claims"] if claim["claim"] == "privacy parameters")
     promised = "unbounded" if "warning" in certificate else str(agreed["epsilon"])
     assert parameters.startswith(f"epsilon {promised}")
+    (unit,) = (claim["value"] for claim in said["claims"] if claim["claim"] == "unit of privacy")
+    assert unit.startswith("none" if "warning" in certificate else "one person")
+    # Whoever joined records with others knows whose they are; owners of other people do not.
+    joined = CASES[case].agreement["partition"] != "horizontal" and "warning" not in certificate
+    assert ("know who is in the table" in parameters) == joined
     assert next(iter(said.items())) == (
         ("warning", certificate["warning"]) if "warning" in certificate else ("publication", "NIST SP 800-226")
     )
