@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from copublish.auditing.result import Audit
     from copublish.errors import (
         AgreementError,
+        ApprovalError,
         BudgetExceededError,
         CopublishError,
         EngineError,
@@ -50,10 +51,12 @@ if TYPE_CHECKING:
     from copublish.release.describe import Description, describe
     from copublish.release.folder import Release, load_release
     from copublish.release.generalize import generalize
+    from copublish.release.verify import Verification, verify_release
 
 __all__ = [
     "Agreement",
     "AgreementError",
+    "ApprovalError",
     "Audit",
     "BudgetExceededError",
     "Certificate",
@@ -76,6 +79,7 @@ __all__ = [
     "ReleasePlan",
     "Report",
     "SourceError",
+    "Verification",
     "__version__",
     "agreement_from_mapping",
     "audit",
@@ -89,6 +93,7 @@ __all__ = [
     "report",
     "run",
     "simulate",
+    "verify_release",
 ]
 
 _HOMES = {
@@ -108,6 +113,7 @@ _HOMES = {
     "copublish.release.describe": ("Description", "describe"),
     "copublish.release.folder": ("Release", "load_release"),
     "copublish.release.generalize": ("generalize",),
+    "copublish.release.verify": ("Verification", "verify_release"),
 }
 """Where public names live; errors live in `errors`."""
 

@@ -22,9 +22,9 @@ from support.commands import run
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
     *("demo", "init", "check", "describe", "plan", "simulate", "run", "show", "generalize", "evaluate", "report"),
-    "ledger",
+    *("ledger", "propose", "approve", "verify"),
 )
-SUBCOMMANDS = (("identity", "new"), ("identity", "show"), ("node", "status"))
+SUBCOMMANDS = (("ledger", "verify"), ("identity", "new"), ("identity", "show"), ("node", "status"))
 
 
 @pytest.fixture(scope="module")

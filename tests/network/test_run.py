@@ -14,6 +14,8 @@ import pandas as pd
 import pytest
 
 from copublish.privacy.ledger import Ledger
+from copublish.release.ledger_evidence import receipt_problems, release_problems
+from copublish.release.verify import verify_release
 from support.node import NAMES, end_of, finish, on_loopback
 from support.postgres import READER_PASSWORD, server
 
@@ -37,12 +39,24 @@ def test_both_end_with_the_same_release_and_a_ledger_entry_each(released):
         assert json.loads(output)["budget_left"] == "1"
         assert json.loads(output)["delta_left"] == "9.9e-10"
     assert parties.files("bank") == parties.files("loans")
-    assert len(parties.files("bank")) == 6
+    assert len(parties.files("bank")) == 7
     certificate = json.loads(parties.files("bank")["certificate.json"])
     for name in NAMES:
         (entry,) = Ledger(parties.home(name) / "ledger.db").entries()
         assert (entry.state, entry.disclosures) == ("complete", len(certificate["disclosures"]))
     assert certificate["engine"]["name"] == "spu"
+
+
+def test_both_have_signed_it_and_keep_each_others_signature_in_ledgers_that_hold(released):
+    parties, _ = released
+    known = {name: parties.identities[name].fingerprint for name in NAMES}
+    for name in NAMES:
+        folder, ledger = parties.home(name) / "release", Ledger(parties.home(name) / "ledger.db")
+        found = verify_release(folder, known)
+        assert found.is_well, found
+        assert ledger.edits() == receipt_problems(ledger) == release_problems(ledger, folder) == []
+        assert ledger.receipts()[0].signatures is not None
+        ledger.close()
 
 
 def test_what_one_party_sent_the_other_received(released):
