@@ -145,6 +145,8 @@ class RevealGate:
         fits = measurement_fits(disclosure.entries, largest, disclosure.noise.bits)
         if sums.shape != (disclosure.entries, 1) or not fits:
             raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")
+        if ahead and not isinstance(disclosure, ConcentratedMeasure):
+            raise EngineError("Only a shared budget counts noise that is drawn ahead. Not opened.")
         values, chosen = self._take_gaussian(disclosure.noise, disclosure.entries, ahead)
         secret_noisy = engine_as(ProgramEngine, self.engine).compute(add_chosen_noise, sums, *values, chosen=chosen)
         noisy = self._charge_then_open(secret_noisy, disclosure).reshape(-1)
