@@ -68,6 +68,20 @@ class LockedError(LedgerError):
     """A data set is locked for one of the parties, until its owner says otherwise."""
 
 
+class EditedLedgerError(LedgerError):
+    """A ledger was changed by something else than this software, or lacks what its owner told others of it."""
+
+
+class BehindLedgerError(LedgerError):
+    """Another party's ledger does not know what that party has signed: it was restored, replaced or edited."""
+
+
+class ApprovalError(CopublishError):
+    """Too few people have approved of an agreement, or an approval does not count."""
+
+    exit_code = 10
+
+
 class EngineError(CopublishError):
     """The computation between the parties ended early."""
 
@@ -138,6 +152,10 @@ class MeetingError(CopublishError):
     """The parties could not meet: identity, network, certificates, or agreements and versions that differ."""
 
     exit_code = 8
+
+
+class PassphraseError(MeetingError):
+    """A key has a passphrase, or a token a PIN, that is missing or wrong."""
 
 
 def plain_text(said: object, limit: int = 200) -> str:

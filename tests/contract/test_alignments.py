@@ -333,7 +333,8 @@ def dated(ledger: Ledger, *days: int) -> None:
     """Put the comparisons of a ledger on different days."""
     numbers = [number for (number,) in ledger._database.execute("SELECT id FROM alignments ORDER BY id")]
     for number, day in zip(numbers, days, strict=False):
-        ledger._database.execute("UPDATE alignments SET begun_at = ? WHERE id = ?", (f"2026-11-{day:02d}", number))
+        with ledger._transaction():
+            ledger._change("alignments", number, begun_at=f"2026-11-{day:02d}")
 
 
 def test_a_changed_list_is_told_to_its_owner_and_under_the_same_agreement_to_the_peers() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from copublish.cli import app
-from copublish.cli.ledger_command import _print
+from copublish.cli.ledger_text import print_ledger
 from copublish.cli.terminal import Format
 from copublish.errors import BudgetExceededError, LedgerError
 from copublish.privacy.accounting import Cost
@@ -112,7 +112,7 @@ def use(book: Ledger) -> None:
     """Do with a ledger what a run and `copublish ledger` do; each step may raise a `LedgerError` and nothing else."""
     for output in Format:
         with suppress(LedgerError):
-            _print(book, output)
+            print_ledger(book, output)
     with suppress(LedgerError):
         book.refuse_if_over("people", PRICE)
     with suppress(LedgerError), book.reserve("people", "again", "h", PRICE) as charge:

@@ -30,17 +30,20 @@ ALLOWED = {
     # Both open files that others prepared, as `files` opens them.
     "agreement": {"agreement", "files"},
     "privacy": {"privacy", "agreement"},
+    # Signed statements know the agreement and the party's key; ledgers keep them without looking inside.
+    "evidence": {"evidence", "agreement", "files"},
     # One party's rows know nothing of engines.
     "fragments": {"fragments", "agreement", "privacy", "files"},
     "engine": {"engine", "privacy", "files"},
     "mechanisms": {"mechanisms", "engine", "fragments", "agreement", "privacy"},
-    "release": {"release", "mechanisms", "engine", "fragments", "agreement", "privacy", "files"},
+    "release": {"release", "mechanisms", "engine", "fragments", "agreement", "privacy", "evidence", "files"},
     # All parties on one machine.
     "local": {"local", "release", "mechanisms", "engine", "fragments", "agreement", "privacy", "files"},
     # The network sees whole runs; nothing below it sees the network.
-    "node": {"node", "local", "release", "mechanisms", "engine", "fragments", "agreement", "privacy", "files"},
+    "node": {"node", "local", "release", "mechanisms", "engine", "fragments", "agreement", "privacy"}
+    | {"evidence", "files"},
     # Evaluation knows released values; a user's test data reach it through the one module for that.
-    "evaluation": {"evaluation", "release", "mechanisms", "fragments", "agreement", "privacy"},
+    "evaluation": {"evaluation", "evidence", "release", "mechanisms", "fragments", "agreement", "privacy"},
     # Planning simulates whole releases, on data that are not private; nothing on the publish path knows of it.
     "planning": {"planning", "evaluation", "local", "release", "mechanisms", "engine", "fragments", "agreement"},
     # Audits play whole runs on made-up tables; nothing on the publish path knows of them.
@@ -57,7 +60,7 @@ ALLOWED = {
         "fragments",
         "agreement",
     }
-    | {"privacy", "files"},
+    | {"privacy", "evidence", "files"},
 }
 """For every package the packages that it may import; a package that is not listed here fails the test."""
 

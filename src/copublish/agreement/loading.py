@@ -19,6 +19,7 @@ from copublish.agreement.attributes import CategoricalAttribute, ClassAttribute,
 from copublish.agreement.budget import Budget
 from copublish.agreement.computation import Computation
 from copublish.agreement.model import Agreement, Privacy, Records
+from copublish.agreement.network import Network
 from copublish.agreement.parties import Party
 from copublish.agreement.settings import MechanismSettings, known_settings, names_of_mechanisms
 from copublish.errors import AgreementError, plain_text, unsafe_texts
@@ -59,6 +60,13 @@ def load_agreement(path: str | Path) -> Agreement:
     except (ValueError, ArithmeticError, RecursionError) as exc:
         raise AgreementError(str(path), ["has a number or a nesting that is too large to read"]) from exc
     return agreement_from_mapping(content, folder=path.parent, source=str(path))
+
+
+def taxonomy_files(path: Path) -> list[str]:
+    """The names of the files beside an agreement that it takes taxonomies from. The agreement has been checked."""
+    content = tomllib.loads(_newlines(read_regular(path, LARGEST_FILE).decode("utf-8-sig")), parse_float=Decimal)
+    named = (attribute.get("taxonomy") for attribute in content["attributes"].values())
+    return sorted({name for name in named if isinstance(name, str)})
 
 
 def agreement_from_mapping(
@@ -187,6 +195,7 @@ MODELS: dict[str, type[BaseModel]] = {
     "privacy": Privacy,
     "budget": Budget,
     "engine": Computation,
+    "network": Network,
     "parties": Party,
     "grid": Grid,
     "categorical": CategoricalAttribute,

@@ -14,10 +14,12 @@ import typer
 
 import copublish
 from copublish.cli import (
+    approve_command,
     audit_command,
     check_command,
     demo_command,
     describe_command,
+    doctor_command,
     evaluate_command,
     generalize_command,
     identity_command,
@@ -25,10 +27,13 @@ from copublish.cli import (
     ledger_command,
     node_command,
     plan_command,
+    propose_command,
+    relay_command,
     report_command,
     run_command,
     show_command,
     simulate_command,
+    verify_command,
 )
 from copublish.cli.plug_ins import add_plug_ins
 from copublish.cli.terminal import error, note
@@ -46,7 +51,8 @@ app = typer.Typer(
     rich_markup_mode="rich",
     help="Organizations that hold pieces of one table publish one differentially private data set together.",
     epilog="Start with: copublish demo. Exit codes: 0 done, 2 wrong usage, 3 agreement, 4 data, 5 budget, "
-    "6 computation, 7 release folder, 8 meeting the other parties, 9 an audit refutes, 1 anything else.",
+    "6 computation, 7 release folder, 8 meeting the other parties, 9 an audit refutes, 10 approvals, "
+    "1 anything else.",
 )
 for module in (
     demo_command,
@@ -57,9 +63,14 @@ for module in (
     audit_command,
     simulate_command,
     identity_command,
+    propose_command,
+    approve_command,
     run_command,
     node_command,
+    doctor_command,
+    relay_command,
     show_command,
+    verify_command,
     generalize_command,
     evaluate_command,
     report_command,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from copublish.agreement.model import Agreement
-from copublish.cli.ledger_command import show_left, show_rho_left
+from copublish.cli.ledger_text import show_left, show_rho_left
 from copublish.privacy.accounting import Cost
 from copublish.privacy.accounts import Spent
 from copublish.privacy.described import show_bound, show_exact

@@ -13,7 +13,16 @@ import typer
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
-from copublish.cli.ledger_command import show_left, show_rho_left
+from copublish.cli.keys import (
+    IdentityOption,
+    PassphraseCommandOption,
+    PassphraseFileOption,
+    SignerOption,
+    identity_of,
+    passphrase_from,
+    signer_of,
+)
+from copublish.cli.ledger_text import show_left, show_rho_left
 from copublish.cli.prices import price_in_words
 from copublish.cli.terminal import (
     Format,
@@ -28,24 +37,30 @@ from copublish.cli.terminal import (
     warn_first,
 )
 from copublish.errors import CopublishError, LedgerError
+from copublish.evidence.approvals import default_approvals_folder
 from copublish.files.home import home_folder
 from copublish.fragments.sources import KINDS_OF_DATA, Source, source_from
 from copublish.mechanisms.base import Plan
-from copublish.node.identity import identity_folder, load_identity
 from copublish.node.log import RunLog, log_file
 from copublish.node.party import ledger_of, run_logged
-from copublish.node.run import RunResult, RunSettings, ready_party
+from copublish.node.proxy import proxy_from
+from copublish.node.run import ReadyParty, RunResult, RunSettings, ready_party
 from copublish.privacy.accounting import Cost
 from copublish.privacy.certify import warning_of
 from copublish.privacy.described import show_exact
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.release.describe import describe_plan
 
-IdentityOption = Annotated[
-    Path | None, typer.Option(help="Folder with your key.pem and certificate.pem. Default: made by 'identity new'.")
-]
 InsecureOption = Annotated[
     bool, typer.Option("--insecure", help="No TLS and no certificates; for parties on loopback alone.")
+]
+ProxyOption = Annotated[
+    str | None,
+    typer.Option(help="HTTP proxy to the outside, like http://proxy.example:3128, or none. Default: HTTPS_PROXY."),
+]
+CredentialsOption = Annotated[
+    Path | None,
+    typer.Option("--proxy-credentials", help="File with the proxy's user:password, readable by you alone."),
 ]
 
 
@@ -64,11 +79,20 @@ def run(
     table: TableOption = None,
     ledger: Annotated[Path | None, typer.Option(help="Your ledger. Default: in your copublish folder.")] = None,
     identity: IdentityOption = None,
+    signer: SignerOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    passphrase_command: PassphraseCommandOption = None,
+    approvals: Annotated[
+        Path | None,
+        typer.Option(help="Folder with your people's approvals. Default: AGREEMENT.approvals, beside the agreement."),
+    ] = None,
     listen: Annotated[
         str | None, typer.Option(help="ADDRESS:PORT to listen at, if not the port of your host in the agreement.")
     ] = None,
     wait: Annotated[int, typer.Option(min=1, help="Seconds to wait for the other parties to come.")] = 3600,
     timeout: Annotated[int, typer.Option(min=5, help="Seconds to wait for an answer once they are there.")] = 600,
+    proxy: ProxyOption = None,
+    proxy_credentials: CredentialsOption = None,
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking, for automation.")] = False,
     insecure: InsecureOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a release that is in the folder.")] = False,
@@ -80,8 +104,9 @@ def run(
 
     Shows what will be opened and asks before anything is spent. Then waits for the other parties, compares agreements
     and versions with each over mutual TLS, and computes on secret shares: nobody sees another one's data. All end
-    with the same release, byte for byte; who is stopped has all of it or nothing. A run that has begun to spend stays
-    spent, however it ends.
+    with the same release, byte for byte, signed by all; who is stopped has all of it or nothing. A run that has begun
+    to spend stays spent, however it ends. If the agreement asks for approvals, yours are checked before anybody is
+    called, and those of the others before anything is spent.
 
     Example: copublish run agreement.toml --party bank --data bank.parquet --out release/
 
@@ -91,7 +116,10 @@ def run(
     agreed = load_agreement(agreement)
     refuse_unknown_party(party, agreed.parties)
     source = _own_source(agreed, party, data, table)
-    who = None if insecure else load_identity(identity or identity_folder(party))
+    passphrase = passphrase_from(passphrase_file, passphrase_command)
+    who = None if insecure else identity_of(party, identity, passphrase)
+    has_own_signer = signer is not None or agreed.parties[party].signer is not None
+    signs = None if insecure or not has_own_signer else signer_of(agreed, party, identity, signer, passphrase)
     book, pays = ledger_of(agreed, party, ledger)
     ready = ready_party(
         agreed,
@@ -99,8 +127,18 @@ def run(
         source,
         who,
         book,
-        RunSettings(out, overwrite=force, listen=_address(listen), wait_seconds=wait, timeout_seconds=timeout),
+        RunSettings(
+            out,
+            overwrite=force,
+            listen=None if listen is None else address_from(listen),
+            wait_seconds=wait,
+            timeout_seconds=timeout,
+            proxy=proxy_from(proxy, proxy_credentials),
+            approvals=approvals or default_approvals_folder(agreement),
+        ),
+        signer=signs,
     )
+    _show_approvals(ready)
     _ask_consent(ready.plan, book, yes=yes, pays=pays)
     run_log = RunLog(log or log_file(home_folder() / "logs", agreed.name, party), tell=note if verbose else None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other parties are told and folders go
@@ -115,6 +153,15 @@ def run(
         raise
     holds_data = agreed.parties[party].data
     _print_result(result, agreed, book, out, time.monotonic() - start, run_log.path, output, holds_data=holds_data)
+
+
+def _show_approvals(ready: ReadyParty) -> None:
+    """Say who of this party has approved, before anybody is asked or called; and that nobody signs, if so."""
+    if ready.witness is None:
+        note("Without identities nobody signs: the release will have no signatures and the ledger no receipts.")
+        return
+    for approval in ready.witness.approvals:
+        note(f"Approved by {approval.words}")
 
 
 def _own_source(agreement: Agreement, party: str, data: str | None, table: str | None) -> Source | None:
@@ -142,7 +189,8 @@ def _ask_consent(plan: Plan[Any], ledger: Ledger, *, yes: bool, pays: bool = Tru
         errors_console.print(describe_plan(plan))
         note("")
         for name, party in agreement.parties.items():
-            note(f"{name} is at {party.host}, known by {party.certificate or party.authority or 'nothing'}.")
+            where = "dials out" if party.dials_out else f"is at {party.host}"
+            note(f"{name} {where}, known by {party.certificate or party.authority or 'nothing'}.")
     earlier = [entry for entry in ledger.entries() if entry.agreement_hash == agreement.hash]
     if earlier:
         note(
@@ -166,9 +214,8 @@ def _price_of_others(cost: Cost, limit: Limit) -> str:
     return f"{said}of the budgets of those who hold data, and none of yours"
 
 
-def _address(listen: str | None) -> tuple[str, int] | None:
-    if listen is None:
-        return None
+def address_from(listen: str) -> tuple[str, int]:
+    """Address and port of the option `--listen`."""
     host, _, port = listen.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
         raise typer.BadParameter("write ADDRESS:PORT, like 0.0.0.0:7700", param_hint="--listen")

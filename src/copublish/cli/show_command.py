@@ -10,8 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console, warn_first
+from copublish.errors import visible
 from copublish.release.describe import disclosure_table, epsilon_table
 from copublish.release.folder import Release, load_release, making_sense_of
+from copublish.release.verify import refuse_wrong_signatures
 
 
 def register(app: typer.Typer) -> None:
@@ -26,13 +28,16 @@ def show(
 ) -> None:
     """Show a release: what it guarantees, what was disclosed, and what is in it.
 
-    The files are checked against the digests in the certificate first.
+    The files are checked against the digests in the certificate first, and signatures against their keys. 'copublish
+    verify' checks all of it.
 
     Example: copublish show release/ --rows 20
     """
     release = load_release(folder)
+    refuse_wrong_signatures(release)
     if output is Format.JSON:
-        print_json({**release.warning, "certificate": release.certificate.to_json(), **_contents(release)})
+        signed = {} if release.signatures is None else {"signatures": release.signatures.to_json()}
+        print_json({**release.warning, "certificate": release.certificate.to_json(), **signed, **_contents(release)})
         return
     with making_sense_of(release):
         print_release(release, results_console(), rows)
@@ -57,6 +62,11 @@ def print_release(release: Release, console: Console, rows: int) -> None:
         console.print("SIMULATED. Secrecy: " + engine.secrecy, style="yellow", markup=False)
     else:
         console.print("Secrecy: " + engine.secrecy, markup=False)
+    if release.signatures is not None:
+        signers = ", ".join(release.signatures.parties)
+        console.print(f"Signed by {signers} (to check that: copublish verify FOLDER)", markup=False)
+        for approval in release.signatures.all_approvals:
+            console.print(f"Approved by {visible(approval.words)}", markup=False)
     console.print()
     console.print(epsilon_table(certificate.epsilon))
     if certificate.warning is None:

@@ -6,41 +6,68 @@ authority has to be shared; one can be used (`authority` in the agreement).
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from copublish.errors import MeetingError
+from copublish.errors import MeetingError, PassphraseError
+from copublish.evidence.certificates import (
+    CLOCK_TOLERANCE,
+    Chain,
+    certificate_problem,
+    common_name,
+    expiry_problem,
+    fingerprint,
+    pem_of,
+)
+from copublish.evidence.signing import PrivateKey, sign_with
 from copublish.files.home import home_folder, make_private_folder
+
+__all__ = [
+    "CLOCK_TOLERANCE",
+    "Identity",
+    "Passphrase",
+    "certificate_problem",
+    "common_name",
+    "expiry_problem",
+    "fingerprint",
+    "identity_folder",
+    "load_identity",
+    "new_identity",
+    "self_signed",
+]
 
 KEY_FILE, CERTIFICATE_FILE = "key.pem", "certificate.pem"
 
-CLOCK_TOLERANCE = timedelta(days=1)
-"""Clocks of two organizations may differ by this much before a certificate counts as expired."""
+Passphrase = Callable[[str], str]
+"""Asked for the passphrase of what it is told, and only if there is one."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A party's key and certificate.
+    """A party's key and certificate; a `Signer`.
 
     Attributes:
         name: The common name in the certificate.
-        key_file: The private key; only its path is kept here.
+        key_file: The private key.
         chain: The party's certificate first, then those of the authorities that issued it, if any.
+        key: The private key itself, where it was read; it is never shown.
     """
 
     name: str
     key_file: Path
-    chain: tuple[x509.Certificate, ...]
+    chain: Chain
+    key: PrivateKey | None = field(default=None, repr=False, compare=False)
 
     @property
     def certificate(self) -> x509.Certificate:
@@ -48,14 +75,18 @@ class Identity:
         return self.chain[0]
 
     @property
+    def folder(self) -> Path:
+        """Where both are kept."""
+        return self.key_file.parent
+
+    @property
     def fingerprint(self) -> str:
         """What others put into the agreement."""
         return fingerprint(self.certificate)
 
-
-def fingerprint(certificate: x509.Certificate) -> str:
-    """The SHA-256 of a certificate as the agreement writes it."""
-    return f"sha256:{hashlib.sha256(certificate.public_bytes(serialization.Encoding.DER)).hexdigest()}"
+    def sign(self, message: bytes) -> str:
+        """A signature with the key."""
+        return sign_with(_read_key(self.key_file, None) if self.key is None else self.key, message)
 
 
 def identity_folder(name: str) -> Path:
@@ -63,16 +94,47 @@ def identity_folder(name: str) -> Path:
     return home_folder() / "identities" / name
 
 
-def new_identity(name: str, folder: Path, *, days: int) -> Identity:
+def new_identity(name: str, folder: Path, *, days: int, passphrase: str | None = None) -> Identity:
     """Make a key and a self-signed certificate; never replaces a key that is there.
+
+    Args:
+        name: The party's name in agreements.
+        folder: Where to put both.
+        days: How long the certificate is valid.
+        passphrase: Encrypts the key's file, if given.
 
     Raises:
         MeetingError: If there is an identity already, or the folder cannot be written.
     """
     key = ec.generate_private_key(ec.SECP256R1())
+    certificate = self_signed(name, key, days=days)
+    encryption: serialization.KeySerializationEncryption = (
+        serialization.NoEncryption()
+        if passphrase is None
+        else serialization.BestAvailableEncryption(passphrase.encode())
+    )
+    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
+    try:
+        make_private_folder(folder)
+        # The key file is made anew and for this user alone; an older one is never overwritten.
+        with os.fdopen(os.open(folder / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(private)
+        (folder / CERTIFICATE_FILE).write_text(pem_of(certificate))
+    except FileExistsError:
+        raise MeetingError(
+            f"'{folder}' holds an identity already. Others may have its fingerprint in an agreement, so it is never "
+            "replaced. Move it away, or choose another --name."
+        ) from None
+    except OSError as exc:
+        raise MeetingError(f"The identity cannot be written to '{folder}': {exc.strerror}.") from exc
+    return Identity(name, folder / KEY_FILE, (certificate,), key)
+
+
+def self_signed(name: str, key: ec.EllipticCurvePrivateKey, *, days: int) -> x509.Certificate:
+    """A certificate by the key itself."""
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
-    certificate = (
+    return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(subject)
@@ -86,38 +148,26 @@ def new_identity(name: str, folder: Path, *, days: int) -> Identity:
         )
         .sign(key, hashes.SHA256())
     )
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    try:
-        make_private_folder(folder)
-        # The key file is made anew and for this user alone; an older one is never overwritten.
-        with os.fdopen(os.open(folder / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-            file.write(private)
-        (folder / CERTIFICATE_FILE).write_bytes(_pem(certificate))
-    except FileExistsError:
-        raise MeetingError(
-            f"'{folder}' holds an identity already. Others may have its fingerprint in an agreement, so it is never "
-            "replaced. Move it away, or choose another --name."
-        ) from None
-    except OSError as exc:
-        raise MeetingError(f"The identity cannot be written to '{folder}': {exc.strerror}.") from exc
-    return Identity(name, folder / KEY_FILE, (certificate,))
 
 
-def load_identity(folder: Path) -> Identity:
+def load_identity(folder: Path, passphrase: Passphrase | None = None) -> Identity:
     """Read an identity and check that it can be used.
+
+    Args:
+        folder: Where key and certificate are.
+        passphrase: Asked if the key has one.
 
     Raises:
         MeetingError: If it is not there, others can read its key, key and certificate do not belong together, or
             the certificate has expired.
+        PassphraseError: If the key has a passphrase, and it is not known or wrong.
     """
     key_file, certificate_file = folder / KEY_FILE, folder / CERTIFICATE_FILE
     try:
         if key_file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
             raise MeetingError(f"Others can read the key '{key_file}'. Take that right away: chmod 600 {key_file}")
         chain = tuple(x509.load_pem_x509_certificates(certificate_file.read_bytes()))
-        key = serialization.load_pem_private_key(key_file.read_bytes(), password=None)
+        key = _read_key(key_file, passphrase)
         belongs = key.public_key() == chain[0].public_key()
     except FileNotFoundError as exc:
         hint = "Make one: copublish identity new --name PARTY --host HOST:PORT"
@@ -130,59 +180,18 @@ def load_identity(folder: Path) -> Identity:
         raise MeetingError(f"In '{folder}' the key does not belong to the certificate.")
     if problem := expiry_problem(chain[0]):
         raise MeetingError(f"Your certificate in '{folder}' {problem}. Make a new identity and agree on it.")
-    return Identity(common_name(chain[0]), key_file, chain)
+    return Identity(common_name(chain[0]), key_file, chain, key)
 
 
-def expiry_problem(certificate: x509.Certificate) -> str | None:
-    """Sentence that a certificate has expired, if it has by more than clocks may differ.
-
-    When it starts to be valid is not checked: it is pinned, and a clock that runs late is no reason to fail.
-    """
-    end = certificate.not_valid_after_utc
-    return f"expired on {end.date().isoformat()}" if datetime.now(UTC) > end + CLOCK_TOLERANCE else None
-
-
-def common_name(certificate: x509.Certificate) -> str:
-    """The name in a certificate, or nothing."""
-    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
-    return str(names[0].value) if len(names) == 1 else ""
-
-
-def certificate_problem(
-    chain: tuple[x509.Certificate, ...], party: str, *, pinned: str | None, authority: str | None
-) -> str | None:
-    """Reason why a certificate is not the one that the agreement expects of a party; nothing if it is.
-
-    Args:
-        chain: What the peer showed; it has proved that it holds the key of the first one.
-        party: Who it should be.
-        pinned: Fingerprint of the party's own certificate, or
-        authority: fingerprint of the certificate of who issues it; it then has to name the party.
-    """
-    if not chain:
-        return "showed no certificate"
-    own = chain[0]
-    if pinned is not None and fingerprint(own) != pinned:
-        return f"showed another certificate ({fingerprint(own)[:23]}…) than the one in the agreement"
-    if pinned is None and (problem := _issue_problem(chain, party, authority)):
-        return problem
-    if problem := expiry_problem(own):
-        return f"showed a certificate that {problem}"
-    return None
-
-
-def _issue_problem(chain: tuple[x509.Certificate, ...], party: str, authority: str | None) -> str | None:
-    issuers = [certificate for certificate in chain[1:] if fingerprint(certificate) == authority]
-    if not issuers:
-        return "showed a certificate without that of the authority in the agreement"
+def _read_key(key_file: Path, passphrase: Passphrase | None) -> PrivateKey:
+    """The key in a file, decrypted if it has a passphrase."""
+    content = key_file.read_bytes()
+    if b"ENCRYPTED" not in content:
+        return cast(PrivateKey, serialization.load_pem_private_key(content, password=None))
+    if passphrase is None:
+        raise PassphraseError(f"The key '{key_file}' has a passphrase, and nobody was asked for it.")
+    said = passphrase(f"the key '{key_file}'")
     try:
-        chain[0].verify_directly_issued_by(issuers[0])
-    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
-        return "showed a certificate that the authority in the agreement did not issue"
-    if common_name(chain[0]) != party:
-        return "showed a certificate that the authority issued for another name"
-    return f"showed the certificate of an authority that {problem}" if (problem := expiry_problem(issuers[0])) else None
-
-
-def _pem(certificate: x509.Certificate) -> bytes:
-    return certificate.public_bytes(serialization.Encoding.PEM)
+        return cast(PrivateKey, serialization.load_pem_private_key(content, password=said.encode()))
+    except ValueError:
+        raise PassphraseError(f"The passphrase is not that of the key '{key_file}', or the file is damaged.") from None

@@ -9,14 +9,17 @@ from pathlib import Path
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.errors import CopublishError, FragmentError, SourceError
+from copublish.evidence.approvals import default_approvals_folder
 from copublish.files.home import default_ledger, home_folder
 from copublish.fragments.sources import Source
 from copublish.local.processes import throwaway_ledger
 from copublish.mechanisms.registry import plan_of
-from copublish.node.identity import identity_folder, load_identity
+from copublish.node.identity import Passphrase, identity_folder, load_identity
 from copublish.node.log import RunLog, log_file
+from copublish.node.proxy import proxy_from
 from copublish.node.rendezvous import Waiting
 from copublish.node.run import ReadyParty, RunResult, RunSettings, ready_party, run_party
+from copublish.node.signers import load_signer
 from copublish.privacy.certify import warning_of
 from copublish.privacy.ledger import Ledger, open_existing_ledger
 from copublish.progress import Notice, Progress, no_notice, no_progress
@@ -32,10 +35,15 @@ def run(
     data: Source | None = None,
     ledger: str | Path | None = None,
     identity: str | Path | None = None,
+    signer: str | Path | None = None,
+    passphrase: Passphrase | None = None,
+    approvals: str | Path | None = None,
     insecure: bool = False,
     listen: tuple[str, int] | None = None,
     wait_seconds: int = 3600,
     timeout_seconds: int = 600,
+    proxy: str | None = None,
+    proxy_credentials: str | Path | None = None,
     overwrite: bool = False,
     consent: Callable[[Description], bool] = lambda described: True,
     progress: Progress = no_progress,
@@ -53,10 +61,16 @@ def run(
             relation. None for a party that holds none by the agreement.
         ledger: File of your ledger; the one in your copublish folder unless given.
         identity: Folder with your key and certificate; made by `copublish identity new` unless given.
+        signer: Folder of the identity that signs, if the agreement names another one for it.
+        passphrase: Called with what has a passphrase or PIN, if it has one; returns it.
+        approvals: Folder with your people's approvals; beside the file of the agreement unless given.
         insecure: No TLS and no certificates; for parties on loopback alone.
         listen: Address and port to listen at, if not the port of your host in the agreement.
         wait_seconds: How long the other parties may take to come.
         timeout_seconds: How long they may take to answer, and a link may be dead.
+        proxy: The HTTP proxy through which others are reached, like `http://proxy.example:3128`, or `none`. That of
+            the environment (`HTTPS_PROXY`, `NO_PROXY`) unless given.
+        proxy_credentials: File with the proxy's `user:password`, readable by you alone.
         overwrite: Whether a release that is in the folder may be replaced.
         consent: Told everything that will be opened and what it costs, before anybody is called. If it answers
             False, nothing is spent.
@@ -73,17 +87,28 @@ def run(
         Guarantee: that of the certificate.
         Reveals: to the other parties what the certificate lists, and if this party stops, the kind of reason.
     """
+    if approvals is None and not isinstance(agreement, Agreement):
+        approvals = default_approvals_folder(Path(agreement))
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
     if party not in agreement.parties:
         known = ", ".join(agreement.parties)
         raise CopublishError(f"There is no party '{party}' in the agreement. Its parties: {known}.")
-    who = None if insecure else load_identity(identity_folder(party) if identity is None else Path(identity))
+    who = None
+    if not insecure:
+        who = load_identity(identity_folder(party) if identity is None else Path(identity), passphrase)
+    signs = None if signer is None or insecure else load_signer(Path(signer), passphrase)
     book, _ = ledger_of(agreement, party, ledger)
     try:
         settings = RunSettings(
-            Path(out), overwrite=overwrite, listen=listen, wait_seconds=wait_seconds, timeout_seconds=timeout_seconds
+            Path(out),
+            overwrite=overwrite,
+            listen=listen,
+            wait_seconds=wait_seconds,
+            timeout_seconds=timeout_seconds,
+            proxy=proxy_from(proxy, None if proxy_credentials is None else Path(proxy_credentials)),
+            approvals=None if approvals is None else Path(approvals),
         )
-        ready = ready_party(agreement, party, data, who, book, settings)
+        ready = ready_party(agreement, party, data, who, book, settings, signer=signs)
         if not consent(describe_plan(ready.plan)):
             raise CopublishError("Not agreed to. Nothing was spent and nobody was called.")
         run_log = RunLog(log_file(home_folder() / "logs", agreement.name, party) if log is None else Path(log))

@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import time
 from dataclasses import KW_ONLY, dataclass
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.errors import (
+    ApprovalError,
+    BehindLedgerError,
     CopublishError,
     EngineError,
     FragmentError,
     InvalidInputsError,
     LedgerError,
     LostAtTheLastStepError,
+    MeetingError,
     PartyLostError,
     ReleaseError,
     SilenceError,
     SourceError,
 )
+from copublish.evidence.approvals import own_approvals, refuse_too_few
+from copublish.evidence.signing import Signer
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.fragment import Fragment
@@ -32,12 +38,14 @@ from copublish.node.identity import Identity
 from copublish.node.meeting import Meeting
 from copublish.node.messenger import PortMessenger
 from copublish.node.port import Log, Port
+from copublish.node.proxy import Proxy
 from copublish.node.rendezvous import Waiting
 from copublish.node.silence import who_is_silent
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.engines import engine_for, loading_seconds
+from copublish.release.evidence import Witness, signer_problem
 from copublish.release.folder import Release, refuse_unwritable
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import facts_of, preflight
@@ -57,6 +65,8 @@ class RunSettings:
         listen: Address and port to listen at, if not those of the agreement.
         wait_seconds: How long the other parties may take to come.
         timeout_seconds: How long they may take to answer, and a link may be dead.
+        proxy: The way out of the organization, if there is one.
+        approvals: Folder with the approvals of this party's people, where the agreement asks for some.
     """
 
     out: Path
@@ -65,6 +75,8 @@ class RunSettings:
     listen: tuple[str, int] | None = None
     wait_seconds: int = 3600
     timeout_seconds: int = 600
+    proxy: Proxy | None = None
+    approvals: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -88,6 +100,7 @@ class ReadyParty:
         identity: Its key and certificate; none for plain connections on loopback.
         ledger: Its ledger.
         settings: How it runs.
+        witness: Who signs for it, with the approvals of its people; none for plain connections on loopback.
     """
 
     plan: Plan[Any]
@@ -96,6 +109,7 @@ class ReadyParty:
     identity: Identity | None
     ledger: Ledger
     settings: RunSettings
+    witness: Witness | None = None
 
 
 def ready_party(
@@ -105,8 +119,19 @@ def ready_party(
     identity: Identity | None,
     ledger: Ledger,
     settings: RunSettings,
+    *,
+    signer: Signer | None = None,
 ) -> ReadyParty:
-    """Check one party's part in a run: agreement, network, columns, ledger and folder; then read all of its rows.
+    """Check one party's part in a run: agreement, network, columns, ledger, approvals and folder; then read its rows.
+
+    Args:
+        agreement: The agreement.
+        party: Which party this is.
+        source: Where its rows are.
+        identity: Its key and certificate for the network.
+        ledger: Its ledger.
+        settings: How it runs.
+        signer: Its key for signatures, if the agreement names another one for them.
 
     Raises:
         CopublishError: If the run cannot begin; nothing was spent and nobody was called.
@@ -117,8 +142,39 @@ def ready_party(
     forbid_core_dumps()  # before anything is read
     plan = preflight(agreement, party, source, ledger, out=settings.out, overwrite=settings.overwrite)
     refuse_unfit_hosts(agreement, party, identity)
+    witness = _witness(agreement, party, identity, signer, settings.approvals)
     fragment = read_fragment(agreement, party, source)
-    return ReadyParty(plan=plan, party=party, fragment=fragment, identity=identity, ledger=ledger, settings=settings)
+    return ReadyParty(
+        plan=plan,
+        party=party,
+        fragment=fragment,
+        identity=identity,
+        ledger=ledger,
+        settings=settings,
+        witness=witness,
+    )
+
+
+def _witness(
+    agreement: Agreement, party: str, identity: Identity | None, signer: Signer | None, approvals: Path | None
+) -> Witness | None:
+    """Who signs for this party, after its own approvals were checked; nobody without identities.
+
+    Raises:
+        ApprovalError: If too few of its people have approved, or an approval is forged.
+        MeetingError: If the key is not the one that the agreement names.
+    """
+    signs = signer or identity
+    if signs is None:
+        if any(other.approvals for other in agreement.parties.values()):
+            raise ApprovalError("The agreement asks for approvals, which are signed: it cannot run with --insecure.")
+        return None
+    if problem := signer_problem(agreement, party, signs.chain):
+        raise MeetingError(f"Your key for signatures does not fit the agreement: it {problem}. See --signer.")
+    if approvals is None:
+        refuse_too_few((), agreement.parties[party].approvals, party)
+        return Witness(signs)
+    return Witness(signs, own_approvals(agreement, party, approvals, signs.chain, today=datetime.now(UTC).date()))
 
 
 def run_party(
@@ -155,6 +211,7 @@ def run_party(
         ready.identity,
         listen=settings.listen,
         timeout_seconds=settings.timeout_seconds,
+        proxy=settings.proxy,
         log=log,
     ) as port:
         facts = facts_of(agreement)
@@ -173,7 +230,7 @@ def run_party(
                 meeting.say_lost()
             elif silent is not None:
                 meeting.say_lost(silent)
-                loss = f"Party '{silent}' did not answer in {settings.timeout_seconds} s."
+                loss = f"Party '{silent}' did not answer{port.over(silent)} in {settings.timeout_seconds} s."
             else:
                 meeting.say_stop(_reason(exc))
             if loss and isinstance(exc, LostAtTheLastStepError):
@@ -199,7 +256,9 @@ def _compute(
         with engine_for(agreement, party, addresses, messenger, coins, settings.timeout_seconds) as engine:
             meeting.on_loss(engine.abort)
             staged = partial(Release.staged, folder=settings.out, overwrite=settings.overwrite)
-            return publish_release(ready.plan, ready.fragment, engine, ready.ledger, progress, staged, notice)
+            return publish_release(
+                ready.plan, ready.fragment, engine, ready.ledger, progress, staged, notice, ready.witness
+            )
 
 
 def _silence_in(error: BaseException) -> SilenceError | None:
@@ -225,7 +284,9 @@ def _link_nodes(agreement: Agreement, party: str, port: Port, run: str, folder: 
 REASONS: dict[type[BaseException], str] = {
     FragmentError: "its data do not fit the agreement",
     SourceError: "its data cannot be read",
+    BehindLedgerError: "it holds a signature of a party whose ledger does not know of it (was it restored?)",
     LedgerError: "its ledger refuses",
+    ApprovalError: "approvals are missing or do not count",
     ReleaseError: "it cannot write the release",
     InvalidInputsError: "what a party put in is not what the agreement allows",
     EngineError: "its engine failed or lost the link",

@@ -108,9 +108,7 @@ class Alignments(LedgerFile):
         if most is not None and most < 0:
             raise ValueError(f"a limit is never below 0, got {most}")
         with self._transaction():
-            self._database.execute(
-                "INSERT INTO alignment_limits (dataset, most, set_at) VALUES (?, ?, ?)", (dataset, most, now())
-            )
+            self._insert("alignment_limits", dataset=dataset, most=most, set_at=now())
 
     def alignment_limit(self, dataset: str) -> int | None:
         """How often a data set may be compared in all; none for any number."""
@@ -201,20 +199,24 @@ class Alignments(LedgerFile):
         """
         with self._transaction():
             self.refuse_if_aligned_too_often(dataset)
-            entry = (dataset, release, agreement_hash, kind, compared_by, json.dumps(list(peers)), size_class(length))
-            row = self._database.execute(
-                "INSERT INTO alignments (dataset, release, agreement_hash, kind, compared_by, peers, size_class, "
-                "commitment, begun_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (*entry, commitment, now()),
+            return self._insert(
+                "alignments",
+                dataset=dataset,
+                release=release,
+                agreement_hash=agreement_hash,
+                kind=kind,
+                compared_by=compared_by,
+                peers=json.dumps(list(peers)),
+                size_class=size_class(length),
+                commitment=commitment,
+                begun_at=now(),
             )
-        return cast(int, row.lastrowid)
 
     def record_peer_lists(self, number: int, told: Mapping[str, str]) -> Alignment:
         """Write what the peers told about their lists; return the comparison, with how every list stands."""
         with self._transaction():
-            self._database.executemany(
-                "INSERT INTO peer_lists VALUES (?, ?, ?)", [(number, peer, said) for peer, said in told.items()]
-            )
+            for peer, said in told.items():
+                self._insert("peer_lists", alignment=number, peer=peer, commitment=said)
         with self._reading():
             query = "SELECT count(*) FROM alignments WHERE id <= ?"
             position: int = self._database.execute(query, (number,)).fetchone()[0]
@@ -222,12 +224,11 @@ class Alignments(LedgerFile):
 
     def key_of_lists(self, dataset: str) -> bytes:
         """The secret key for commitments to a data set's lists, drawn when it is first needed. It stays in the file."""
+        query = "SELECT key FROM list_keys WHERE dataset = ?"
         with self._transaction():
-            self._database.execute(
-                "INSERT OR IGNORE INTO list_keys VALUES (?, ?)", (dataset, os.urandom(KEY_BYTES).hex())
-            )
+            if self._database.execute(query, (dataset,)).fetchone() is None:
+                self._insert("list_keys", dataset=dataset, key=os.urandom(KEY_BYTES).hex())
         with self._reading():
-            query = "SELECT key FROM list_keys WHERE dataset = ?"
             (key,) = self._database.execute(query, (dataset,)).fetchone()
             return bytes.fromhex(_commitment(key, dataset, "list_keys.key"))
 

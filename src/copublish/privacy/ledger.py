@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import cast
 
 from copublish.errors import BudgetExceededError, LedgerError
 from copublish.privacy.accounting import NOTHING, Cost
@@ -25,13 +24,15 @@ from copublish.privacy.ledger_cells import (
     read_text,
 )
 from copublish.privacy.ledger_file import ROOM_BYTES, now
+from copublish.privacy.ledger_history import History
 from copublish.privacy.limits import UNBOUNDED, Limit
 from copublish.privacy.locks import Locks
+from copublish.privacy.receipts import Receipts
 
 __all__ = ["ROOM_BYTES", "UNBOUNDED", "Charge", "Entry", "Ledger", "Limit"]
 
 
-class Ledger(Alignments, Locks):
+class Ledger(Alignments, Locks, Receipts, History):
     """The ledger in one SQLite file; `":memory:"` keeps it for the life of this process.
 
     Safe under several processes at once: every change is one immediate, fully synchronized transaction.
@@ -42,10 +43,14 @@ class Ledger(Alignments, Locks):
         epsilon = UNBOUNDED if limit.epsilon is None else str(limit.epsilon)
         accounts = [None] * 4 if limit.accounts is None else [str(number) for number in vars(limit.accounts).values()]
         with self._transaction():
-            self._database.execute(
-                "INSERT INTO limits (dataset, neighbours, epsilon, delta, set_at, pure_epsilon, rho, delta_for_rho, "
-                "delta_for_rest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (dataset, limit.neighbors, epsilon, str(limit.delta), now(), *accounts),
+            self._insert(
+                "limits",
+                dataset=dataset,
+                neighbours=limit.neighbors,
+                epsilon=epsilon,
+                delta=str(limit.delta),
+                set_at=now(),
+                **dict(zip(("pure_epsilon", "rho", "delta_for_rho", "delta_for_rest"), accounts, strict=True)),
             )
 
     def limit(self, dataset: str) -> Limit | None:
@@ -123,13 +128,18 @@ class Ledger(Alignments, Locks):
         """
         with self._transaction():
             account = self.account_for(dataset, cost)
-            row = self._database.execute(
-                "INSERT INTO charges (dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, "
-                "delta, state, reserved_at, account, rho_add_remove, rho_replace, rho_delta, rho_distance) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (dataset, release, agreement_hash, *_write_cost(cost), RESERVED, now(), account, *_write_rho(cost)),
+            number = self._insert(
+                "charges",
+                dataset=dataset,
+                release=release,
+                agreement_hash=agreement_hash,
+                state=RESERVED,
+                reserved_at=now(),
+                account=account,
+                **_write_cost(cost),
+                **_write_rho(cost),
             )
-        charge = Charge(self, cast(int, row.lastrowid), cost)
+        charge = Charge(self, number, cost)
         try:
             yield charge
         except BaseException:
@@ -141,7 +151,7 @@ class Ledger(Alignments, Locks):
     def _end(self, charge: Charge, state: str) -> None:
         # A ledger that cannot be written now keeps the state 'reserved', which counts as spent: nothing is lost.
         with suppress(LedgerError), self._transaction():
-            self._database.execute("UPDATE charges SET state = ?, ended_at = ? WHERE id = ?", (state, now(), charge.id))
+            self._change("charges", charge.id, state=state, ended_at=now())
 
 
 class Charge:
@@ -171,21 +181,28 @@ class Charge:
                 f"'{label}' would cost more than was reserved for this release. It was not opened."
             )
         with self._ledger._transaction():
-            self._ledger._database.execute(
-                "INSERT INTO disclosures VALUES (?, ?, ?, ?, ?, ?, ?)",
-                (self.id, self._position, label, *_write_cost(cost), now()),
+            self._ledger._insert(
+                "disclosures",
+                charge=self.id,
+                position=self._position,
+                label=label,
+                charged_at=now(),
+                **_write_cost(cost),
             )
         self._disclosed, self._position = total, self._position + 1
 
 
-def _write_cost(cost: Cost) -> tuple[str | None, str | None, str]:
-    add_remove = None if cost.add_remove is None else str(cost.add_remove)
-    return add_remove, None if cost.replace is None else str(cost.replace), str(cost.delta)
+def _write_cost(cost: Cost) -> dict[str, str | None]:
+    return {
+        "epsilon_add_remove": None if cost.add_remove is None else str(cost.add_remove),
+        "epsilon_replace": None if cost.replace is None else str(cost.replace),
+        "delta": str(cost.delta),
+    }
 
 
-def _write_rho(cost: Cost) -> tuple[str | None, ...]:
+def _write_rho(cost: Cost) -> dict[str, str | None]:
     price = cost.in_rho()
-    return tuple(None if number is None else str(number) for number in vars(price).values())
+    return {f"rho_{name}": None if number is None else str(number) for name, number in vars(price).items()}
 
 
 def open_existing_ledger(file: str | Path, dataset: str) -> Ledger:

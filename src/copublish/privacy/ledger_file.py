@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 from copublish.errors import LedgerError
 from copublish.privacy.ledger_cells import GarbledCellError
+from copublish.privacy.ledger_chain import BEGUN, CHAIN_SCHEMA, append_row, append_tables
 
 LOCK_TIMEOUT_SECONDS = 30.0
 
@@ -47,8 +49,21 @@ CREATE TABLE IF NOT EXISTS locks (
     id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, peer TEXT NOT NULL, certificate TEXT, why TEXT NOT NULL,
     locked_at TEXT NOT NULL, unlocked_at TEXT
 );
+CREATE TABLE IF NOT EXISTS receipts (
+    id INTEGER PRIMARY KEY, run TEXT NOT NULL, release TEXT NOT NULL, agreement_hash TEXT NOT NULL, party TEXT NOT NULL,
+    head TEXT NOT NULL, given_at TEXT NOT NULL, statement TEXT NOT NULL, signatures TEXT
+);
+CREATE TABLE IF NOT EXISTS forgotten_receipts (
+    id INTEGER PRIMARY KEY, party TEXT NOT NULL, up_to INTEGER NOT NULL, forgotten_at TEXT NOT NULL
+);
 """
 """A ledger that lacks some of these tables gets them when it is opened; older software does not look at them."""
+
+CHAINED = 1
+"""What SQLite's `user_version` says of a ledger with a chain; of older ones it is 0."""
+
+COPY_SUFFIX = ".before-chain"
+"""How the copy of an older ledger is called that is kept beside it."""
 
 _HEARTBEAT = "CREATE TABLE IF NOT EXISTS heartbeat (id INTEGER PRIMARY KEY CHECK (id = 1), at TEXT, room BLOB)"
 """A table that means nothing: it is written to see whether the file can be. Older software does not look at it."""
@@ -93,7 +108,9 @@ class LedgerFile:
             )
             self._database.execute("PRAGMA synchronous = EXTRA")
             self._database.execute("PRAGMA foreign_keys = ON")
-            self._database.executescript(_SCHEMA)
+            if self._version() == 0:
+                self._begin()
+            self._database.executescript(_SCHEMA + CHAIN_SCHEMA)
             self._add_later_columns()
         except (sqlite3.Error, OSError) as exc:
             raise LedgerError(
@@ -101,13 +118,33 @@ class LedgerFile:
                 "a copublish ledger, that you may write to it and that no other program holds it."
             ) from exc
 
+    def _begin(self) -> None:
+        """Make a new ledger, or bring one from before there was a chain up to date: all of it, or nothing.
+
+        What an older ledger says stands as it is. It is kept in a copy beside the file, and is the first entry of the
+        chain.
+        """
+        with self._transaction():
+            if self._version() != 0:  # another process was faster
+                return
+            if self._columns_of("charges") and self.path != ":memory:":
+                _keep_copy(self.path)
+            for statement in filter(None, map(str.strip, (_SCHEMA + CHAIN_SCHEMA).split(";"))):
+                self._database.execute(statement)
+            self._fill_in_columns()
+            append_tables(self._database, BEGUN, at=now())
+            self._database.execute(f"PRAGMA user_version = {CHAINED}")
+
     def _add_later_columns(self) -> None:
         """Bring a ledger from before some columns were there up to date: what it says stands as it is."""
         if any(self._missing_columns(table) for table in _FIRST_COLUMNS):
             with self._transaction():
-                for table in _FIRST_COLUMNS:
-                    for column in self._missing_columns(table):  # another process may have been faster
-                        self._database.execute(f"ALTER TABLE {table} ADD COLUMN {column} TEXT")
+                self._fill_in_columns()
+
+    def _fill_in_columns(self) -> None:
+        for table in _FIRST_COLUMNS:
+            for column in self._missing_columns(table):  # another process may have been faster
+                self._database.execute(f"ALTER TABLE {table} ADD COLUMN {column} TEXT")
 
     def _missing_columns(self, table: str) -> list[str]:
         """Columns that a table of an older ledger lacks; none of a table that copublish did not make."""
@@ -118,6 +155,23 @@ class LedgerFile:
 
     def _columns_of(self, table: str) -> list[str]:
         return [row[1] for row in self._database.execute(f"PRAGMA table_info({table})")]
+
+    def _version(self) -> int:
+        return int(self._database.execute("PRAGMA user_version").fetchone()[0])
+
+    def _insert(self, table: str, **cells: object) -> int:
+        """Write a row and its entry in the chain, in a transaction that was begun; return its number."""
+        names, places = ", ".join(cells), ", ".join("?" * len(cells))
+        query = f"INSERT INTO {table} ({names}) VALUES ({places})"  # noqa: S608  # names are ours
+        rowid = self._database.execute(query, tuple(cells.values())).lastrowid
+        append_row(self._database, table, cast(int, rowid))
+        return cast(int, rowid)
+
+    def _change(self, table: str, rowid: int, **cells: object) -> None:
+        """Change a row and write its entry in the chain, in a transaction that was begun."""
+        changes = ", ".join(f"{name} = ?" for name in cells)
+        self._database.execute(f"UPDATE {table} SET {changes} WHERE rowid = ?", (*cells.values(), rowid))  # noqa: S608
+        append_row(self._database, table, rowid)
 
     def close(self) -> None:
         """Close the file."""
@@ -196,6 +250,24 @@ def _make_private_file(path: str | Path) -> None:
     """Make a new ledger readable by its user alone; an old one keeps the rights that it was given."""
     if str(path) != ":memory:" and not Path(path).exists():
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+
+
+def _keep_copy(path: str) -> None:
+    """Keep an older ledger as it was. The caller holds the file, so that nobody writes to it meanwhile."""
+    target, number = Path(f"{path}{COPY_SUFFIX}"), 1
+    while target.exists():  # of another ledger that was here before
+        number += 1
+        target = Path(f"{path}{COPY_SUFFIX}-{number}")
+    unfinished = target.with_name(f"{target.name}-{os.urandom(4).hex()}")
+    os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        # By SQLite and not by copying bytes: closing another descriptor of the file would drop the lock on it.
+        with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(unfinished)) as copy:
+            copy.execute("PRAGMA synchronous = EXTRA")
+            old.backup(copy)
+        unfinished.rename(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
 
 
 def now() -> str:

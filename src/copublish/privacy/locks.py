@@ -46,10 +46,7 @@ class Locks(LedgerFile):
     def lock(self, dataset: str, peer: str, why: str, *, certificate: str | None = None) -> None:
         """Lock a data set for a peer, durably, until its owner unlocks it."""
         with self._transaction():
-            self._database.execute(
-                "INSERT INTO locks (dataset, peer, certificate, why, locked_at) VALUES (?, ?, ?, ?, ?)",
-                (dataset, peer, certificate, why, now()),
-            )
+            self._insert("locks", dataset=dataset, peer=peer, certificate=certificate, why=why, locked_at=now())
 
     def unlock(self, dataset: str, peer: str) -> bool:
         """Let a peer in again. The file keeps the lock, with the time at which it ended.
@@ -58,11 +55,11 @@ class Locks(LedgerFile):
             Whether there was a lock.
         """
         with self._transaction():
-            done = self._database.execute(
-                "UPDATE locks SET unlocked_at = ? WHERE dataset = ? AND peer = ? AND unlocked_at IS NULL",
-                (now(), dataset, peer),
-            )
-        return done.rowcount > 0
+            query = "SELECT id FROM locks WHERE dataset = ? AND peer = ? AND unlocked_at IS NULL"
+            found = self._database.execute(query, (dataset, peer)).fetchall()
+            for (number,) in found:
+                self._change("locks", number, unlocked_at=now())
+        return bool(found)
 
     def locked(self, dataset: str) -> list[Lock]:
         """The locks of a data set that hold."""

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import re
-import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
@@ -21,9 +18,8 @@ import pyarrow.parquet as pq
 
 from copublish.agreement.columns import formula_warning
 from copublish.errors import AgreementError, ReleaseError, plain_text, unsafe_texts
-from copublish.files.exchange import exchange
+from copublish.evidence.signatures import SIGNATURES_FILE, Signatures
 from copublish.files.regular import MIB, read_inside
-from copublish.files.scratch import Scratch
 from copublish.mechanisms.base import Contents, Publication
 from copublish.mechanisms.registry import AnyMechanism, mechanism_named, mechanisms
 from copublish.mechanisms.shared.generalization import Generalization
@@ -31,11 +27,22 @@ from copublish.privacy.certificate import CERTIFICATE_FORMAT, Certificate
 from copublish.privacy.words import epsilon_rows
 from copublish.release.certificate_format_1 import upgraded
 from copublish.release.html import definition_list, html_table
+from copublish.release.metadata import metadata_files
 from copublish.release.readme import folder_readme
+from copublish.release.staging import refuse_existing, refuse_unwritable, staged_folder, where_it_is
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+__all__ = [
+    "Release",
+    "generalization_of",
+    "load_release",
+    "making_sense_of",
+    "refuse_existing",
+    "refuse_unwritable",
+]
 
 LARGEST_JSON = 256 * MIB
 """Of a certificate, and of details."""
@@ -54,7 +61,11 @@ class Release(Publication):
         certificate: What is guaranteed, to whom, under which assumptions.
         contents: Tables and details.
         mechanism: What made it.
+        signatures: Of all parties, with the approvals; none of a release that nobody signed, like a simulated one.
+            `verify_release` checks them.
     """
+
+    signatures: Signatures | None = None
 
     @property
     def warning(self) -> dict[str, str]:
@@ -69,6 +80,9 @@ class Release(Publication):
                 if kind == "csv" and self.warning:
                     continue  # a table in CSV cannot say what it is
                 found[f"{name}.{kind}"] = (_parquet if kind == "parquet" else _csv)(self.table(name))
+        if not self.warning:
+            single = self.mechanism.single_tables(self.contents)
+            found |= {f"{name}.csv": _csv(table) for name, table in single.items()}
         return {**found, self.mechanism.details_file: _json(self.details.to_json())}
 
     def digest(self) -> str:
@@ -146,11 +160,13 @@ class Release(Publication):
     def files(self) -> dict[str, bytes]:
         """The content of every file of the release folder."""
         data = self.data_files()
+        data |= metadata_files(self, data)
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
         certificate = replace(self.certificate, files=digests)
         formulas = formula_warning(self.details.public_columns.domains)
         readme = folder_readme(certificate, self.mechanism.about(self), formulas).encode()
-        return {**data, "certificate.json": _json(certificate.to_json()), "README.md": readme}
+        signed = {} if self.signatures is None else {SIGNATURES_FILE: self.signatures.content()}
+        return {**data, "certificate.json": _json(certificate.to_json()), "README.md": readme, **signed}
 
     def write(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the release folder: all of it or nothing.
@@ -169,121 +185,8 @@ class Release(Publication):
         Raises:
             ReleaseError: If the folder is there already, or cannot be written.
         """
-        target = Path(folder).absolute()
-        refuse_existing(target, overwrite=overwrite)
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            with Scratch(f".{target.name}-", target.parent) as scratch:
-                staged = scratch / "release"
-                staged.mkdir(mode=0o755)
-                for name, content in self.files().items():
-                    _write_durably(staged / name, content)
-                _sync_folder(staged)
-
-                def publish() -> None:
-                    refuse_existing(target, overwrite=overwrite)  # it may have come since
-                    if not (target.exists() and overwrite):
-                        staged.rename(target)
-                    elif not exchange(staged, target):  # if it is done, the old one goes with the scratch folder
-                        _replace_in_two_steps(staged, target, scratch.name[-8:])
-                    _sync_folder(target.parent)
-                    for old in _set_aside(target):
-                        shutil.rmtree(old, ignore_errors=True)
-
-                yield publish
-        except OSError as exc:
-            raise ReleaseError(f"The release cannot be written to '{target}': {exc.strerror}.") from exc
-
-
-def _replace_in_two_steps(staged: Path, target: Path, number: str) -> None:
-    """Replace a release where the system cannot exchange names: a kill between the steps leaves the old one aside."""
-    # Not into the scratch folder, which goes with this process: whatever happens now, one of the two is there.
-    old = target.with_name(f".{target.name}-old-{number}")
-    target.rename(old)
-    try:
-        staged.rename(target)
-    except OSError as exc:
-        try:
-            old.rename(target)
-        except OSError:
-            raise ReleaseError(
-                f"The release cannot be written to '{target}': {exc.strerror}. The one that was there lies in '{old}': "
-                "move it back."
-            ) from exc
-        raise
-
-
-def _set_aside(target: Path) -> list[Path]:
-    """Releases that a run moved out of the way of a new one, and could not remove or put back."""
-    pattern = re.compile(re.escape(f".{target.name}-old-") + "[0-9a-f]{8}")
-    with suppress(OSError):
-        beside = sorted(path for path in target.parent.iterdir() if pattern.fullmatch(path.name))
-        return [path for path in beside if not path.is_symlink() and (path / "certificate.json").is_file()]
-    return []
-
-
-def _where_it_is(target: Path) -> str:
-    """A sentence about a release that a run which was stopped had moved away from its name; mostly nothing."""
-    return "".join(
-        f" A run was stopped while it replaced '{target}': the release that was there lies in '{old}'. Move it "
-        "back, or remove it."
-        for old in _set_aside(target.absolute())[-1:]
-    )
-
-
-def _write_durably(path: Path, content: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have the names in a folder on disk, too; some file systems do so without being asked, and cannot be."""
-    with suppress(OSError):
-        file = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(file)
-        finally:
-            os.close(file)
-
-
-def refuse_unwritable(folder: Path, *, overwrite: bool) -> None:
-    """Raise before any budget is spent unless a release could be written there: tries it with an empty one.
-
-    Raises:
-        ReleaseError: If it could not.
-    """
-    refuse_existing(folder, overwrite=overwrite)
-    target = folder.absolute()
-    if target.is_symlink() or target.is_mount() or target.resolve().name != target.name:
-        raise ReleaseError(f"'{folder}' is a link or a mount point and cannot be replaced. Name a new folder below it.")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with Scratch(f".{target.name}-", target.parent) as scratch:
-            (scratch / "release").mkdir()
-            _write_durably(scratch / "release" / "try", b"try")
-            (scratch / "release").rename(scratch / "renamed")
-    except OSError as exc:
-        raise ReleaseError(
-            f"The release could not be written to '{folder}': {exc.strerror}. Nothing was spent."
-        ) from exc
-
-
-def refuse_existing(folder: Path, *, overwrite: bool) -> None:
-    """Raise before any budget is spent if a release could not be written.
-
-    Only a folder that holds a release, or nothing, is ever replaced.
-    """
-    if not folder.exists():
-        if aside := _where_it_is(folder):
-            raise ReleaseError(aside.strip())
-        return
-    is_release = (folder / "certificate.json").exists()
-    if not folder.is_dir() or (any(folder.iterdir()) and not is_release):
-        raise ReleaseError(f"'{folder}' exists and is no release folder. Choose another --out.")
-    if is_release and not overwrite:
-        raise ReleaseError(f"'{folder}' holds a release already. Choose another --out, or add --force to replace it.")
+        with staged_folder(self.files(), folder, overwrite=overwrite) as publish:
+            yield publish
 
 
 def load_release(folder: str | Path) -> Release:
@@ -315,17 +218,28 @@ def load_release(folder: str | Path) -> Release:
     except (ValueError, LookupError, ArithmeticError, TypeError, RecursionError, OSError, pa.ArrowException) as exc:
         why = plain_text(exc if isinstance(exc, ValueError) else type(exc).__name__)
         raise ReleaseError(f"'{folder}' holds something else than the release its certificate is about: {why}") from exc
-    return Release(certificate, Contents(tables, details), mechanism)
+    return Release(certificate, Contents(tables, details), mechanism, _signatures(folder))
+
+
+def _signatures(folder: Path) -> Signatures | None:
+    """The signatures beside a release, as they are written there; whether they hold is for `verify_release`."""
+    if not (folder / SIGNATURES_FILE).exists():
+        return None
+    try:
+        return Signatures.from_content(_content(folder, SIGNATURES_FILE))
+    except ValueError as exc:
+        raise ReleaseError(f"'{folder}/{SIGNATURES_FILE}' cannot be read as signatures: {plain_text(exc)}.") from exc
 
 
 def _content(folder: Path, name: str) -> bytes:
     """The content of a file of a release folder, of which others may have written both."""
-    if name in ("", ".", "..") or "/" in name or not name.isprintable():
+    parts = name.split("/")  # at most one folder below
+    if len(parts) > 2 or any(part in ("", ".", "..") for part in parts) or not name.isprintable():
         raise ReleaseError(f"'{folder}/certificate.json' names '{plain_text(name)}', which is no file of a release.")
     try:
         return read_inside(folder, name, LARGEST_JSON if name.endswith(".json") else LARGEST_TABLE)
     except FileNotFoundError as exc:
-        aside = "" if folder.exists() else _where_it_is(folder)
+        aside = "" if folder.exists() else where_it_is(folder)
         raise ReleaseError(f"'{folder}' is no complete release folder: {name} is missing.{aside}") from exc
     except OSError as exc:
         raise ReleaseError(f"'{folder}/{name}' cannot be read: {exc.strerror}.") from exc

@@ -22,6 +22,7 @@ from copublish.privacy.ledger import Ledger
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.alignment import align_records
 from copublish.release.comparison import record_comparison
+from copublish.release.evidence import Witness, gather, sign_release
 from copublish.release.folder import Release
 from copublish.release.preflight import differences, facts_of, refuse_by_ledger, software_versions
 
@@ -36,6 +37,7 @@ def publish_release(
     progress: Progress,
     staged: Staged = lambda release: nullcontext(lambda: None),
     notice: Notice = no_notice,
+    witness: Witness | None = None,
     gate_for: Callable[..., RevealGate] = RevealGate,
 ) -> Release:
     """Run one agreed release at this party and return what may be published.
@@ -48,6 +50,7 @@ def publish_release(
         progress: Told about every step.
         staged: Puts a release on disk under a temporary name; what it yields gives it its own name.
         notice: Told whose list of people is another one than before.
+        witness: Who signs for this party; none in a simulation and without identities, where nobody signs.
         gate_for: Makes the gate; audits listen at it.
 
     Privacy:
@@ -58,6 +61,7 @@ def publish_release(
     """
     agreement, mechanism, cost = plan.agreement, mechanism_of(plan.agreement), plan.cost()
     _refuse_differences(agreement, engine)
+    gathering = gather(agreement, fragment.party, witness, engine, ledger)
     refuse_by_ledger(plan, fragment.party, ledger)
     # A party that cannot pay, or write it down, stops everyone here, before anything is learned or reserved.
     engine.exchange("can pay", topic="budget")
@@ -90,6 +94,7 @@ def publish_release(
         release = Release(certificate, mechanism.publish(result), mechanism)
         if len(set(engine.exchange(release.digest(), topic="release"))) > 1:
             raise EngineError("The parties ended with different releases. Nothing is published.")
+        release = sign_release(release, agreement, fragment.party, gathering, engine, ledger)
         with staged(release) as publish:
             _wait_until_all_have_it(engine)
             publish()

@@ -20,7 +20,7 @@ from copublish.release.comparison import compares_identifiers
 from copublish.release.engines import refuse_unfit_engine
 from copublish.release.folder import refuse_unwritable
 
-PROTOCOL = 5
+PROTOCOL = 6
 """Raised whenever parties with the same agreement could send each other something else than before, so that two
 versions of this software find it out before anything is spent."""
 
@@ -68,11 +68,12 @@ def refuse_by_ledger(plan: Plan[Any], party: str, ledger: Ledger) -> None:
     """Raise if a party's ledger does not let a run begin. Nothing is charged by asking.
 
     Raises:
-        LedgerError: If the budget does not suffice, the people were compared too often, the data set is locked for
-            one of the other parties, or the ledger cannot be written.
+        LedgerError: If the ledger was edited, the budget does not suffice, the people were compared too often, the
+            data set is locked for one of the other parties, or the ledger cannot be written.
     """
     agreement = plan.agreement
     peers = {name: other.certificate for name, other in agreement.parties.items() if name != party}
+    ledger.refuse_if_edited()
     ledger.refuse_if_locked(agreement.dataset, peers)
     ledger.refuse_if_over(agreement.dataset, plan.cost())
     if compares_identifiers(agreement, party):

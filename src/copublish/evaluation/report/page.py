@@ -23,6 +23,8 @@ from copublish.mechanisms.base import PLAIN_REPORT
 from copublish.privacy.words import RELATION_WORDS, epsilon_rows, noise_words
 from copublish.release.describe import by_view
 from copublish.release.folder import Release, making_sense_of
+from copublish.release.metadata.nist import nist_claims
+from copublish.release.verify import refuse_wrong_signatures
 
 KINDS = (
     {"class": "select", "words": "which values are split"},
@@ -135,11 +137,12 @@ def report_page(release: Release, scores: Evaluation | Mapping[str, Any] | None 
 
     Raises:
         EvaluationError: If the scores are none, or belong to another release.
-        ReleaseError: If what the release says does not fit together.
+        ReleaseError: If what the release says does not fit together, or a signature under it does not hold.
 
     Privacy:
         Without scores the page is post-processing of the release: it costs nothing and may be published with it.
     """
+    refuse_wrong_signatures(release)
     given = scores.to_dict() if isinstance(scores, Evaluation) else scores
     if given is not None:
         _check_scores(given, release)
@@ -202,6 +205,8 @@ def _facts(release: Release) -> dict[str, Any]:
         "parties": certificate.parties,
         "views": by_view(certificate.views),
         "release": release,
+        "nist_claims": nist_claims(certificate),
+        "signed": release.signatures,
         "formulas": formula_warning(release.details.public_columns.domains),
     }
     if certificate.warning is not None:  # there is no budget that could be divided

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from copublish.mechanisms.marginals.schedule import (
     LARGEST_SELECTIONS_SHARE,
-    USUAL_SHARE,
     Caution,
     Purse,
     RoundBudget,
@@ -78,9 +77,14 @@ def test_half_of_the_noise_costs_four_times_the_rho_or_twice_the_epsilon(currenc
 
 
 def test_caution_grows_with_the_noise_between_its_two_ends() -> None:
-    errors = [Fraction(n, 1000) for n in range(100)]
-    for currency, largest in (("rho", Fraction(4, 5)), ("epsilon", Fraction(1))):
-        found = [Caution.at(error, currency) for error in errors]
-        assert found[0] == Caution(USUAL_SHARE, Fraction(1)) and found[-1] == Caution(largest, Fraction(2))
+    cases = (("rho", Fraction(7, 20), Fraction(9, 10), 3 / 80), ("epsilon", Fraction(1, 2), Fraction(1), 0.021))
+    for currency, usual, largest, halfway in cases:
+        found = [Caution.at(Fraction(n, 1000), currency) for n in range(100)]
+        assert found[0] == Caution(usual, Fraction(1)) and found[-1] == Caution(largest, Fraction(2))
         assert [caution.share for caution in found] == sorted(caution.share for caution in found)
-        assert Caution.at(Fraction(3, 80), currency).share == (USUAL_SHARE + largest) / 2
+        assert Caution.at(Fraction(str(halfway)), currency).share == (usual + largest) / 2
+
+
+@pytest.mark.parametrize("currency", ["rho", "epsilon"])
+def test_where_noise_moves_a_tenth_of_a_table_the_first_tables_take_everything(currency) -> None:
+    assert Caution.at(Fraction(1, 10), currency).share == 1

@@ -1,0 +1,106 @@
+"""`copublish approve`: a named person of a party agrees to an agreement, offline."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from copublish.agreement.loading import load_agreement
+from copublish.agreement.model import Agreement
+from copublish.cli.keys import (
+    IdentityOption,
+    PassphraseCommandOption,
+    PassphraseFileOption,
+    SignerOption,
+    passphrase_from,
+    signer_of,
+)
+from copublish.cli.terminal import Format, FormatOption, note, print_json, refuse_unknown_party, results_console
+from copublish.errors import ApprovalError, MeetingError, visible
+from copublish.evidence.approvals import approve as sign_approval
+from copublish.evidence.approvals import default_approvals_folder, file_name
+from copublish.node.identity import identity_folder
+from copublish.release.evidence import signer_problem
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("approve")(approve)
+
+
+def approve(
+    agreement: Annotated[Path, typer.Argument(help="The agreement, the same file at every party.")],
+    role: Annotated[str, typer.Option("--as", help='As what you approve, like "data protection officer".')],
+    name: Annotated[str, typer.Option(help="Who approves. It is published with the release.")],
+    party: Annotated[
+        str | None, typer.Option(help="Which party you approve for. Default: the one whose identity is here.")
+    ] = None,
+    note_: Annotated[str, typer.Option("--note", help="What else you want to say. It is published, too.")] = "",
+    until: Annotated[str | None, typer.Option(help="The last day on which it holds, like 2026-12-31.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for approvals. Default: AGREEMENT.approvals, beside the agreement.")
+    ] = None,
+    identity: IdentityOption = None,
+    signer: SignerOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    passphrase_command: PassphraseCommandOption = None,
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Sign that a named person of your organization approves of an agreement. Offline; nobody is called.
+
+    The signature is by your organization's key, over this agreement to the letter: whoever changes anything in it needs
+    new approvals. 'copublish run' counts approvals by different people before it calls anybody, if the agreement asks
+    for some ([parties.bank] approvals = 2), and shows them to the other parties. Name, role and note are published with
+    the release. Read 'copublish describe' first.
+
+    Example: copublish approve agreement.toml --party bank --as "data protection officer" --name "A. Lovelace" --note
+    "ok for 2026" --until 2026-12-31
+    """
+    agreed = load_agreement(agreement)
+    party = _party(agreed, party)
+    last = _day(until)
+    signs = signer_of(agreed, party, identity, signer, passphrase_from(passphrase_file, passphrase_command))
+    if problem := signer_problem(agreed, party, signs.chain):
+        raise MeetingError(f"Your key does not fit the agreement: it {problem}. Nothing was signed.")
+    approval = sign_approval(
+        agreed, party, signs, name=name, role=role, note=note_, today=datetime.now(UTC).date(), until=last
+    )
+    folder = out or default_approvals_folder(agreement)
+    path = folder / file_name(approval)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w") as file:
+            file.write(json.dumps(approval.to_json(), indent=2, ensure_ascii=False) + "\n")
+    except OSError as exc:
+        raise ApprovalError(f"The approval cannot be written to '{path}': {exc.strerror}.") from exc
+    if output is Format.JSON:
+        print_json({"file": str(path), **approval.to_json()})
+        return
+    results_console().print(visible(f"Approved '{agreed.name}': {approval.words}"), markup=False, soft_wrap=True)
+    results_console().print(f"Agreement {agreed.hash}\nWrote {path}", markup=False, soft_wrap=True)
+    needed = agreed.parties[party].approvals
+    note(f"The agreement asks for {needed} approvals of '{party}'. Whoever runs 'copublish run' there needs this file.")
+
+
+def _party(agreement: Agreement, named: str | None) -> str:
+    if named is not None:
+        refuse_unknown_party(named, agreement.parties)
+        return named
+    here = [name for name in agreement.parties if identity_folder(name).exists()]
+    if len(here) != 1:
+        raise typer.BadParameter("say which party you approve for", param_hint="--party")
+    return here[0]
+
+
+def _day(text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise typer.BadParameter(f"write a day like 2026-12-31, got '{text}'", param_hint="--until") from None

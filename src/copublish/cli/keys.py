@@ -1,0 +1,125 @@
+"""Options about keys that several commands have: where they are, and where a passphrase comes from."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from copublish.agreement.model import Agreement
+from copublish.cli.terminal import errors_console
+from copublish.errors import PassphraseError
+from copublish.evidence.signing import Signer
+from copublish.files.regular import MIB, read_regular
+from copublish.node.identity import Identity, Passphrase, identity_folder, load_identity
+from copublish.node.signers import load_signer
+
+PASSPHRASE_VARIABLE = "COPUBLISH_PASSPHRASE"  # noqa: S105  # the name of a variable
+AGENT_SECONDS = 60.0
+
+IdentityOption = Annotated[
+    Path | None, typer.Option(help="Folder with your key.pem and certificate.pem. Default: made by 'identity new'.")
+]
+SignerOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of the identity that signs, if the agreement names another one for it (signer = ...). Default: "
+        "PARTY-signer beside your identity."
+    ),
+]
+PassphraseFileOption = Annotated[
+    Path | None, typer.Option(help="File with the passphrase of your key, or the PIN of your token, in its first line.")
+]
+PassphraseCommandOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Command that prints the passphrase or PIN, like an agent or a password manager. Without either option "
+        f"the variable {PASSPHRASE_VARIABLE} is used, or you are asked."
+    ),
+]
+
+
+def passphrase_from(file: Path | None, command: str | None) -> Passphrase:
+    """Where a passphrase comes from; nothing is read or asked before it is needed."""
+    return lambda what: _from_elsewhere(file, command) or _asked(what)
+
+
+def new_passphrase(file: Path | None, command: str | None) -> str:
+    """A passphrase for a new key; a person types it twice.
+
+    Raises:
+        PassphraseError: If it is empty, or nobody is there to be asked.
+    """
+    if said := _from_elsewhere(file, command):
+        return said
+    first = _asked("the new key")
+    if typer.prompt("Again", hide_input=True, err=True) != first:
+        raise PassphraseError("The two passphrases differ. No key was made.")
+    return first
+
+
+def _from_elsewhere(file: Path | None, command: str | None) -> str | None:
+    if file is not None:
+        return _first_line(f"'{file}'", lambda: _read_private(file))
+    if command is not None:
+        return _first_line("the command for the passphrase", lambda: _output_of(command))
+    return os.environ.get(PASSPHRASE_VARIABLE) or None
+
+
+def _read_private(file: Path) -> bytes:
+    if file.exists() and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO) and stat.S_ISREG(file.stat().st_mode):
+        raise PassphraseError(f"Others can read the passphrase in '{file}'. Take that right away: chmod 600 {file}")
+    return read_regular(file, MIB)
+
+
+def _output_of(command: str) -> bytes:
+    # What a person typed as their own command; without a shell, and what it says on stderr is for them to see.
+    done = subprocess.run(shlex.split(command), stdout=subprocess.PIPE, timeout=AGENT_SECONDS, check=True)  # noqa: S603
+    return done.stdout
+
+
+def _first_line(where: str, read: Callable[[], bytes]) -> str:
+    try:
+        text = read().decode()
+    except (OSError, ValueError, subprocess.SubprocessError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) else type(exc).__name__
+        raise PassphraseError(f"No passphrase could be had from {where}: {why}.") from None
+    line = text.splitlines()[0] if text else ""
+    if not line:
+        raise PassphraseError(f"No passphrase could be had from {where}: its first line is empty.")
+    return line
+
+
+def _asked(what: str) -> str:
+    if not (sys.stdin.isatty() and errors_console.is_terminal):
+        raise PassphraseError(
+            f"There is a passphrase or PIN to {what}, and nobody is there to be asked. Give --passphrase-file, "
+            f"--passphrase-command or the variable {PASSPHRASE_VARIABLE}."
+        )
+    said = str(typer.prompt(f"Passphrase or PIN of {what}", hide_input=True, err=True))
+    if not said:
+        raise PassphraseError("An empty passphrase protects nothing.")
+    return said
+
+
+def identity_of(party: str, folder: Path | None, passphrase: Passphrase) -> Identity:
+    """A party's identity, from the folder that was named or from its own."""
+    return load_identity(folder or identity_folder(party), passphrase)
+
+
+def signer_of(
+    agreement: Agreement, party: str, identity: Path | None, signer: Path | None, passphrase: Passphrase
+) -> Signer:
+    """Who signs for a party: its identity, or the one that the agreement names for signatures."""
+    if signer is None and agreement.parties[party].signer is not None:
+        signer = identity_folder(f"{party}-signer")
+    if signer is None:
+        return identity_of(party, identity, passphrase)
+    return load_signer(signer, passphrase)

@@ -1,0 +1,220 @@
+"""What the parties show each other before a run, and sign after it: certificates, approvals, ledgers, the release.
+
+Everything here is public between the parties and depends on no private value.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from typing import Any
+
+from copublish.agreement.model import Agreement
+from copublish.engine.interface import SumEngine
+from copublish.errors import ApprovalError, BehindLedgerError, EngineError, MeetingError, ProgramMismatchError
+from copublish.evidence.approvals import Approval, needed_approvals, told_approvals
+from copublish.evidence.certificates import Chain, certificate_problem, chain_from_pem, fingerprint, pem_of
+from copublish.evidence.signatures import ReleaseStatement, Signatures, digests_of, is_hash
+from copublish.evidence.signing import Signer, spelled
+from copublish.privacy.ledger import Ledger
+from copublish.release.folder import Release
+
+NONCE_BYTES = 32
+
+SHOWN_HEADS = 16
+"""How many of its last heads a party shows every other one: it may have signed runs that ended before the other one
+had its signature. Always so many, so that nobody else can count their runs together."""
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Who signs for a party, and which of its people have approved of the agreement.
+
+    Attributes:
+        signer: Its key, in a file or on a token.
+        approvals: Checked when they were read.
+    """
+
+    signer: Signer
+    approvals: tuple[Approval, ...] = ()
+
+
+@dataclass(frozen=True)
+class Gathering:
+    """What the parties of a run know of each other before anything is spent.
+
+    Attributes:
+        run: A number that all drew together.
+        chains: The certificates of every party's signer.
+        approvals: Every party's approvals.
+        witness: This party's own.
+    """
+
+    run: str
+    chains: Mapping[str, Chain]
+    approvals: Mapping[str, tuple[Approval, ...]]
+    witness: Witness
+
+
+def signer_problem(agreement: Agreement, party: str, chain: Chain) -> str | None:
+    """Reason why certificates are not those of a party's signer by the agreement; nothing if they are."""
+    agreed = agreement.parties[party]
+    pinned = agreed.signer or agreed.certificate
+    return certificate_problem(chain, party, pinned=pinned, authority=None if pinned else agreed.authority)
+
+
+def gather(
+    agreement: Agreement, party: str, witness: Witness | None, engine: SumEngine, ledger: Ledger
+) -> Gathering | None:
+    """Show the others who signs here, who approved, and that this ledger has everything it was signed for.
+
+    Returns:
+        What the others showed; nothing in a run without identities, where nobody signs.
+
+    Raises:
+        ApprovalError: If a party has too few approvals, or one does not count.
+        BehindLedgerError: If a party's ledger lacks what that party signed in an earlier run with this one.
+        MeetingError: If a party shows another certificate than the agreed one.
+
+    Privacy:
+        Reveals: names, roles and notes of who approved, to all parties and later to the public. Of a ledger nothing:
+            heads are salted, and are shown as hashes with this run's number, always as many, so a third party can
+            tell neither which they are nor how many are real.
+    """
+    if witness is None:
+        return None
+    own = {
+        "nonce": os.urandom(NONCE_BYTES).hex(),
+        "certificates": [pem_of(certificate) for certificate in witness.signer.chain],
+        "approvals": [approval.to_json() for approval in witness.approvals],
+    }
+    told = dict(zip(agreement.parties, engine.exchange(own, topic="who signs and who approved"), strict=True))
+    chains = {name: _chain(agreement, name, said) for name, said in told.items()}
+    today = datetime.now(UTC).date()
+    approvals = {name: _approvals(agreement, name, said, chains[name], today) for name, said in told.items()}
+    run = _number_of_run(told)
+    gathering = Gathering(run, chains, approvals, witness)
+    _refuse_ledgers_behind(gathering, party, engine, ledger)
+    return gathering
+
+
+def sign_release(
+    release: Release, agreement: Agreement, party: str, gathering: Gathering | None, engine: SumEngine, ledger: Ledger
+) -> Release:
+    """Sign a release together with the others, and keep their signatures in the ledger as receipts.
+
+    Raises:
+        EngineError: If a party's signature is not one under the same statement. Nothing is published then.
+
+    Privacy:
+        Reveals: the head of this party's ledger, which tells nothing about what is in it, to everybody.
+    """
+    if gathering is None:
+        return release
+    own_head = ledger.head() if ledger.lasts else None
+    heads = dict(zip(agreement.parties, engine.exchange(own_head, topic="heads of ledgers"), strict=True))
+    if wrong := [name for name, head in heads.items() if head is not None and not is_hash(head)]:
+        raise ProgramMismatchError(f"Party '{wrong[0]}' told something else than the head of a ledger.")
+    statement = ReleaseStatement(
+        release=agreement.name,
+        agreement_hash=agreement.hash,
+        run=gathering.run,
+        digest=release.digest(),
+        files=digests_of(release.files()),
+        signers={name: fingerprint(chain[0]) for name, chain in gathering.chains.items()},
+        issuers={name: tuple(map(fingerprint, chain[1:])) for name, chain in gathering.chains.items()},
+        ledger_heads=heads,
+        approvals_needed=needed_approvals(agreement),
+        approvals={name: tuple(found.digest for found in told) for name, told in gathering.approvals.items()},
+    )
+    # Before the signature leaves: what others can hold of this ledger, it has to know itself.
+    number = None
+    if own_head is not None:
+        number = ledger.give_receipt(
+            run=gathering.run,
+            release=agreement.name,
+            agreement_hash=agreement.hash,
+            party=party,
+            head=own_head,
+            statement=statement.text,
+        )
+    signature = gathering.witness.signer.sign(statement.message)
+    told = dict(zip(agreement.parties, engine.exchange(signature, topic="signatures"), strict=True))
+    signed = Signatures(
+        statement=statement,
+        signatures={name: said if isinstance(said, str) else "" for name, said in told.items()},
+        certificates={name: tuple(map(pem_of, chain)) for name, chain in gathering.chains.items()},
+        approvals=dict(gathering.approvals),
+    )
+    for name, chain in gathering.chains.items():
+        if problem := signed.problem_with(name, chain):
+            raise EngineError(f"What party '{name}' signed {problem}. Nothing is published.")
+    if number is not None:
+        kept = {"certificates": signed.certificates, "signatures": signed.signatures}
+        ledger.keep_signatures(number, spelled(kept))
+    return replace(release, signatures=signed)
+
+
+def _chain(agreement: Agreement, party: str, said: Any) -> Chain:
+    try:
+        chain = chain_from_pem(said["certificates"])
+    except (ValueError, TypeError, KeyError):
+        raise MeetingError(f"Party '{party}' showed no certificate for its signatures. Nothing was measured.") from None
+    if problem := signer_problem(agreement, party, chain):
+        raise MeetingError(f"For its signatures party '{party}' {problem}. Nothing was measured.")
+    return chain
+
+
+def _approvals(agreement: Agreement, party: str, said: Any, chain: Chain, today: date) -> tuple[Approval, ...]:
+    if "approvals" not in said:
+        raise ApprovalError(f"Party '{party}' told nothing about approvals. Nothing was spent.")
+    return told_approvals(said["approvals"], agreement, party, chain, today=today)
+
+
+def _number_of_run(told: Mapping[str, Any]) -> str:
+    drawn = {name: said.get("nonce") for name, said in told.items()}
+    if wrong := [name for name, nonce in drawn.items() if not is_hash(nonce)]:
+        raise ProgramMismatchError(f"Party '{wrong[0]}' did not draw a number for the run. Nothing was measured.")
+    return hashlib.sha256(spelled(sorted(drawn.items())).encode()).hexdigest()
+
+
+def _refuse_ledgers_behind(gathering: Gathering, party: str, engine: SumEngine, ledger: Ledger) -> None:
+    """Show every other party that this ledger knows what was signed with it, and look at what the others show."""
+    shown = {
+        peer: _shown_to(gathering.run, party, peer, ledger.heads_given_to(fingerprint(chain[0])))
+        for peer, chain in gathering.chains.items()
+        if peer != party
+    }
+    told = dict(zip(gathering.chains, engine.exchange(shown, topic="ledgers"), strict=True))
+    for peer, chain in gathering.chains.items():
+        held = None if peer == party else ledger.head_held_of(fingerprint(chain[0]))
+        if held is None:
+            continue
+        earlier_run, head, when = held
+        if _shown_head(gathering.run, peer, party, earlier_run, head) not in _list_for(told[peer], party):
+            raise BehindLedgerError(
+                f"On {when[:10]} party '{peer}' signed what its ledger held, and the ledger that it runs with now does "
+                "not know of it: it was restored from an old copy, edited, or is another file. Budget that it spent "
+                "may be missing there. Nothing was measured. Ask what happened; to go on with that ledger: copublish "
+                f"ledger {ledger.path} --forget-receipts {peer}"
+            )
+
+
+def _list_for(told: Any, party: str) -> Any:
+    found = told.get(party) if isinstance(told, dict) else None
+    if not isinstance(found, list) or len(found) != SHOWN_HEADS or not all(map(is_hash, found)):
+        raise ProgramMismatchError("A party did not show its ledger as agreed. Nothing was measured.")
+    return found
+
+
+def _shown_to(run: str, party: str, peer: str, given: list[tuple[str, str]]) -> list[str]:
+    """The last heads that a peer may hold, in hashes that mean something to it alone, and random ones beside them."""
+    real = [_shown_head(run, party, peer, earlier, head) for earlier, head in given[:SHOWN_HEADS]]
+    return real + [os.urandom(32).hex() for _ in range(SHOWN_HEADS - len(real))]
+
+
+def _shown_head(run: str, party: str, peer: str, earlier_run: str, head: str) -> str:
+    return hashlib.sha256(spelled(["shown head", run, party, peer, earlier_run, head]).encode()).hexdigest()

@@ -1,0 +1,203 @@
+"""Checking a release folder offline: files, certificate, signatures of all parties, heads of ledgers, approvals.
+
+It needs nothing but the folder. That the keys belong to whom they say, it can tell only with fingerprints that came
+another way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+from copublish.errors import ReleaseError, plain_text
+from copublish.evidence.approvals import PEERS_TOLERANCE, Approval, approval_problem, number_of_people
+from copublish.evidence.certificates import Chain, fingerprint, is_issued_by
+from copublish.evidence.signatures import SIGNATURES_FILE, Signatures, digests_of
+from copublish.files.regular import read_inside
+from copublish.release.folder import LARGEST_TABLE, Release, load_release
+
+UNSIGNED = (
+    f"there is no {SIGNATURES_FILE}, so nobody can tell who made this release, nor whether all of it was changed "
+    "together. Simulated releases, those made with --insecure and those of older versions have none"
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        what: What it is.
+        is_well: Whether it holds.
+        said: What was found, in words.
+    """
+
+    what: str
+    is_well: bool
+    said: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Everything that was found about a release folder.
+
+    Attributes:
+        findings: In the order in which they were looked at.
+        unknown_keys: Parties whose signatures are by keys that nobody vouched for with a fingerprint.
+        approvals: Those that the release carries.
+    """
+
+    findings: tuple[Finding, ...]
+    unknown_keys: tuple[str, ...] = ()
+    approvals: tuple[Approval, ...] = ()
+
+    @property
+    def is_well(self) -> bool:
+        """Whether all of it holds."""
+        return all(finding.is_well for finding in self.findings)
+
+
+def verify_release(folder: str | Path, fingerprints: Mapping[str, str] | None = None) -> Verification:
+    """Check a release folder: costs nothing, calls nobody.
+
+    Args:
+        folder: The folder.
+        fingerprints: Of certificates, by party: the party's own, or that of the authority that issued it. They have to
+            come another way than the folder.
+
+    Returns:
+        What was found. Nothing is raised for a folder that does not hold.
+    """
+    folder = Path(folder)
+    try:
+        release = load_release(folder)
+    except ReleaseError as exc:
+        return Verification((Finding("files and certificate", False, str(exc)),))
+    files = Finding("files and certificate", True, "all tables are those that the certificate is about")
+    if release.signatures is None:
+        return Verification((files, Finding("signatures", False, UNSIGNED)))
+    signed, known = release.signatures, dict(fingerprints or {})
+    try:
+        chains = signed.chains()
+    except ValueError as exc:
+        return Verification((files, Finding("signatures", False, f"cannot be checked: {plain_text(exc)}")))
+    findings = [files, *_whole(folder, signed), *_about(release, signed, chains)]
+    findings += _of_parties(signed, chains, known)
+    findings += [*_approvals(release, signed, chains), *_heads(signed)]
+    for name in known.keys() - chains.keys():
+        findings.append(Finding(f"fingerprint of {plain_text(name, 64)}", False, "there is no such party"))
+    unknown = tuple(party for party in chains if party not in known)
+    return Verification(tuple(findings), unknown, signed.all_approvals)
+
+
+def refuse_wrong_signatures(release: Release) -> None:
+    """Raise if a release has signatures that do not hold; for pages that name who signed.
+
+    Raises:
+        ReleaseError: Naming the first problem.
+    """
+    signed = release.signatures
+    if signed is None:
+        return
+    try:
+        chains = signed.chains()
+    except ValueError as exc:
+        raise ReleaseError(f"The signatures of this release cannot be checked: {plain_text(exc)}.") from exc
+    findings = [
+        *_about(release, signed, chains),
+        *_of_parties(signed, chains, {}),
+        *_approvals(release, signed, chains),
+    ]
+    for finding in findings:
+        if not finding.is_well:
+            raise ReleaseError(f"This release does not hold: {finding.what}: {finding.said}. See: copublish verify")
+
+
+def _whole(folder: Path, signed: Signatures) -> Iterator[Finding]:
+    """Whether what was signed is this folder: every file of it, and nothing else."""
+    statement = signed.statement
+    try:
+        there = {path.name for path in folder.iterdir()} - {SIGNATURES_FILE}
+        found = digests_of({name: read_inside(folder, name, LARGEST_TABLE) for name in there & statement.files.keys()})
+    except OSError as exc:
+        yield Finding("signed files", False, f"'{exc.filename}' cannot be read: {exc.strerror}")
+        return
+    wrong = [f"'{plain_text(name)}' was changed" for name, digest in found.items() if digest != statement.files[name]]
+    wrong += [f"'{plain_text(name)}' is missing" for name in sorted(statement.files.keys() - there)]
+    wrong += [f"'{plain_text(name)}' was not signed" for name in sorted(there - statement.files.keys())]
+    yield Finding("signed files", not wrong, "; ".join(wrong) or f"all {len(found)}, and no others")
+
+
+def _about(release: Release, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
+    """Whether what was signed is about this certificate."""
+    statement, certificate = signed.statement, release.certificate
+    parties = set(certificate.parties)
+    pairs = {
+        "the release's name": statement.release == certificate.release,
+        "the agreement's hash": statement.agreement_hash == certificate.agreement_hash,
+        "the digest of the release": statement.digest == release.digest(),
+        "the parties": all(
+            set(named) == parties
+            for named in (
+                chains,
+                signed.signatures,
+                signed.approvals,
+                statement.issuers,
+                statement.ledger_heads,
+                statement.approvals,
+                statement.approvals_needed,
+            )
+        ),
+    }
+    other = [what for what, is_same in pairs.items() if not is_same]
+    said = f"names otherwise than the certificate: {', '.join(other)}" if other else "is about this certificate"
+    yield Finding("signed statement", not other, said)
+
+
+def _of_parties(signed: Signatures, chains: Mapping[str, Chain], known: Mapping[str, str]) -> Iterator[Finding]:
+    for party, chain in chains.items():
+        what = f"signature of {party}"
+        if problem := signed.problem_with(party, chain):
+            yield Finding(what, False, problem)
+        elif party not in known:
+            yield Finding(what, True, f"holds, by the key of {fingerprint(chain[0])}, which this folder names itself")
+        elif known[party] == fingerprint(chain[0]):
+            yield Finding(what, True, "holds, by the certificate that you named")
+        elif _is_by_authority(chain, known[party]):
+            yield Finding(what, True, "holds, by a certificate of the authority that you named")
+        else:
+            yield Finding(what, False, f"is by another certificate than you named: {fingerprint(chain[0])}")
+
+
+def _is_by_authority(chain: Chain, authority: str) -> bool:
+    return is_issued_by(chain[0], [issuer for issuer in chain[1:] if fingerprint(issuer) == authority])
+
+
+def _approvals(release: Release, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
+    statement = signed.statement
+    published = date.fromisoformat(release.certificate.deployment.basic.publication_date)
+    for party, chain in chains.items():
+        found, needed = signed.approvals.get(party, ()), statement.approvals_needed.get(party, 0)
+        if not found and not needed:
+            continue
+        day = published - PEERS_TOLERANCE
+        problems = [
+            f"that of '{plain_text(approval.name, 60)}' {problem.words}"
+            for approval in found
+            if (problem := approval_problem(approval, statement.agreement_hash, party, chain, day=day))
+        ]
+        if tuple(approval.digest for approval in found) != statement.approvals.get(party):
+            problems.append("they are not those that were signed with the release")
+        if number_of_people(found) < needed:
+            problems.append(f"they are fewer people than the {needed} whom the agreement asks for")
+        names = ", ".join(f"{approval.name} ({approval.role})" for approval in found)
+        yield Finding(f"approvals of {party}", not problems, "; ".join(problems) or f"{needed} needed: {names}")
+
+
+def _heads(signed: Signatures) -> Iterator[Finding]:
+    """What the parties signed of their ledgers; whether a ledger has it still, its owner can tell."""
+    for party, head in signed.statement.ledger_heads.items():
+        said = "keeps none" if head is None else f"{head[:16]}… (its owner: copublish ledger verify --release FOLDER)"
+        yield Finding(f"ledger of {party}", True, f"the head that all have signed: {said}")

@@ -1,0 +1,334 @@
+"""The ledger's chain: whatever is removed, reordered, edited or put in is found, and older ledgers are brought over.
+
+Kill test: 6 child processes are killed (SIGKILL) at random moments of a loop that writes; the moments come from a
+seeded generator.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_ledger import ENDLESS, missing, report_until_killed, start
+from typer.testing import CliRunner
+
+from copublish.cli import app
+from copublish.errors import EditedLedgerError, LedgerError
+from copublish.privacy.accounting import Cost
+from copublish.privacy.ledger import Ledger, Limit
+from copublish.privacy.ledger_chain import KEYS
+from support.old_ledgers import old_file
+
+KILLS = 6
+PRICE = Cost(add_remove=Fraction(1, 10), replace=Fraction(1, 5))
+STATEMENT = json.dumps({"signers": {"bank": "a", "lab": "b"}, "ledger_heads": {"bank": None, "lab": "c"}})
+
+
+def fill(book: Ledger) -> None:
+    """Write something of every kind."""
+    book.set_limit("people", Limit(Fraction(5), "add-remove"))
+    book.set_limit("people", Limit(Fraction(7), "replace"))
+    for name in ("first", "second"):
+        with book.reserve("people", name, "h", PRICE) as charge:
+            charge.disclose("counts", PRICE)
+    book.limit_alignments("people", 5)
+    book.key_of_lists("people")
+    number = book.record_alignment(
+        dataset="people",
+        release="first",
+        agreement_hash="h",
+        kind="common records",
+        compared_by="by 'id'",
+        peers=["lab"],
+        length=3,
+        commitment="a" * 64,
+    )
+    book.record_peer_lists(number, {"lab": "b" * 64})
+    book.lock("people", "loans", "It cheated.")
+    book.unlock("people", "loans")
+    row = book.give_receipt(
+        run="1", release="first", agreement_hash="h", party="bank", head=book.head(), statement=STATEMENT
+    )
+    book.keep_signatures(row, "{}")
+    book.forget_receipts("lab")
+
+
+@cache
+def full() -> bytes:
+    with TemporaryDirectory() as folder:
+        book = Ledger(Path(folder) / "party.db")
+        fill(book)
+        assert book.edits() == []
+        book.close()
+        return (Path(folder) / "party.db").read_bytes()
+
+
+def changed(folder: Path, change: Callable[[sqlite3.Connection], object]) -> list[str]:
+    """What is found in a ledger after somebody has changed the file."""
+    path = folder / "party.db"
+    path.write_bytes(full())
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA synchronous = OFF")
+        change(database)
+        database.commit()
+    book = Ledger(path)
+    try:
+        if found := book.edits():
+            with pytest.raises(EditedLedgerError, match="ledger verify"):
+                book.refuse_if_edited()
+        else:
+            book.refuse_if_edited()
+        return found
+    finally:
+        book.close()
+
+
+def length() -> int:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.deserialize(full())
+        return database.execute("SELECT count(*) FROM chain").fetchone()[0]
+
+
+def test_a_ledger_as_it_was_written_is_whole_and_every_table_is_covered(tmp_path: Path) -> None:
+    assert changed(tmp_path, lambda database: None) == []
+    with closing(sqlite3.connect(tmp_path / "party.db")) as database:
+        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        assert tables - {"chain", "heartbeat"} == set(KEYS)
+        assert all(database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in KEYS)
+
+
+def test_every_entry_that_is_removed_is_found_where_it_was(tmp_path: Path) -> None:
+    for position in range(1, length()):
+        found = changed(tmp_path, lambda d, p=position: d.execute("DELETE FROM chain WHERE position = ?", (p,)))
+        assert any(f"Entry {position} of the chain: not there" in said for said in found), position
+    # Without its last entry the chain itself is whole; the table that it was written to is not.
+    last = length()
+    found = changed(tmp_path, lambda d: d.execute("DELETE FROM chain WHERE position = ?", (last,)))
+    assert found and all("Table forgotten_receipts" in said for said in found)
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+def test_entries_that_change_places_are_found(tmp_path_factory, data: st.DataObject) -> None:
+    one, other = data.draw(st.lists(st.integers(1, length()), min_size=2, max_size=2, unique=True))
+
+    def swap(database: sqlite3.Connection) -> None:
+        for before, after in ((one, -1), (other, one), (-1, other)):
+            database.execute("UPDATE chain SET position = ? WHERE position = ?", (after, before))
+
+    assert changed(tmp_path_factory.mktemp("swapped"), swap)
+
+
+@given(
+    st.integers(1, length()), st.sampled_from(["kind", "content", "salt", "hash"]), st.integers(0), st.integers(1, 127)
+)
+@settings(max_examples=80, deadline=None, derandomize=True, database=None)
+def test_every_byte_of_an_entry_that_is_edited_is_found(tmp_path_factory, position, column, place, bit) -> None:
+    def edit(database: sqlite3.Connection) -> None:
+        query = f"SELECT CAST({column} AS BLOB) FROM chain WHERE position = ?"
+        content = bytearray(database.execute(query, (position,)).fetchone()[0])
+        content[place % len(content)] ^= bit
+        query = f"UPDATE chain SET {column} = CAST(? AS TEXT) WHERE position = ?"
+        database.execute(query, (bytes(content), position))
+
+    found = changed(tmp_path_factory.mktemp("edited"), edit)
+    assert any(f"Entry {position} " in said or f"Entry {position + 1} " in said for said in found), found
+
+
+def cells() -> list[tuple[str, str, int]]:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.deserialize(full())
+        return [
+            (table, row[1], rowid)
+            for table in KEYS
+            for row in database.execute(f"PRAGMA table_info({table})").fetchall()
+            for (rowid,) in database.execute(f"SELECT rowid FROM {table}").fetchall()
+        ]
+
+
+def test_every_cell_of_every_table_that_is_edited_is_found_and_named(tmp_path: Path) -> None:
+    for table, column, rowid in cells():
+
+        def edit(database: sqlite3.Connection, table=table, column=column, rowid=rowid) -> None:
+            (kind,) = database.execute(f"SELECT typeof({column}) FROM {table} WHERE rowid = ?", (rowid,)).fetchone()
+            value = 77 if kind == "integer" else "other"
+            database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (value, rowid))
+
+        found = changed(tmp_path, edit)
+        assert any(f"Table {table}" in said for said in found), (table, column)
+
+
+def test_every_row_that_is_removed_or_put_in_is_found(tmp_path: Path) -> None:
+    for table in KEYS:
+        found = changed(tmp_path, lambda d, t=table: d.execute(f"DELETE FROM {t}"))
+        assert any(f"Table {table}" in said and "not there any more" in said for said in found)
+    insert = "INSERT INTO limits (dataset, neighbours, epsilon, set_at) VALUES ('people', 'replace', '99', '2026')"
+    assert any("put in by something else" in said for said in changed(tmp_path, lambda d: d.execute(insert)))
+
+
+def test_a_chain_that_was_thrown_away_does_not_make_a_new_ledger(tmp_path: Path) -> None:
+    for change in ("DELETE FROM chain", "DROP TABLE chain"):
+        assert any("does not begin" in said for said in changed(tmp_path, lambda d, c=change: d.execute(c)))
+
+
+def test_a_chain_whose_hashes_were_all_computed_anew_is_found_by_what_was_signed(tmp_path: Path) -> None:
+    from copublish.privacy.ledger_chain import BEFORE_THE_FIRST, entries_of
+    from copublish.release.ledger_evidence import receipt_problems
+
+    def forge(database: sqlite3.Connection) -> None:
+        """Make the first limit another one, in the table and in the chain, and hash everything after it."""
+        database.execute("UPDATE limits SET epsilon = '500' WHERE id = 1")
+        database.execute('UPDATE chain SET content = replace(content, \'"epsilon":"5"\', \'"epsilon":"500"\')')
+        previous = BEFORE_THE_FIRST
+        for entry in entries_of(database):
+            previous = entry.hash_after(previous)
+            database.execute("UPDATE chain SET hash = ? WHERE position = ?", (previous, entry.position))
+
+    assert changed(tmp_path, forge) == []  # in itself it is whole
+    book = Ledger(tmp_path / "party.db")
+    assert any("is not in its chain any more" in said for said in receipt_problems(book))
+    book.close()
+
+
+def test_two_ledgers_with_the_same_entries_have_heads_that_tell_nothing(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("copublish.privacy.ledger_file.now", lambda: "2026-11-16T00:00:00+00:00")
+    heads = set()
+    for number in range(3):
+        book = Ledger(tmp_path / f"{number}.db")
+        book.set_limit("people", Limit(Fraction(1), "add-remove"))
+        heads.add(book.head())
+        book.close()
+    assert len(heads) == 3
+
+
+# --- older ledgers ---
+
+
+def test_an_older_ledger_is_brought_over_once_without_loss_and_with_a_copy_kept(tmp_path: Path) -> None:
+    path = old_file(tmp_path / "party.db")
+    with closing(sqlite3.connect(path)) as database:
+        before = list(database.iterdump())
+    book = Ledger(path)
+    assert [(entry.dataset, entry.release, entry.state) for entry in book.entries()] == [
+        ("people", "first", "complete"),
+        ("gaussian", "second", "complete"),
+    ]
+    assert book.edits() == []
+    assert len(book.heads()) == 1
+    book.close()
+    for _ in range(2):  # and not again
+        Ledger(path).close()
+    copies = sorted(found.name for found in tmp_path.iterdir() if found.name != "party.db")
+    assert copies == ["party.db.before-chain"]
+    assert (tmp_path / copies[0]).stat().st_mode & 0o077 == 0
+    with closing(sqlite3.connect(tmp_path / copies[0])) as database:
+        assert list(database.iterdump()) == before
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE charges SET epsilon_add_remove = '0' WHERE id = 1")
+        database.commit()
+    assert any("charges" in said for said in Ledger(path).edits())  # what was there before is covered, too
+
+
+def test_a_new_ledger_leaves_no_copy_and_another_older_one_does_not_replace_the_copy(tmp_path: Path) -> None:
+    Ledger(tmp_path / "new.db").close()
+    assert [found.name for found in tmp_path.iterdir()] == ["new.db"]
+    for _ in range(2):
+        (tmp_path / "party.db").unlink(missing_ok=True)
+        Ledger(old_file(tmp_path / "party.db")).close()
+    assert len(list(tmp_path.glob("party.db.before-chain*"))) == 2
+
+
+def test_a_copy_that_cannot_be_written_leaves_an_older_ledger_as_it_was(tmp_path: Path, monkeypatch) -> None:
+    path = old_file(tmp_path / "party.db")
+    before = path.read_bytes()
+
+    def fail(path: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("copublish.privacy.ledger_file._keep_copy", fail)
+    with pytest.raises(LedgerError, match="No space"):
+        Ledger(path)
+    assert path.read_bytes() == before
+
+
+def test_a_process_that_is_killed_while_it_writes_leaves_a_chain_that_holds(tmp_path: Path) -> None:
+    path, moments = old_file(tmp_path / "party.db"), random.Random(11)
+    with closing(Ledger(path)) as book:
+        book.set_limit("people", Limit(Fraction(10**9), "add-remove"))
+    said: list[tuple[str, str]] = []
+    for kill in range(KILLS):
+        said += report_until_killed(ENDLESS, path, f"child{kill}", moments.uniform(0, 0.06))
+        assert missing(path, said) == []
+        with closing(Ledger(path)) as book:
+            assert book.edits() == []
+            assert len(book.heads()) >= len(said)
+
+
+def test_a_process_that_is_killed_while_it_brings_a_ledger_over_leaves_the_old_one_or_the_new_one(
+    tmp_path: Path,
+) -> None:
+    script = "\nimport os, signal\nfrom copublish.privacy import ledger_file as f\n"
+    kill = "lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)"
+    for number, place in enumerate(("_keep_copy", "append_tables", "LedgerFile._fill_in_columns")):
+        path = old_file(tmp_path / f"{number}.db")
+        child = start(f"{script}f.{place} = {kill}\nLedger(sys.argv[2])\n", path, "x")
+        assert child.wait(60) == -9
+        with closing(Ledger(path)) as book:
+            assert book.edits() == [] and len(book.entries()) == 2
+
+
+# --- the command ---
+
+
+@pytest.fixture
+def ledger_file(tmp_path: Path) -> Path:
+    (tmp_path / "party.db").write_bytes(full())
+    with closing(sqlite3.connect(tmp_path / "party.db")) as database:  # its receipt is made up
+        database.execute("DELETE FROM receipts")
+        database.commit()
+    return tmp_path / "party.db"
+
+
+def command(*arguments: object) -> tuple[int, str]:
+    done = CliRunner(env={"COLUMNS": "200", "NO_COLOR": "1"}).invoke(app, ["ledger", *map(str, arguments)])
+    failed = isinstance(done.exception, LedgerError)
+    return (5, str(done.exception)) if failed else (done.exit_code, done.output)
+
+
+def test_verify_says_what_was_edited_and_accepting_it_is_a_decision_that_is_kept(ledger_file: Path) -> None:
+    code, output = command("verify", ledger_file, "--format", "json")
+    assert code == 5 and "Table receipts, id 1" in json.loads(output)["problems"][0]
+    assert command("verify", ledger_file)[1].startswith("NO  Table receipts")
+    code, output = command(ledger_file, "--accept-edits", "a test removed a made-up receipt")
+    assert code == 0, output
+    assert command("verify", ledger_file)[0] == 0
+    with closing(sqlite3.connect(ledger_file)) as database:
+        (content,) = database.execute("SELECT content FROM chain ORDER BY position DESC LIMIT 1").fetchone()
+    assert "a test removed a made-up receipt" in content
+    assert command(ledger_file, "--accept-edits", "again")[0] == 2  # there is nothing to accept
+
+
+def test_a_broken_chain_cannot_be_accepted(ledger_file: Path) -> None:
+    with closing(sqlite3.connect(ledger_file)) as database:
+        database.execute("DELETE FROM chain WHERE position = 3")
+        database.commit()
+    code, output = command(ledger_file, "--accept-edits", "please")
+    assert code == 5 and "is broken" in output
+    assert command("verify", ledger_file)[0] == 5
+
+
+def test_a_ledger_that_is_called_verify_can_still_be_shown(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert command("./verify", "--limit", "people=1")[0] == 0
+    assert command("./verify", "--format", "json")[0] == 0
+    assert command("verify", "./verify")[0] == 0

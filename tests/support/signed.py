@@ -1,0 +1,121 @@
+"""Parties with identities, ledgers and approvals that sign releases on the ideal engine: no network, no processes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import copublish as cp
+from copublish.engine.ideal import IdealEngine, Room
+from copublish.evidence.approvals import Approval, approve, own_approvals
+from copublish.evidence.signing import Signer
+from copublish.local.simulation import read_fragments
+from copublish.mechanisms.registry import plan_of
+from copublish.node.identity import Identity, new_identity
+from copublish.privacy.ledger import Ledger, Limit
+from copublish.progress import no_progress
+from copublish.release.evidence import Witness
+from copublish.release.main_path import publish_release
+from support import fragment_frames, random_table, small_mapping
+
+NAMES = ("bank", "loans")
+
+
+def today() -> date:
+    return datetime.now(UTC).date()
+
+
+@dataclass
+class Signers:
+    """Two parties with a folder each."""
+
+    folder: Path
+    needed: Mapping[str, int] = field(default_factory=dict)
+    changes: Mapping[str, Any] = field(default_factory=dict)
+    identities: dict[str, Identity] = field(default_factory=dict)
+    signers: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in NAMES:
+            self.identities[name] = new_identity(name, self.folder / name / "identity", days=30)
+            ledger = Ledger(self.ledger_file(name))
+            ledger.set_limit("people", Limit(Fraction(50), "add-remove"))
+            ledger.close()
+
+    def ledger_file(self, name: str) -> Path:
+        return self.folder / name / "ledger.db"
+
+    @property
+    def agreement(self) -> cp.Agreement:
+        mapping = small_mapping(**self.changes)
+        for name in NAMES:
+            mapping["parties"][name] = {
+                "certificate": self.identities[name].fingerprint,
+                "approvals": self.needed.get(name, 0),
+                **({"signer": self.signers[name]} if name in self.signers else {}),
+            }
+        return cp.agreement_from_mapping(mapping)
+
+    def approvals_folder(self, name: str) -> Path:
+        return self.folder / name / "approvals"
+
+    def approve(self, name: str, who: str, **others: Any) -> Approval:
+        """Write an approval to a party's folder."""
+        settings: dict[str, Any] = {"role": "officer", "today": today(), **others}
+        agreement = settings.pop("agreement", self.agreement)
+        approval = approve(agreement, name, settings.pop("signer", self.identities[name]), name=who, **settings)
+        self.put(name, approval)
+        return approval
+
+    def put(self, name: str, approval: Approval) -> None:
+        self.approvals_folder(name).mkdir(exist_ok=True)
+        file = self.approvals_folder(name) / f"{approval.digest[:12]}.json"
+        file.write_text(json.dumps(approval.to_json()))
+
+    def own_approvals(self, name: str, signer: Signer) -> tuple[Approval, ...]:
+        return own_approvals(self.agreement, name, self.approvals_folder(name), signer.chain, today=today())
+
+    def witness(self, name: str) -> Witness:
+        return Witness(self.identities[name], self.own_approvals(name, self.identities[name]))
+
+    def publish(
+        self,
+        witnesses: Mapping[str, Witness] | None = None,
+        *,
+        around: Callable[[IdealEngine], IdealEngine] = lambda engine: engine,
+        out: Path | None = None,
+        names: Sequence[str] = NAMES,
+    ) -> dict[str, cp.Release]:
+        """Run a release at both parties; return what each ended with, also written below each one's folder."""
+        agreement = self.agreement
+        generator = np.random.default_rng(5)
+        frames = fragment_frames(agreement, random_table(agreement, 80, generator), generator)
+        fragments = read_fragments(agreement, frames)
+        witnesses = witnesses or {name: self.witness(name) for name in names}
+        ledgers = {name: Ledger(self.ledger_file(name)) for name in names}
+        for ledger in ledgers.values():
+            ledger._database.execute("PRAGMA synchronous = OFF")  # these tests cut no power
+
+        def job(engine: IdealEngine) -> cp.Release:
+            name = engine.party
+            return publish_release(
+                plan_of(agreement),
+                fragments[name],
+                around(engine),
+                ledgers[name],
+                no_progress,
+                witness=witnesses.get(name),
+            )
+
+        try:
+            return Room(agreement.party_names).run(job)
+        finally:
+            for ledger in ledgers.values():
+                ledger.close()

@@ -1,0 +1,95 @@
+"""Keys on a token: made there, never in a file, and good for signatures under releases and approvals."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from copublish.cli import app
+from copublish.errors import MeetingError, PassphraseError
+from copublish.evidence.signing import signature_problem
+from copublish.node.identity import new_identity
+from copublish.node.signers import load_signer
+from copublish.node.token import TokenPlace, new_token_identity
+from copublish.release.evidence import Witness
+from copublish.release.verify import verify_release
+from support.signed import NAMES, Signers
+from support.softhsm import PIN, Token, new_token
+
+
+@pytest.fixture(scope="module")
+def token(tmp_path_factory) -> Token:
+    return new_token(tmp_path_factory.mktemp("softhsm"))
+
+
+@pytest.fixture(scope="module")
+def folder(token: Token, tmp_path_factory) -> Path:
+    """An identity whose key is on the token, made by the command."""
+    folder = tmp_path_factory.mktemp("token") / "bank-signer"
+    (folder.parent / "pin").write_text(f"{PIN}\n")
+    (folder.parent / "pin").chmod(0o600)
+    made = ["identity", "new", "--name", "bank", "--identity", folder, "--token", token.label, "--module", token.module]
+    done = CliRunner().invoke(app, [*map(str, made), "--passphrase-file", str(folder.parent / "pin")])
+    assert done.exit_code == 0, done.output + str(done.exception)
+    assert 'signer = "sha256:' in done.stdout
+    return folder
+
+
+def test_a_key_on_a_token_signs_and_no_file_holds_it(folder: Path) -> None:
+    assert sorted(path.name for path in folder.iterdir()) == ["certificate.pem", "token.json"]
+    signer = load_signer(folder, lambda what: PIN)
+    assert signature_problem(signer.certificate, b"message", signer.sign(b"message")) is None
+    assert "not by this key" in signature_problem(signer.certificate, b"other", signer.sign(b"message"))
+    assert PIN not in repr(signer)
+
+
+def test_a_release_and_an_approval_are_signed_on_the_token_and_hold(folder: Path, tmp_path: Path) -> None:
+    signer = load_signer(folder, lambda what: PIN)
+    signers = Signers(tmp_path, needed={"bank": 1}, signers={"bank": signer.fingerprint})
+    signers.approve("bank", "Ada", signer=signer)
+    approvals = signers.own_approvals("bank", signer)
+    released = signers.publish({"bank": Witness(signer, approvals), "loans": signers.witness("loans")})
+    written = released["bank"].write(tmp_path / "release")
+    known = {"bank": signer.fingerprint, "loans": signers.identities["loans"].fingerprint}
+    assert verify_release(written, known).is_well
+    # The identity of the network does not sign where the agreement names another one.
+    with pytest.raises(MeetingError, match="another certificate"):
+        signers.publish({name: Witness(signers.identities[name]) for name in NAMES})
+
+
+@pytest.mark.parametrize(
+    "change, error, words",
+    [
+        ({}, PassphraseError, "The PIN is not that of the token 'bank-2026'"),
+        ({"token": "nowhere"}, MeetingError, "no token with the label 'nowhere'"),
+        ({"key": "nothing"}, MeetingError, "no key with the label 'nothing'"),
+        ({"module": "/usr/lib/no-such-library.so"}, MeetingError, "cannot be used"),
+        ({"module": "libsofthsm2.so"}, MeetingError, "whole path"),
+    ],
+)
+def test_what_is_wrong_with_a_token_is_said_before_anybody_is_called(folder, tmp_path, change, error, words) -> None:
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    (copy / "certificate.pem").write_bytes((folder / "certificate.pem").read_bytes())
+    (copy / "token.json").write_text(json.dumps({**json.loads((folder / "token.json").read_text()), **change}))
+    with pytest.raises(error, match=words):
+        load_signer(copy, lambda what: PIN if change else "000000")
+
+
+def test_a_certificate_of_another_key_is_found(folder: Path, tmp_path: Path) -> None:
+    other = new_identity("bank", tmp_path / "other", days=30)
+    (tmp_path / "other" / "token.json").write_text((folder / "token.json").read_text())
+    with pytest.raises(MeetingError, match="not that of the key"):
+        load_signer(other.folder, lambda what: PIN)
+
+
+def test_a_key_or_an_identity_that_is_there_is_never_replaced(folder: Path, token: Token, tmp_path: Path) -> None:
+    place = TokenPlace(module=token.module, token=token.label, key="copublish bank")
+    with pytest.raises(MeetingError, match="has a key 'copublish bank' already"):
+        new_token_identity("bank", tmp_path / "new", place, PIN, days=30)
+    with pytest.raises(MeetingError, match="holds an identity already"):
+        new_token_identity("bank", folder, replace(place, key="another"), PIN, days=30)

@@ -1,0 +1,317 @@
+"""Releases that all parties sign: what is checked offline, what tampering is found, ledgers that are behind.
+
+Two parties on the ideal engine with real keys and ledgers in files; `tests/network/test_run.py` has the same between
+processes.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+import copublish as cp
+from copublish.cli import app
+from copublish.engine.ideal import IdealEngine
+from copublish.errors import BehindLedgerError, EngineError, MeetingError, ProgramMismatchError
+from copublish.evidence.signatures import Signatures
+from copublish.evidence.signing import message_of
+from copublish.node.identity import new_identity
+from copublish.privacy.ledger import Ledger
+from copublish.release.evidence import SHOWN_HEADS, Witness
+from copublish.release.ledger_evidence import receipt_problems, release_problems
+from copublish.release.verify import verify_release
+from support import fragment_frames, random_table, small_mapping
+from support.signed import NAMES, Signers
+
+SIGNED_FILES = 7
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory) -> tuple[Signers, Path]:
+    """One signed release with an approval, and its folder."""
+    signers = Signers(tmp_path_factory.mktemp("signed"), needed={"bank": 1})
+    signers.approve("bank", "Ada Lovelace", role="data protection officer", note="ok for 2026")
+    releases = signers.publish()
+    assert releases["bank"].files() == releases["loans"].files()
+    return signers, releases["bank"].write(signers.folder / "release")
+
+
+def problems(folder: Path, **fingerprints: str) -> dict[str, str]:
+    return {one.what: one.said for one in verify_release(folder, fingerprints).findings if not one.is_well}
+
+
+def command(*arguments: object) -> Any:
+    return CliRunner(env={"COLUMNS": "300", "NO_COLOR": "1"}).invoke(app, [*map(str, arguments)])
+
+
+# --- verify ---
+
+
+def test_a_signed_release_holds_and_says_whose_keys_it_cannot_know(signed) -> None:
+    signers, folder = signed
+    found = verify_release(folder)
+    assert found.is_well and found.unknown_keys == NAMES
+    assert len(list(folder.iterdir())) == SIGNED_FILES
+    known = {name: signers.identities[name].fingerprint for name in NAMES}
+    found = verify_release(folder, known)
+    assert found.is_well and found.unknown_keys == ()
+    assert [approval.name for approval in found.approvals] == ["Ada Lovelace"]
+    swapped = {"bank": known["loans"], "loans": known["bank"], "others": known["bank"]}
+    assert problems(folder, **swapped).keys() == {"signature of bank", "signature of loans", "fingerprint of others"}
+
+
+def test_the_command_tells_people_and_machines_and_the_shell(signed) -> None:
+    _, folder = signed
+    done = command("verify", folder)
+    assert done.exit_code == 0 and "ok  signature of loans" in done.stdout and "Ada Lovelace" in done.stdout
+    assert "--fingerprint PARTY" in done.stderr
+    told = json.loads(command("verify", folder, "--format", "json").stdout)
+    assert told["ok"] and told["keys_without_fingerprint"] == list(NAMES)
+    assert told["approvals"][0]["note"] == "ok for 2026"
+    assert command("verify", folder, "--fingerprint", "bank=abc").exit_code == 2
+    done = command("verify", folder, "--fingerprint", f"bank=sha256:{'0' * 64}")
+    assert done.exit_code == 7 and "NO  signature of bank: is by another certificate" in done.stdout
+    assert "Ada Lovelace" in command("show", folder).stdout
+
+
+@given(data=st.data())
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_byte_of_every_file_is_covered(signed, tmp_path_factory, data: st.DataObject) -> None:
+    _, folder = signed
+    name = data.draw(st.sampled_from(sorted(path.name for path in folder.iterdir())))
+    content = bytearray((folder / name).read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] ^= data.draw(st.integers(1, 255))
+    copy = tmp_path_factory.getbasetemp() / "flipped"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(folder, copy)
+    (copy / name).write_bytes(content)
+    assert problems(copy), (name, place)
+
+
+def test_every_byte_of_the_signatures_is_covered(signed) -> None:
+    """All of them, one changed bit each: read back and checked without the rest of the folder."""
+    _, folder = signed
+    content = (folder / "signatures.json").read_bytes()
+    chains = Signatures.from_content(content).chains()
+
+    def holds(changed: bytes) -> bool:
+        try:
+            found = Signatures.from_content(changed)
+            own = found.chains()
+        except ValueError:
+            return False
+        told = {name: tuple(a.digest for a in approvals) for name, approvals in found.approvals.items()}
+        return (
+            own == chains
+            and not any(found.problem_with(name, chain) for name, chain in own.items())
+            and told == dict(found.statement.approvals)
+        )
+
+    assert holds(content)
+    unnoticed = []
+    for place in range(len(content)):
+        changed = bytearray(content)
+        changed[place] ^= 1 << place % 7
+        if holds(bytes(changed)):
+            unnoticed.append(place)
+    assert unnoticed == []
+
+
+@pytest.mark.parametrize(
+    "change, what",
+    [
+        (lambda f: (f / "signatures.json").unlink(), "signatures"),
+        (lambda f: (f / "README.md").unlink(), "signed files"),
+        (lambda f: (f / "records.parquet").unlink(), "files and certificate"),
+        (lambda f: (f / "corrected.csv").write_text("job\n"), "signed files"),
+        (lambda f: (f / "signatures.json").write_text("{}"), "files and certificate"),
+        (lambda f: (f / "signatures.json").write_text("[" * 100_000), "files and certificate"),
+    ],
+)
+def test_files_that_are_missing_or_too_many_are_found(signed, tmp_path, change, what) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(signed[1], copy)
+    change(copy)
+    assert what in problems(copy)
+
+
+def test_signatures_of_another_release_of_the_same_parties_do_not_fit(signed, tmp_path) -> None:
+    signers, folder = signed
+    other = signers.publish()["loans"].write(tmp_path / "other")
+    shutil.copy(other / "signatures.json", tmp_path / "signatures.json")
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    shutil.copy(other / "signatures.json", copy / "signatures.json")
+    assert {"signed files", "signed statement"} <= problems(copy).keys()
+
+
+def test_whoever_signs_everything_anew_is_found_by_a_fingerprint_and_by_nothing_else(signed, tmp_path) -> None:
+    signers, _ = signed
+    forger = Signers(tmp_path / "forger", needed={"bank": 1})
+    forger.approve("bank", "Ada Lovelace")
+    forged = forger.publish()["bank"].write(tmp_path / "forged")
+    assert problems(forged) == {}
+    assert "signature of bank" in problems(forged, bank=signers.identities["bank"].fingerprint)
+
+
+def test_a_release_without_signatures_says_what_can_be_told_and_what_not(tmp_path) -> None:
+    agreement = cp.agreement_from_mapping(small_mapping())
+    generator = np.random.default_rng(1)
+    frames = fragment_frames(agreement, random_table(agreement, 60, generator), generator)
+    folder = cp.simulate(agreement, frames).write(tmp_path / "simulated")
+    found = verify_release(folder)
+    assert [(one.what, one.is_well) for one in found.findings] == [
+        ("files and certificate", True),
+        ("signatures", False),
+    ]
+    assert "older versions" in found.findings[1].said
+    older = Path(__file__).parents[2] / "support" / "format_1"
+    for old in [path.parent for path in older.rglob("certificate.json")]:
+        assert "older versions" in problems(old)["signatures"]
+
+
+def test_a_release_that_is_read_and_written_again_keeps_its_signatures(signed, tmp_path) -> None:
+    again = cp.load_release(signed[1]).write(tmp_path / "again")
+    assert problems(again) == {}
+
+
+def test_a_signature_of_one_kind_of_statement_is_none_of_another(signed) -> None:
+    content = {"party": "bank"}
+    assert message_of("approval", content) != message_of("release", content)
+
+
+# --- receipts ---
+
+
+def test_both_ledgers_keep_what_both_signed_and_the_next_run_goes_on(tmp_path) -> None:
+    signers = Signers(tmp_path)
+    for run in (1, 2):
+        folder = signers.publish()["bank"].write(tmp_path / f"release{run}")
+    for name in NAMES:
+        ledger = Ledger(signers.ledger_file(name))
+        first, second = ledger.receipts()
+        assert first.run != second.run and first.signatures and second.signatures
+        statement = cp.load_release(folder).signatures.statement
+        assert second.statement == statement.text and statement.ledger_heads[name] in ledger.heads()
+        assert ledger.edits() == receipt_problems(ledger) == release_problems(ledger, folder) == []
+        ledger.close()
+    shown = json.loads(command("ledger", signers.ledger_file("bank"), "--format", "json").stdout)
+    assert [run["with"] for run in shown["signed_runs"]] == ["loans", "loans"]
+
+
+def charges(signers: Signers) -> list[int]:
+    ledgers = [Ledger(signers.ledger_file(name)) for name in NAMES]
+    return [len(ledger.entries()) + len(ledger.alignments()) for ledger in ledgers]
+
+
+@pytest.mark.parametrize("with_what", ["an old copy", "a new ledger"])
+def test_a_ledger_that_is_behind_is_refused_by_the_other_party_before_anything_is_spent(tmp_path, with_what) -> None:
+    signers = Signers(tmp_path)
+    signers.publish()
+    old = signers.ledger_file("loans").read_bytes()
+    folder = signers.publish()["bank"].write(tmp_path / "release")
+    if with_what == "an old copy":
+        signers.ledger_file("loans").write_bytes(old)
+    else:
+        shutil.copy(Signers(tmp_path / "new").ledger_file("loans"), signers.ledger_file("loans"))
+    before = charges(signers)
+    with pytest.raises(BehindLedgerError, match=r"'loans' signed .* restored from an old copy"):
+        signers.publish()
+    assert charges(signers) == before
+    # Its owner finds out alone, by a release that it signed.
+    done = command("ledger", "verify", signers.ledger_file("loans"), "--release", folder)
+    assert done.exit_code == 5 and "an old copy from before that release" in done.stdout
+    assert command("ledger", "verify", signers.ledger_file("bank"), "--release", folder).exit_code == 0
+    # And the other party can decide to go on.
+    assert command("ledger", signers.ledger_file("bank"), "--forget-receipts", "lab").exit_code == 2
+    assert command("ledger", signers.ledger_file("bank"), "--forget-receipts", "loans").exit_code == 0
+    signers.publish()
+    assert Ledger(signers.ledger_file("bank")).edits() == []
+
+
+class Interfering(IdealEngine):
+    """An engine whose party tells something else about one topic, or stops before it."""
+
+    def __init__(self, inner: IdealEngine, topic: str, change: Callable[[Any], Any]) -> None:
+        self.__dict__.update(inner.__dict__)
+        self._topic, self._change = topic, change
+
+    def exchange(self, public: Any, *, topic: str = "") -> Any:
+        return super().exchange(self._change(public) if topic == self._topic else public, topic=topic)
+
+
+def interfering(party: str, topic: str, change: Callable[[Any], Any]) -> Callable[[IdealEngine], IdealEngine]:
+    return lambda engine: Interfering(engine, topic, change) if engine.party == party else engine
+
+
+def stop(public: Any) -> Any:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("topic", ["signatures", "release on disk", "heads of ledgers"])
+def test_a_run_that_ends_between_signatures_does_not_put_a_ledger_behind(tmp_path, topic) -> None:
+    signers = Signers(tmp_path)
+    signers.publish()
+    for name in (*NAMES, "loans"):
+        with pytest.raises(KeyboardInterrupt):
+            signers.publish(around=interfering(name, topic, stop))
+    signers.publish()
+
+
+@pytest.mark.parametrize(
+    "topic, change, error",
+    [
+        ("signatures", lambda told: told[:-2] + ("00" if told[-2:] != "00" else "11"), EngineError),
+        ("signatures", lambda told: None, EngineError),
+        ("signatures", lambda told: 10**6 * "ab", EngineError),
+        ("heads of ledgers", lambda told: "x", ProgramMismatchError),
+        ("heads of ledgers", lambda told: {"a": 1}, ProgramMismatchError),
+        ("who signs and who approved", lambda told: None, MeetingError),
+        ("who signs and who approved", lambda told: {**told, "certificates": []}, MeetingError),
+        ("who signs and who approved", lambda told: {**told, "certificates": ["x"] * 9}, MeetingError),
+        ("who signs and who approved", lambda told: {**told, "nonce": "1"}, ProgramMismatchError),
+        ("who signs and who approved", lambda told: {**told, "approvals": 5}, cp.CopublishError),
+        ("ledgers", lambda told: {"bank": ["0" * 64]}, ProgramMismatchError),
+        ("ledgers", lambda told: [], ProgramMismatchError),
+        ("ledgers", lambda told: {"bank": ["0" * 64] * SHOWN_HEADS}, BehindLedgerError),
+    ],
+)
+def test_whatever_a_party_tells_nothing_is_published(tmp_path, topic, change, error) -> None:
+    signers = Signers(tmp_path)
+    signers.publish()
+    with pytest.raises(error):
+        signers.publish(around=interfering("loans", topic, change))
+
+
+def test_a_key_that_the_agreement_does_not_name_is_refused(tmp_path) -> None:
+    signers = Signers(tmp_path)
+    stranger = new_identity("loans", tmp_path / "stranger", days=30)
+    witnesses = {**{name: signers.witness(name) for name in NAMES}, "loans": Witness(stranger)}
+    with pytest.raises(MeetingError, match="another certificate"):
+        signers.publish(witnesses)
+    with pytest.raises(EngineError, match="'loans' signed is not by this key"):
+        signers.publish({**witnesses, "loans": Witness(replace(signers.identities["loans"], key=stranger.key))})
+
+
+def test_what_is_shown_of_a_ledger_has_one_size_and_is_another_every_time(tmp_path) -> None:
+    signers, seen = Signers(tmp_path), []
+
+    def watch(public: Any) -> Any:
+        seen.append(public)
+        return public
+
+    for _ in range(3):
+        signers.publish(around=interfering("bank", "ledgers", watch))
+    assert [(list(told), len(told["loans"])) for told in seen] == [(["loans"], SHOWN_HEADS)] * 3
+    assert len({value for told in seen for value in told["loans"]}) == 3 * SHOWN_HEADS
