@@ -106,7 +106,7 @@ def test_prices_of_the_package_are_among_what_needs_a_proof() -> None:
         "copublish.privacy.concentrated:RhoFilter.let_pass",
         "copublish.mechanisms.copula.plan:products_l1",
         "copublish.mechanisms.specialization.score:MAX",
-        "copublish.mechanisms.marginals.plan:MarginalsPlan.choice",
+        "copublish.mechanisms.marginals.measurements:Measurements.choice",
     }
 
 

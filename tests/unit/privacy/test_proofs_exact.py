@@ -19,14 +19,15 @@ import pytest
 from copublish.engine.programs.noise import noisy_argmax, opened_index, selection_fits
 from copublish.engine.reveal import MAX_RECORDS
 from copublish.mechanisms.copula.plan import products_l1
-from copublish.mechanisms.marginals import run_scores
-from copublish.mechanisms.marginals.plan import SCORE_RANGE
+from copublish.mechanisms.marginals import measurements, run_scores
+from copublish.mechanisms.marginals.measurements import SCORE_RANGE
 from copublish.mechanisms.marginals.run_scores import candidate_scores, count_bits, places_of_tables
 from copublish.mechanisms.marginals.settings import MAX_COLUMNS, MAX_TABLE_CELLS
 from copublish.mechanisms.specialization.run_scores import CandidateScores
 from copublish.mechanisms.specialization.score_programs import balanced_gains, max_scores, tv_gains
 from copublish.mechanisms.vhdp import run_perturbation
 from copublish.privacy.disclosures import PerturbNumber
+from copublish.privacy.discrete_gaussian import MAX_SIZE_BITS, DiscreteGaussian
 
 Law = dict[int, Fraction]
 
@@ -272,7 +273,8 @@ def distances(counts: np.ndarray, answers: np.ndarray) -> np.ndarray:
     """Scores of the program for many data sets at once: shape (n, 12) to (n, 3)."""
     n, cells = len(counts), [4] * (len(counts) * len(TABLES))
     offsets = np.zeros(len(cells) + 1, dtype=np.int64)
-    scores = candidate_scores(np, counts.reshape(-1, 1), np.tile(answers, n), offsets, places_of_tables(cells))
+    places = places_of_tables(cells)
+    scores = candidate_scores(np, counts.reshape(-1, 1), np.tile(answers, n), offsets, places, first=0)
     return scores[:-1].reshape(n, len(TABLES))
 
 
@@ -438,3 +440,13 @@ def test_the_exponents_of_a_renyi_divergence_are_a_shifted_square_and_a_constant
         for x, change in itertools.product(range(-4, 5), range(-2, 3)):
             square = (x - (1 - alpha) * change) ** 2
             assert alpha * x**2 + (1 - alpha) * (x - change) ** 2 == square - alpha * (alpha - 1) * change**2
+
+
+def test_the_candidates_that_a_budget_of_rho_counts_are_at_least_those_that_are_drawn() -> None:
+    small, large = DiscreteGaussian(1, 1), DiscreteGaussian(1000, 1000)
+    for entries in range(1, 20_000):
+        drawn = max(small.candidates(entries), large.candidates(entries))
+        assert drawn <= measurements._candidates_for_noise(entries)
+    assert small.candidates(1000) > measurements._candidates_for_noise(900)  # a tenth fewer would not do
+    most_bits = MAX_SIZE_BITS + 2 * MAX_SIZE_BITS
+    assert Fraction(1, 2**64) + most_bits * Fraction(1, 2**63) < measurements.DISTANCE_OF_A_DRAW / 2

@@ -38,6 +38,26 @@ def test_rounds_never_spend_more_than_the_budget(currency, budget, rounds, outco
     assert selections <= budget * LARGEST_SELECTIONS_SHARE
 
 
+@given(
+    st.sampled_from(["rho", "epsilon"]),
+    st.integers(1, 100),
+    st.lists(st.sampled_from(["none", "quiet", "moved"]), min_size=100, max_size=100),
+)
+def test_no_round_gets_less_than_the_first_for_its_choice_or_its_table(currency, rounds, outcomes) -> None:
+    """So the delta of samplers that a plan states for the first round's budgets holds for all of them."""
+    purse = Purse.of(currency, Fraction(1), rounds)
+    first = purse.next_round()
+    for outcome in outcomes:
+        now, was_last = purse.next_round(), purse.is_last
+        if now is None:
+            break
+        assert first is not None and now.selection >= first.selection and now.table >= first.table
+        if was_last:
+            break
+        used = RoundBudget(now.selection, Fraction(0) if outcome == "none" else now.table)
+        purse = purse.after(used, halve_noise=outcome != "moved")
+
+
 def test_a_round_that_is_not_covered_is_refused() -> None:
     purse = Purse.of("rho", Fraction(1), 5)
     with pytest.raises(ValueError, match="more than was left"):
