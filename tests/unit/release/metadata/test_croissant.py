@@ -24,6 +24,7 @@ REQUIRED = ("@context", "@type", "conformsTo", "name", "description", "license",
 
 def written(folder: Path, files: dict[str, bytes]) -> Path:
     for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(content)
     return folder
 
