@@ -21,9 +21,6 @@ from support.many_parties import ManyParties, Together
 from support.node import NAMES, TwoParties
 
 SECONDS = 120
-DATA_FILES = ("certificate.json", "README.md")
-"""What says how a release was made; everything else is data."""
-
 OWNERS = Together(
     names=("bank", "loans", "clinic"),
     without_data=(),
@@ -69,11 +66,10 @@ def check_ideal(parties, names) -> None:
     agreement = cp.load_agreement(parties.home(names[0]) / "agreement.toml")
     frames = {name: pd.read_parquet(parties.home(name) / "data.parquet") for name in agreement.owners}
     coins = {name: SeededCoins(5 + number) for number, name in enumerate(names)}
-    ideal = simulate_with(agreement, frames, coins).files()
-    data = {name: content for name, content in ideal.items() if name not in DATA_FILES}
-    assert data == {name: content for name, content in files[names[0]].items() if name not in DATA_FILES}
+    data = simulate_with(agreement, frames, coins).data_files()
+    assert data == {name: content for name, content in files[names[0]].items() if name in data}
     other = {name: SeededCoins(50 + number) for number, name in enumerate(names)}
-    assert data != {n: c for n, c in simulate_with(agreement, frames, other).files().items() if n not in DATA_FILES}
+    assert data != simulate_with(agreement, frames, other).data_files()
 
 
 def reaches(address: str, port: int, found: Path) -> None:

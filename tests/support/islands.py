@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -44,6 +45,7 @@ class Islands:
 
     def __enter__(self) -> Islands:
         refuse_if_unavailable()
+        _remove_leftovers()
         try:
             for name, namespace in self._namespaces.items():
                 _ip("netns", "add", namespace)
@@ -106,6 +108,14 @@ def cables_of(networks: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
     return [
         (one, other) for one, other in itertools.combinations(networks, 2) if set(networks[one]) & set(networks[other])
     ]
+
+
+def _remove_leftovers() -> None:
+    """Remove what a process left behind that was killed before it could."""
+    for name in _ip("netns", "list").split():
+        owner = re.fullmatch(r"islands-(\d+)-\d+-\w+", name)
+        if owner and not Path(f"/proc/{owner[1]}").exists():
+            _remove_namespace(name)
 
 
 def _at(namespace: str, work: Callable[..., None], arguments: Sequence[Any]) -> None:
