@@ -37,7 +37,7 @@ def limited(path: Path, dataset: str = "people") -> Ledger:
 
 
 @contextmanager
-def small_disk(folder: Path, size: str = "256k") -> Iterator[Path]:
+def small_disk(folder: Path, size: str = "512k") -> Iterator[Path]:
     folder.mkdir()
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], check=False)
     if done.returncode != 0:
