@@ -69,7 +69,8 @@ _HEARTBEAT = "CREATE TABLE IF NOT EXISTS heartbeat (id INTEGER PRIMARY KEY CHECK
 """A table that means nothing: it is written to see whether the file can be. Older software does not look at it."""
 
 ROOM_BYTES = 128 * 2**10
-"""What a charge, its disclosures, signatures and their entries in the chain may take, and more; what a heartbeat took stays with the file, for them."""
+"""What a charge, its disclosures, signatures and their entries in the chain may take, and more; what a heartbeat took
+stays with the file, for them."""
 
 _FIRST_COLUMNS = {
     "limits": ("id", "dataset", "neighbours", "epsilon", "set_at"),
