@@ -3,8 +3,8 @@
     make faults                                      # everything, some 40 minutes; root on Linux, for links and disks
     python benchmarks/faults.py --tables many        # one of the tables
 
-Each run is real `copublish run` processes over mutual TLS: two parties; two compute nodes and two guests; three owners
-of masked sums and a helper that adds them up. Kills, freezes and cuts come at random moments.
+Each run is real `copublish run` processes over mutual TLS: two parties, some over a relay; two compute nodes and two
+guests; three owners of masked sums and a helper that adds them up. Kills, freezes and cuts come at random moments.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ def faults_of_two(generator: random.Random, random_moments: int) -> list[Fault]:
         found.append(partial(faults.killed, who="bank", phase=phase, delay=0.2, worker=True))
     for phase in ("met", "specialization", "leaf noise", "writing"):
         found += [partial(faults.cut, phase=phase, seconds=5), partial(faults.cut, phase=phase, seconds=None)]
+    for phase in ("met", "specialization", "writing"):
+        found.append(partial(faults.relay_ends, phase=phase, delay=generator.uniform(0, 0.1)))
+    found.append(partial(faults.relay_ends, phase="specialization", delay=0.3, frozen=True))
     found += [partial(faults.disk_full, who=who) for who in NAMES]
     found += [partial(faults.ledger_locked, who="loans", phase=phase) for phase in ("met", "specialization", "writing")]
     return found

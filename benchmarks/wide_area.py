@@ -29,10 +29,11 @@ import numpy as np
 import copublish as cp
 from adult import adult_agreement, read_adult, split_columns
 from copublish.agreement.parties import Party as AgreedParty
+from copublish.engine.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
 from copublish.engine.programs.noise import handicaps, noisy_argmax
 from copublish.engine.programs.packing import add_packed_noise
 from copublish.engine.spu.engine import SpuEngine
-from copublish.engine.spu.requests import Call, Exchange, Intersect, Run
+from copublish.engine.spu.requests import Call, Exchange, Intersect, OwnedMatrix, Run, ShareOf
 from copublish.local.processes import throwaway_ledger
 from copublish.node.identity import load_identity, new_identity
 from copublish.node.run import RunSettings, ready_party, run_party
@@ -104,12 +105,22 @@ class TellingEngine(SpuEngine):
         return answer
 
 
+PHASES = {
+    handicaps: "selection noise",
+    noisy_argmax: "selections",
+    add_packed_noise: "leaf noise",
+    gaussian_candidates: "noise of tables",
+    add_chosen_noise: "tables opened",
+}
+
+
 def phase_of(request: object) -> str:
     """Return what a request is for."""
     if isinstance(request, Run):
+        if any(isinstance(step, OwnedMatrix | ShareOf) for step in request.steps):
+            return "products"
         programs = {step.program for step in request.steps if isinstance(step, Call)}
-        phases = {handicaps: "selection noise", noisy_argmax: "selections", add_packed_noise: "leaf noise"}
-        return next((phase for program, phase in phases.items() if program in programs), "products")
+        return next((phase for program, phase in PHASES.items() if program in programs), "other programs")
     if isinstance(request, Intersect):
         return "alignment"
     return "exchanges" if isinstance(request, Exchange) else "close"

@@ -32,8 +32,8 @@ from copublish.errors import (
     ProgramMismatchError,
     SecretCannotBeReadError,
 )
-from copublish.privacy.accounting import Cost
-from copublish.privacy.disclosures import Disclosure, Measure, Select
+from copublish.privacy.accounting import Cost, cost_of
+from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Select
 from copublish.privacy.ledger import Charge, Ledger, Limit
 from support import SeededCoins, seeded
 
@@ -737,6 +737,37 @@ def test_noise_drawn_ahead_is_used_at_its_own_rate_alone(room: Room, charges) ->
     winners = selections(room, charges, ahead=4, rates=rates)
     assert winners[1:3] == [0, 0]
     assert winners[0] != winners[3]
+
+
+def test_gaussian_noise_drawn_ahead_is_handed_out_once_and_in_order(room: Room, charges) -> None:
+    """Zeros are measured, so that what is opened is the noise itself; it is compared with what was drawn."""
+    made = GaussianMeasure(
+        label="zeros",
+        budget=Fraction(1),
+        agreed_delta=Fraction(1, 10**8),
+        calibrated_to="add-remove",
+        squared_l2_sensitivity=BOTH,
+        entries=8,
+    )
+
+    reserved = cost_of([made] * 3, number_of_records_is_public=False)
+
+    def job(engine: IdealEngine) -> tuple[list[int], list[int], int]:
+        gate, drawn, draw = RevealGate(engine, charges(reserved), False), [], RevealGate._draw_gaussian
+
+        def noted(noise: Any, entries: int) -> Any:
+            drawn.append(draw(gate, noise, entries))
+            return drawn[-1]
+
+        gate._draw_gaussian = noted  # type: ignore[method-assign]
+        zeros = engine.share(np.zeros((8, 1), dtype=np.int64))
+        opened = [gate.reveal_gaussian_measurement(zeros, made, ahead=24) for _ in range(3)]
+        (values,), places = drawn[0]
+        return np.concatenate(opened).tolist(), engine._open(values)[places[:24]].tolist(), len(drawn)
+
+    for opened, expected, draws in run(room, job).values():
+        assert opened == expected and draws == 1
+        assert len(set(opened)) > 8  # noise that were handed out again would repeat
 
 
 @pytest.mark.parametrize(

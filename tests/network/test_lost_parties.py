@@ -118,7 +118,7 @@ def test_a_release_on_the_secure_engine_charges_both_ledgers_and_shows_its_engin
     for party in ("bank", "loans"):
         (entry,) = Ledger(tmp_path / f"{party}.db").entries()
         assert (entry.state, entry.disclosures) == ("complete", len(certificate["disclosures"]))
-    assert len(list((tmp_path / "release").iterdir())) == 6
+    assert len(list((tmp_path / "release").iterdir())) == 10
 
 
 def test_problems_of_both_parties_are_reported_together_and_show_no_value(tmp_path):

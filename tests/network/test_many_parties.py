@@ -69,7 +69,7 @@ def test_who_does_not_come_is_named_at_the_end_and_who_is_there_is_not(three):
     for future, other in zip(futures, ("p1", "p0"), strict=True):
         said = failure(future)
         assert said.startswith("Party 'p2' (nobody listens at")
-        assert "copublish node status" in said
+        assert "copublish doctor" in said
         assert f"'{other}'" not in said
 
 

@@ -19,10 +19,11 @@ from hypothesis import strategies as st
 
 import copublish as cp
 from copublish.errors import MeetingError, plain_text
-from copublish.node.channel import Channel, RefusedError
-from copublish.node.dialing import UnreachableError, dial
+from copublish.node.channel import Channel, RefusedError, UnreachableError
+from copublish.node.dialing import PROTOCOL, dial
 from copublish.node.identity import Identity, fingerprint, load_identity, new_identity
 from copublish.node.port import Port
+from copublish.node.pump import Frames
 from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places
 from support import small_mapping
 from support.certificates import Authority, self_signed
@@ -203,7 +204,7 @@ def test_the_engine_s_link_needs_the_certificate_and_the_run(meeting, tmp_path):
             meeting.dial(purpose="engine")
         assert arrived == []
         channel = dial(meeting.agreement, "loans", meeting.identities["loans"], "bank", "engine", run="a" * 32)
-        channel.try_write(b"hello engine")
+        channel.try_write(Frames().wrap(b"hello engine"))
         wait_until(lambda: b"".join(arrived) == b"hello engine")
         channel.close()
 
@@ -356,7 +357,7 @@ greetings = st.one_of(
     ).map(lambda content: (lambda body: struct.pack(">I", len(body)) + body)(json.dumps(content).encode())),
     st.fixed_dictionaries(
         {
-            "copublish": st.sampled_from([1, 2, "1", None]),
+            "copublish": st.sampled_from([1, PROTOCOL, "1", None]),
             "purpose": st.sampled_from(["engine", "meeting", "status", "", 7]),
             "party": st.sampled_from(["bank", "loans", "nobody", None, ["loans"]]),
             "run": st.sampled_from([None, "a" * 32, 5]),

@@ -195,7 +195,7 @@ def test_a_party_that_never_comes_is_given_up_with_advice(tmp_path):
     code, _, errors = parties.run("bank", "--wait", "2")
     assert code == MEETING
     assert "nobody listens at" in errors
-    assert "copublish node status" in " ".join(errors.split())
+    assert "copublish doctor" in " ".join(errors.split())
 
 
 def test_insecure_runs_on_loopback_and_is_refused_elsewhere(tmp_path):

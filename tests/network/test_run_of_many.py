@@ -248,7 +248,7 @@ def test_a_release_of_four_over_mutual_tls_is_the_ideal_one_for_the_same_coins(
         coins = {name: own if name in agreement.compute_nodes else ConstantCoins(0) for name, own in coins.items()}
     fragments = {name: read_fragment(agreement, name, frames.get(name)) for name in agreement.parties}
     ideal = simulate_fragments(agreement, fragments, coins)
-    data = {name: content for name, content in ideal.files().items() if name not in ("certificate.json", "README.md")}
+    data = ideal.data_files()
     assert data == {name: content for name, content in files["p0"].items() if name in data}
 
 

@@ -141,6 +141,7 @@ def test_a_compute_node_without_data_compares_and_computes_for_three_owners_of_c
 
 PROCESSES = {
     "vertical, CHEETAH, a guest": ("vertical", {}),
+    "vertical, ABY3, no guest": ("vertical", {"protocol": "aby3"}),
     "horizontal, ABY3, no guest": ("horizontal", {"protocol": "aby3"}),
 }
 
@@ -150,8 +151,8 @@ def test_three_owners_in_processes_of_their_own_compare_people(case):
     partition, engine = PROCESSES[case]
     agreement = agreement_of(partition, 3).model_copy(update={"engine": Computation(**engine)})
     frames = frames_of(agreement, 60)
-    release = cp.simulate(agreement, frames, engine="spu")
-    assert release.certificate.engine.name == "spu"
+    ideal, coins = ideal_release(agreement, frames, seed=9), coins_of_nodes(agreement, 9)
+    assert_ideal({"all": simulate_in_processes(agreement, frames, progress=no_progress, coins=coins)}, ideal)
     if partition == "horizontal":
         twice = {**frames, "p2": pd.concat([frames["p2"], frames["p1"][:1]])}
         with pytest.raises(cp.CopublishError, match="some person is listed by two parties") as ended:

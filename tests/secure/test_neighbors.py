@@ -176,10 +176,10 @@ def in_the_clear(secret: Secret | SecretCounts) -> np.ndarray:
 def _note_disclosures(patch: pytest.MonkeyPatch, trace: Trace, name: str, replay: Trace | None) -> None:
     original = getattr(RevealGate, name)
 
-    def reveal(self: RevealGate, secret: Secret | SecretCounts, disclosure: Disclosure) -> Any:
+    def reveal(self: RevealGate, secret: Secret | SecretCounts, disclosure: Disclosure, **ahead: int) -> Any:
         party = self.engine.party
         position = len(trace.answers.setdefault(party, []))
-        answer = original(self, secret, disclosure)
+        answer = original(self, secret, disclosure, **ahead)
         if replay is not None:
             answer = replay.answers[party][position]
             self.opened[-1] = (disclosure, np.atleast_1d(answer))
@@ -294,7 +294,7 @@ MARGINALS: list[tuple[str, str, dict[str, Any]]] = [
 def test_one_record_changes_no_step_of_marginals_and_no_measurement_beyond_its_sensitivity(
     partition, relation, noise, keys
 ) -> None:
-    """Gaussian noise takes one opening more for every table: which candidates are kept."""
+    """Gaussian noise takes more openings: which candidates are kept, once for all tables that share a draw."""
     changes = {"mechanism": {"name": "marginals", **keys}, "mechanism.max_cells": None, "privacy.epsilon": 3}
     changes |= {"privacy.delta": "1e-6"} if noise == "gaussian" else {}
     agreement = agreement_for(partition, relation, **changes)
@@ -314,8 +314,10 @@ def check_same_course_of_marginals(a: Trace, b: Trace) -> None:
     assert a.disclosures == b.disclosures and a.calls == b.calls
     for trace in (a, b):
         made = [disclosure for disclosures in trace.disclosures.values() for disclosure in disclosures]
-        openings = sum(2 if isinstance(disclosure, GaussianMeasure) else 1 for disclosure in made)
-        assert len([call for call in trace.calls if call[1] == "_open"]) == openings
+        # At every party the first tables take a draw, and others one or what an earlier one has left.
+        measured = sum(isinstance(disclosure, GaussianMeasure) for disclosure in made)
+        draws = len([call for call in trace.calls if call[1] == "_open"]) - len(made)
+        assert (len(trace.disclosures) if measured else 0) <= draws <= measured
 
 
 def furthest_score(a: Trace, b: Trace, relation: Neighbors) -> int:

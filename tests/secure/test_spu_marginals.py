@@ -69,7 +69,7 @@ def test_releases_are_identical_for_the_same_coins(case, secure):
     ideal = simulate_with(agreement, frames_for(agreement), seeded(agreement.party_names, 7))
     for releases in secure:
         release = releases[case]
-        for name in ("records.parquet", "records.csv", "tables.csv", "marginals.json"):
+        for name in ("records.parquet", "records.csv", "tables.parquet", "marginals.json"):
             assert release.files()[name] == ideal.files()[name]
         assert release.certificate.to_json()["disclosures"] == ideal.certificate.to_json()["disclosures"]
         assert release.certificate.to_json()["engine"]["name"] == "spu"
@@ -78,4 +78,4 @@ def test_releases_are_identical_for_the_same_coins(case, secure):
 def test_other_coins_give_another_release():
     agreement = agreement_of("horizontal, Laplace")
     one, other = (simulate_with(agreement, frames_for(agreement), seeded(agreement.party_names, n)) for n in (7, 8))
-    assert one.files()["tables.csv"] != other.files()["tables.csv"]
+    assert one.files()["tables.parquet"] != other.files()["tables.parquet"]

@@ -22,7 +22,7 @@ import copublish as cp
 from copublish.engine.ideal import Room
 from copublish.engine.reveal import RevealGate
 from copublish.local.simulation import read_fragments
-from copublish.mechanisms.marginals.plan import CHOSEN
+from copublish.mechanisms.marginals.measurements import CHOSEN
 from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.privacy.concentrated import ConcentratedMeasure

@@ -7,6 +7,7 @@ import os
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,7 +22,7 @@ from copublish.privacy.ledger import Ledger
 from copublish.release.folder import load_release
 from support.hosts import TwoHosts
 from support.many_parties import ManyParties, Together, many_on_loopback
-from support.node import DATASET, NAMES, TwoParties, on_loopback, source_path
+from support.node import DATASET, NAMES, TwoParties, free_port, on_loopback, source_path
 from support.waiting import alive, wait_until
 
 TIMEOUT_SECONDS = 30
@@ -282,6 +283,43 @@ def ledger_locked(folder: Path, who: str, phase: str) -> Outcome:
     database.execute("ROLLBACK")
     database.close()
     return stage.look(outcome)
+
+
+def relay_ends(folder: Path, phase: str, delay: float, *, frozen: bool = False) -> Outcome:
+    """Kill the relay over which two parties meet, or stop it for good, some time after a phase began."""
+    address = f"127.0.0.1:{free_port()}"
+    program = [sys.executable, "-c", "from copublish.cli import main; main()", "relay", "--listen", address]
+    relay = subprocess.Popen(
+        program,
+        env={**os.environ, "PYTHONPATH": source_path()},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        if relay.stdout is not None:
+            relay.stdout.readline()  # it listens
+        changes = [(f'host = "{name}:1"', 'reach = "dial-out"') for name in NAMES]
+        changes += [("[records]", f'[network]\nrelay = "{address}"\n\n[records]')]
+        stage = Stage(TwoParties(folder, {name: f"{name}:1" for name in NAMES}, changes=changes))
+        stage.start()
+        stage.wait_for("bank", phase)
+        time.sleep(delay)
+        stage.remember_family()
+        relay.send_signal(signal.SIGSTOP if frozen else signal.SIGKILL)
+        came_late = any(stage.is_in(name, "writing") for name in NAMES)
+        outcome = stage.look(Outcome(f"relay {'frozen' if frozen else 'killed'}", f"{phase}, {delay:.2f} s in"))
+    finally:
+        relay.kill()
+        relay.communicate()
+    if not came_late and any(outcome.releases.values()):
+        outcome.broken.append("something was published without the relay")
+    for name, other in zip(NAMES, reversed(NAMES), strict=True):
+        if stage.processes[name].returncode != 0 and f"'{other}'" not in stage.errors[name]:
+            outcome.broken.append(f"{name} does not name its link: {stage.errors[name][-300:]}")
+    if not any(address in said for said in stage.errors.values()) and not came_late:
+        outcome.broken.append("nobody names the relay")
+    return outcome
 
 
 def killed_of_many(

@@ -96,7 +96,9 @@ class ManyParties:
 
     folder: Path
     together: Together
-    hosts: Mapping[str, str]
+    hosts: Mapping[str, str | None]
+    """Where each can be dialed; none for one that only dials out."""
+    relay: str | None = None
     identities: dict[str, Identity] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -131,10 +133,12 @@ class ManyParties:
     def agreement_text(self) -> str:
         parties = ""
         for name in self.names:
-            parties += f'[parties.{name}]\nhost = "{self.hosts[name]}"\n'
+            where = 'reach = "dial-out"' if self.hosts[name] is None else f'host = "{self.hosts[name]}"'
+            parties += f"[parties.{name}]\n{where}\n"
             parties += f'certificate = "{self.identities[name].fingerprint}"\n'
             parties += "data = false\n" if name in self.together.without_data else ""
-        return BEGINNING.format(dataset=DATASET, parties=parties) + self.together.sections
+        network = f'[network]\nrelay = "{self.relay}"\n' if self.relay else ""
+        return BEGINNING.format(dataset=DATASET, parties=parties) + self.together.sections + network
 
     def command(self, party: str, *options: str) -> list[str]:
         data = () if party in self.together.without_data else ("--data", "data.parquet")

@@ -26,7 +26,7 @@ RECORDED = Path(__file__).with_suffix(".json")
 COINS, OTHER_COINS = 7, 8
 """Seeds of the recorded coins, and of others that show that the coins matter."""
 
-TEXTS = ("README.md", "certificate.json")
+TEXTS = ("README.md", "certificate.json", "croissant.json", "prov.json", "deployment.yaml", "nist-sp-800-226.json")
 """Files that are about the data. They name the date and the versions, so their bytes are not recorded."""
 
 VERSIONS = ("numpy", "pandas", "pyarrow", "scipy", "spu")
@@ -78,6 +78,7 @@ def agreed(
     class_at: str | None = None,
     missing: tuple[str, ...] = (),
     public: bool = False,
+    expected: int = 150,
     row_order: bool = False,
     identifier: bool = True,
     decimals: int | None = None,
@@ -104,7 +105,7 @@ def agreed(
             column["held_by"] = owners[number % parties]
     if partition == "arbitrary":
         columns[attributes[-1]]["held_by"] = owners[-1]  # one whole column; cells of the others are spread
-    records: dict[str, Any] = {"expected": 150, "public": public}
+    records: dict[str, Any] = {"expected": expected, "public": public}
     if row_order:
         records["alignment"] = "row-order"
     elif identifier:
@@ -205,18 +206,18 @@ CASES: dict[str, Case] = {
     # Marginals: both laws of noise, every kind of tables. Models are fitted in floating point, which other processors
     # may round in another way: parties agree on one, and these bytes are those of one machine.
     "marginals vertical gaussian": Case(
-        agreed("vertical", marginals(rounds=3), privacy={"delta": "1e-6"}), 300, is_secure=True
+        agreed("vertical", marginals(rounds=3), privacy={"delta": "1e-6", **MUCH}), 300, is_secure=True
     ),
     "marginals vertical laplace class-at-one columns missing": Case(
         agreed("vertical", marginals(rounds=3, first="columns"), class_at="p1", missing=("job",), privacy=MUCH), 300
     ),
     "marginals arbitrary gaussian triples 3-classes": Case(
-        agreed("arbitrary", marginals(rounds=2, tables="class-triples"), classes=3, privacy={"delta": "1e-5"}),
+        agreed("arbitrary", marginals(rounds=2, tables="class-triples"), classes=3, privacy={"delta": "1e-5", **MUCH}),
         300,
         is_secure=True,
     ),
     "marginals horizontal laplace public decimals": Case(
-        agreed("horizontal", marginals(rounds=4), public=True, decimals=1, privacy=MUCH), 300
+        agreed("horizontal", marginals(rounds=4), public=True, expected=300, decimals=1, privacy=MUCH), 300
     ),
     "marginals horizontal gaussian 4-owners guests": Case(
         agreed(
@@ -225,7 +226,7 @@ CASES: dict[str, Case] = {
             parties=4,
             identifier=False,
             attributes=FEW,
-            privacy={"delta": "1e-6"},
+            privacy={"delta": "1e-6", **MUCH},
         ),
         300,
         is_secure=True,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from copublish.agreement.budget import Budget
 from copublish.agreement.computation import Computation
+from copublish.agreement.network import Network
 from copublish.agreement.settings import hashed_for_all
 
 if TYPE_CHECKING:
@@ -32,11 +33,11 @@ def canonical_spelling(agreement: Agreement) -> str:
             del table[key]
     if content["records"]["compared_by"] is None:
         del content["records"]["compared_by"]
-    for key, default in (("engine", Computation()), ("budget", Budget())):
+    for key, default in (("engine", Computation()), ("budget", Budget()), ("network", Network())):
         if content[key] == default.model_dump():
             del content[key]
     for party in content["parties"].values():
-        for key, usual in (("data", True), ("signer", None), ("approvals", 0)):
+        for key, usual in (("data", True), ("signer", None), ("approvals", 0), ("reach", "listen")):
             if party[key] == usual:
                 del party[key]
     return json.dumps(_canonical(content), sort_keys=True, ensure_ascii=True, separators=(",", ":"))

@@ -22,6 +22,7 @@ from copublish.agreement.canonical import canonical_spelling, hashes_of_parts
 from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
 from copublish.agreement.domain import CategoricalDomain, Domain
 from copublish.agreement.encoding_rules import ColumnRule, rule_of_attribute, rule_of_class
+from copublish.agreement.network import Network
 from copublish.agreement.numbers import BudgetShare, Number, Whole, refuse_bool
 from copublish.agreement.parties import Party
 from copublish.agreement.rules import broken_rules
@@ -160,6 +161,7 @@ class Agreement(Section):
     mechanism: Annotated[SerializeAsAny[MechanismSettings], BeforeValidator(_settings_of_mechanism)]
     budget: Budget = Budget()
     engine: Computation = Computation()
+    network: Network = Network()
 
     @model_validator(mode="before")
     @classmethod

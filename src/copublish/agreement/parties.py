@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from pydantic import Field, StrictBool, field_validator, model_validator
 
@@ -22,6 +23,8 @@ class Party(Section):
     description: str = ""
     data: StrictBool = True
     """Whether it holds data; a party without helps to compute."""
+    reach: Literal["listen", "dial-out"] = "listen"
+    """Whether others can dial it. One that only dials out opens no port and has no host."""
     host: str | None = None
     certificate: str | None = None
     authority: str | None = None
@@ -52,10 +55,28 @@ class Party(Section):
             raise ValueError("give 'certificate' (the party's own) or 'authority' (who issues it), one of them")
         return self
 
+    @model_validator(mode="after")
+    def _check_reach(self) -> Party:
+        if self.dials_out and self.host is not None:
+            raise ValueError(
+                "reach = \"dial-out\" says that nobody can dial it, and 'host' says where. Remove one of them"
+            )
+        return self
+
+    @property
+    def dials_out(self) -> bool:
+        """Whether it only dials others, and nobody can dial it."""
+        return self.reach == "dial-out"
+
     @property
     def address(self) -> tuple[str, int]:
         """Name and port where the other parties reach this one."""
         if self.host is None:
             raise ValueError("this party has no host")
-        name, _, port = self.host.rpartition(":")
-        return name.strip("[]"), int(port)
+        return split_address(self.host)
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """Name and port of an address as agreements write it."""
+    name, _, port = text.rpartition(":")
+    return name.strip("[]"), int(port)

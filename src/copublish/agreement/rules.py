@@ -11,6 +11,7 @@ from copublish.agreement.attributes import OTHER_LABEL, CategoricalAttribute
 from copublish.agreement.budget import broken_budget_rules
 from copublish.agreement.computation import broken_engine_rules
 from copublish.agreement.domain import MISSING_LABEL, NumericalDomain
+from copublish.agreement.network import broken_network_rules
 from copublish.agreement.section import Section
 from copublish.agreement.settings import known_settings
 
@@ -33,7 +34,7 @@ MAX_STEPS = 2**53
 def broken_rules(agreement: Agreement) -> list[str]:
     """One sentence for every rule that the agreement breaks."""
     return [
-        *_network(agreement),
+        *broken_network_rules(agreement),
         *_owners(agreement),
         *broken_engine_rules(agreement),
         *_column_names(agreement),
@@ -47,15 +48,6 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *_class_disagreement(agreement),
         *agreement.mechanism.broken_rules(agreement),
     ]
-
-
-def _network(agreement: Agreement) -> Iterator[str]:
-    for key in ("host", "certificate"):
-        first: dict[str, str] = {}
-        for name, party in agreement.parties.items():
-            value = getattr(party, key)
-            if value is not None and first.setdefault(value, name) != name:
-                yield f"parties.{name}.{key}: it is the same as that of '{first[value]}'. Every party has its own"
 
 
 def _owners(agreement: Agreement) -> Iterator[str]:

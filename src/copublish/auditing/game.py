@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -68,9 +69,9 @@ class ListeningGate(RevealGate):
     given: Sequence[Any] | None = None
     _place: int = 0
 
-    def reveal_selection(self, secret_scores: Secret, disclosure: Select) -> int:
+    def reveal_selection(self, secret_scores: Secret, disclosure: Select, *, ahead: int = 1) -> int:
         """Open an index, or give the index that was opened before."""
-        return int(self._reveal(super().reveal_selection, secret_scores, disclosure))
+        return int(self._reveal(partial(super().reveal_selection, ahead=ahead), secret_scores, disclosure))
 
     def draw_selection_noise(self, disclosure: Select, places: int, *, times: int) -> None:
         """Draw noise, unless answers are given anyway."""
@@ -81,9 +82,9 @@ class ListeningGate(RevealGate):
         """Open counts, or give those that were opened before."""
         return np.asarray(self._reveal(super().reveal_measurement, counts, disclosure))
 
-    def reveal_gaussian_measurement(self, sums: Secret, disclosure: GaussianMeasure) -> IntArray:
+    def reveal_gaussian_measurement(self, sums: Secret, disclosure: GaussianMeasure, *, ahead: int = 0) -> IntArray:
         """Open sums, or give those that were opened before."""
-        return np.asarray(self._reveal(super().reveal_gaussian_measurement, sums, disclosure))
+        return np.asarray(self._reveal(partial(super().reveal_gaussian_measurement, ahead=ahead), sums, disclosure))
 
     def reveal_columns(self, own: OwnColumns, disclosures: Sequence[Disclosure]) -> dict[str, IntArray]:
         """Tell columns, or give those that were told before; their owners have perturbed them already."""

@@ -69,6 +69,8 @@ def check(
     console = results_console()
     warn_first(checked.warning, console)
     console.print(f"The agreement '{checked.agreement}' is complete. Hash {checked.agreement_hash}", markup=False)
+    for sentence in checked.meeting:
+        console.print(sentence, markup=False, soft_wrap=True)
     if checked.party is not None:
         columns = ", ".join(checked.columns)
         console.print(f"The data of '{party}' fit it: {checked.records:,} records, columns {columns}.", markup=False)

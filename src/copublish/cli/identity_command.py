@@ -28,6 +28,7 @@ FolderOption = Annotated[
     Path | None, typer.Option("--identity", help="Folder of the identity. Default: by name, in your copublish folder.")
 ]
 HostOption = Annotated[str | None, typer.Option(help="Where others reach you, like bank.example:7700.")]
+DialOutOption = Annotated[bool, typer.Option("--dial-out", help="Nobody can reach you: you dial the others.")]
 
 
 def register(main: typer.Typer) -> None:
@@ -39,6 +40,7 @@ def register(main: typer.Typer) -> None:
 def new(
     name: NameOption,
     host: HostOption = None,
+    dial_out: DialOutOption = False,
     days: Annotated[int, typer.Option(min=1, max=3650, help="How long the certificate is valid.")] = 825,
     folder: FolderOption = None,
     passphrase: Annotated[
@@ -67,13 +69,19 @@ def new(
 
     Example: copublish identity new --name bank --token bank-2026 --module /usr/lib/softhsm/libsofthsm2.so
     """
-    _check_host(host)
+    _check_host(host, dial_out=dial_out)
     if token is not None:
-        _print(_on_token(name, folder, token, module, passphrase_file, passphrase_command, days), None, output)
+        _print(
+            _on_token(name, folder, token, module, passphrase_file, passphrase_command, days),
+            None,
+            output,
+            dial_out=dial_out,
+        )
         return
     is_secret = passphrase or passphrase_file is not None or passphrase_command is not None
     secret = new_passphrase(passphrase_file, passphrase_command) if is_secret else None
-    _print(new_identity(name, folder or identity_folder(name), days=days, passphrase=secret), host, output)
+    made = new_identity(name, folder or identity_folder(name), days=days, passphrase=secret)
+    _print(made, host, output, dial_out=dial_out)
     if output is Format.TEXT:
         note("Put these lines into the agreement; every party does the same, and all need the same file.")
 
@@ -82,6 +90,7 @@ def new(
 def show(
     name: NameOption,
     host: HostOption = None,
+    dial_out: DialOutOption = False,
     folder: FolderOption = None,
     passphrase_file: PassphraseFileOption = None,
     passphrase_command: PassphraseCommandOption = None,
@@ -91,9 +100,9 @@ def show(
 
     Example: copublish identity show --name bank
     """
-    _check_host(host)
+    _check_host(host, dial_out=dial_out)
     passphrase = passphrase_from(passphrase_file, passphrase_command)
-    _print(load_signer(folder or identity_folder(name), passphrase), host, output)
+    _print(load_signer(folder or identity_folder(name), passphrase), host, output, dial_out=dial_out)
 
 
 def _on_token(
@@ -114,19 +123,21 @@ def _on_token(
     return new_token_identity(name, folder or identity_folder(f"{name}-signer"), place, pin, days=days)
 
 
-def _check_host(host: str | None) -> None:
+def _check_host(host: str | None, *, dial_out: bool) -> None:
+    if host is not None and dial_out:
+        raise typer.BadParameter("a party that only dials out has no host. Leave one of them out", param_hint="--host")
     if host is not None and not HOST_PATTERN.fullmatch(host):
         raise typer.BadParameter("write name and port, like bank.example:7700", param_hint="--host")
 
 
-def _print(identity: AnyIdentity, host: str | None, output: Format) -> None:
+def _print(identity: AnyIdentity, host: str | None, output: Format, *, dial_out: bool) -> None:
     expires = identity.certificate.not_valid_after_utc.date().isoformat()
     key = "certificate" if isinstance(identity, Identity) else "signer"
     if output is Format.JSON:
         facts = {"name": identity.name, key: identity.fingerprint, "expires": expires, "folder": str(identity.folder)}
-        print_json(facts | ({"host": host} if host else {}))
+        print_json(facts | ({"host": host} if host else {}) | ({"reach": "dial-out"} if dial_out else {}))
         return
     lines = [f"[parties.{identity.name}]"]
-    lines += [f'host = "{host}"'] if host else []
+    lines += [f'host = "{host}"'] if host else ['reach = "dial-out"'] if dial_out else []
     lines += [f'{key} = "{identity.fingerprint}"   # valid until {expires}']
     results_console().print("\n".join(lines), markup=False, soft_wrap=True)

@@ -11,12 +11,15 @@ import typer
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
+from copublish.agreement.network import way_between
 from copublish.cli.keys import IdentityOption, PassphraseCommandOption, PassphraseFileOption, passphrase_from
-from copublish.cli.run_command import InsecureOption
+from copublish.cli.run_command import CredentialsOption, InsecureOption, ProxyOption
 from copublish.cli.terminal import Format, FormatOption, print_json, refuse_unknown_party, results_console
 from copublish.errors import MeetingError
-from copublish.node.dialing import UnreachableError, dial, refuse_unfit_hosts
+from copublish.node.channel import UnreachableError
+from copublish.node.dialing import dial, refuse_unfit_hosts
 from copublish.node.identity import Identity, Passphrase, identity_folder, load_identity
+from copublish.node.proxy import Proxy, proxy_from
 
 app = typer.Typer(no_args_is_help=True, help="Look at your own node and at those of the other parties.")
 
@@ -40,6 +43,8 @@ def status(
     party: Annotated[str, typer.Option(help="Which party of the agreement you are.")],
     identity: IdentityOption = None,
     insecure: InsecureOption = False,
+    proxy: ProxyOption = None,
+    proxy_credentials: CredentialsOption = None,
     passphrase_file: PassphraseFileOption = None,
     passphrase_command: PassphraseCommandOption = None,
     output: FormatOption = Format.TEXT,
@@ -53,8 +58,8 @@ def status(
     """
     agreed = load_agreement(agreement)
     refuse_unknown_party(party, agreed.parties)
-    passphrase = passphrase_from(passphrase_file, passphrase_command)
-    found = list(_look(agreed, party, identity or identity_folder(party), passphrase, insecure=insecure))
+    way_out, passphrase = proxy_from(proxy, proxy_credentials), passphrase_from(passphrase_file, passphrase_command)
+    found = list(_look(agreed, party, identity or identity_folder(party), passphrase, way_out, insecure=insecure))
     if output is Format.JSON:
         print_json([{"what": what, "ok": is_well, "found": said} for what, is_well, said in found])
     else:
@@ -65,7 +70,7 @@ def status(
 
 
 def _look(
-    agreement: Agreement, party: str, folder: Path, passphrase: Passphrase, *, insecure: bool
+    agreement: Agreement, party: str, folder: Path, passphrase: Passphrase, proxy: Proxy | None, *, insecure: bool
 ) -> Iterator[Finding]:
     who: Identity | None = None
     try:
@@ -77,10 +82,13 @@ def _look(
         yield "agreement" if who or insecure else "identity", False, str(exc)
         return
     yield "agreement", True, "names hosts and certificates" if who else "all hosts are on loopback"
-    yield _own_port(agreement.parties[party].address[1])
+    if agreement.parties[party].dials_out:
+        yield "own port", True, "none: by the agreement you only dial out"
+    else:
+        yield _own_port(agreement.parties[party].address[1])
     for peer in agreement.parties:
         if peer != party:
-            yield from _peer(agreement, party, who, peer)
+            yield from _peer(agreement, party, who, peer, proxy)
 
 
 def _own_port(port: int) -> Finding:
@@ -91,16 +99,32 @@ def _own_port(port: int) -> Finding:
     return "own port", True, f"{port} is free; others reach you there while 'copublish run' waits"
 
 
-def _peer(agreement: Agreement, party: str, who: Identity | None, peer: str) -> Iterator[Finding]:
-    host, _ = agreement.parties[peer].address
+def _peer(agreement: Agreement, party: str, who: Identity | None, peer: str, proxy: Proxy | None) -> Iterator[Finding]:
+    way = way_between(agreement, party, peer)
+    if way == "call back":
+        yield f"node of {peer}", True, "dials you while your own 'copublish run' waits; 'copublish doctor' waits for it"
+        return
+    relay = agreement.network
+    host, port = relay.relay_address if way == "relay" else agreement.parties[peer].address
+    whose = f"relay to {peer}" if way == "relay" else f"name of {peer}"
+    if proxy is not None and proxy.is_for(host, port):
+        yield whose, True, f"'{host}' is looked up by the proxy {proxy.name}"
+        yield from _node_of(agreement, party, who, peer, proxy)
+        return
     try:
         addresses = sorted({str(entry[4][0]) for entry in socket.getaddrinfo(host, None)})
     except OSError:
-        yield f"name of {peer}", False, f"'{host}' is not known. Ask {peer} for the right name"
+        yield whose, False, f"'{host}' is not known. Ask {peer} for the right name"
         return
-    yield f"name of {peer}", True, f"'{host}' is {', '.join(addresses)}"
+    yield whose, True, f"'{host}' is {', '.join(addresses)}"
+    yield from _node_of(agreement, party, who, peer, proxy)
+
+
+def _node_of(
+    agreement: Agreement, party: str, who: Identity | None, peer: str, proxy: Proxy | None
+) -> Iterator[Finding]:
     try:
-        dial(agreement, party, who, peer, "status").close()
+        dial(agreement, party, who, peer, "status", proxy=proxy).close()
     except UnreachableError as exc:
         yield f"node of {peer}", False, f"{exc}. Is 'copublish run' waiting there, and does a firewall let you through?"
     except MeetingError as exc:

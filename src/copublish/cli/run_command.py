@@ -43,6 +43,7 @@ from copublish.fragments.sources import KINDS_OF_DATA, Source, source_from
 from copublish.mechanisms.base import Plan
 from copublish.node.log import RunLog, log_file
 from copublish.node.party import ledger_of, run_logged
+from copublish.node.proxy import proxy_from
 from copublish.node.run import ReadyParty, RunResult, RunSettings, ready_party
 from copublish.privacy.accounting import Cost
 from copublish.privacy.certify import warning_of
@@ -52,6 +53,14 @@ from copublish.release.describe import describe_plan
 
 InsecureOption = Annotated[
     bool, typer.Option("--insecure", help="No TLS and no certificates; for parties on loopback alone.")
+]
+ProxyOption = Annotated[
+    str | None,
+    typer.Option(help="HTTP proxy to the outside, like http://proxy.example:3128, or none. Default: HTTPS_PROXY."),
+]
+CredentialsOption = Annotated[
+    Path | None,
+    typer.Option("--proxy-credentials", help="File with the proxy's user:password, readable by you alone."),
 ]
 
 
@@ -82,6 +91,8 @@ def run(
     ] = None,
     wait: Annotated[int, typer.Option(min=1, help="Seconds to wait for the other parties to come.")] = 3600,
     timeout: Annotated[int, typer.Option(min=5, help="Seconds to wait for an answer once they are there.")] = 600,
+    proxy: ProxyOption = None,
+    proxy_credentials: CredentialsOption = None,
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking, for automation.")] = False,
     insecure: InsecureOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a release that is in the folder.")] = False,
@@ -119,9 +130,10 @@ def run(
         RunSettings(
             out,
             overwrite=force,
-            listen=_address(listen),
+            listen=None if listen is None else address_from(listen),
             wait_seconds=wait,
             timeout_seconds=timeout,
+            proxy=proxy_from(proxy, proxy_credentials),
             approvals=approvals or default_approvals_folder(agreement),
         ),
         signer=signs,
@@ -177,7 +189,8 @@ def _ask_consent(plan: Plan[Any], ledger: Ledger, *, yes: bool, pays: bool = Tru
         errors_console.print(describe_plan(plan))
         note("")
         for name, party in agreement.parties.items():
-            note(f"{name} is at {party.host}, known by {party.certificate or party.authority or 'nothing'}.")
+            where = "dials out" if party.dials_out else f"is at {party.host}"
+            note(f"{name} {where}, known by {party.certificate or party.authority or 'nothing'}.")
     earlier = [entry for entry in ledger.entries() if entry.agreement_hash == agreement.hash]
     if earlier:
         note(
@@ -201,9 +214,8 @@ def _price_of_others(cost: Cost, limit: Limit) -> str:
     return f"{said}of the budgets of those who hold data, and none of yours"
 
 
-def _address(listen: str | None) -> tuple[str, int] | None:
-    if listen is None:
-        return None
+def address_from(listen: str) -> tuple[str, int]:
+    """Address and port of the option `--listen`."""
     host, _, port = listen.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 65_536:
         raise typer.BadParameter("write ADDRESS:PORT, like 0.0.0.0:7700", param_hint="--listen")

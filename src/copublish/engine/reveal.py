@@ -39,6 +39,8 @@ MAX_RECORDS = 2**40
 """Counts are at most the number of records, scores and sums that many times their points for a person; more than this
 would not fit beside the noise."""
 
+NO_PLACES = np.zeros(0, dtype=np.int64)
+
 
 @dataclass
 class RevealGate:
@@ -55,11 +57,18 @@ class RevealGate:
     opened: list[tuple[Disclosure, IntArray]] = field(default_factory=list)
     _drawn: dict[tuple[Fraction, int], list[Secret]] = field(default_factory=dict, repr=False)
     """Noise for selections that are still to come, by its rate and the number of places."""
+    _candidates: dict[DiscreteGaussian, tuple[list[Secret], IntArray]] = field(default_factory=dict, repr=False)
+    """Gaussian noise for measurements that are still to come: candidates' values, and places that nothing has used."""
     _filters: dict[Concentrated, RhoFilter] = field(default_factory=dict, repr=False)
     """What was spent of each budget of zero-concentrated differential privacy."""
 
-    def reveal_selection(self, secret_scores: Secret, disclosure: Select) -> int:
+    def reveal_selection(self, secret_scores: Secret, disclosure: Select, *, ahead: int = 1) -> int:
         """Open the index of the noisy maximum of integer scores.
+
+        Args:
+            secret_scores: The scores, shape (n_places,).
+            disclosure: What it costs.
+            ahead: For how many selections like this one noise is drawn, if none is left.
 
         Privacy:
             Protects: one person, under the relation the disclosure is calibrated to.
@@ -73,7 +82,7 @@ class RevealGate:
         if places < disclosure.candidates or not selection_fits(places, largest_score, noise.bits):
             raise EngineError("A selection does not fit its disclosure or the engine's integers. Not opened.")
         if not self._drawn.get((noise.rate, places)):
-            self.draw_selection_noise(disclosure, places, times=1)
+            self.draw_selection_noise(disclosure, places, times=max(1, ahead))
         handicap = self._drawn[noise.rate, places].pop(0)  # noise is used once
         secret_index = engine_as(ProgramEngine, self.engine).compute(noisy_argmax, secret_scores, handicap)
         index = opened_index(self._charge_then_open(secret_index, disclosure), places)
@@ -117,8 +126,14 @@ class RevealGate:
         self.opened.append((disclosure, noisy))
         return noisy
 
-    def reveal_gaussian_measurement(self, sums: Secret, disclosure: GaussianMeasure) -> IntArray:
+    def reveal_gaussian_measurement(self, sums: Secret, disclosure: GaussianMeasure, *, ahead: int = 0) -> IntArray:
         """Open sums plus discrete Gaussian noise: shape (n, 1) to (n,).
+
+        Args:
+            sums: The sums.
+            disclosure: What they cost.
+            ahead: For how many sums with this noise it is drawn at least, if too little is left for these. Distant
+                parties wait for messages, not for noise.
 
         Privacy:
             Protects: one person, under the relation the disclosure is calibrated to.
@@ -130,14 +145,29 @@ class RevealGate:
         fits = measurement_fits(disclosure.entries, largest, disclosure.noise.bits)
         if sums.shape != (disclosure.entries, 1) or not fits:
             raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")
-        values, chosen = self._draw_gaussian(disclosure.noise, disclosure.entries)
+        if ahead and not isinstance(disclosure, ConcentratedMeasure):
+            raise EngineError("Only a shared budget counts noise that is drawn ahead. Not opened.")
+        values, chosen = self._take_gaussian(disclosure.noise, disclosure.entries, ahead)
         secret_noisy = engine_as(ProgramEngine, self.engine).compute(add_chosen_noise, sums, *values, chosen=chosen)
         noisy = self._charge_then_open(secret_noisy, disclosure).reshape(-1)
         self.opened.append((disclosure, noisy))
         return noisy
 
+    def _take_gaussian(self, noise: DiscreteGaussian, entries: int, ahead: int) -> tuple[list[Secret], IntArray]:
+        """Candidates' values, and the places of kept ones that nothing has used yet.
+
+        Privacy:
+            Reveals: nothing beyond what `_draw_gaussian` does. A place is handed out once, and its value is independent
+            of all that was opened before, so it does not matter when it was drawn.
+        """
+        values, places = self._candidates.get(noise, ([], NO_PLACES))
+        if len(places) < entries:  # what is left over is never used
+            values, places = self._draw_gaussian(noise, max(entries, ahead))
+        self._candidates[noise] = values, places[entries:]
+        return values, places[:entries]
+
     def _draw_gaussian(self, noise: DiscreteGaussian, entries: int) -> tuple[list[Secret], IntArray]:
-        """Draw candidates until enough of them are kept; return their values, and the places of the first kept ones.
+        """Draw candidates until enough of them are kept; return their values, and the places of the kept ones.
 
         Privacy:
             Reveals: which candidates are kept, to all parties. That depends on coins alone, and a kept candidate has
@@ -164,7 +194,7 @@ class RevealGate:
             kept.append(self.engine._open(secret_kept))
             places = np.flatnonzero(np.concatenate(kept)).astype(np.int64)
             if len(places) >= entries:
-                return values, places[:entries]
+                return values, places
         raise EngineError("Far fewer candidates for noise were kept than chance allows. Nothing was opened. Run again.")
 
     def reveal_columns(self, own: OwnColumns, disclosures: Sequence[Disclosure]) -> dict[str, IntArray]:

@@ -45,6 +45,13 @@ PLAIN_REPORT = "plain.html.j2"
 """The page for mechanisms that have none of their own."""
 
 
+FILES_OF_EVERY_RELEASE = (
+    *("certificate.json", "README.md", "signatures.json"),
+    *("croissant.json", "prov.json", "deployment.yaml", "nist-sp-800-226.json"),
+)
+"""Files that a release folder may hold whatever made it: no mechanism's own file has one of these names."""
+
+
 class Plan(ABC, Generic[R]):
     """Everything about a run that is fixed before any data is touched. A subclass is a frozen dataclass.
 
@@ -237,6 +244,10 @@ class Mechanism(ABC, Generic[P, R, D]):
     def records(self, contents: Contents) -> pa.Table:
         """The data set as records."""
         return contents.tables["records"]
+
+    def single_tables(self, contents: Contents) -> Mapping[str, pa.Table]:
+        """Parts of its tables that the folder holds once more, in CSV files of their own; by `folder/name`."""
+        return {}
 
     def sizes(self, publication: Publication) -> dict[str, int]:
         """How much was published, of what; the records first."""

@@ -10,7 +10,7 @@ from typing import Any
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings, contradictions, names_of_mechanisms, register_settings
 from copublish.errors import AgreementError
-from copublish.mechanisms.base import Mechanism, Plan
+from copublish.mechanisms.base import FILES_OF_EVERY_RELEASE, Mechanism, Plan
 from copublish.mechanisms.copula import Copula
 from copublish.mechanisms.hpdp import Hpdp
 from copublish.mechanisms.idp_ir import IdpIr
@@ -38,6 +38,8 @@ def register(mechanism: AnyMechanism) -> None:
     problems = list(contradictions(settings))
     if not problems and mechanism.promises != (settings.no_promise is MechanismSettings.no_promise):
         problems.append("'promises' has to say whether its settings have a promise ('no_promise')")
+    if mechanism.details_file in FILES_OF_EVERY_RELEASE:
+        problems.append(f"'details_file' is '{mechanism.details_file}', which every release has for something else")
     if problems:
         raise ValueError(f"{type(mechanism).__name__} cannot be registered: {'; '.join(problems)}")
     names = settings.names()

@@ -35,6 +35,10 @@ class RefusedError(MeetingError):
     """A peer is not who the agreement says, or says that we are not: trying again does not help."""
 
 
+class UnreachableError(MeetingError):
+    """Nobody answers at the other party's address: trying again may help."""
+
+
 class ChannelClosedError(MeetingError):
     """The other side closed the connection or it broke."""
 
@@ -89,6 +93,13 @@ class Channel:
             return _is_ready(self._socket, seconds, write=False)
         except (OSError, ValueError):
             return True
+
+    def is_idle(self) -> bool:
+        """Whether more could be sent now: if not, the other side has not taken yet what was sent before."""
+        try:
+            return _is_ready(self._socket, 0, write=True)
+        except (OSError, ValueError):
+            return True  # whoever sends now finds out
 
     def has_ended(self) -> bool:
         """Whether the other side has closed a connection on which it never says anything."""
@@ -207,6 +218,38 @@ def secure_channel(sock: socket.socket, identity: Identity, *, is_server: bool) 
     except SSL.Error as exc:
         raise MeetingError(f"Your key '{identity.key_file}' can no longer be used. Nothing was sent.") from exc
     (connection.set_accept_state if is_server else connection.set_connect_state)()
+    _shake_hands(connection, sock)
+    try:
+        chain = connection.get_peer_cert_chain(as_cryptography=True) or []
+        # A server's list of what the peer sent does not start with the peer's own certificate in every version.
+        own = connection.get_peer_certificate(as_cryptography=True)
+    except (ValueError, x509.InvalidVersion) as exc:
+        raise RefusedError("showed a certificate that cannot be read") from exc
+    others = [certificate for certificate in chain if certificate != own]
+    return Channel(sock, connection), (() if own is None else (own, *others))
+
+
+def outer_channel(sock: socket.socket, server_name: str) -> Channel:
+    """A channel to whoever answers there, which is trusted with nothing: what matters inside has TLS of its own.
+
+    Firewalls see an ordinary TLS connection to a named host.
+
+    Raises:
+        RefusedError: If it does not speak TLS 1.3.
+        ChannelClosedError: If the connection ends meanwhile.
+    """
+    context = SSL.Context(SSL.TLS_METHOD)
+    context.set_min_proto_version(SSL.TLS1_3_VERSION)
+    context.set_session_cache_mode(SSL.SESS_CACHE_OFF)
+    connection = SSL.Connection(context, sock)
+    if not _is_address(server_name):
+        connection.set_tlsext_host_name(server_name.encode())
+    connection.set_connect_state()
+    _shake_hands(connection, sock)
+    return Channel(sock, connection)
+
+
+def _shake_hands(connection: SSL.Connection, sock: socket.socket) -> None:
     sock.setblocking(False)
     deadline = time.monotonic() + HANDSHAKE_SECONDS
     while True:
@@ -224,14 +267,6 @@ def secure_channel(sock: socket.socket, identity: Identity, *, is_server: bool) 
         left = deadline - time.monotonic()
         if left <= 0 or not _is_ready(sock, left, write=write):
             raise ChannelClosedError("the handshake took too long")
-    try:
-        chain = connection.get_peer_cert_chain(as_cryptography=True) or []
-        # A server's list of what the peer sent does not start with the peer's own certificate in every version.
-        own = connection.get_peer_certificate(as_cryptography=True)
-    except (ValueError, x509.InvalidVersion) as exc:
-        raise RefusedError("showed a certificate that cannot be read") from exc
-    others = [certificate for certificate in chain if certificate != own]
-    return Channel(sock, connection), (() if own is None else (own, *others))
 
 
 Chain = tuple[x509.Certificate, ...]
@@ -279,10 +314,15 @@ def _handshake_problem(error: SSL.Error) -> str:
 
 def means_loopback(host: str) -> bool:
     """Whether a host is this machine by its very name; others can resolve to one address now and to another later."""
+    return host == "localhost" or (_is_address(host) and ipaddress.ip_address(host).is_loopback)
+
+
+def _is_address(host: str) -> bool:
     try:
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+        ipaddress.ip_address(host)
     except ValueError:
         return False
+    return True
 
 
 def plain_channel(sock: socket.socket) -> Channel:

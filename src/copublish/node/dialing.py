@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass
+from typing import Any
 
 from copublish.agreement.model import Agreement
+from copublish.agreement.network import way_between
 from copublish.errors import MeetingError, plain_text
 from copublish.node.channel import (
     HANDSHAKE_SECONDS,
     Channel,
     ChannelClosedError,
     RefusedError,
+    UnreachableError,
     means_loopback,
     peer_problem,
     plain_channel,
     secure_channel,
 )
 from copublish.node.identity import Identity
+from copublish.node.proxy import Proxy, connect_out
+from copublish.node.relay_talk import call_at_relay
+from copublish.node.tuning import NO_ANSWER, dial_problem, tune
 
-PROTOCOL = 2
-DIAL_SECONDS = 5.0
-
-NO_ANSWER = "no answer from"
-"""How messages begin about a party that is silent, where others are not there or refuse."""
-
-
-class UnreachableError(MeetingError):
-    """Nobody answers at the other party's address: trying again may help."""
+PROTOCOL = 3
 
 
 def dial(
@@ -39,42 +36,97 @@ def dial(
     *,
     run: str | None = None,
     timeout_seconds: int = 60,
+    proxy: Proxy | None = None,
 ) -> Channel:
-    """Connect to another party and say what for: `meeting`, `status`, or in a run `engine` or `messages`.
+    """Connect to another party, at its host or at the relay, and say what for.
+
+    That is `meeting`, `status`, `measure`, `parked` for a connection that the other one may use to call us, or in a run
+    `engine` or `messages`.
 
     Raises:
         UnreachableError: If nobody answers there.
         RefusedError: If it is somebody else, or does not accept us.
     """
-    host, port = agreement.parties[peer].address
+    where = where_in_words(agreement, party, peer)
+    sock = _reach(agreement, party, peer, proxy, timeout_seconds)
     try:
-        sock = socket.create_connection((host, port), timeout=DIAL_SECONDS)
-    except (OSError, UnicodeError) as exc:
-        raise UnreachableError(f"{_dial_problem(exc)} {host}:{port}") from exc
-    try:
-        tune(sock, timeout_seconds)
-        channel = _checked(sock, agreement, identity, peer)
-        channel.send_message({"copublish": PROTOCOL, "purpose": purpose, "party": party, "run": run})
-        # In a run the other party waits that long itself: it may hear the number of the run a moment after us.
-        answer = channel.receive_message(seconds=HANDSHAKE_SECONDS if run is None else 2 * HANDSHAKE_SECONDS)
+        channel = _checked(sock, agreement, identity, peer, where)
     except RefusedError:
         sock.close()
         raise
-    except ChannelClosedError as exc:
+    except (ChannelClosedError, OSError) as exc:
         sock.close()
-        raise UnreachableError(f"the connection was closed by {host}:{port}") from exc
-    except (MeetingError, OSError) as exc:  # connected and silent: it may be busy
-        sock.close()
-        raise UnreachableError(f"{NO_ANSWER} {host}:{port}") from exc
+        raise UnreachableError(f"the connection was closed by {where}") from exc
+    return say_what_for(channel, party, peer, purpose, run=run, where=where)
+
+
+def say_what_for(
+    channel: Channel, party: str, peer: str, purpose: str, *, run: str | None = None, where: str
+) -> Channel:
+    """Say on a connection to another party what it is for, and wait until the other one accepts that.
+
+    Raises:
+        UnreachableError: If the connection ends, or there is no answer.
+        RefusedError: If the other one refuses.
+    """
+    answer = answer_of(channel, {"copublish": PROTOCOL, "purpose": purpose, "party": party, "run": run}, where)
     if answer.get("ok") is not True:
         channel.close()
         raise RefusedError(f"Party '{peer}' refuses: {plain_text(answer.get('refused', 'it does not say why'))}.")
     return channel
 
 
-def _checked(sock: socket.socket, agreement: Agreement, identity: Identity | None, peer: str) -> Channel:
+def answer_of(channel: Channel, greeting: dict[str, Any], where: str) -> dict[str, Any]:
+    """What the other end answers to a first message."""
+    # In a run the other party waits that long itself: it may hear the number of the run a moment after us.
+    patience = HANDSHAKE_SECONDS if greeting["run"] is None else 2 * HANDSHAKE_SECONDS
+    try:
+        channel.send_message(greeting)
+        return channel.receive_message(seconds=patience)
+    except ChannelClosedError as exc:
+        channel.close()
+        raise UnreachableError(f"the connection was closed by {where}") from exc
+    except (MeetingError, OSError) as exc:  # connected and silent: it may be busy
+        channel.close()
+        raise UnreachableError(f"{NO_ANSWER} {where}") from exc
+
+
+def status_of(channel: Channel) -> dict[str, Any]:
+    """What a party that was asked for its status says after its greeting: its clock and what it has agreed to."""
+    try:
+        return channel.receive_message(seconds=HANDSHAKE_SECONDS)
+    finally:
+        channel.close()
+
+
+def where_in_words(agreement: Agreement, party: str, peer: str) -> str:
+    """Where a party dials another one, for messages."""
+    way = way_between(agreement, party, peer)
+    if way == "relay":
+        return f"'{peer}' over the relay {agreement.network.relay}"
+    return f"'{peer}', which dials in itself" if way == "call back" else str(agreement.parties[peer].host)
+
+
+def _reach(agreement: Agreement, party: str, peer: str, proxy: Proxy | None, timeout_seconds: int) -> socket.socket:
+    """A socket that leads to another party; who is at its end has to be checked."""
+    way = way_between(agreement, party, peer)
+    if way == "relay":
+        return call_at_relay(agreement, party, peer, proxy=proxy, timeout_seconds=timeout_seconds)
+    if way == "call back":
+        raise UnreachableError(f"'{peer}' cannot be dialed: it dials you, while your own 'copublish run' waits")
+    host, port = agreement.parties[peer].address
+    try:
+        sock = connect_out(host, port, proxy)
+    except (OSError, UnicodeError) as exc:
+        raise UnreachableError(f"{dial_problem(exc)} {host}:{port}") from exc
+    tune(sock, timeout_seconds)
+    return sock
+
+
+def _checked(sock: socket.socket, agreement: Agreement, identity: Identity | None, peer: str, where: str) -> Channel:
     """A channel to a peer whose certificate is the agreed one."""
-    who = f"Who answers at {agreement.parties[peer].host} as '{peer}'"
+    over_relay = agreement.parties[peer].host is None
+    who = f"Who answers at {f'the relay {agreement.network.relay}' if over_relay else where} as '{peer}'"
     try:
         if identity is None:
             return plain_channel(sock)
@@ -95,8 +147,13 @@ def refuse_unfit_hosts(agreement: Agreement, party: str, identity: Identity | No
     """
     problems = []
     for name, other in agreement.parties.items():
-        if other.host is None:
-            problems.append(f'parties.{name}: say where the others reach it, like host = "{name}.example:7700"')
+        if other.dials_out and identity is None:
+            problems.append(f"parties.{name}.reach: --insecure is for loopback alone, where everybody can be dialed")
+        elif other.host is None and not other.dials_out:
+            problems.append(
+                f'parties.{name}: say where the others reach it, like host = "{name}.example:7700", or that they '
+                'cannot: reach = "dial-out"'
+            )
         elif identity is None and not means_loopback(other.address[0]):
             problems.append(f"parties.{name}.host: --insecure is for loopback alone, like localhost:7700")
         elif identity is not None and other.certificate is None and other.authority is None:
@@ -105,64 +162,3 @@ def refuse_unfit_hosts(agreement: Agreement, party: str, identity: Identity | No
         problems.append(f"your own identity does not fit: it {problem}. Choose it with --identity FOLDER")
     if problems:
         raise MeetingError("\n  - ".join(["The agreement cannot be run between machines:", *problems]))
-
-
-PROBES = 4
-"""How many signs of life in a row have to be lost before a silent link counts as dead."""
-
-LONGEST_IDLE_SECONDS, LONGEST_INTERVAL_SECONDS = 10, 5
-
-
-@dataclass(frozen=True)
-class Keepalive:
-    """When the system asks whether a silent peer is still there.
-
-    Attributes:
-        idle: Seconds of silence before it asks.
-        interval: Seconds before it asks again, if there was no answer.
-        probes: How often it asks before the link counts as dead, where no timeout says that.
-    """
-
-    idle: int
-    interval: int
-    probes: int
-
-    @staticmethod
-    def within(timeout_seconds: int) -> Keepalive:
-        """Settings with which a link is given up after the timeout, and not for one packet that was lost.
-
-        Linux ends a connection at the first look after the timeout at which a probe was not answered. So the timeout
-        has room for several of them: the first after a third of it, the others in what is left.
-        """
-        idle = min(LONGEST_IDLE_SECONDS, max(1, timeout_seconds // 3))
-        interval = min(LONGEST_INTERVAL_SECONDS, max(1, (timeout_seconds - idle) // PROBES))
-        return Keepalive(idle, interval, min(MAX_KEEPCNT, max(PROBES, (timeout_seconds - idle) // interval)))
-
-
-MAX_KEEPCNT = 127
-"""Linux takes no more."""
-
-
-def tune(sock: socket.socket, timeout_seconds: int) -> None:
-    """Send at once, and notice a dead link even if nothing is sent."""
-    keepalive = Keepalive.within(timeout_seconds)
-    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in (
-        ("TCP_USER_TIMEOUT", 1000 * timeout_seconds),
-        ("TCP_KEEPIDLE", keepalive.idle),
-        ("TCP_KEEPINTVL", keepalive.interval),
-        ("TCP_KEEPCNT", keepalive.probes),
-    ):
-        if hasattr(socket, option):  # Linux
-            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-
-
-def _dial_problem(error: OSError | UnicodeError) -> str:
-    if isinstance(error, socket.gaierror | UnicodeError):
-        return "the name is not known:"
-    if isinstance(error, ConnectionRefusedError):
-        return "nobody listens at"
-    if isinstance(error, TimeoutError):
-        return NO_ANSWER
-    return f"cannot reach ({error.strerror})"

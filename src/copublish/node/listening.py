@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import socket
 import threading
 import time
 from pathlib import Path
 
+from copublish.agreement.model import Agreement
 from copublish.errors import MeetingError
 from copublish.node.channel import ChannelClosedError, means_loopback
 
@@ -33,6 +35,21 @@ def listen_at(listen: tuple[str, int] | None, own: tuple[str, int], *, secure: b
             f"Cannot listen at {host}:{port} ({getattr(exc, 'strerror', 'no address')}). Is another run using it? "
             "--listen ADDRESS:PORT chooses another one."
         ) from exc
+
+
+def only_one_here(agreement: Agreement, party: str) -> socket.socket:
+    """What one run of a party that opens no port holds while it lasts, as others hold their port.
+
+    A second one would be called in its place.
+    """
+    name = hashlib.sha256(f"copublish {agreement.hash} {party}".encode()).hexdigest()
+    held = socket.socket(socket.AF_UNIX)
+    try:
+        held.bind(f"\0{name}")  # in no file system: it is gone with the process, however that ends
+    except OSError as exc:
+        held.close()
+        raise MeetingError(f"Another run of '{party}' with this agreement is under way on this machine.") from exc
+    return held
 
 
 def connect_patiently(path: Path, closed: threading.Event) -> socket.socket:

@@ -11,6 +11,7 @@ from typing import Any
 from copublish.errors import MeetingError, plain_text
 from copublish.node.port import Log, Port
 from copublish.node.rendezvous import Rendezvous, Waiting, left
+from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
 
 LAST_WORD_SECONDS = 2.0
 FOR_EVER_SECONDS = 10.0**7
@@ -35,7 +36,7 @@ class Meeting:
         self.peers = port.peers
         self._lines, self.run = Rendezvous(port, facts, waiting, log).keep(time.monotonic() + wait_seconds)
         self._log = log
-        self._lock = threading.Lock()
+        self._lock, self._speaking = threading.Lock(), threading.Lock()
         self._lost: str | None = None
         self._first_lost = ""
         self._first_reason: str | None = None
@@ -43,8 +44,11 @@ class Meeting:
         self._on_loss: list[Callable[[], None]] = []
         self._over = False
         log("met", peers=", ".join(self.peers))
+        self._over_what = port.over
+        self._ends = threading.Event()
         for peer in self.peers:
             threading.Thread(target=self._listen, args=(peer,), daemon=True).start()
+        threading.Thread(target=self._keep_alive, daemon=True).start()
 
     def on_loss(self, act: Callable[[], None]) -> None:
         """Have something done as soon as a peer is known to have stopped."""
@@ -63,18 +67,20 @@ class Meeting:
         return self._lost
 
     def _listen(self, peer: str) -> None:
-        """Wait for a peer's last word; it says nothing before."""
+        """Wait for a peer's last word; before that it gives signs of life alone."""
         _, from_peer = self._lines[peer]
-        message: dict[str, Any] = {}
-        with contextlib.suppress(MeetingError, OSError, ValueError):
-            message = from_peer.receive_message(seconds=FOR_EVER_SECONDS)
+        message: dict[str, Any] = {"alive": True}
+        while "alive" in message:
+            message = {}  # if the connection ends without a last word
+            with contextlib.suppress(MeetingError, OSError, ValueError):
+                message = from_peer.receive_message(seconds=FOR_EVER_SECONDS)
         from_peer.close()
         if "done" in message or self._over:
             return
         with self._lock:
             if not self._first_is_known.is_set() and (self._lost is None or "lost" not in message):
                 named = message.get("lost")
-                self._lost = left(peer, message)
+                self._lost = left(peer, message, self._over_what(peer))
                 self._first_lost = named if isinstance(named, str) and named in self._lines else peer
                 self._first_reason = message.get("why" if self._first_lost != peer else "stop")
             if "lost" not in message:
@@ -83,6 +89,15 @@ class Meeting:
         for act in acts:
             act()
         self._log("peer stopped", peer=peer, reason=plain_text(message.get("stop", "connection lost")))
+
+    def _keep_alive(self) -> None:
+        """Say something now and then, so that nothing on the way ends what is idle."""
+        while not self._ends.wait(SIGN_OF_LIFE_SECONDS):
+            for to_peer, _ in self._lines.values():
+                with self._speaking:
+                    if not self._over and to_peer.is_idle():
+                        with contextlib.suppress(MeetingError):  # it has left: whoever listens notices
+                            to_peer.send_message({"alive": True})
 
     def say_stop(self, reason: str) -> None:
         """Tell the peers that we stop, and the kind of reason: nothing about our data."""
@@ -99,7 +114,9 @@ class Meeting:
         self._last_word({"done": True})
 
     def _last_word(self, message: dict[str, Any]) -> None:
-        self._over = True
+        with self._speaking:  # no sign of life comes after it, or into it
+            self._over = True
+        self._ends.set()
         for to_peer, from_peer in self._lines.values():
             with contextlib.suppress(MeetingError):  # it has left already
                 to_peer.send_message(message)

@@ -2,7 +2,7 @@
 
 Every pair has two connections, one each way, made when the first message is sent. They name the run, so what belongs to
 another one is not let in. A message is a topic and bytes, each after its length; who reads it decides what the bytes
-may be, and nothing here runs or unpickles them.
+may be, and nothing here runs or unpickles them. A header that announces an impossible one is a sign of life.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from functools import partial
 
 from copublish.engine.messages import MAX_CONTENT_BYTES, MAX_TOPIC_BYTES, longest_content, refuse_to_send_long
 from copublish.errors import EngineError, MeetingError, PartyLostError, ProgramMismatchError, SilenceError
-from copublish.node.channel import CHUNK, Channel, ChannelClosedError, RefusedError
-from copublish.node.dialing import UnreachableError
+from copublish.node.channel import CHUNK, Channel, ChannelClosedError, RefusedError, UnreachableError
 from copublish.node.port import Port
+from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
 
 HEADER = struct.Struct(">HI")
 MAX_WAITING_BYTES = MAX_CONTENT_BYTES
@@ -32,6 +32,9 @@ SLOWEST_BYTES_PER_SECOND = 64 * 2**10
 
 FOR_EVER_SECONDS = 10.0**7
 RETRY_SECONDS = 0.2
+
+SIGN_OF_LIFE = HEADER.pack(0xFFFF, 0)
+"""What announces a topic that is longer than any."""
 
 UNPUBLISHED = "Nothing is published."
 
@@ -76,6 +79,7 @@ class PortMessenger:
         self._is_over = False
         for peer in port.peers:
             port.let_in("messages", peer, run, partial(self._take_in, peer))
+        threading.Thread(target=self._keep_alive, daemon=True).start()
 
     def __enter__(self) -> PortMessenger:
         return self
@@ -151,6 +155,21 @@ class PortMessenger:
                     self._outgoing[peer].close()
         self.abort()
 
+    def _keep_alive(self) -> None:
+        """Say something now and then where nothing was said, so that nothing on the way ends what is idle."""
+        while not self._is_over:
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_over, SIGN_OF_LIFE_SECONDS)
+            for peer, lock in self._sending.items():
+                if lock.acquire(blocking=False):  # else something is being sent
+                    try:
+                        if peer in self._outgoing and not self._is_over and self._outgoing[peer].is_idle():
+                            self._outgoing[peer].send_bytes(SIGN_OF_LIFE, seconds=self._timeout)
+                    except MeetingError:
+                        self._outgoing[peer].break_off()  # half a sign may be on its way; whoever sends next is told
+                    finally:
+                        lock.release()
+
     def _channel_to(self, peer: str) -> Channel:
         deadline = time.monotonic() + self._timeout
         while peer not in self._outgoing:
@@ -199,7 +218,10 @@ class PortMessenger:
                 self._changed.notify_all()
 
     def _take_one(self, peer: str, inbox: _Inbox, channel: Channel) -> None:
-        topic_length, length = HEADER.unpack(self._receive(channel, HEADER.size, FOR_EVER_SECONDS))
+        header = self._receive(channel, HEADER.size, FOR_EVER_SECONDS)
+        if header == SIGN_OF_LIFE:
+            return
+        topic_length, length = HEADER.unpack(header)
         if topic_length > MAX_TOPIC_BYTES or length > MAX_CONTENT_BYTES:
             raise ProgramMismatchError(f"Party '{peer}' sent what is no message of copublish. {UNPUBLISHED}")
         topic = self._receive(channel, topic_length, self._timeout)
@@ -229,4 +251,4 @@ class PortMessenger:
         return PartyLostError(f"Another party has stopped, and the run with it. {UNPUBLISHED}")
 
     def _lost(self, peer: str) -> PartyLostError:
-        return PartyLostError(f"Party '{peer}' stopped, or the link to it broke. {UNPUBLISHED}")
+        return PartyLostError(f"Party '{peer}' stopped, or the link to it{self._port.over(peer)} broke. {UNPUBLISHED}")

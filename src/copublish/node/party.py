@@ -16,6 +16,7 @@ from copublish.local.processes import throwaway_ledger
 from copublish.mechanisms.registry import plan_of
 from copublish.node.identity import Passphrase, identity_folder, load_identity
 from copublish.node.log import RunLog, log_file
+from copublish.node.proxy import proxy_from
 from copublish.node.rendezvous import Waiting
 from copublish.node.run import ReadyParty, RunResult, RunSettings, ready_party, run_party
 from copublish.node.signers import load_signer
@@ -41,6 +42,8 @@ def run(
     listen: tuple[str, int] | None = None,
     wait_seconds: int = 3600,
     timeout_seconds: int = 600,
+    proxy: str | None = None,
+    proxy_credentials: str | Path | None = None,
     overwrite: bool = False,
     consent: Callable[[Description], bool] = lambda described: True,
     progress: Progress = no_progress,
@@ -65,6 +68,9 @@ def run(
         listen: Address and port to listen at, if not the port of your host in the agreement.
         wait_seconds: How long the other parties may take to come.
         timeout_seconds: How long they may take to answer, and a link may be dead.
+        proxy: The HTTP proxy through which others are reached, like `http://proxy.example:3128`, or `none`. That of
+            the environment (`HTTPS_PROXY`, `NO_PROXY`) unless given.
+        proxy_credentials: File with the proxy's `user:password`, readable by you alone.
         overwrite: Whether a release that is in the folder may be replaced.
         consent: Told everything that will be opened and what it costs, before anybody is called. If it answers
             False, nothing is spent.
@@ -99,6 +105,7 @@ def run(
             listen=listen,
             wait_seconds=wait_seconds,
             timeout_seconds=timeout_seconds,
+            proxy=proxy_from(proxy, None if proxy_credentials is None else Path(proxy_credentials)),
             approvals=None if approvals is None else Path(approvals),
         )
         ready = ready_party(agreement, party, data, who, book, settings, signer=signs)

@@ -1,5 +1,7 @@
 """The one port that a party opens, and the connections it makes: for meeting, for messages, for the engine's own link.
 
+A party that only dials out opens none, and others call it on connections that it offers (`offers.py`, `parking.py`).
+
 SPU's ports take messages from anybody, so SPU listens on a unix socket that this user alone can reach. What it sends
 to another party goes through a second unix socket to this module, which carries it to that party's port over mutual
 TLS; what comes from there is passed on only after the peer's certificate was checked.
@@ -14,17 +16,32 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
 from copublish.agreement.model import Agreement
+from copublish.agreement.network import over_what, way_between
 from copublish.errors import MeetingError
-from copublish.node.channel import HANDSHAKE_SECONDS, Channel, RefusedError, peer_problem, plain_channel, secure_channel
-from copublish.node.dialing import PROTOCOL, dial, refuse_unfit_hosts, tune
+from copublish.node.channel import (
+    HANDSHAKE_SECONDS,
+    Channel,
+    RefusedError,
+    peer_problem,
+    plain_channel,
+    secure_channel,
+)
+from copublish.node.dialing import PROTOCOL, dial, refuse_unfit_hosts
+from copublish.node.engine_link import EngineLinks
 from copublish.node.identity import Identity, common_name
-from copublish.node.listening import connect_patiently, listen_at
-from copublish.node.pump import carry
+from copublish.node.listening import listen_at, only_one_here
+from copublish.node.measuring import answer_measurements
+from copublish.node.offers import Offers
+from copublish.node.parking import Parked
+from copublish.node.proxy import DIAL_SECONDS, Proxy
+from copublish.node.tuning import tune
 from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places, WaitingRoom
+from copublish.release.preflight import facts_of
 
 Log = Callable[..., None]
 """Called with the name of an event and public facts about it."""
@@ -55,6 +72,7 @@ class Port:
         identity: Its key and certificate; none for plain connections on loopback.
         listen: Address and port to listen at; by default the port of its own host.
         timeout_seconds: How long a connection may be dead before it counts as broken.
+        proxy: The way out, if there is one.
         log: Told about every connection; never about content.
     """
 
@@ -66,23 +84,49 @@ class Port:
         *,
         listen: tuple[str, int] | None = None,
         timeout_seconds: int = 600,
+        proxy: Proxy | None = None,
         log: Log = lambda event, **facts: None,
     ) -> None:
         refuse_unfit_hosts(agreement, party, identity)
         self.agreement, self.party, self.identity = agreement, party, identity
         self.bytes_sent = self.bytes_received = 0
-        self._timeout, self._log = timeout_seconds, log
+        self._timeout, self._proxy, self._log = timeout_seconds, proxy, log
         self._arrivals: dict[str, queue.Queue[Channel]] = {peer: queue.Queue() for peer in self.peers}
         self._strangers, self._places = WaitingRoom(log), Places(MAX_OF_ONE_PARTY)
         self._doors: dict[tuple[str, str], Door] = {}
         self._door_opens, self._closed = threading.Condition(), threading.Event()
-        self._channels: set[Channel] = set()
         self._lock = threading.Lock()
-        self._listener = listen_at(listen, agreement.parties[party].address, secure=identity is not None)
-        self._bridges: list[socket.socket] = []
-        _in_background(self._accept)
-        address = self._listener.getsockname()
-        log("listening", address=f"{address[0]}:{address[1]}", secure=identity is not None)
+        self._links = EngineLinks(self.count, log)
+        self._listener, self._only_one = self._hold(listen)
+        self._parked = Parked(peer for peer in self.peers if way_between(agreement, party, peer) == "call back")
+        self._offers = None if self._listener is not None else self._offer()
+        if self._listener is not None:
+            _in_background(self._accept, self._listener)
+            address = self._listener.getsockname()
+            log("listening", address=f"{address[0]}:{address[1]}", secure=identity is not None)
+
+    def _hold(self, listen: tuple[str, int] | None) -> tuple[socket.socket | None, socket.socket | None]:
+        """Listen at the port, or hold what stands for it at a party that opens none."""
+        own = self.agreement.parties[self.party]
+        if not own.dials_out:
+            return listen_at(listen, own.address, secure=self.identity is not None), None
+        if listen is not None:
+            raise MeetingError("--listen: by the agreement you only dial out, and open no port.")
+        return None, only_one_here(self.agreement, self.party)
+
+    def _offer(self) -> Offers:
+        """Open the connections that others may call us on."""
+        self._log("dialing out")
+        return Offers(
+            self.agreement,
+            self.party,
+            self.identity,
+            proxy=self._proxy,
+            timeout_seconds=self._timeout,
+            welcome=self._called,
+            attend=self._attend_stranger,
+            log=self._log,
+        )
 
     def __enter__(self) -> Port:
         return self
@@ -93,12 +137,15 @@ class Port:
     def close(self) -> None:
         """Close the port and every connection."""
         self._closed.set()
-        for listener in (self._listener, *self._bridges):
-            with contextlib.suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)
-            listener.close()
-        for channel in list(self._channels):
-            channel.break_off()
+        for listener in (self._listener, self._only_one):
+            if listener is not None:
+                with contextlib.suppress(OSError):
+                    listener.shutdown(socket.SHUT_RDWR)
+                listener.close()
+        if self._offers is not None:
+            self._offers.close()
+        self._parked.close()
+        self._links.close()
         self._close_arrivals()
         self._strangers.sum_up()
 
@@ -113,8 +160,28 @@ class Port:
         return tuple(name for name in self.agreement.parties if name != self.party)
 
     def dial(self, peer: str, purpose: str, run: str | None = None) -> Channel:
-        """Connect to another party and say what for; see `dialing.dial`."""
-        return dial(self.agreement, self.party, self.identity, peer, purpose, run=run, timeout_seconds=self._timeout)
+        """Connect to another party and say what for; see `dialing.dial`.
+
+        One that cannot be dialed is called on a connection that it has left open here.
+        """
+        if peer in self._parked:
+            # In a run nobody asks again, and one that was just used is being replaced. Who meets asks again and again.
+            seconds = (0.1 if purpose == "meeting" else DIAL_SECONDS) if run is None else 2 * HANDSHAKE_SECONDS
+            return self._parked.call(self.party, peer, purpose, run=run, seconds=seconds)
+        return dial(
+            self.agreement,
+            self.party,
+            self.identity,
+            peer,
+            purpose,
+            run=run,
+            timeout_seconds=self._timeout,
+            proxy=self._proxy,
+        )
+
+    def over(self, peer: str) -> str:
+        """What is between this party and another one, for messages; nothing if nothing is."""
+        return over_what(self.agreement, self.party, peer)
 
     def newest_arrival(self, peer: str) -> Channel | None:
         """A party's last connection for meeting that has come in and was not returned yet, if any."""
@@ -134,39 +201,9 @@ class Port:
             self._door_opens.notify_all()
 
     def carry_engine(self, run: str, engine_socket: Path, bridge: Path, peer: str) -> None:
-        """Let the engine's link with one party through: what comes in to our worker, what it sends to the peer's.
-
-        With several parties each has a bridge of its own; what they send comes in at our worker's one socket.
-        """
-        self.let_in("engine", peer, run, lambda channel: self._carry(channel, self._to_worker(engine_socket)))
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(str(bridge))
-        listener.listen()
-        self._bridges.append(listener)
-
-        def out(local: socket.socket) -> None:
-            try:
-                channel = self.dial(peer, "engine", run)
-            except MeetingError as exc:
-                self._log("engine connection failed", peer=peer, reason=str(exc))
-                local.close()
-            else:
-                self._carry(channel, local)
-
-        def accept() -> None:
-            while not self._closed.is_set():
-                with contextlib.suppress(OSError):
-                    _in_background(out, listener.accept()[0])
-
-        _in_background(accept)
-
-    def _carry(self, channel: Channel, local: socket.socket) -> None:
-        self._channels.add(channel)
-        try:
-            for sent, received in carry(channel, local):
-                self.count(sent, received)
-        finally:
-            self._channels.discard(channel)
+        """Let the engine's link with one party through: what comes in to our worker, what it sends to the peer's."""
+        self.let_in("engine", peer, run, partial(self._links.bring_in, engine_socket))
+        self._links.carry_out(bridge, peer, partial(self.dial, peer, "engine", run))
 
     def count(self, sent: int, received: int) -> None:
         """Count content that was sent to other parties and received from them."""
@@ -174,17 +211,19 @@ class Port:
             self.bytes_sent += sent
             self.bytes_received += received
 
-    def _to_worker(self, engine_socket: Path) -> socket.socket:
-        return connect_patiently(engine_socket, self._closed)
-
-    def _accept(self) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         while not self._closed.is_set():
             try:
-                sock, address = self._listener.accept()
+                sock, address = listener.accept()
             except OSError:
                 time.sleep(0.05)  # out of files for a moment, say; the port stays open
                 continue
             came_from = str(address[0])
+            try:
+                tune(sock, self._timeout)
+            except OSError:
+                sock.close()
+                continue
             if not self._strangers.enter(came_from):
                 sock.close()
                 continue
@@ -194,26 +233,43 @@ class Port:
                 self._strangers.leave(came_from)
                 sock.close()
 
+    def _attend_stranger(self, sock: socket.socket, came_from: str) -> None:
+        """Attend to somebody who came another way than by our own port."""
+        if self._strangers.enter(came_from):
+            self._attend(sock, came_from)
+        else:
+            sock.close()
+
+    def _called(self, channel: Channel, peer: str, greeting: dict[str, Any]) -> None:
+        """Do what a party wants that calls on a connection of ours; it is known already."""
+        try:
+            self._welcome(channel, peer, greeting)
+        except Exception as exc:
+            self._strangers.refused(peer, str(exc) if isinstance(exc, MeetingError) else type(exc).__name__)
+            channel.close()
+
     def _attend(self, sock: socket.socket, came_from: str) -> None:
         """Find out who came in and what for; whatever a stranger sends ends its own connection and nothing else."""
         try:
             try:
-                tune(sock, self._timeout)
                 known, channel = self._recognize(sock)
                 greeting = channel.receive_message(seconds=HANDSHAKE_SECONDS)
             finally:
                 self._strangers.leave(came_from)
-            peer = self._greet(channel, known, greeting)
-            try:
-                self._serve(channel, peer, greeting)
-            finally:
-                self._places.leave(peer)
+            self._welcome(channel, known, greeting)
         except MeetingError as exc:
             self._strangers.refused(came_from, str(exc))
             sock.close()
         except Exception as exc:
             self._strangers.refused(came_from, type(exc).__name__)
             sock.close()
+
+    def _welcome(self, channel: Channel, known: str | None, greeting: dict[str, Any]) -> None:
+        peer = self._greet(channel, known, greeting)
+        try:
+            self._serve(channel, peer, greeting)
+        finally:
+            self._places.leave(peer)
 
     def _greet(self, channel: Channel, known: str | None, greeting: dict[str, Any]) -> str:
         """Which party of the agreement came; it has taken one of its places.
@@ -236,17 +292,26 @@ class Port:
         door = self._door(purpose, peer, greeting.get("run")) if purpose in PURPOSES_OF_A_RUN else None
         if purpose in PURPOSES_OF_A_RUN and door is None:
             self._refuse(channel, "a run that is not under way here")
+        if purpose == "parked" and peer not in self._parked:
+            self._refuse(channel, "a connection to call it on, but by the agreement it can be dialed")
         channel.send_message({"ok": True})
         if door is not None:
             door.take(channel)
+        elif purpose == "parked":
+            self._parked.park(peer, channel)
         elif purpose == "meeting":
             if (older := self.newest_arrival(peer)) is not None:
                 older.close()  # of several the newest counts, and none piles up
             self._arrivals[peer].put(channel)
             if self._closed.is_set():  # nobody will ask for it, and the other party has to notice
                 self._close_arrivals()
+        elif purpose == "measure":
+            answer_measurements(channel, lambda: self.dial(peer, "status").close())
         else:
-            channel.close()  # "status": it knows now that we are here and accept it
+            # "status": it knows now that we are here and accept it. In a meeting it would hear the same.
+            with contextlib.suppress(MeetingError):
+                channel.send_message({"time": time.time(), "facts": facts_of(self.agreement)})
+            channel.close()
 
     def _refuse(self, channel: Channel, problem: str) -> NoReturn:
         channel.send_message({"refused": problem})

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from copublish.errors import MeetingError, plain_text
-from copublish.node.channel import HANDSHAKE_SECONDS, Channel
-from copublish.node.dialing import UnreachableError
+from copublish.node.channel import HANDSHAKE_SECONDS, Channel, UnreachableError
 from copublish.node.port import Log, Port
+from copublish.node.proxy import ProxyError
 from copublish.release.preflight import differences
 
 RETRY_SECONDS = 0.5
@@ -197,7 +197,9 @@ class Rendezvous:
             thread.join()
         for line in missing:
             if line.refusal is not None:
-                self._why_we_leave = f"'{self._port.party}' and '{line.peer}' do not accept each other"
+                is_proxy = isinstance(line.refusal, ProxyError)
+                they = f"'{self._port.party}' and '{line.peer}'"
+                self._why_we_leave = f"{they} {'are kept apart by a proxy' if is_proxy else 'do not accept each other'}"
                 raise line.refusal
 
     def _dial_one(self, line: Line) -> None:
@@ -238,10 +240,11 @@ class Rendezvous:
         silent = [f"'{line.peer}'" for line in self.lines.values() if line.to_peer is not None and line.nonce is None]
         host = self._port.agreement.parties[self._port.party].host
         if absent:
-            said = f"{_parties(absent)} did not come. Try: copublish node status AGREEMENT --party YOU."
+            said = f"{_parties(absent)} did not come. Try: copublish doctor AGREEMENT --party YOU."
         elif silent:
             it = "it" if len(silent) == 1 else "they"
-            said = f"{_parties(silent)} can be reached but did not connect back in time. Can {it} reach {host}?"
+            way = f"reach {host}" if host else "get out to where you meet"
+            said = f"{_parties(silent)} can be reached but did not connect back in time. Can {it} {way}?"
         else:
             run = self.run
             apart = [f"'{line.peer}'" for line in self.lines.values() if line.they_agreed != run]
@@ -266,11 +269,11 @@ def refuse_differences(here: dict[str, str], there: object, peer: str) -> None:
         )
 
 
-def left(peer: str, message: dict[str, Any]) -> str:
+def left(peer: str, message: dict[str, Any], over: str = "") -> str:
     """Sentence that a party has stopped, and why, as far as it said so."""
     if "stop" in message:
         return f"Party '{peer}' stopped: {plain_text(message['stop'])}."
-    return f"Party '{peer}' stopped ({'it is in another run' if message else 'the connection ended'})."
+    return f"Party '{peer}' stopped ({'it is in another run' if message else f'the connection{over} ended'})."
 
 
 def in_words(names: list[str]) -> str:

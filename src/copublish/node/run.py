@@ -38,6 +38,7 @@ from copublish.node.identity import Identity
 from copublish.node.meeting import Meeting
 from copublish.node.messenger import PortMessenger
 from copublish.node.port import Log, Port
+from copublish.node.proxy import Proxy
 from copublish.node.rendezvous import Waiting
 from copublish.node.silence import who_is_silent
 from copublish.privacy.coins import Coins
@@ -64,6 +65,7 @@ class RunSettings:
         listen: Address and port to listen at, if not those of the agreement.
         wait_seconds: How long the other parties may take to come.
         timeout_seconds: How long they may take to answer, and a link may be dead.
+        proxy: The way out of the organization, if there is one.
         approvals: Folder with the approvals of this party's people, where the agreement asks for some.
     """
 
@@ -73,6 +75,7 @@ class RunSettings:
     listen: tuple[str, int] | None = None
     wait_seconds: int = 3600
     timeout_seconds: int = 600
+    proxy: Proxy | None = None
     approvals: Path | None = None
 
 
@@ -208,6 +211,7 @@ def run_party(
         ready.identity,
         listen=settings.listen,
         timeout_seconds=settings.timeout_seconds,
+        proxy=settings.proxy,
         log=log,
     ) as port:
         facts = facts_of(agreement)
@@ -226,7 +230,7 @@ def run_party(
                 meeting.say_lost()
             elif silent is not None:
                 meeting.say_lost(silent)
-                loss = f"Party '{silent}' did not answer in {settings.timeout_seconds} s."
+                loss = f"Party '{silent}' did not answer{port.over(silent)} in {settings.timeout_seconds} s."
             else:
                 meeting.say_stop(_reason(exc))
             if loss and isinstance(exc, LostAtTheLastStepError):

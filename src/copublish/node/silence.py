@@ -6,8 +6,8 @@ import threading
 import time
 
 from copublish.errors import MeetingError
-from copublish.node.dialing import NO_ANSWER
 from copublish.node.port import Port
+from copublish.node.tuning import NO_ANSWER
 
 ANSWER_SECONDS = 5.0
 """How long a party that is well may take to answer at its port, on a busy machine too."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pydantic.dataclasses import dataclass
 
+from copublish.agreement.settings import Partition
 from copublish.privacy.statements import DisclosureStatement, EpsilonStatement
 from copublish.types import TypedJson
 
@@ -83,6 +84,19 @@ class ClassDisagreement(TypedJson):
             f"records (measured with noise: {self.noisy_count:,}, off by at most {self.within_95_percent:,} in 95 of "
             f"100 cases). Joint tables take that of '{self.counts}'."
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contributions(TypedJson):
+    """What each party brought, as the agreement says it: nothing here depends on anybody's data.
+
+    Attributes:
+        partition: How the table is divided among the parties.
+        columns: The columns of which a party holds cells, by party; none for one that helped to compute.
+    """
+
+    partition: Partition
+    columns: dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,6 +193,7 @@ class Certificate(TypedJson):
         not_protected: What is not.
         public_facts: What is stated without noise.
         class_disagreement: On how many records two class columns differ, where that was agreed to be measured.
+        contributions: Who brought what; none in certificates of older versions.
         assumptions: What the guarantee rests on.
         views: Everything each party saw.
         engine: Where it was computed.
@@ -206,6 +221,7 @@ class Certificate(TypedJson):
     deployment: Deployment
     software: dict[str, str]
     class_disagreement: ClassDisagreement | None = None
+    contributions: Contributions | None = None
     files: dict[str, str] | None = None
 
     def at(self, step: str) -> list[DisclosureStatement]:

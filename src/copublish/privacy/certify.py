@@ -12,6 +12,7 @@ from copublish.privacy.certificate import (
     Basic,
     Certificate,
     ClassDisagreement,
+    Contributions,
     Curator,
     Deployment,
     DeploymentModel,
@@ -84,6 +85,10 @@ def build_certificate(
         not_protected=tuple(not_protected(agreement)),
         public_facts=PublicFacts(number_of_records=circumstances.public_total if agreement.records.public else None),
         class_disagreement=circumstances.class_disagreement,
+        contributions=Contributions(
+            partition=agreement.partition,
+            columns={party: agreement.columns_of(party) for party in agreement.parties},
+        ),
         assumptions=tuple(assumptions(agreement, _of_engine(agreement, circumstances))),
         views={party: tuple(view_of(agreement, party)) for party in agreement.parties},
         engine=_engine(agreement, circumstances),

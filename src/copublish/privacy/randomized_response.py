@@ -2,8 +2,9 @@
 
 One uniform word of COIN_BITS fair coins decides. With v values each of the v - 1 others gets T words, and the true
 value all the rest, where T = ceil(2^COIN_BITS / (e^epsilon + v - 1)). Rounded up, T e^epsilon >= 2^COIN_BITS - (v -
-1) T, so the true value is at most e^epsilon times as likely as another: the sampled law itself is epsilon-DP, and
-nothing is added to delta.
+1) T, so the true value is at most e^epsilon times as likely as another. Rounded up too far, another one would be more
+likely than the true one; `fits` rules that out. So the sampled law itself is epsilon-DP, and nothing is added to delta.
+docs/proofs/randomized-response.md has the proof.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ class RandomizedResponse:
             raise ValueError(
                 f"epsilon must be above 0 and there must be two values, got {self.epsilon}, {self.n_values}"
             )
+        if not fits(self.epsilon, self.n_values):
+            raise ValueError(f"{self.n_values} values are too many for words of {COIN_BITS} coins at {self.epsilon}")
 
     @cached_property
     def words_per_other(self) -> int:
@@ -64,6 +67,11 @@ class RandomizedResponse:
     def signal(self) -> float:
         """Share of the records that tell their true value, if all others are taken as drawn from all values alike."""
         return self.kept - self.words_per_other / float(2**COIN_BITS)
+
+
+def fits(epsilon: Fraction, n_values: int) -> bool:
+    """Whether words are fine enough: rounding leaves the true value at least as likely as any other one."""
+    return n_values * n_values <= min(epsilon, Fraction(1)) * (1 << (COIN_BITS - 1))
 
 
 @cache

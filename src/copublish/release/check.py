@@ -11,6 +11,7 @@ from typing import Any
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
+from copublish.agreement.network import meeting_in_words
 from copublish.errors import CopublishError, FragmentError
 from copublish.fragments.changes import Change
 from copublish.fragments.reading import read_and_tell
@@ -36,6 +37,7 @@ class Checked:
         problems: Every reason why no run would begin: column and rule, never a value. With `strict`, broken rules of
             values as well.
         rules: What the agreement's rules changed: column, rule and number of rows. For the owner alone.
+        meeting: How every two parties would meet on the network; nothing if the agreement does not say where they are.
     """
 
     warning: str | None
@@ -47,6 +49,7 @@ class Checked:
     checked_before_join: bool = False
     problems: tuple[str, ...] = ()
     rules: tuple[Change, ...] = ()
+    meeting: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -57,6 +60,8 @@ class Checked:
         """What was checked, as plain JSON values."""
         found: dict[str, Any] = {} if self.warning is None else {"warning": self.warning}
         found |= {"agreement": self.agreement, "agreement_hash": self.agreement_hash, "ok": self.ok}
+        if self.meeting:
+            found["meeting"] = list(self.meeting)
         if self.party is not None and self.ok:
             found |= {"party": self.party, "records": self.records, "columns": list(self.columns)}
         elif self.party is not None:
@@ -111,7 +116,12 @@ def check(
     """
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
     plan, mechanism = prepare(agreement), mechanism_of(agreement)
-    said = Checked(warning=warning_of(agreement), agreement=agreement.name, agreement_hash=agreement.hash)
+    said = Checked(
+        warning=warning_of(agreement),
+        agreement=agreement.name,
+        agreement_hash=agreement.hash,
+        meeting=tuple(meeting_in_words(agreement)),
+    )
     if party is None and data is None:
         return said
     if party is None:

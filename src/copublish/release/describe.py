@@ -17,6 +17,7 @@ from rich.text import Text
 from copublish.agreement.columns import formula_warning
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
+from copublish.agreement.network import meeting_in_words
 from copublish.engine.spu.coalitions import assumptions_of
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.shared.text_tables import add_row, text_table
@@ -52,6 +53,7 @@ class Description:
         views: What each party sees.
         assumptions: What it rests on.
         warnings: What to think about before anything is spent.
+        meeting: How every two parties meet on the network; nothing if the agreement does not say where they are.
     """
 
     warning: str | None
@@ -72,6 +74,7 @@ class Description:
     views: Mapping[str, tuple[str, ...]]
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
+    meeting: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The description as plain JSON values."""
@@ -93,6 +96,7 @@ class Description:
             "views": {party: list(seen) for party, seen in self.views.items()},
             "assumptions": list(self.assumptions),
             "warnings": list(self.warnings),
+            **({"meeting": list(self.meeting)} if self.meeting else {}),
         }
 
     def __rich__(self) -> RenderableType:
@@ -157,6 +161,9 @@ class Description:
         for parties, seen in by_view(self.views):
             yield Text(f"  {' and '.join(parties)}")
             yield from (Text(f"    - {item}") for item in seen)
+        if self.meeting:
+            yield Text("\nHow they meet", style="bold")
+            yield from (Text(f"  - {sentence}") for sentence in self.meeting)
         yield from (Text(f"\nWarning: {warning}", style="yellow") for warning in self.warnings)
 
 
@@ -195,6 +202,7 @@ def describe_plan(plan: Plan[Any]) -> Description:
         views={party: tuple(view_of(agreement, party)) for party in agreement.parties},
         assumptions=tuple(assumptions(agreement, _of_engine(agreement))),
         warnings=(*_weak_epsilon(agreement), *plan.warnings(), *_formulas(agreement)),
+        meeting=tuple(meeting_in_words(agreement)),
     )
 
 

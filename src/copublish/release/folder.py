@@ -27,6 +27,7 @@ from copublish.privacy.certificate import CERTIFICATE_FORMAT, Certificate
 from copublish.privacy.words import epsilon_rows
 from copublish.release.certificate_format_1 import upgraded
 from copublish.release.html import definition_list, html_table
+from copublish.release.metadata import metadata_files
 from copublish.release.readme import folder_readme
 from copublish.release.staging import refuse_existing, refuse_unwritable, staged_folder, where_it_is
 
@@ -79,6 +80,9 @@ class Release(Publication):
                 if kind == "csv" and self.warning:
                     continue  # a table in CSV cannot say what it is
                 found[f"{name}.{kind}"] = (_parquet if kind == "parquet" else _csv)(self.table(name))
+        if not self.warning:
+            single = self.mechanism.single_tables(self.contents)
+            found |= {f"{name}.csv": _csv(table) for name, table in single.items()}
         return {**found, self.mechanism.details_file: _json(self.details.to_json())}
 
     def digest(self) -> str:
@@ -156,6 +160,7 @@ class Release(Publication):
     def files(self) -> dict[str, bytes]:
         """The content of every file of the release folder."""
         data = self.data_files()
+        data |= metadata_files(self, data)
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
         certificate = replace(self.certificate, files=digests)
         formulas = formula_warning(self.details.public_columns.domains)
@@ -228,7 +233,8 @@ def _signatures(folder: Path) -> Signatures | None:
 
 def _content(folder: Path, name: str) -> bytes:
     """The content of a file of a release folder, of which others may have written both."""
-    if name in ("", ".", "..") or "/" in name or not name.isprintable():
+    parts = name.split("/")  # at most one folder below
+    if len(parts) > 2 or any(part in ("", ".", "..") for part in parts) or not name.isprintable():
         raise ReleaseError(f"'{folder}/certificate.json' names '{plain_text(name)}', which is no file of a release.")
     try:
         return read_inside(folder, name, LARGEST_JSON if name.endswith(".json") else LARGEST_TABLE)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from copublish.mechanisms.base import About
 from copublish.privacy.certificate import Certificate
 from copublish.privacy.words import epsilon_rows
+from copublish.release.metadata import metadata_table
 
 
 def folder_readme(certificate: Certificate, about: About, formulas: str | None = None) -> str:
@@ -26,6 +27,8 @@ def folder_readme(certificate: Certificate, about: About, formulas: str | None =
         about.what,
         "## What is here",
         about.files,
+        "For programs, with digests in the certificate like those of the tables:",
+        metadata_table(certificate_warns=certificate.warning is not None),
         f"**Careful with spreadsheet programs:** {formulas}" if formulas else "",
         "## How exact is it",
         about.errors,

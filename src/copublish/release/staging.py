@@ -30,9 +30,12 @@ def staged_folder(
         with Scratch(f".{target.name}-", target.parent) as scratch:
             staged = scratch / "release"
             staged.mkdir(mode=0o755)
+            for inner in {(staged / name).parent for name in files} - {staged}:
+                inner.mkdir(mode=0o755)
             for name, content in files.items():
                 _write_durably(staged / name, content)
-            _sync_folder(staged)
+            for written in {(staged / name).parent for name in files} | {staged}:
+                _sync_folder(written)
 
             def publish() -> None:
                 refuse_existing(target, overwrite=overwrite)  # it may have come since

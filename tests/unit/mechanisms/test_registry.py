@@ -196,6 +196,15 @@ def test_a_name_is_given_once() -> None:
     assert mechanism_named("copula").name == "copula"
 
 
+@pytest.mark.parametrize("taken", ["certificate.json", "croissant.json", "prov.json"])
+def test_details_do_not_take_the_place_of_a_file_that_every_release_has(taken: str) -> None:
+    class Greedy(Specialization):
+        details_file = taken
+
+    with pytest.raises(ValueError, match=f"'{taken}', which every release has"):
+        register(Greedy())
+
+
 class SoundSettings(MechanismSettings):
     name: Literal["not-to-be-registered"]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from copublish.mechanisms.vhdp.run_perturbation import perturb_categories, perturb_numbers
 from copublish.privacy.disclosures import Divided, PerturbCategory, PerturbNumber
 from copublish.privacy.geometric import COIN_BITS
-from copublish.privacy.randomized_response import RandomizedResponse
+from copublish.privacy.randomized_response import RandomizedResponse, fits
 
 LAWS = settings(max_examples=200, deadline=None, derandomize=True, database=None)
 
@@ -31,6 +31,23 @@ def test_the_true_value_is_at_most_e_to_the_epsilon_times_as_likely_as_another(e
         one_less = 2**COIN_BITS - (n - 1) * (other - 1)
         assert Decimal(one_less) / (other - 1) > bound  # a threshold one smaller would break the promise
     assert law.kept == pytest.approx(float(bound) / (float(bound) + n - 1), rel=1e-9)
+
+
+@given(st.integers(2, 10**6), st.sampled_from([1, 3, 100]))
+@LAWS
+def test_no_other_value_is_more_likely_than_the_true_one_down_to_the_smallest_epsilon_that_fits(n, times) -> None:
+    law = RandomizedResponse(Fraction(times * n**2, 2 ** (COIN_BITS - 1)), n)
+    assert law.words_per_other <= 2**COIN_BITS - law.words_for_others
+
+
+def test_more_values_than_words_can_tell_apart_are_refused_because_another_one_would_be_too_likely() -> None:
+    epsilon, n = Fraction(1, 10**11), 10**6
+    assert not fits(epsilon, n)
+    with pytest.raises(ValueError, match="values are too many"):
+        RandomizedResponse(epsilon, n)
+    # e^epsilon is 1 + epsilon but for 10^-22, far less than what rounding T up does here.
+    others = -(-(2**COIN_BITS) // (n + epsilon))
+    assert Fraction(others, 2**COIN_BITS - (n - 1) * others) > 1 + 2 * epsilon
 
 
 class Words:

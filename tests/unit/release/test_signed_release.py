@@ -33,7 +33,7 @@ from copublish.release.verify import verify_release
 from support import fragment_frames, random_table, small_mapping
 from support.signed import NAMES, Signers
 
-SIGNED_FILES = 7
+SIGNED_FILES = 11
 
 
 @pytest.fixture(scope="module")

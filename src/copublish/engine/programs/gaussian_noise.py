@@ -10,7 +10,7 @@ from typing import cast
 
 import numpy as np
 
-from copublish.engine.programs.noise import WORD_BITS, geometric
+from copublish.engine.programs.noise import WORD_BITS, biased_bits, numbers_of
 from copublish.types import IntArray
 
 
@@ -37,17 +37,20 @@ def gaussian_candidates(
     Returns:
         Secret, shape (2, 64 * n_words): 1 for each candidate that is kept and 0 for the others; and its value.
     """
-    size = geometric(xp, size_words, size_planes)
-    lets_pass = geometric(xp, pass_words, pass_planes)  # bit i is the coin of bit i
+    # Distant parties wait for messages, not for work: all coins are compared at once, and so are both numbers with 0.
+    planes = np.concatenate([size_planes, pass_planes], axis=1)
+    biased = biased_bits(xp, xp.concatenate([size_words, pass_words], axis=1), planes)
+    size = numbers_of(biased[: size_words.shape[1]])
+    lets_pass = numbers_of(biased[size_words.shape[1] :])  # bit i is the coin of bit i
     lanes = np.arange(WORD_BITS, dtype=np.int64)
     is_negative = ((sign_words[:, None] >> lanes) & 1).reshape(-1)
     away = size - center
     stopped = (away * away) & (lets_pass ^ -1)
-    is_negative_zero = is_negative & (size < 1)
-    # Both are at least 0 and below 2^62, so their sum is below 1 iff both are 0.
-    is_kept = (stopped + is_negative_zero) < 1
-    value = size - 2 * is_negative * size
-    return cast(IntArray, xp.concatenate([(is_kept * 1).reshape(1, -1), value.reshape(1, -1)]))
+    n = size.shape[0]
+    is_zero = xp.concatenate([size, stopped]) < 1  # both are at least 0 and below 2^62
+    is_kept = is_zero[n:] & ((is_zero[:n] & is_negative) ^ 1)
+    value = size - 2 * (is_negative * size)  # a bit times a number: choosing, where two numbers would be a product
+    return cast(IntArray, xp.concatenate([is_kept.reshape(1, -1), value.reshape(1, -1)]))
 
 
 def add_chosen_noise(xp: ModuleType, sums: IntArray, *values: IntArray, chosen: IntArray) -> IntArray:

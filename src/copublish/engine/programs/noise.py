@@ -33,25 +33,30 @@ def geometric(xp: ModuleType, words: IntArray, planes: IntArray) -> IntArray:
     Returns:
         Secret noise, shape (64 * n_words,).
     """
-    coin_bits, bits, n_words = words.shape
-    if coin_bits % 2:
-        raise ValueError(f"coins are compared two bits at a time, so they need an even number of bits, got {coin_bits}")
-    below = _below(xp, words, planes)
+    return numbers_of(biased_bits(xp, words, planes))
+
+
+def numbers_of(biased: IntArray) -> IntArray:
+    """Put bits together to numbers, the lowest first: (bits, n_words) to (64 * n_words,)."""
+    bits, n_words = biased.shape
     lanes = np.arange(WORD_BITS, dtype=np.int64)
-    spread = ((below[:, :, None] >> lanes) & 1).reshape(bits, n_words * WORD_BITS)
+    spread = ((biased[:, :, None] >> lanes) & 1).reshape(bits, n_words * WORD_BITS)
     # Bits are put together by XOR: on shares that is free, and only the whole number is converted.
-    noise = spread[0]
+    numbers = spread[0]
     for i in range(1, bits):
-        noise = noise ^ (spread[i] << i)
-    return cast(IntArray, noise)
+        numbers = numbers ^ (spread[i] << i)
+    return cast(IntArray, numbers)
 
 
-def _below(xp: ModuleType, words: IntArray, planes: IntArray) -> IntArray:
-    """Compare every coin with its threshold, both given bit by bit from the most significant one: a tree of blocks.
+def biased_bits(xp: ModuleType, words: IntArray, planes: IntArray) -> IntArray:
+    """Bits that are 1 where coins are below their thresholds: (COIN_BITS, bits, n_words) to (bits, n_words).
 
-    A block of bits is below if its upper half is, or if that is equal and its lower half is below. A tree takes
-    six rounds on shares where a chain over the bits takes 62; each round is one AND, because every AND is a message.
+    Both are given bit by bit from the most significant one, and compared by a tree of blocks. A block of bits is below
+    if its upper half is, or if that is equal and its lower half is below. A tree takes six rounds on shares where a
+    chain over the bits takes 62; each round is one AND, because every AND is a message.
     """
+    if words.shape[0] % 2:
+        raise ValueError(f"coins are compared two bits at a time, so they need an even number, got {words.shape[0]}")
     below, equal = _pairs_below(words, planes)
     while (n := below.shape[0]) > 1:
         (below_high, below_low), (equal_high, equal_low) = _halves(below), _halves(equal)

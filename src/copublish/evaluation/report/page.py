@@ -23,6 +23,7 @@ from copublish.mechanisms.base import PLAIN_REPORT
 from copublish.privacy.words import RELATION_WORDS, epsilon_rows, noise_words
 from copublish.release.describe import by_view
 from copublish.release.folder import Release, making_sense_of
+from copublish.release.metadata.nist import nist_claims
 from copublish.release.verify import refuse_wrong_signatures
 
 KINDS = (
@@ -204,6 +205,7 @@ def _facts(release: Release) -> dict[str, Any]:
         "parties": certificate.parties,
         "views": by_view(certificate.views),
         "release": release,
+        "nist_claims": nist_claims(certificate),
         "signed": release.signatures,
         "formulas": formula_warning(release.details.public_columns.domains),
     }

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from copublish.agreement.model import Agreement
-from copublish.errors import AgreementError
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
 from copublish.mechanisms.hpdp.settings import MAX_SYNTHETIC_RECORDS, HpdpSettings
+from copublish.mechanisms.shared.measured_noise import deviation, refuse_without_noise
 from copublish.privacy.certify import Method
 from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Place
 from copublish.privacy.masked_sums import how_noise_is_drawn
@@ -51,13 +50,7 @@ class HpdpPlan(Plan["HpdpResult"]):
             AgreementError: If no noise gives this epsilon and delta within the engine's integers.
         """
         plan = HpdpPlan(agreement)
-        try:
-            plan.moments.noise  # noqa: B018  # computed once, and kept
-        except ValueError as exc:
-            raise AgreementError(
-                agreement.name,
-                [f"privacy: with these columns, epsilon and delta there is no Gaussian noise: {exc}. Raise them"],
-            ) from exc
+        refuse_without_noise(agreement, lambda: plan.moments.noise)
         return plan
 
     @property
@@ -104,8 +97,7 @@ class HpdpPlan(Plan["HpdpResult"]):
     @property
     def deviation(self) -> float:
         """Standard deviation of the noise, in people; of what the class is in it is CLASS_WEIGHT times smaller."""
-        scale = self.moments.scale_in_people
-        return scale if isinstance(self.moments, GaussianMeasure) else math.sqrt(2) * scale
+        return deviation(self.moments)
 
     @property
     def share_error(self) -> float:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
+import pyarrow as pa
 from rich.console import RenderableType
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
-from copublish.mechanisms.marginals import publish, report, words
+from copublish.mechanisms.marginals import report, words
 from copublish.mechanisms.marginals.plan import MarginalsPlan
-from copublish.mechanisms.marginals.publish import MarginalsDetails
+from copublish.mechanisms.marginals.publish import MarginalsDetails, contents_of
 from copublish.mechanisms.marginals.result import MarginalsResult
 from copublish.mechanisms.marginals.settings import MarginalsSettings
+from copublish.mechanisms.marginals.tables import TABLES, single_tables
 
 
 class Marginals(Mechanism[MarginalsPlan, MarginalsResult, MarginalsDetails]):
@@ -24,10 +26,7 @@ class Marginals(Mechanism[MarginalsPlan, MarginalsResult, MarginalsDetails]):
     settings: ClassVar[type[MechanismSettings]] = MarginalsSettings
     details: ClassVar[type[Details]] = MarginalsDetails
     details_file: ClassVar[str] = "marginals.json"
-    tables: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        "records": ("parquet", "csv"),
-        publish.TABLES: ("parquet", "csv"),
-    }
+    tables: ClassVar[Mapping[str, tuple[str, ...]]] = {"records": ("parquet", "csv"), TABLES: ("parquet",)}
     kind_of_records: ClassVar[str] = "synthetic"
 
     def plan(self, agreement: Agreement) -> MarginalsPlan:
@@ -36,7 +35,11 @@ class Marginals(Mechanism[MarginalsPlan, MarginalsResult, MarginalsDetails]):
 
     def publish(self, result: MarginalsResult) -> Contents:
         """The synthetic records, and the tables they were drawn from."""
-        return publish.contents_of(result)
+        return contents_of(result)
+
+    def single_tables(self, contents: Contents) -> Mapping[str, pa.Table]:
+        """Every measured table in a file of its own."""
+        return single_tables(contents.tables[TABLES])
 
     def sizes(self, publication: Publication) -> dict[str, int]:
         """How much was published, of what."""

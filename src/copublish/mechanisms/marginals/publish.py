@@ -14,12 +14,10 @@ from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.marginals.model import FACTOR_UNIT, NoisyTable
 from copublish.mechanisms.marginals.records import draw_codes, spread_evenly
 from copublish.mechanisms.marginals.result import MarginalsResult
+from copublish.mechanisms.marginals.tables import TABLES, rounds_of, tables_table
 from copublish.mechanisms.shared.arrow import categories, numbers
 from copublish.privacy.described import NORMAL_95
 from copublish.types import IntArray, TypedJson
-
-TABLES = "tables"
-"""The published table that holds every measured one, cell by cell."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,49 +129,8 @@ def _edges(domain: NumericalDomain) -> IntArray:
     return np.array([*units[:-1], units[-1] + 1], dtype=np.int64)
 
 
-def tables_table(result: MarginalsResult) -> pa.Table:
-    """Every cell of every measured table in a row of its own, with its noisy count and its error.
-
-    Tables have different columns, so a row names them: `column_1` is the name of the first one and `value_1` its cell.
-    """
-    names, widest = list(result.columns), max(len(table.columns) for table in result.tables)
-    domains = list(result.columns.values())
-    labels = [[domain.label((code, code + 1)) for code in range(domain.size)] for domain in domains]
-    rounds = _rounds(result)
-    found: dict[str, list[object]] = {"table": [], "round": []}
-    found |= {f"{what}_{place + 1}": [] for place in range(widest) for what in ("column", "value")}
-    found |= {"noisy_count": [], "within_95_percent": []}
-    for number, table in enumerate(result.tables):
-        shape = [result.sizes[column] for column in table.columns]
-        cells = [axis.ravel().tolist() for axis in np.indices(shape)]
-        n_cells = len(table.values)
-        found["table"] += [number + 1] * n_cells
-        found["round"] += [rounds[number]] * n_cells
-        for place in range(widest):
-            own = place < len(table.columns)
-            column = table.columns[place] if own else 0
-            found[f"column_{place + 1}"] += [names[column] if own else None] * n_cells
-            values = [labels[column][code] for code in cells[place]] if own else [None] * n_cells
-            found[f"value_{place + 1}"] += values
-        found["noisy_count"] += table.values.tolist()
-        found["within_95_percent"] += [table.within_95_percent] * n_cells
-    texts = {name for name in found if name.startswith(("column_", "value_"))}
-    return pa.table(
-        {name: pa.array(values, pa.string()) if name in texts else values for name, values in found.items()}
-    )
-
-
-def _rounds(result: MarginalsResult) -> list[int]:
-    """For every measured table the round in which it was chosen; 0 for the first ones."""
-    found = [0] * len(result.tables)
-    for number, choice in enumerate(result.choices, start=1):
-        if choice.table is not None:
-            found[choice.table] = number
-    return found
-
-
 def _details(result: MarginalsResult, codes: IntArray, records: pa.Table) -> MarginalsDetails:
-    names, rounds = list(result.columns), _rounds(result)
+    names, rounds = list(result.columns), rounds_of(result)
     ends = np.cumsum([len(table.values) for table in result.tables]).tolist()
     return MarginalsDetails(
         columns={

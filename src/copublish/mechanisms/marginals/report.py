@@ -8,6 +8,7 @@ from typing import Any
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.marginals.figures import graph_figure
 from copublish.mechanisms.marginals.publish import ColumnDetails, TableDetails
+from copublish.mechanisms.marginals.tables import file_of
 from copublish.mechanisms.marginals.words import details_of
 
 
@@ -43,6 +44,7 @@ class Measured:
     when: str
     cells: int
     within: float
+    file: str
 
 
 def facts(publication: Publication) -> dict[str, Any]:
@@ -55,16 +57,16 @@ def facts(publication: Publication) -> dict[str, Any]:
             _column(name, column, n_records, details.estimated_records) for name, column in details.columns.items()
         ],
         "graph": graph_figure(list(details.columns), details.tables),
-        "measured": [_measured(table) for table in details.tables],
+        "measured": [_measured(number, table) for number, table in enumerate(details.tables, start=1)],
         "n_chosen": sum(1 for table in details.tables if table.round),
         "n_rounds": len(details.rounds),
         "estimated": details.estimated_records,
     }
 
 
-def _measured(table: TableDetails) -> Measured:
-    when = f"round {table.round}" if table.round else "for sure"
-    return Measured(" by ".join(table.columns), when, len(table.factors), table.within_95_percent)
+def _measured(number: int, table: TableDetails) -> Measured:
+    when, file = f"round {table.round}" if table.round else "for sure", f"{file_of(number, table.columns)}.csv"
+    return Measured(" by ".join(table.columns), when, len(table.factors), table.within_95_percent, file)
 
 
 def _column(name: str, column: ColumnDetails, n_records: int, total: int) -> Column:

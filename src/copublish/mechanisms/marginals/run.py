@@ -8,7 +8,7 @@ by less than its noise would, or if none was worth its noise, the rounds that fo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -21,8 +21,9 @@ from copublish.engine.reveal import RevealGate
 from copublish.engine.secret import Secret
 from copublish.errors import EngineError
 from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, most_cells
+from copublish.mechanisms.marginals.measurements import SMALLEST_REST
 from copublish.mechanisms.marginals.model import NoisyTable, Problem, State, estimated_total
-from copublish.mechanisms.marginals.plan import SMALLEST_REST, MarginalsPlan
+from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.mechanisms.marginals.result import Choice, MarginalsResult
 from copublish.mechanisms.marginals.run_model import agree_on_answers, agree_on_cliques, agree_on_model
 from copublish.mechanisms.marginals.run_scores import (
@@ -36,15 +37,13 @@ from copublish.mechanisms.marginals.run_scores import (
 from copublish.mechanisms.marginals.run_tables import kept, part_of, secret_tables
 from copublish.mechanisms.marginals.schedule import RoundBudget
 from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.mechanisms.shared.measured_noise import deviation, mean_size, within_95_percent
 from copublish.privacy.concentrated import ConcentratedMeasure
 from copublish.privacy.disclosures import Measure, Select
 from copublish.progress import Progress
 from copublish.types import IntArray
 
 NOTHING_ASKED = np.zeros(0, dtype=np.int64)
-
-CHOICES_AT_ONCE = 6
-"""How many choices have their noise drawn in one computation: distant parties wait for messages, not for noise."""
 
 
 @dataclass(frozen=True)
@@ -79,14 +78,14 @@ def run_marginals(
         Assumes: public answers are within bounds, see `run_scores.py`; every party checks them.
     """
     run = _Run(plan, table, engine, gate, progress)
-    fitted = run.fit(None, run.measure_first_tables(plan.first))
+    secret_counts = run.count_tables()
+    fitted = run.fit(None, run.measure_first_tables(secret_counts, plan.first))
     choices: list[Choice] = []
     purse = plan.purse
-    secret_counts = run.count_candidates() if plan.rounds else None
-    while secret_counts is not None and (budget := purse.next_round()) is not None:
-        number = len(choices) + 1
+    while (budget := purse.next_round()) is not None:
+        number, ahead = len(choices) + 1, purse.rounds_like_the_next
         answers, offsets = run.ask(fitted, number, budget)
-        index = run.choose(secret_counts, answers, offsets, number, budget)
+        index = run.choose(secret_counts, answers, offsets, plan.choice(number, budget.selection), ahead)
         if index == len(plan.candidates):
             choices.append(Choice(None, None))
             run.tell_choice(number, "none is worth its noise")
@@ -95,14 +94,14 @@ def run_marginals(
             if was_last:
                 break
             continue
-        found, mean_size = run.measure_chosen(secret_counts, index, number, budget)
+        found, mean_size = run.measure_chosen(secret_counts, index, number, budget, ahead)
         run.tell_choice(number, " by ".join(plan.names[column] for column in found.columns))
         fitted = run.fit(fitted, (found,), run.part(answers, index))
         choices.append(Choice(found.columns, len(fitted.problem.tables) - 1))
         purse = purse.after(budget, halve_noise=fitted.moved <= mean_size * len(found.values))
-    if purse.left > SMALLEST_REST * plan.purse.left and secret_counts is not None:
+    if plan.rounds and purse.left > SMALLEST_REST * plan.purse.left:
         # Nothing that may be chosen is worth its noise: what is left makes the first tables more exact.
-        fitted = run.fit(fitted, run.measure_first_tables(plan.again(purse.left)))
+        fitted = run.fit(fitted, run.measure_first_tables(secret_counts, plan.again(purse.left)))
     progress("records", 0, 1)
     return MarginalsResult(
         agreement=plan.agreement,
@@ -127,8 +126,6 @@ class _Run:
     engine: SumEngine
     gate: RevealGate
     progress: Progress
-    choices_ahead: dict[Fraction, int] = field(default_factory=dict)
-    """For how many choices noise of a rate is drawn already."""
 
     @property
     def fitter(self) -> str:
@@ -144,41 +141,51 @@ class _Run:
         """Number of cells of each table."""
         return [cells_of(table, self.plan.sizes) for table in tables]
 
-    def measure_first_tables(self, disclosure: Measure | ConcentratedMeasure) -> tuple[NoisyTable, ...]:
-        """Measure the tables that are measured for sure."""
-        plan, name = self.plan, disclosure.place.step
-        self.progress(name, 0, len(plan.fixed) + 1)
-        groups = [self.axes(table) for table in plan.fixed]
-        secret_counts = secret_tables(
-            self.table, groups, self.engine, progress=lambda done, of: self.progress(name, done, of + 1)
+    def count_tables(self) -> Secret:
+        """Count all tables that are measured for sure, then all that may be chosen; shape (n_cells, 1).
+
+        At once, because products of two parties' columns are the same for all tables. The counts stay secret, and no
+        later step touches records.
+        """
+        plan, name = self.plan, "tables"
+        self.progress(name, 0, 1)
+        chosen_from = plan.candidates if plan.rounds else ()
+        counted = secret_tables(
+            self.table,
+            [self.axes(table) for table in (*plan.fixed, *chosen_from)],
+            self.engine,
+            bits=self.count_bits if chosen_from else None,
+            progress=lambda done, of: self.progress(name, done, of + 1),
         )
+        counted = kept(counted, self.engine) if chosen_from else counted
+        self.progress(name, 1, 1)
+        return counted
+
+    def measure_first_tables(
+        self, secret_counts: Secret, disclosure: Measure | ConcentratedMeasure
+    ) -> tuple[NoisyTable, ...]:
+        """Measure the tables that are measured for sure."""
+        plan = self.plan
+        own = self._part_of(secret_counts, 0, disclosure.entries, disclosure.entries)
         # Opens the counts of all first tables plus noise, to all parties; covered by the first part of the budget, and
         # where they are measured again by what rounds left.
-        noisy = self._revealed(secret_counts, disclosure)
-        self.progress(name, len(plan.fixed) + 1, len(plan.fixed) + 1)
+        noisy = self._revealed(own, disclosure, ahead=0)
         parts = np.split(noisy, np.cumsum(self.cells(plan.fixed))[:-1])
         return tuple(self._noisy(columns, part, disclosure) for columns, part in zip(plan.fixed, parts, strict=True))
 
+    def _part_of(self, secret_counts: Secret, start: int, stop: int, size: int) -> Secret:
+        if (start, stop) == (0, secret_counts.shape[0]) and size == stop:
+            return secret_counts  # without candidates there is nothing else, and perhaps no engine that computes
+        computing = engine_as(ProgramEngine, self.engine)
+        return computing.compute(part_of, secret_counts, start=start, stop=stop, size=size)
+
     def _noisy(self, columns: Columns, values: IntArray, disclosure: Measure | ConcentratedMeasure) -> NoisyTable:
-        return NoisyTable(columns, values, self.plan.deviation(disclosure), self.plan.within_95_percent(disclosure))
+        return NoisyTable(columns, values, deviation(disclosure), within_95_percent(disclosure))
 
-    def _revealed(self, secret_counts: Secret, disclosure: Measure | ConcentratedMeasure) -> IntArray:
+    def _revealed(self, secret_counts: Secret, disclosure: Measure | ConcentratedMeasure, *, ahead: int) -> IntArray:
         if isinstance(disclosure, ConcentratedMeasure):
-            return self.gate.reveal_gaussian_measurement(secret_counts, disclosure)
+            return self.gate.reveal_gaussian_measurement(secret_counts, disclosure, ahead=ahead)
         return self.gate.reveal_measurement(SecretCounts(secret_counts, Packing(1)), disclosure)
-
-    def count_candidates(self) -> Secret:
-        """Count all tables that may be chosen; the counts stay secret in every round."""
-        name = "candidate tables"
-        groups = [self.axes(table) for table in self.plan.candidates]
-        counted = secret_tables(
-            self.table,
-            groups,
-            self.engine,
-            bits=self.count_bits,
-            progress=lambda done, of: self.progress(name, done, of),
-        )
-        return kept(counted, self.engine)
 
     @property
     def count_bits(self) -> int:
@@ -212,11 +219,10 @@ class _Run:
         return values[sum(cells[:index]) : sum(cells[: index + 1])]
 
     def choose(
-        self, secret_counts: Secret, answers: IntArray, offsets: IntArray, number: int, budget: RoundBudget
+        self, secret_counts: Secret, answers: IntArray, offsets: IntArray, disclosure: Select, ahead: int
     ) -> int:
         """Choose a candidate by the noisy maximum of its score; the number after the last one stands for none."""
-        plan, cells = self.plan, self.cells(self.plan.candidates)
-        disclosure = plan.choice(number, budget.selection)
+        cells = self.cells(self.plan.candidates)
         refuse_out_of_bounds(answers, offsets, cells, disclosure.noise.bits)
         computing = engine_as(ProgramEngine, self.engine)
         # Public numbers that all have checked; one party puts them in, the others nothing.
@@ -225,23 +231,16 @@ class _Run:
             computing.share_within(public if is_told else np.zeros_like(public), bits)
             for public, bits in ((answers, self.count_bits), (offsets, OFFSET_BITS))
         ]
-        secret_scores = computing.compute(candidate_scores, secret_counts, *told, places=places_of_tables(cells))
-        self._draw_noise_of_choices(disclosure, number)
+        secret_scores = computing.compute(
+            candidate_scores, secret_counts, *told, places=places_of_tables(cells), first=self.plan.first.entries
+        )
         # Opens which candidate has the largest score plus noise, to all parties; covered by this round's selection.
-        index = self.gate.reveal_selection(secret_scores, disclosure)
+        index = self.gate.reveal_selection(secret_scores, disclosure, ahead=self.plan.choices_ahead(ahead))
         if offsets[index] == NOT_ELIGIBLE:
             raise EngineError(
                 "A table won that must not be chosen, so some party put in what no data have. Nothing is published."
             )
         return index
-
-    def _draw_noise_of_choices(self, disclosure: Select, number: int) -> None:
-        """Draw noise for several choices at once, as long as theirs is the same; what is left over is never used."""
-        rate = disclosure.noise.rate
-        if self.choices_ahead.get(rate, 0) == 0:
-            self.choices_ahead[rate] = min(CHOICES_AT_ONCE, self.plan.rounds - number + 1)
-            self.gate.draw_selection_noise(disclosure, disclosure.candidates, times=self.choices_ahead[rate])
-        self.choices_ahead[rate] -= 1
 
     def _offsets(self, fitted: Fitted, number: int, budget: RoundBudget) -> IntArray:
         """What is added to every candidate's distance, by a public rule; the last is the score of choosing none.
@@ -255,25 +254,25 @@ class _Run:
         found = []
         for table in plan.candidates:
             fits = tree.home(table) is not None or most_cells(plan.sizes, [*measured, table]) <= limit
-            noise = plan.mean_size(plan.chosen(table, number, budget.table)) * cells_of(table, plan.sizes)
+            noise = mean_size(plan.chosen(table, number, budget.table)) * cells_of(table, plan.sizes)
             found.append(-math.ceil(float(plan.caution.worth) * noise) if fits else NOT_ELIGIBLE)
         choice = plan.choice(number, budget.selection)
         return np.array([*found, math.ceil(choice.scale_in_people * math.log(len(found)))], dtype=np.int64)
 
     def measure_chosen(
-        self, secret_counts: Secret, index: int, number: int, budget: RoundBudget
+        self, secret_counts: Secret, index: int, number: int, budget: RoundBudget, ahead: int
     ) -> tuple[NoisyTable, float]:
         """Measure a chosen table; return it, and how far noise moves a count on average."""
         plan, cells = self.plan, self.cells(self.plan.candidates)
-        columns, start = plan.candidates[index], sum(cells[:index])
+        columns, start = plan.candidates[index], plan.first.entries + sum(cells[:index])
         disclosure = plan.chosen(columns, number, budget.table)
-        own = engine_as(ProgramEngine, self.engine).compute(
-            part_of, secret_counts, start=start, stop=start + cells[index], size=disclosure.entries
-        )
-        # Computed on its own: the program that adds noise then is the same for all tables of one size.
+        own = self._part_of(secret_counts, start, start + cells[index], disclosure.entries)
+        if isinstance(disclosure, Measure):
+            # Computed on its own: the program that draws and adds noise then is the same for all tables of one size.
+            own = kept(own, self.engine)
         # Opens the counts of the chosen table plus noise, to all parties; covered by this round's table.
-        noisy = self._revealed(kept(own, self.engine), disclosure)[: cells[index]]
-        return self._noisy(columns, noisy, disclosure), plan.mean_size(disclosure)
+        noisy = self._revealed(own, disclosure, ahead=plan.values_ahead(ahead))[: cells[index]]
+        return self._noisy(columns, noisy, disclosure), mean_size(disclosure)
 
     def tell_choice(self, number: int, what: str) -> None:
         """Show what a round chose: it is public."""

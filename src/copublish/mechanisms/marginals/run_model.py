@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from copublish.engine.interface import SumEngine
 from copublish.errors import EngineError
@@ -116,7 +117,7 @@ def refuse_other_numbers(told: IntArray, own: FloatArray, fitter: str) -> None:
 
 
 def tell(own: IntArray | None, size: int, topic: str, fitter: str, engine: SumEngine) -> IntArray:
-    """The fitter's numbers, which all parties have compared by their hash.
+    """The fitter's numbers, which all parties that were told them have compared by their hash.
 
     Raises:
         EngineError: If they are not so many numbers, or not the same ones for all parties.
@@ -125,10 +126,16 @@ def tell(own: IntArray | None, size: int, topic: str, fitter: str, engine: SumEn
     told = engine.exchange(content, topic=topic)[engine.parties.index(fitter)]
     if not isinstance(told, np.ndarray) or told.dtype != np.uint8 or told.shape != (8 * size,):
         raise _does_not_fit(fitter)
+    if len(engine.parties) == 2:  # one party was told them: there is nobody to compare with
+        return _numbers(told)
     digest = hashlib.sha256(np.ascontiguousarray(told, dtype=np.uint8).tobytes()).hexdigest()
     if len(set(engine.exchange(digest, topic=f"hash of the {topic}"))) > 1:
         raise EngineError(f"Party '{fitter}' told different parties different models. Nothing is published.")
-    return np.frombuffer(np.ascontiguousarray(told, dtype=np.uint8).tobytes(), dtype="<i8").astype(np.int64)
+    return _numbers(told)
+
+
+def _numbers(told: NDArray[np.uint8]) -> IntArray:
+    return np.frombuffer(np.ascontiguousarray(told).tobytes(), dtype="<i8").astype(np.int64)
 
 
 def _does_not_fit(fitter: str) -> EngineError:

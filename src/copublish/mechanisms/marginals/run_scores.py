@@ -41,23 +41,25 @@ def count_bits(cells: list[int], n_parties: int) -> int:
 
 
 def candidate_scores(
-    xp: ModuleType, counts: IntArray, answers: IntArray, offsets: IntArray, places: IntArray
+    xp: ModuleType, counts: IntArray, answers: IntArray, offsets: IntArray, places: IntArray, first: int
 ) -> IntArray:
     """The score of every candidate table: the L1 distance of its counts from the model's answers, plus its offset.
 
     Args:
         xp: Array module.
-        counts: Secret counts of all candidates, shape (n_cells, 1).
+        counts: Secret counts of tables that have no score, then of all candidates: shape (first + n_cells, 1).
         answers: What the model says of them, shape (n_cells,).
         offsets: Of every candidate and of choosing none, shape (n_candidates + 1,).
         places: For each candidate where its counts are; n_cells where there are no more: shape (n_candidates, widest).
+        first: How many counts have no score.
 
     Returns:
         Scores, shape (n_candidates + 1,). The last one, of choosing none, is its offset.
     """
-    difference = counts.reshape(-1) - answers
+    difference = counts.reshape(-1)[first:] - answers
     is_negative = difference < 0
-    size = difference - 2 * is_negative * difference
+    # A bit times a number is a choice on shares; twice the bit would be a number, and that a product.
+    size = difference - 2 * (is_negative * difference)
     nothing = np.zeros(1, dtype=np.int64)
     distances = xp.concatenate([size, nothing])[places].sum(axis=1)
     return cast(IntArray, xp.concatenate([distances, nothing]) + offsets)

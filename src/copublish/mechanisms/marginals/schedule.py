@@ -25,18 +25,24 @@ LARGEST_SELECTIONS_SHARE = Fraction(1, 2)
 FIRST_ROUNDS = 24
 """Into how many rounds the budget for rounds is divided as long as nothing is known."""
 
-USUAL_SHARE = Fraction(7, 20)
+USUAL_SHARE: dict[Currency, Fraction] = {"rho": Fraction(7, 20), "epsilon": Fraction(1, 2)}
 """Of the budget, what the tables take that are measured for sure, where noise is small beside the counts."""
 
-LARGEST_SHARE: dict[Currency, Fraction] = {"rho": Fraction(4, 5), "epsilon": Fraction(1)}
-"""The same where noise is large. What rounds leave goes to the first tables again, and of rho nothing is lost by that;
+LARGEST_SHARE: dict[Currency, Fraction] = {"rho": Fraction(9, 10), "epsilon": Fraction(1)}
+"""The same where noise is large. What rounds leave goes to the first tables again, and of rho little is lost by that;
 two measurements with half of an epsilon each are half as exact as one with all of it, so there are no rounds then."""
 
 USUAL_WORTH, LARGEST_WORTH = Fraction(1), Fraction(2)
 """How many times what its noise would add a table has to be off to be worth measuring: at the same two ends."""
 
-ERROR_WITH_ROOM, ERROR_WITHOUT_ROOM = Fraction(1, 40), Fraction(1, 20)
+ENDS: dict[Currency, tuple[Fraction, Fraction]] = {
+    "rho": (Fraction(1, 40), Fraction(1, 20)),
+    "epsilon": (Fraction(7, 1000), Fraction(7, 200)),
+}
 """The two ends: what part of a first table noise alone would move at the usual share."""
+
+ERROR_WITHOUT_ROUNDS = Fraction(1, 10)
+"""From here on there are no rounds in either currency: choosing costs something, and no table is worth its noise."""
 
 
 @dataclass(frozen=True)
@@ -56,18 +62,16 @@ class Caution:
 
     @staticmethod
     def at(error: Fraction, currency: Currency) -> Caution:
-        """The rule: a straight line between two ends.
+        """The rule: a straight line between two ends, and no rounds where noise is very large.
 
         Args:
             currency: What the budget is counted in.
             error: What part of its records noise moves in a first table, on average, at the usual share.
         """
-        between = (error - ERROR_WITH_ROOM) / (ERROR_WITHOUT_ROOM - ERROR_WITH_ROOM)
-        part = min(max(between, Fraction(0)), Fraction(1))
-        return Caution(
-            USUAL_SHARE + (LARGEST_SHARE[currency] - USUAL_SHARE) * part,
-            USUAL_WORTH + (LARGEST_WORTH - USUAL_WORTH) * part,
-        )
+        (low, high), usual = ENDS[currency], USUAL_SHARE[currency]
+        part = min(max((error - low) / (high - low), Fraction(0)), Fraction(1))
+        share = usual + (LARGEST_SHARE[currency] - usual) * part if error < ERROR_WITHOUT_ROUNDS else Fraction(1)
+        return Caution(share, USUAL_WORTH + (LARGEST_WORTH - USUAL_WORTH) * part)
 
 
 @dataclass(frozen=True)
@@ -120,6 +124,11 @@ class Purse:
     def is_last(self) -> bool:
         """Whether the next round takes all that is left."""
         return self.rounds_left == 1 or self.left < 2 * self.step
+
+    @property
+    def rounds_like_the_next(self) -> int:
+        """How many rounds there are at most, the next one included, if their noise stays as it is."""
+        return max(1, min(self.rounds_left, int(self.left / self.step))) if self.rounds_left and self.left > 0 else 0
 
     def after(self, spent: RoundBudget, *, halve_noise: bool) -> Purse:
         """What is left after a round.

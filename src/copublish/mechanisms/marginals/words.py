@@ -10,6 +10,7 @@ from rich.table import Table
 
 from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.marginals.publish import MarginalsDetails
+from copublish.mechanisms.marginals.tables import file_of
 from copublish.mechanisms.shared.record_words import columns_table
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 
@@ -31,7 +32,8 @@ that fits {len(details.tables)} noisy tables, which are published as well.""",
         """| file | content |
 | --- | --- |
 | `records.parquet`, `records.csv` | the synthetic records |
-| `tables.parquet`, `tables.csv` | every measured table: each cell with its unbiased noisy count and its error |
+| `tables/` | every measured table as CSV: each cell with its unbiased noisy count and its error |
+| `tables.parquet` | all of them in one |
 | `marginals.json` | how columns are spread, what every round chose, and the model |
 | `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
         f"""Every count of a measured table is off by at most {between} people, by the table, in 95 of 100 cases. Use
@@ -51,10 +53,11 @@ def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
 
 def _measured(details: MarginalsDetails, rows: int) -> Table:
     first = sum(1 for table in details.tables if table.round == 0)
-    chosen = [table for table in details.tables if table.round]
-    title = f"Measured: {first} tables for sure, and {len(chosen)} that rounds chose"
-    shown = text_table(title, ("round", "table", "cells", "a count is off by"), right=(2, 3))
-    for table in chosen[:rows]:
-        cells = len(table.factors)
-        add_row(shown, table.round, " by ".join(table.columns), f"{cells:,}", f"±{table.within_95_percent:g}")
+    title = f"Measured: {first} tables for sure, and {len(details.tables) - first} that rounds chose"
+    shown = text_table(title, ("round", "table", "cells", "a count is off by", "file"), right=(2, 3))
+    chosen_first = sorted(enumerate(details.tables, start=1), key=lambda numbered: numbered[1].round == 0)
+    for number, table in chosen_first[:rows]:
+        name, cells = " by ".join(table.columns), len(table.factors)
+        error, file = f"±{table.within_95_percent:g}", f"{file_of(number, table.columns)}.csv"
+        add_row(shown, table.round or "for sure", name, f"{cells:,}", error, file)
     return shown

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from copublish.agreement.model import Agreement
+from copublish.errors import AgreementError
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.specialization.cut import max_candidates
 from copublish.mechanisms.specialization.score import WIDEST_RANGE, ScoreName, points_per_person
@@ -27,6 +28,9 @@ CLASSES, SPLITS, LEAVES = "class counts", "split", "leaf counts"
 
 SHARE_FOR_CLASSES = Fraction(1, 20)
 """Of the selections' budget, what the class counts take if the score weighs classes by them."""
+
+MOST_RECORDS = 2**40
+"""As the gate has it: counts and scores of more would not fit beside the noise."""
 
 RECORDS_PER_NOISE = 50
 """`auto` compares gains if the expected records are this many times a selection's noise; else `max`, which has less."""
@@ -62,10 +66,25 @@ class SpecializationPlan(Plan["SpecializationResult"]):
     def of(agreement: Agreement) -> SpecializationPlan:
         """Choose the score, split the budget and size the table, by the agreement alone."""
         asked = agreement.settings(SpecializationSettings).score
-        if asked != "auto":
-            return SpecializationPlan._with_score(agreement, asked)
-        plan = SpecializationPlan._with_score(agreement, "balanced-gain")
-        return plan if plan._tells_gains_apart() else SpecializationPlan._with_score(agreement, "max")
+        plan = SpecializationPlan._with_score(agreement, "balanced-gain" if asked == "auto" else asked)
+        if asked == "auto" and not plan._tells_gains_apart():
+            plan = SpecializationPlan._with_score(agreement, "max")
+        plan._refuse_too_much_noise()
+        return plan
+
+    def _refuse_too_much_noise(self) -> None:
+        """Raise if a score that no noise lifts would be larger than what each party may put in.
+
+        Raises:
+            AgreementError: Naming what to change.
+        """
+        room = MOST_RECORDS * points_per_person(self.score) // 2
+        if (self.largest_selection_noise + 1) * len(self.agreement.parties) > room // 4:
+            problem = (
+                "privacy.epsilon: so little is left for each specialization that its noise does not fit the engine's "
+                "integers. Raise epsilon or mechanism.selection_share, or take fewer specializations"
+            )
+            raise AgreementError(f"The agreement '{self.agreement.name}'", [problem])
 
     @staticmethod
     def _with_score(agreement: Agreement, score: ScoreName) -> SpecializationPlan:

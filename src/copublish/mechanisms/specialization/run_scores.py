@@ -20,6 +20,7 @@ from copublish.engine.programs.ranges import bits_within
 from copublish.engine.programs.sums import add, in_agreed_order
 from copublish.engine.reveal import MAX_RECORDS
 from copublish.engine.secret import Secret
+from copublish.errors import EngineError
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.mechanisms.specialization.cut import Candidates, max_candidates
 from copublish.mechanisms.specialization.score import MAX, Score
@@ -96,7 +97,9 @@ class CandidateScores:
     def _score_bits(self) -> int:
         """Of the scores that each party puts in: all parties' stay within half of what a selection has room for."""
         within = bits_within(MAX_RECORDS * self.score.points_per_person // 2, len(self.engine.parties))
-        return max(within, abs(self.never_wins).bit_length() + 1)
+        if abs(self.never_wins).bit_length() >= within:  # the plan has refused it
+            raise EngineError("The noise of a selection does not fit beside scores. Nothing was opened.")
+        return within
 
     @cached_property
     def _count_bits(self) -> int:

@@ -7,10 +7,11 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from copublish.agreement.budget import broken_budget_rules, least_shares
-from copublish.agreement.domain import NumericalDomain
+from copublish.agreement.domain import CategoricalDomain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.agreement.rules import constant_columns
 from copublish.agreement.settings import MechanismSettings, Need, Partition, drawing_mechanisms
+from copublish.privacy.randomized_response import fits
 
 MAX_COLUMNS = 64
 """Columns of a release, the class included."""
@@ -73,3 +74,12 @@ def _noise(agreement: Agreement) -> Iterator[str]:
                     f"attributes.{name}: its noise would be too large for whole numbers of its last decimal. Write "
                     "fewer decimals, narrower bounds or a larger weight, or raise privacy.epsilon"
                 )
+    for name, domain in agreement.columns.items():
+        if not isinstance(domain, CategoricalDomain) or name not in least:
+            continue
+        if not fits(agreement.mechanism_epsilon * least[name], domain.size):
+            place = "class" if name == agreement.class_.name else f"attributes.{name}"
+            yield (
+                f"{place}: its share of epsilon is too small for {domain.size:,} values: chance could not be drawn "
+                "finely enough. Put values together, write a larger weight, or raise privacy.epsilon"
+            )

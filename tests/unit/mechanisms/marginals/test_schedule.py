@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from copublish.mechanisms.marginals.schedule import (
     LARGEST_SELECTIONS_SHARE,
-    USUAL_SHARE,
     Caution,
     Purse,
     RoundBudget,
@@ -39,6 +38,26 @@ def test_rounds_never_spend_more_than_the_budget(currency, budget, rounds, outco
     assert selections <= budget * LARGEST_SELECTIONS_SHARE
 
 
+@given(
+    st.sampled_from(["rho", "epsilon"]),
+    st.integers(1, 100),
+    st.lists(st.sampled_from(["none", "quiet", "moved"]), min_size=100, max_size=100),
+)
+def test_no_round_gets_less_than_the_first_for_its_choice_or_its_table(currency, rounds, outcomes) -> None:
+    """So the delta of samplers that a plan states for the first round's budgets holds for all of them."""
+    purse = Purse.of(currency, Fraction(1), rounds)
+    first = purse.next_round()
+    for outcome in outcomes:
+        now, was_last = purse.next_round(), purse.is_last
+        if now is None:
+            break
+        assert first is not None and now.selection >= first.selection and now.table >= first.table
+        if was_last:
+            break
+        used = RoundBudget(now.selection, Fraction(0) if outcome == "none" else now.table)
+        purse = purse.after(used, halve_noise=outcome != "moved")
+
+
 def test_a_round_that_is_not_covered_is_refused() -> None:
     purse = Purse.of("rho", Fraction(1), 5)
     with pytest.raises(ValueError, match="more than was left"):
@@ -58,9 +77,14 @@ def test_half_of_the_noise_costs_four_times_the_rho_or_twice_the_epsilon(currenc
 
 
 def test_caution_grows_with_the_noise_between_its_two_ends() -> None:
-    errors = [Fraction(n, 1000) for n in range(100)]
-    for currency, largest in (("rho", Fraction(4, 5)), ("epsilon", Fraction(1))):
-        found = [Caution.at(error, currency) for error in errors]
-        assert found[0] == Caution(USUAL_SHARE, Fraction(1)) and found[-1] == Caution(largest, Fraction(2))
+    cases = (("rho", Fraction(7, 20), Fraction(9, 10), 3 / 80), ("epsilon", Fraction(1, 2), Fraction(1), 0.021))
+    for currency, usual, largest, halfway in cases:
+        found = [Caution.at(Fraction(n, 1000), currency) for n in range(100)]
+        assert found[0] == Caution(usual, Fraction(1)) and found[-1] == Caution(largest, Fraction(2))
         assert [caution.share for caution in found] == sorted(caution.share for caution in found)
-        assert Caution.at(Fraction(3, 80), currency).share == (USUAL_SHARE + largest) / 2
+        assert Caution.at(Fraction(str(halfway)), currency).share == (usual + largest) / 2
+
+
+@pytest.mark.parametrize("currency", ["rho", "epsilon"])
+def test_where_noise_moves_a_tenth_of_a_table_the_first_tables_take_everything(currency) -> None:
+    assert Caution.at(Fraction(1, 10), currency).share == 1

@@ -91,6 +91,17 @@ def test_missing_values_and_decimals_come_through():
         ({"mechanism": {"name": "vhdp", "score": "max"}}, "it means nothing to the mechanism 'vhdp'"),
         ({"attributes.age.decimals": 12, "privacy.epsilon": "0.001"}, "noise would be too large for whole numbers"),
         ({"attributes.region.values": ["north"]}, "attributes.region: it has one value alone"),
+        (
+            {
+                "attributes.region.values": [f"r{number}" for number in range(40_000)],
+                "privacy.epsilon": "0.001",
+                "budget": {
+                    "allocation": "weights",
+                    "weights": {"age": 1000, "job": 1000, "income": 1000, "default": 1000, "region": "0.001"},
+                },
+            },
+            "attributes.region: its share of epsilon is too small for 40,000 values",
+        ),
     ],
 )
 def test_agreements_that_make_no_sense_are_refused(changes, message):

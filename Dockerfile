@@ -1,0 +1,20 @@
+# One image for every role: a party (copublish run), a relay (copublish relay), and everything else the command does.
+FROM python:3.11-slim
+
+# The secure engine's libraries are linked with OpenMP, which the slim image leaves out.
+RUN apt-get update && apt-get install --no-install-recommends --yes libgomp1 && rm -rf /var/lib/apt/lists/*
+
+# The parties' files are theirs: nothing here runs as root.
+RUN useradd --no-create-home --uid 10001 copublish
+
+WORKDIR /opt/copublish
+COPY pyproject.toml README.md LICENSE constraints.txt ./
+COPY src ./src
+RUN pip install --no-cache-dir --constraint constraints.txt .
+
+# Data, agreement, ledger, key and release are in a folder of the host that is mounted here; none is in the image.
+WORKDIR /work
+ENV COPUBLISH_HOME=/work/copublish
+USER copublish
+ENTRYPOINT ["copublish"]
+CMD ["--help"]

@@ -1,0 +1,106 @@
+"""`copublish doctor`: could a run begin, and if not, what is in the way and whom to ask?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from copublish.agreement.loading import load_agreement
+from copublish.agreement.model import Agreement
+from copublish.cli.keys import IdentityOption, PassphraseCommandOption, PassphraseFileOption, passphrase_from
+from copublish.cli.run_command import CredentialsOption, ProxyOption
+from copublish.cli.terminal import Format, FormatOption, note, print_json, refuse_unknown_party, results_console
+from copublish.errors import MeetingError
+from copublish.node.doctor import Doctor, Finding
+from copublish.node.identity import identity_folder
+from copublish.node.measuring import Link
+from copublish.node.proxy import proxy_from
+
+WORDS = {True: "ok", False: "NO", None: "?"}
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor")(doctor)
+
+
+def doctor(
+    agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
+    party: Annotated[str, typer.Option(help="Which party of the agreement you are.")],
+    identity: IdentityOption = None,
+    proxy: ProxyOption = None,
+    proxy_credentials: CredentialsOption = None,
+    passphrase_file: PassphraseFileOption = None,
+    passphrase_command: PassphraseCommandOption = None,
+    wait: Annotated[int, typer.Option(min=1, help="Seconds to wait for the other parties to come.")] = 10,
+    output: FormatOption = Format.TEXT,
+) -> None:
+    """Find out whether you could meet every other party, and what to ask your network team for if not.
+
+    Looks at names, ports, proxy, TLS, certificates, clocks, agreements and versions, the way there and the way back,
+    round trip and bandwidth, and says what a run would take over that link. Touches no data and costs nothing. Other
+    parties answer while their own 'copublish run' or 'copublish doctor' waits. Exit code 0 if a run could begin.
+
+    Example: copublish doctor agreement.toml --party bank
+    """
+    agreed = load_agreement(agreement)
+    refuse_unknown_party(party, agreed.parties)
+    passphrase = passphrase_from(passphrase_file, passphrase_command)
+    looks = Doctor(
+        agreed, party, identity or identity_folder(party), proxy_from(proxy, proxy_credentials), wait, passphrase
+    )
+    found: list[Finding] = []
+    for finding in looks.look():
+        found.append(finding)
+        if output is Format.TEXT:
+            _print(finding)
+    links = {finding.what.removeprefix("link to "): finding.link for finding in found if finding.link is not None}
+    predicted = _predict(agreed, links)
+    could_begin = all(finding.ok is not False for finding in found) and len(links) == len(agreed.parties) - 1
+    if output is Format.JSON:
+        print_json(
+            {
+                "could_begin": could_begin,
+                "findings": [asdict(finding) for finding in found],
+                "secure_run": predicted,
+            }
+        )
+    else:
+        _print_end(predicted, could_begin=could_begin)
+    if not could_begin:
+        raise typer.Exit(MeetingError.exit_code)
+
+
+def _predict(agreement: Agreement, links: dict[str, Link]) -> dict[str, Any] | None:
+    """What a run would take over the slowest link, by the cost model."""
+    if not links:
+        return None
+    from copublish.planning.links import predict_over_link
+
+    return predict_over_link(
+        agreement,
+        round_trip_seconds=max(link.round_trip_seconds for link in links.values()),
+        bytes_per_second=min(min(link.bytes_per_second) for link in links.values()),
+    )
+
+
+def _print(finding: Finding) -> None:
+    console = results_console()
+    console.print(f"{WORDS[finding.ok]:3} {finding.what}: {finding.found}", markup=False, soft_wrap=True)
+    if finding.ask is not None and finding.ok is not True:
+        console.print(f"    -> {finding.ask}", markup=False, soft_wrap=True)
+
+
+def _print_end(predicted: dict[str, Any] | None, *, could_begin: bool) -> None:
+    if predicted is not None:
+        seconds = predicted["seconds"]
+        said = (
+            ""
+            if seconds is None
+            else f"About {seconds:g} s and {predicted['mib_sent']:g} MiB for a run over this link: "
+        )
+        results_console().print(f"\n{said}{predicted['why']}", markup=False, soft_wrap=True)
+    note("A run could begin." if could_begin else "A run could not begin now.")

@@ -1,0 +1,312 @@
+"""A relay: joins two outgoing connections of parties that cannot be dialed, and passes bytes that it cannot read.
+
+It has no data and no keys of anybody, and knows no agreement: a place is a number that two parties know
+(`relay_talk.py`). What it sees is what any network sees: from which addresses, when and how much. Everything about it
+is bounded, because anybody can connect: connections that wait, of one address and in all, what they may say, and how
+long they may stay.
+
+Privacy:
+    Reveals: to whoever runs it, addresses, times and amounts. Content has TLS of its own, end to end, and a relay that
+    changes, delays or ends it can keep parties from publishing, and no more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import socket
+import ssl
+import struct
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from copublish.errors import plain_text
+from copublish.node.relay_talk import ALIVE, JOINED, NOBODY_WAITS, REFUSED, RELAY_PROTOCOL
+from copublish.node.tuning import SIGN_OF_LIFE_SECONDS, tune
+from copublish.node.waiting_room import Places
+
+CHUNK = 64 * 1024
+LENGTH = struct.Struct(">I")
+MAX_WORD_BYTES = 512
+SPARE_FILES = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What strangers may take.
+
+    Attributes:
+        waiting: Connections in all that are not joined.
+        of_one_address: The same, of one address; a whole organization may be behind one. A party keeps two connections
+            for each other party that dials out.
+        at_one_place: Those that wait at one place. A party keeps two there; an older one makes room for a newer one.
+        pairs: Connections that are joined, in pairs.
+        hello_seconds: How long a connection may take to say what it is for.
+        wait_seconds: How long one may wait to be called. Parties come again.
+        call_seconds: How long a call waits for somebody.
+        sign_seconds: How often who waits is asked for a sign of life, and how long it may take.
+        log_lines: How many refusals are logged in a minute; the others are counted.
+    """
+
+    waiting: int = 512
+    of_one_address: int = 128
+    at_one_place: int = 4
+    pairs: int = 1024
+    hello_seconds: float = 10.0
+    wait_seconds: float = 900.0
+    call_seconds: float = 4.0
+    sign_seconds: float = SIGN_OF_LIFE_SECONDS
+    log_lines: int = 60
+
+    @property
+    def files(self) -> int:
+        """How many files a relay needs that is as full as it may be."""
+        return self.waiting + 2 * self.pairs + SPARE_FILES
+
+
+class _RefusedError(Exception):
+    """A connection that is turned away, and why."""
+
+
+@dataclass(eq=False)
+class _Guest:
+    """One connection.
+
+    Attributes:
+        called: Who calls it where it waits; none if it has to leave.
+        accepted: Where it calls, whether it was joined with who waits there.
+    """
+
+    address: str
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    has_place: bool = True
+    called: asyncio.Future[_Guest | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    accepted: asyncio.Future[bool] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    async def say(self, word: dict[str, Any]) -> None:
+        body = json.dumps(word).encode()
+        self.writer.write(LENGTH.pack(len(body)) + body)
+        await self.writer.drain()
+
+    async def hear(self) -> dict[str, Any]:
+        (length,) = LENGTH.unpack(await self.reader.readexactly(LENGTH.size))
+        if length > MAX_WORD_BYTES:
+            raise _RefusedError("it does not speak as parties do")
+        try:
+            word = json.loads(await self.reader.readexactly(length))
+        except ValueError:
+            word = None
+        if not isinstance(word, dict):
+            raise _RefusedError("it does not speak as parties do")
+        return word
+
+
+class Relay:
+    """Places where connections wait for each other.
+
+    Args:
+        context: TLS with a certificate that nobody has to trust.
+        log: Told who came, when, and how much was passed on.
+        limits: What strangers may take.
+        timeout_seconds: How long a connection may be dead before it counts as broken.
+    """
+
+    def __init__(
+        self,
+        context: ssl.SSLContext,
+        log: Callable[..., None],
+        *,
+        limits: Limits | None = None,
+        timeout_seconds: int = 600,
+    ) -> None:
+        self._context, self._log, self._timeout = context, log, timeout_seconds
+        self._limits = limits or Limits()
+        self._room = Places(self._limits.of_one_address, self._limits.waiting)
+        self._places: dict[str, list[_Guest]] = {}
+        self._arrived = asyncio.Condition()
+        self._pairs = 0
+        self._minute, self._refusals = 0, 0
+
+    async def serve(self, listener: socket.socket) -> None:
+        """Accept connections for ever."""
+        listener.setblocking(False)
+        loop, tasks = asyncio.get_running_loop(), set[asyncio.Task[None]]()
+        while True:
+            try:
+                sock, address = await loop.sock_accept(listener)
+            except OSError:  # out of files for a moment, say
+                await asyncio.sleep(0.05)
+                continue
+            came_from = str(address[0])
+            # Before the handshake, which costs us more than whoever asks for it.
+            if not self._room.enter(came_from):
+                self._refused(came_from, "too many connections wait")
+                sock.close()
+                continue
+            task = asyncio.create_task(self._attend(sock, came_from))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+
+    async def _attend(self, sock: socket.socket, came_from: str) -> None:
+        guest: _Guest | None = None
+        try:
+            tune(sock, self._timeout)
+            async with asyncio.timeout(self._limits.hello_seconds):
+                guest = await self._welcome(sock, came_from)
+                role, place = _understand(await guest.hear())
+            await (self._wait(guest, place) if role == "wait" else self._call(guest, place))
+        except _RefusedError as exc:
+            self._refused(came_from, str(exc))
+            if guest is not None:
+                with contextlib.suppress(OSError):
+                    await guest.say({REFUSED: str(exc)})
+        except TimeoutError:
+            self._refused(came_from, "it said nothing in time")
+        except (OSError, EOFError, ssl.SSLError) as exc:
+            self._tell("left", came_from, type(exc).__name__)
+        finally:
+            if guest is None:
+                sock.close()
+                self._room.leave(came_from)
+            else:
+                self._leave_room(guest)
+                guest.writer.close()
+
+    async def _welcome(self, sock: socket.socket, came_from: str) -> _Guest:
+        loop = asyncio.get_running_loop()
+        reader = asyncio.StreamReader(limit=CHUNK)
+        protocol = asyncio.StreamReaderProtocol(reader)
+        transport, _ = await loop.connect_accepted_socket(
+            lambda: protocol, sock, ssl=self._context, ssl_handshake_timeout=self._limits.hello_seconds
+        )
+        return _Guest(came_from, reader, asyncio.StreamWriter(transport, protocol, reader, loop))
+
+    def _leave_room(self, guest: _Guest) -> None:
+        if guest.has_place:
+            guest.has_place = False
+            self._room.leave(guest.address)
+
+    async def _wait(self, guest: _Guest, place: str) -> None:
+        """Wait at a place until somebody calls, then pass on what both say."""
+        async with self._arrived:
+            waiting = self._places.setdefault(place, [])
+            waiting.append(guest)
+            if len(waiting) > self._limits.at_one_place:
+                waiting.pop(0).called.set_result(None)
+            self._arrived.notify_all()
+        caller = None
+        try:
+            if await self._is_called(guest):
+                caller = guest.called.result()
+                if caller is not None:
+                    await self._join(caller, guest, place)
+        finally:
+            if guest in (here := self._places.get(place, [])):
+                here.remove(guest)
+            if not here:
+                self._places.pop(place, None)
+            if guest.called.done() and (late := guest.called.result()) is not None and not late.accepted.done():
+                late.accepted.set_result(False)  # it looks for another one that waits
+
+    async def _is_called(self, guest: _Guest) -> bool:
+        """Whether somebody calls in time; meanwhile a word is exchanged now and then."""
+        deadline = time.monotonic() + self._limits.wait_seconds
+        while time.monotonic() < deadline:
+            await asyncio.wait({guest.called}, timeout=self._limits.sign_seconds)
+            if guest.called.done():
+                return True
+            async with asyncio.timeout(self._limits.sign_seconds):
+                await guest.say({ALIVE: True})
+                await guest.hear()
+        return guest.called.done()
+
+    async def _call(self, guest: _Guest, place: str) -> None:
+        """Find somebody who waits at a place; the one that waits does the rest."""
+        deadline = time.monotonic() + self._limits.call_seconds
+        while (waiting := await self._one_that_waits(place, deadline)) is not None:
+            guest.accepted = asyncio.get_running_loop().create_future()
+            waiting.called.set_result(guest)
+            if await guest.accepted:
+                return
+        raise _RefusedError(NOBODY_WAITS)
+
+    async def _one_that_waits(self, place: str, deadline: float) -> _Guest | None:
+        """The newest connection that waits at a place; none if none comes in time."""
+        while True:
+            async with self._arrived:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
+                        await self._arrived.wait_for(lambda: bool(self._places.get(place)))
+                if not self._places.get(place):
+                    return None
+                newest = self._places[place].pop()
+            if not newest.reader.at_eof() and not newest.called.done():
+                return newest
+            if not newest.called.done():
+                newest.called.set_result(None)
+
+    async def _join(self, caller: _Guest, guest: _Guest, place: str) -> None:
+        """Pass on what two connections say until either ends."""
+        if self._pairs >= self._limits.pairs:
+            raise _RefusedError("too many connections are joined")
+        self._pairs += 1
+        start = time.monotonic()
+        counts = {"from_caller": 0, "from_called": 0}
+        facts = {"place": place[:8], "caller": caller.address, "called": guest.address}
+        try:
+            for one in (guest, caller):
+                self._leave_room(one)
+                await one.say({JOINED: True})
+            self._log("joined", **facts)
+            ways = [
+                asyncio.create_task(_pass_on(caller.reader, guest.writer, counts, "from_caller")),
+                asyncio.create_task(_pass_on(guest.reader, caller.writer, counts, "from_called")),
+            ]
+            _, still_going = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+            for way in still_going:
+                way.cancel()
+        finally:
+            self._pairs -= 1
+            self._log("ended", **facts, seconds=round(time.monotonic() - start, 1), **counts)
+            caller.writer.close()  # what was written is sent before
+            if not caller.accepted.done():
+                caller.accepted.set_result(True)
+
+    def _refused(self, address: str, reason: str) -> None:
+        self._tell("refused", address, reason)
+
+    def _tell(self, event: str, address: str, reason: str) -> None:
+        """Log that somebody was turned away or left; of many in a minute, their number."""
+        minute = int(time.monotonic() // 60)
+        if minute != self._minute:
+            if self._refusals > self._limits.log_lines:
+                self._log("refused or left in all", times=self._refusals)
+            self._minute, self._refusals = minute, 0
+        self._refusals += 1
+        if self._refusals <= self._limits.log_lines:
+            self._log(event, address=address, reason=plain_text(reason))
+
+
+def _understand(word: dict[str, Any]) -> tuple[str, str]:
+    role, place = word.get("role"), word.get("place")
+    if word.get("copublish relay") != RELAY_PROTOCOL:
+        raise _RefusedError("another version of the relay's protocol")
+    if role not in ("wait", "call") or not isinstance(place, str) or not re.fullmatch(r"[0-9a-f]{64}", place):
+        raise _RefusedError("it does not speak as parties do")
+    return str(role), place
+
+
+async def _pass_on(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, counts: dict[str, int], which: str
+) -> None:
+    """Pass on what one side says until it ends. A side that takes nothing keeps the other one waiting, not memory."""
+    with contextlib.suppress(OSError, ssl.SSLError):
+        while data := await reader.read(CHUNK):
+            writer.write(data)
+            await writer.drain()
+            counts[which] += len(data)

@@ -1,0 +1,127 @@
+"""What a party and a relay say to each other before they are out of the way: the party's side, and the words of both.
+
+A relay has places. One party waits at a place, another one calls there, and from then on the relay passes bytes: the
+two parties' own TLS, end to end. A place is a hash of the agreement and of who calls whom. So an outsider who does not
+know the agreement cannot take one; who does (any party of it, or somebody who was shown the agreement) can keep others
+from meeting, and no more, because nobody believes a connection before its certificate was checked.
+
+All this is said inside a TLS connection to the relay, of an ordinary kind: to firewalls it is TLS to a named host. The
+relay's own certificate proves nothing and is not checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import socket
+import threading
+from collections import deque
+from typing import Literal
+
+from copublish.agreement.model import Agreement
+from copublish.errors import MeetingError, plain_text
+from copublish.node.channel import (
+    HANDSHAKE_SECONDS,
+    Channel,
+    ChannelClosedError,
+    RefusedError,
+    UnreachableError,
+    outer_channel,
+)
+from copublish.node.proxy import Proxy, connect_out
+from copublish.node.pump import carry
+from copublish.node.tuning import NO_ANSWER, SIGN_OF_LIFE_SECONDS, dial_problem, tune
+
+RELAY_PROTOCOL = 1
+JOINED, ALIVE, REFUSED = "joined", "alive", "refused"
+NOBODY_WAITS = "nobody waits there"
+
+Role = Literal["wait", "call"]
+
+
+def place_of(agreement: Agreement, *, caller: str, callee: str) -> str:
+    """Where one party waits for another one at a relay: a hash that tells nothing about either."""
+    message = json.dumps(["copublish relay", RELAY_PROTOCOL, caller, callee]).encode()
+    return hmac.new(bytes.fromhex(agreement.hash), message, hashlib.sha256).hexdigest()
+
+
+def enter_relay(
+    agreement: Agreement, role: Role, *, caller: str, callee: str, proxy: Proxy | None, timeout_seconds: int
+) -> Channel:
+    """Connect to the agreed relay and say what for.
+
+    Raises:
+        UnreachableError: If nobody answers there.
+        RefusedError: If what answers is no relay, or a proxy refuses.
+    """
+    name, (host, port) = f"the relay {agreement.network.relay}", agreement.network.relay_address
+    try:
+        sock = connect_out(host, port, proxy)
+    except (OSError, UnicodeError) as exc:
+        raise UnreachableError(f"{dial_problem(exc)} {name}") from exc
+    try:
+        tune(sock, timeout_seconds)
+        channel = outer_channel(sock, host)
+        place = place_of(agreement, caller=caller, callee=callee)
+        channel.send_message({"copublish relay": RELAY_PROTOCOL, "role": role, "place": place})
+    except (ChannelClosedError, OSError) as exc:
+        sock.close()
+        raise UnreachableError(f"the connection was closed by {name}") from exc
+    except RefusedError as exc:
+        sock.close()
+        raise RefusedError(f"What answers as {name} {exc}. Nothing was sent.") from exc
+    except MeetingError as exc:
+        sock.close()
+        raise UnreachableError(f"{NO_ANSWER} {name}") from exc
+    return channel
+
+
+def wait_to_be_called(channel: Channel) -> socket.socket:
+    """Wait at a relay until another party calls; return a socket that leads to it.
+
+    Raises:
+        MeetingError: If the relay ends it, or is silent for too long.
+    """
+    while True:
+        answer = channel.receive_message(seconds=3 * SIGN_OF_LIFE_SECONDS)
+        if JOINED in answer:
+            return _leads_to(channel)
+        if ALIVE not in answer:
+            raise UnreachableError(f"the relay says: {plain_text(answer.get(REFUSED, 'nothing'))}")
+        channel.send_message({ALIVE: True})
+
+
+def call_at_relay(
+    agreement: Agreement, caller: str, callee: str, *, proxy: Proxy | None, timeout_seconds: int
+) -> socket.socket:
+    """Call a party that waits at the relay; return a socket that leads to it.
+
+    Raises:
+        UnreachableError: If the relay is not reached, or the other party does not wait there.
+        RefusedError: If what answers is no relay, or a proxy refuses.
+    """
+    channel = enter_relay(agreement, "call", caller=caller, callee=callee, proxy=proxy, timeout_seconds=timeout_seconds)
+    name = f"the relay {agreement.network.relay}"
+    try:
+        answer = channel.receive_message(seconds=2 * HANDSHAKE_SECONDS)
+    except ChannelClosedError as exc:
+        channel.close()
+        raise UnreachableError(f"the connection was closed by {name}") from exc
+    except MeetingError as exc:
+        channel.close()
+        raise UnreachableError(f"{NO_ANSWER} {name}") from exc
+    if JOINED in answer:
+        return _leads_to(channel)
+    channel.close()
+    refused = answer.get(REFUSED)
+    if refused == NOBODY_WAITS:
+        raise UnreachableError(f"{NO_ANSWER} '{callee}', which does not wait at {name}")
+    raise UnreachableError(f"{name} says: {plain_text(refused)}")
+
+
+def _leads_to(channel: Channel) -> socket.socket:
+    """A plain socket whose bytes go over the channel: the parties' own TLS runs on it as on any other."""
+    ours, theirs = socket.socketpair()
+    threading.Thread(target=deque, args=(carry(channel, theirs), 0), daemon=True).start()
+    return ours

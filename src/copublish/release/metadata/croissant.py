@@ -1,0 +1,156 @@
+"""Croissant 1.1: the tables of a release for programs that load data sets for machine learning.
+
+The format is that of http://mlcommons.org/croissant/1.1. Files are named relative to the folder, which may lie
+anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+
+from copublish.mechanisms.base import Publication, in_words
+from copublish.privacy.certificate import Certificate
+
+CROISSANT_FILE = "croissant.json"
+
+CONFORMS_TO = "http://mlcommons.org/croissant/1.1"
+
+ENCODINGS = {"parquet": "application/x-parquet", "csv": "text/csv", "json": "application/json"}
+"""Media types of a release's files, by the ending of their names; that of Parquet as readers of Croissant know it."""
+
+_CROISSANT_TERMS = (
+    *("annotation", "arrayShape", "citeAs", "column", "containedIn", "equivalentProperty", "excludes", "extract"),
+    *("field", "fileObject", "fileProperty", "fileSet", "format", "includes", "isArray", "isLiveDataset", "jsonPath"),
+    *("key", "md5", "parentField", "path", "readLines", "recordSet", "references", "regex", "repeated", "replace"),
+    *("samplingRate", "sdVersion", "separator", "source", "subField", "transform", "unArchive", "value"),
+)
+
+CONTEXT: dict[str, Any] = {
+    "@language": "en",
+    "@vocab": "https://schema.org/",
+    "sc": "https://schema.org/",
+    "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/",
+    "dct": "http://purl.org/dc/terms/",
+    "conformsTo": "dct:conformsTo",
+    "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
+    "examples": {"@id": "cr:examples", "@type": "@json"},
+    **{term: f"cr:{term}" for term in _CROISSANT_TERMS},
+}
+"""What the keys of the document mean, as JSON-LD wants it said in every document."""
+
+
+def croissant(publication: Publication, data: Mapping[str, bytes]) -> dict[str, Any]:
+    """The Croissant metadata of a release.
+
+    Args:
+        publication: What was published.
+        data: The content of every file that holds released values.
+
+    Privacy:
+        Names, types and digests of what is published, and words of the certificate.
+    """
+    certificate = publication.certificate
+    basic = certificate.deployment.basic
+    return {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "conformsTo": CONFORMS_TO,
+        "name": certificate.release,
+        "description": description_of(certificate),
+        "datePublished": basic.publication_date,
+        "version": "1.0.0",  # a release is finished when it is published; another one is another data set
+        "url": "README.md",  # the page about it, wherever the folder lies
+        # The agreement names no license, and nobody else may choose one.
+        "license": {
+            "@type": "sc:CreativeWork",
+            "name": f"Not stated. Ask {in_words(certificate.parties)}.",
+        },
+        "creator": [{"@type": "sc:Organization", "name": party} for party in certificate.parties],
+        "citeAs": _citation(certificate),
+        "isLiveDataset": False,
+        "distribution": [_file_object(name, content) for name, content in data.items()],
+        "recordSet": [
+            _record_set(
+                publication, name, publication.records if name == "records" else publication.contents.tables[name]
+            )
+            for name in publication.mechanism.tables
+            if f"{name}.parquet" in data
+        ],
+    }
+
+
+def description_of(certificate: Certificate) -> str:
+    """What a release is, in a few sentences; a warning, if there is one, is the first of them."""
+    relation = certificate.epsilon.calibrated_to
+    sentences = [
+        f"WARNING: {certificate.warning}" if certificate.warning else "",
+        certificate.deployment.basic.description,
+        f"{certificate.deployment.basic.data_product_type}, made together by {in_words(certificate.parties)}.",
+        ""
+        if certificate.warning
+        else f"Differentially private: epsilon {certificate.epsilon.public[relation]} for the public (relation "
+        f"{relation}), delta at most {certificate.delta_bound}.",
+        "Simulated: one process saw all data." if certificate.engine.is_simulated else "",
+        "certificate.json states what is guaranteed, to whom, under which assumptions; README.md explains the files.",
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _citation(certificate: Certificate) -> str:
+    # Names of releases and of parties have letters, digits, dots, dashes and underscores: BibTeX takes those.
+    published = certificate.deployment.basic.publication_date
+    return (
+        f"@misc{{{certificate.release}, title = {{{certificate.release}}}, "
+        f"author = {{{' and '.join(certificate.parties)}}}, year = {{{published[:4]}}}}}"
+    )
+
+
+def _file_object(name: str, content: bytes) -> dict[str, Any]:
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "contentUrl": name,
+        "contentSize": f"{len(content)} B",
+        "encodingFormat": ENCODINGS[name.rpartition(".")[2]],
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+
+
+def _record_set(publication: Publication, name: str, table: pa.Table) -> dict[str, Any]:
+    return {
+        "@type": "cr:RecordSet",
+        "@id": name,
+        "name": name,
+        "field": [_field(publication, name, column.name, column.type) for column in table.schema],
+    }
+
+
+def _field(publication: Publication, table: str, column: str, stored: pa.DataType) -> dict[str, Any]:
+    contributions = publication.certificate.contributions
+    holders = [] if contributions is None else [who for who, held in contributions.columns.items() if column in held]
+    return {
+        "@type": "cr:Field",
+        "@id": f"{table}/{quote(column, safe='')}",  # an identifier is an IRI, a column's name may be any text
+        "name": column,
+        **({"description": f"Made from cells that {in_words(holders)} held."} if holders else {}),
+        "dataType": data_type(stored),
+        "source": {"fileObject": {"@id": f"{table}.parquet"}, "extract": {"column": column}},
+    }
+
+
+def data_type(stored: pa.DataType) -> str:
+    """The type of a column's values, some of which may be missing whatever it is."""
+    kind = stored.value_type if pa.types.is_dictionary(stored) else stored
+    if pa.types.is_boolean(kind):
+        return "sc:Boolean"
+    if pa.types.is_integer(kind):
+        return "sc:Integer"
+    return "sc:Float" if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else "sc:Text"

@@ -1,0 +1,164 @@
+"""A party that nobody can dial: what it offers to others, who may use that, and that it opens no port."""
+
+from __future__ import annotations
+
+import time
+
+import psutil
+import pytest
+
+import copublish as cp
+from copublish.errors import MeetingError
+from copublish.node.channel import Channel, RefusedError, UnreachableError
+from copublish.node.dialing import PROTOCOL, dial
+from copublish.node.measuring import answer_measurements
+from copublish.node.offers import SPARE
+from copublish.node.parking import MAX_PARKED
+from copublish.node.port import Port
+from copublish.node.proxy import ProxyError
+from support.circle import SECONDS, Circle, identities_in
+from support.waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+def identities(tmp_path_factory):
+    return identities_in(tmp_path_factory.mktemp("identities"), 3)
+
+
+@pytest.fixture
+def circle(identities):
+    """p0 and p1 can be dialed, p2 dials out."""
+    with Circle(identities, 3) as found:
+        del found.mapping["parties"]["p2"]["host"]
+        found.mapping["parties"]["p2"]["reach"] = "dial-out"
+        found.agreement = cp.agreement_from_mapping(found.mapping)
+        yield found
+
+
+def parked(port: Port, peer: str) -> list[Channel]:
+    return port._parked._waiting[peer]
+
+
+def open_ports() -> set[int]:
+    found = psutil.Process().net_connections(kind="inet")
+    return {connection.laddr.port for connection in found if connection.status == psutil.CONN_LISTEN}
+
+
+def park(circle: Circle, party: str = "p2", identity: str | None = None) -> Channel:
+    return dial(circle.agreement, party, circle.identities[identity or party], "p0", "parked")
+
+
+def test_it_opens_no_port_and_is_called_on_connections_that_it_dialed(circle):
+    p0 = circle.port("p0")
+    before = open_ports()
+    circle.port("p2")
+    assert open_ports() == before
+    for _ in range(3 * SPARE):  # each one that is used is replaced
+        p0.dial("p2", "status").close()
+    wait_until(lambda: len(parked(p0, "p2")) == SPARE)
+    assert ("listening" in dict(circle.log["p2"]), "dialing out" in dict(circle.log["p2"])) == (False, True)
+
+
+def test_all_meet_in_any_order_also_if_one_is_started_again(circle):
+    again = circle.port("p2")
+    wait_until(lambda: any(event == "cannot be called" for event, _ in circle.log["p2"]))
+    again.close()
+    ports = circle.ports()
+    meetings = circle.all_meet(ports)
+    assert len({meeting.run for meeting in meetings.values()}) == 1
+
+
+def test_it_has_no_place_to_listen_and_runs_once(circle):
+    with pytest.raises(MeetingError, match="you only dial out, and open no port"):
+        Port(circle.agreement, "p2", circle.identities["p2"], listen=("127.0.0.1", 7700))
+    circle.port("p2").close()
+    circle.port("p2")
+    with pytest.raises(MeetingError, match="Another run of 'p2' with this agreement is under way"):
+        Port(circle.agreement, "p2", circle.identities["p2"])
+    other = cp.agreement_from_mapping({**circle.mapping, "name": "another"})
+    Port(other, "p2", circle.identities["p2"]).close()
+
+
+def test_only_the_agreed_certificate_may_park_and_only_a_party_that_dials_out(circle):
+    p0 = circle.port("p0")
+    with pytest.raises(RefusedError, match="another party's name"):
+        park(circle, identity="p1")
+    with pytest.raises(RefusedError, match="by the agreement it can be dialed"):
+        park(circle, party="p1")
+    assert parked(p0, "p2") == []
+
+
+def test_of_many_parked_the_newest_are_kept_and_one_that_ended_is_passed_over(circle):
+    p0 = circle.port("p0")
+    channels = [park(circle) for _ in range(MAX_PARKED + 2)]
+    wait_until(lambda: [channel.has_ended() for channel in channels[:2]] == [True, True])
+    for channel in channels[3:]:
+        channel.close()
+    called = circle.do(p0.dial, "p2", "status")
+    greeting = channels[2].receive_message(seconds=SECONDS)
+    assert (greeting["purpose"], greeting["party"], greeting["copublish"]) == ("status", "p0", PROTOCOL)
+    channels[2].send_message({"ok": True})
+    called.result(SECONDS).close()
+
+
+def test_one_that_has_parked_and_is_silent_is_told_from_one_that_has_not(circle, monkeypatch):
+    monkeypatch.setattr("copublish.node.dialing.HANDSHAKE_SECONDS", 0.3)
+    monkeypatch.setattr("copublish.node.port.DIAL_SECONDS", 0.3)
+    p0 = circle.port("p0")
+    with pytest.raises(UnreachableError, match="no answer from 'p2', which dials in itself and has not done so"):
+        p0.dial("p2", "status")
+    silent = park(circle)
+    start = time.monotonic()
+    with pytest.raises(UnreachableError, match="no answer from 'p2' on a connection that it dialed"):
+        p0.dial("p2", "status")
+    assert time.monotonic() - start < 5
+    silent.close()
+
+
+def test_who_calls_on_a_parked_connection_cannot_pass_for_somebody_else(circle, monkeypatch):
+    """p0 calls p2 and says that it is p1: the certificate of the connection says otherwise."""
+    monkeypatch.setattr("copublish.node.port.DOOR_SECONDS", 0.2)
+    p0 = circle.port("p0")
+    circle.port("p2")
+    wait_until(lambda: bool(parked(p0, "p2")))
+    with pytest.raises(RefusedError, match="another party's name"):
+        p0._parked.call("p1", "p2", "meeting", run=None, seconds=SECONDS)
+    with pytest.raises(RefusedError, match="a run that is not under way here"):
+        p0._parked.call("p0", "p2", "engine", run=None, seconds=SECONDS)
+
+
+def test_what_a_party_parks_says_nothing_and_answers_signs_of_life_alone(circle, monkeypatch):
+    monkeypatch.setattr("copublish.node.parking.SIGN_OF_LIFE_SECONDS", 0.2)
+    monkeypatch.setattr("copublish.node.parking.ANSWER_SECONDS", 0.5)
+    p0 = circle.port("p0")
+    talks, answers = park(circle), park(circle)
+    for _ in range(2):
+        assert answers.receive_message(seconds=SECONDS) == {"alive": True}
+        answers.send_message({"alive": True})
+    talks.receive_message(seconds=SECONDS)
+    talks.close()
+    wait_until(lambda: len(parked(p0, "p2")) <= 1)
+
+
+def test_a_problem_with_ones_own_proxy_is_told_to_others_without_its_name():
+    class Other:
+        def __init__(self) -> None:
+            self.said, self.heard = [{"what": "dial back", "bytes": 0}], []
+
+        def receive_message(self, *, seconds):
+            if not self.said:
+                raise MeetingError("over")
+            return self.said.pop()
+
+        def send_message(self, content):
+            self.heard.append(content)
+
+        def close(self):
+            pass
+
+    def refused() -> None:
+        raise ProxyError("The proxy inner.bank.example:3128 does not let you connect.")
+
+    other = Other()
+    answer_measurements(other, refused)
+    assert other.heard == [{"problem": "a proxy of its own is in the way"}]

@@ -1,0 +1,23 @@
+"""Budgets whose noise would not leave room for scores are refused before anybody takes part."""
+
+from __future__ import annotations
+
+import pytest
+
+import copublish as cp
+from copublish.engine.reveal import MAX_RECORDS
+from copublish.errors import AgreementError
+from copublish.mechanisms.specialization.plan import MOST_RECORDS
+from support import small_mapping
+
+
+def agreement_with(epsilon: str, share: str) -> cp.Agreement:
+    mechanism = {"name": "specialization", "specializations": 100, "selection_share": share, "max_cells": 4096}
+    return cp.agreement_from_mapping(small_mapping(mechanism=mechanism, **{"privacy.epsilon": epsilon}))
+
+
+def test_noise_that_is_larger_than_scores_may_be_is_refused():
+    assert MOST_RECORDS == MAX_RECORDS
+    cp.describe(agreement_with("0.001", "0.4"))
+    with pytest.raises(AgreementError, match="so little is left for each specialization"):
+        cp.describe(agreement_with("0.000001", "0.01"))
