@@ -48,7 +48,7 @@ score = "max"
 nodes = ["node-a", "node-b"]
 """,
     phases=("listening", "met", "alignment", "specialization", "leaf counts", "leaf noise", "writing"),
-    n_files=7,
+    n_files=11,
 )
 """Two owners compute on the secure engine, and two are guests that share their inputs with them."""
 
@@ -63,7 +63,7 @@ name = "masked-sum"
 aggregator = "helper"
 """,
     phases=("listening", "met", "alignment", "moments", "writing"),
-    n_files=6,
+    n_files=10,
 )
 """Three owners mask their sums, and a helper without data adds them up."""
 

@@ -50,7 +50,7 @@ class TwoParties:
     changes: Sequence[tuple[str, str]] = ()
     identities: dict[str, Identity] = field(default_factory=dict)
     names: tuple[str, ...] = NAMES
-    n_files: int = 7
+    n_files: int = 11
     without_data: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
