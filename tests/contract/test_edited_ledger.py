@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import suppress
 from fractions import Fraction
@@ -20,6 +21,7 @@ from copublish.cli.terminal import Format
 from copublish.errors import BudgetExceededError, LedgerError
 from copublish.privacy.accounting import Cost
 from copublish.privacy.ledger import Ledger, Limit
+from copublish.release.ledger_evidence import receipt_problems
 
 PRICE = Cost(add_remove=Fraction(1, 10), replace=Fraction(1, 5))
 
@@ -42,6 +44,9 @@ CELLS = {
     "peer_lists": ("alignment", "peer", "commitment"),
     "list_keys": ("dataset", "key"),
     "locks": ("dataset", "peer", "certificate", "why", "locked_at", "unlocked_at"),
+    "receipts": ("run", "release", "agreement_hash", "party", "head", "given_at", "statement", "signatures"),
+    "forgotten_receipts": ("party", "up_to", "forgotten_at"),
+    "chain": ("kind", "content", "salt", "hash"),
 }
 
 NUMBERS = st.from_regex(r"-?[0-9]{1,6}([/.e][-+]?[0-9]{1,6})?", fullmatch=True)
@@ -85,6 +90,12 @@ def one_charge() -> bytes:
         book.key_of_lists("people")
         compare(book)
         book.lock("people", "loans", "It cheated.")
+        said = json.dumps({"signers": {"bank": "x", "lab": "y"}, "ledger_heads": {"bank": "1", "lab": "2"}})
+        number = book.give_receipt(
+            run="1", release="r", agreement_hash="h", party="bank", head=book.head(), statement=said
+        )
+        book.keep_signatures(number, "{}")
+        book.forget_receipts("lab")
         book.close()
         database = sqlite3.connect(path)
         database.execute("PRAGMA writable_schema = ON")
@@ -121,6 +132,13 @@ def use(book: Ledger) -> None:
         book.refuse_if_locked("people", {"lab": None})
     with suppress(LedgerError):
         book.key_of_lists("people")
+    for ask in (book.refuse_if_edited, book.receipts, book.heads, lambda: receipt_problems(book)):
+        with suppress(LedgerError):
+            ask()
+    with suppress(LedgerError):
+        book.heads_given_to("y")
+    with suppress(LedgerError):
+        book.head_held_of("y")
     with suppress(LedgerError):
         compare(book)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from io import StringIO
 from itertools import groupby
@@ -53,6 +53,7 @@ class Description:
         views: What each party sees.
         assumptions: What it rests on.
         warnings: What to think about before anything is spent.
+        approvals: How many people of a party have to approve, where some have to.
         meeting: How every two parties meet on the network; nothing if the agreement does not say where they are.
     """
 
@@ -75,6 +76,7 @@ class Description:
     assumptions: tuple[str, ...]
     warnings: tuple[str, ...]
     meeting: tuple[str, ...] = ()
+    approvals: Mapping[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """The description as plain JSON values."""
@@ -96,6 +98,7 @@ class Description:
             "views": {party: list(seen) for party, seen in self.views.items()},
             "assumptions": list(self.assumptions),
             "warnings": list(self.warnings),
+            **({"approvals": dict(self.approvals)} if self.approvals else {}),
             **({"meeting": list(self.meeting)} if self.meeting else {}),
         }
 
@@ -134,6 +137,8 @@ class Description:
         yield "Cost", f"epsilon {self.epsilon.agreed} ({self.epsilon.calibrated_to})"
         yield "Delta", f"at most {self.delta_bound} ({self.delta_is})"
         yield from self.headline.items()
+        if self.approvals:
+            yield "Approvals", ", ".join(f"{number} of {party}" for party, number in self.approvals.items())
         if (shares := self.noise_shares) is not None:
             yield "Noise", f"in shares of {shares.owners} owners, of whom {shares.colluders} may collude"
             yield "Adds up", f"{shares.aggregator}; variance times {shares.variance_factor}"
@@ -203,6 +208,7 @@ def describe_plan(plan: Plan[Any]) -> Description:
         assumptions=tuple(assumptions(agreement, _of_engine(agreement))),
         warnings=(*_weak_epsilon(agreement), *plan.warnings(), *_formulas(agreement)),
         meeting=tuple(meeting_in_words(agreement)),
+        approvals={name: party.approvals for name, party in agreement.parties.items() if party.approvals},
     )
 
 

@@ -20,7 +20,7 @@ from copublish.release.comparison import compares_identifiers
 from copublish.release.engines import refuse_unfit_engine
 from copublish.release.folder import refuse_unwritable
 
-PROTOCOL = 6
+PROTOCOL = 7
 """Raised whenever parties with the same agreement could send each other something else than before, so that two
 versions of this software find it out before anything is spent."""
 

@@ -216,8 +216,9 @@ def test_propose_writes_a_bundle_from_which_people_can_decide_and_approve(desk: 
     assert agreed.hash in readme and "2 different people have to approve" in readme
     assert cp.load_agreement(desk / "proposal" / "agreement.toml").hash == agreed.hash
     described = json.loads((desk / "proposal" / "description.json").read_text())
-    assert described["agreement_hash"] == agreed.hash
-    assert "What each party sees" in (desk / "proposal" / "description.txt").read_text()
+    assert described["agreement_hash"] == agreed.hash and described["approvals"] == {"bank": 2}
+    for words in ("What each party sees", "2 of bank"):
+        assert words in (desk / "proposal" / "description.txt").read_text()
     again = command("propose", "agreement.toml", "--out", "proposal")
     assert "there already" in str(again.exception)
     assert command("propose", "agreement.toml", "--to", "bank,nobody", "--out", "x").exit_code == 2

@@ -15,7 +15,7 @@ import pytest
 import copublish as cp
 from copublish.files import exchange as exchanging
 from copublish.files.exchange import exchange
-from copublish.release import folder as release_folder
+from copublish.release import staging
 from support.processes import context
 from support.releases import small_release
 
@@ -45,7 +45,7 @@ def changes_something(event: str, arguments: Any) -> bool:
 def replace(old_and_new: tuple[cp.Release, cp.Release], target: Path, kill_at: int, *, can_exchange: bool) -> None:
     """Replace a release, and die before the step with this number that touches files."""
     if not can_exchange:
-        release_folder.exchange = cannot
+        staging.exchange = cannot
     steps = 0
 
     def hook(event: str, arguments: Any) -> None:
@@ -109,8 +109,8 @@ def test_without_an_exchange_the_next_command_says_where_the_release_lies(tmp_pa
 def test_what_an_earlier_run_left_is_removed_once_a_new_release_is_there(tmp_path, monkeypatch):
     old, new = releases()
     target = old.write(tmp_path / "release")
-    monkeypatch.setattr(release_folder, "exchange", cannot)
-    monkeypatch.setattr(release_folder.shutil, "rmtree", lambda *_, **__: None)
+    monkeypatch.setattr(staging, "exchange", cannot)
+    monkeypatch.setattr(staging.shutil, "rmtree", lambda *_, **__: None)
     new.write(target, overwrite=True)
     monkeypatch.undo()
     assert list(tmp_path.glob(".release-old-*"))
@@ -122,7 +122,7 @@ def test_what_an_earlier_run_left_is_removed_once_a_new_release_is_there(tmp_pat
 def test_a_failed_second_step_puts_the_old_release_back_or_says_where_it_is(tmp_path, monkeypatch):
     old, new = releases()
     target = old.write(tmp_path / "release")
-    monkeypatch.setattr(release_folder, "exchange", cannot)
+    monkeypatch.setattr(staging, "exchange", cannot)
     rename = Path.rename
 
     def fails(self: Path, to: Path) -> Path:
