@@ -44,9 +44,8 @@ def assert_everyone_holds(releases, ideal):
         if isinstance(release, Exception):
             raise release
         assert release.files().keys() == ideal.files().keys()
-        for name, content in ideal.files().items():
-            if name not in ("certificate.json", "README.md"):
-                assert release.files()[name] == content, name
+        for name, content in ideal.data_files().items():
+            assert release.files()[name] == content, name
         assert release.certificate.to_json()["disclosures"] == ideal.certificate.to_json()["disclosures"]
     assert len({json.dumps(release.certificate.to_json()) for release in releases.values()}) == 1
 
