@@ -142,6 +142,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, help="folder with the data sets")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--columns", type=int, nargs="+", default=[10, 20, 40])
+    parser.add_argument("--rows", type=int, default=30_000, help="records of the tables of 'columns'")
     parser.add_argument("--records", type=int, nargs="+", default=[30_000, 200_000, 1_000_000])
     parser.add_argument("--format", choices=["text", "json"], default="text")
     arguments = parser.parse_args()
@@ -153,7 +154,7 @@ def main() -> None:
                 continue
             parts[part] = (adult_part if part == "adult" else link_part)(arguments.data)
         elif part == "columns":
-            sizes = [(columns, 30_000) for columns in arguments.columns]
+            sizes = [(columns, arguments.rows) for columns in arguments.columns]
             parts[part] = [measured(f"{columns} columns", *made_up(columns, n)) for columns, n in sizes]
         else:
             parts[part] = [measured(f"{n:,} records", *made_up(10, n)) for n in arguments.records]

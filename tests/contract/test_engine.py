@@ -33,7 +33,8 @@ from copublish.errors import (
     SecretCannotBeReadError,
 )
 from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Select
+from copublish.privacy.concentrated import Concentrated, ConcentratedMeasure
+from copublish.privacy.disclosures import Disclosure, Measure, Select
 from copublish.privacy.ledger import Charge, Ledger, Limit
 from support import SeededCoins, seeded
 
@@ -741,16 +742,24 @@ def test_noise_drawn_ahead_is_used_at_its_own_rate_alone(room: Room, charges) ->
 
 def test_gaussian_noise_drawn_ahead_is_handed_out_once_and_in_order(room: Room, charges) -> None:
     """Zeros are measured, so that what is opened is the noise itself; it is compared with what was drawn."""
-    made = GaussianMeasure(
+    whole = Concentrated(
+        budget=Fraction(1),
+        agreed_delta=Fraction(1, 10**8),
+        calibrated_to="add-remove",
+        selections_share=Fraction(0),
+        samplers_distance=Fraction(1, 2**50),
+    )
+    made = ConcentratedMeasure(
         label="zeros",
         budget=Fraction(1),
         agreed_delta=Fraction(1, 10**8),
         calibrated_to="add-remove",
         squared_l2_sensitivity=BOTH,
         entries=8,
+        rho_budget=whole.agreed_rho / 4,
+        whole=whole,
     )
-
-    reserved = cost_of([made] * 3, number_of_records_is_public=False)
+    reserved = cost_of([made], number_of_records_is_public=False)
 
     def job(engine: IdealEngine) -> tuple[list[int], list[int], int]:
         gate, drawn, draw = RevealGate(engine, charges(reserved), False), [], RevealGate._draw_gaussian

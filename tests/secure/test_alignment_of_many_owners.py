@@ -141,7 +141,6 @@ def test_a_compute_node_without_data_compares_and_computes_for_three_owners_of_c
 
 PROCESSES = {
     "vertical, CHEETAH, a guest": ("vertical", {}),
-    "vertical, ABY3, no guest": ("vertical", {"protocol": "aby3"}),
     "horizontal, ABY3, no guest": ("horizontal", {"protocol": "aby3"}),
 }
 

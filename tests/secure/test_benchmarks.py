@@ -21,16 +21,16 @@ def printed(script: str, *arguments: str) -> dict[str, Any]:
 
 
 def test_input_checks_compares_releases_with_and_without_them():
-    arguments = ("--records", "2000", "--repetitions", "1", "--parts", "vertical")
+    arguments = ("--records", "1000", "--repetitions", "1", "--parts", "vertical")
     found = printed("input_checks.py", *arguments)["vertical"]
-    assert [run["records"] for run in found["runs"]] == [2000, 2000]
+    assert [run["records"] for run in found["runs"]] == [1000, 1000]
     assert 0.9 < found["ratios"]["with / without, MiB sent"] < 1.15
     with_checks, without = (run["calls"]["openings"][0] for run in found["runs"])
     assert with_checks == without + 1  # what was wrong with inputs is opened once
 
 
 def test_a_marginals_release_is_divided_into_phases():
-    (found,) = printed("marginals_release.py", "--parts", "columns", "--columns", "4")["columns"]
+    (found,) = printed("marginals_release.py", "--parts", "columns", "--columns", "3", "--rows", "1500")["columns"]
     assert {"start-up", "products", "choices", "tables opened"} <= found["phases"].keys()
     assert found["disclosures"] > 1 and found["run"]["mib_sent"] > 0
 

@@ -22,9 +22,8 @@ CASES: dict[str, tuple[str, int, str | None, dict[str, Any]]] = {
 }
 
 BETWEEN_THREE_NODES: dict[str, tuple[str, int, str | None, dict[str, Any]]] = {
-    "vertical, 3 nodes, class at all": ("vertical", 3, None, {"name": "specialization", "specializations": 3}),
     "arbitrary, 3 nodes and a guest": ("arbitrary", 4, "p3", {"name": "specialization", "specializations": 2}),
-    "copula, vertical, 3 nodes and 2 guests": ("vertical", 5, "p0", {"name": "copula"}),
+    "copula, vertical, 3 nodes": ("vertical", 3, "p0", {"name": "copula"}),
     "marginals, arbitrary, 3 nodes": ("arbitrary", 3, None, {"name": "marginals", "rounds": 2}),
 }
 

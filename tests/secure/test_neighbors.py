@@ -344,7 +344,9 @@ def test_answers_that_wrap_the_ring_would_move_a_score_by_more_than_declared() -
     wrapping = np.array([17 - 2**63, 0, 0], dtype=np.int64)
     places = np.array([[0]])
     with np.errstate(over="ignore"):
-        before, after = (candidate_scores(np, np.array([[n]]), wrapping[:1], wrapping[1:], places)[0] for n in (16, 17))
+        before, after = (
+            candidate_scores(np, np.array([[n]]), wrapping[:1], wrapping[1:], places, 0)[0] for n in (16, 17)
+        )
     assert abs(int(after) - int(before)) > 2
     with pytest.raises(EngineError, match="out of bounds"):
         refuse_out_of_bounds(wrapping[:1], wrapping[1:], [1], 20)

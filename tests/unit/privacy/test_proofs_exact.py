@@ -217,12 +217,12 @@ def test_a_record_moves_a_balanced_gain_by_its_class_weight_and_gains_are_not_ne
     assert (-q, q) in attained
 
 
-@pytest.mark.parametrize(("points", "noise_bits", "index_bits"), [(64, 40, 14), (1, 35, 20)], ids=["gains", "max"])
+@pytest.mark.parametrize(("points", "noise_bits", "index_bits"), [(64, 40, 14), (1, 34, 20)], ids=["gains", "max"])
 @pytest.mark.parametrize("parties", [2, 3, 16])
 def test_whatever_scores_and_counts_parties_put_in_stay_within_the_room_of_a_selection(
     points: int, noise_bits: int, index_bits: int, parties: int
 ) -> None:
-    """As long as a selection's noise has at most so many bits: a scale of more than 300 million people."""
+    """As long as a selection's noise has at most so many bits: a scale of more than 150 million people."""
     scores = SimpleNamespace(
         engine=SimpleNamespace(parties=("party",) * parties),
         score=SimpleNamespace(points_per_person=points),

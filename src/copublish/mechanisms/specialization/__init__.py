@@ -38,7 +38,9 @@ class Specialization(Mechanism[SpecializationPlan, SpecializationResult, CutDeta
 
     def plan(self, agreement: Agreement) -> SpecializationPlan:
         """The plan of an agreement."""
-        return SpecializationPlan.of(agreement)
+        plan = SpecializationPlan.of(agreement)
+        plan.refuse_too_much_noise()
+        return plan
 
     def publish(self, result: SpecializationResult) -> Contents:
         """The counts and the cut."""

@@ -69,17 +69,16 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         plan = SpecializationPlan._with_score(agreement, "balanced-gain" if asked == "auto" else asked)
         if asked == "auto" and not plan._tells_gains_apart():
             plan = SpecializationPlan._with_score(agreement, "max")
-        plan._refuse_too_much_noise()
         return plan
 
-    def _refuse_too_much_noise(self) -> None:
+    def refuse_too_much_noise(self) -> None:
         """Raise if a score that no noise lifts would be larger than what each party may put in.
 
         Raises:
             AgreementError: Naming what to change.
         """
-        room = MOST_RECORDS * points_per_person(self.score) // 2
-        if (self.largest_selection_noise + 1) * len(self.agreement.parties) > room // 4:
+        room = MOST_RECORDS * points_per_person(self.score) // 2 // len(self.agreement.parties)
+        if (self.largest_selection_noise + 1).bit_length() >= room.bit_length():
             problem = (
                 "privacy.epsilon: so little is left for each specialization that its noise does not fit the engine's "
                 "integers. Raise epsilon or mechanism.selection_share, or take fewer specializations"
