@@ -88,7 +88,7 @@ BROKEN: dict[str, tuple[Callable[[Any, int], np.ndarray], int]] = {
     "30 % less noise": (lambda noise, n: laplace(geometric_noise(noise.rate * 10 / 7), n), 400),
     "half the noise": (lambda noise, n: laplace(geometric_noise(noise.rate * 2), n), 100),
     "one draw for all cells": (lambda noise, n: np.repeat(laplace(noise, 1), n), 60),
-    "noise is reused": (lambda noise, n: np.tile(laplace(noise, n // 2), 2), 400),
+    "noise is reused": (lambda noise, n: np.tile(laplace(noise, n // 2), 2), 100),
     "one class without noise": (lambda noise, n: laplace(noise, n) * (np.arange(n) % 2), 100),
     "noise is cut": (lambda noise, n: np.clip(laplace(noise, n), -3, 3), 400),
 }
@@ -139,7 +139,7 @@ CHOICE = Select(
 def test_a_choice_is_found_and_with_half_its_noise_accused(monkeypatch):
     part = part_of(CHOICE, [10, 10, 10], [10, 11, 10])
     tested = part.audit(3000)
-    assert 0.1 < tested.found <= 0.5 and tested.p_value > LEVEL
+    assert 0.1 < tested.found < 0.75 and tested.p_value > LEVEL  # above 0.5 in up to one of twenty audits
     draw = RevealGate.draw_selection_noise
 
     def draw_less(self: RevealGate, disclosure: Select, places: int, *, times: int) -> None:

@@ -23,7 +23,6 @@ from copublish.engine.counts import SecretCounts
 from copublish.engine.ideal import IdealEngine, Room
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
-from copublish.privacy.concentrated import Concentrated
 from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, GaussianMeasure, Measure, Neighbors, Select
 from copublish.types import IntArray
 
@@ -100,6 +99,7 @@ class Part:
             "learned law": learned(flat, (off[0].reshape(-1, width), off[1].reshape(-1, width))),
             "largest residual": (np.abs(off[0]).max(axis=2) - np.abs(off[1]).max(axis=2)).astype(float).reshape(-1),
         }
+        others |= {f"residuals equal at distance {d}": _equal_at(d, true, off).reshape(-1) for d in _distances(n)}
         return judged(flat, law.reshape(-1), self.claim, others, alpha=alpha)
 
     def opened(self, measured: Sequence[IntArray]) -> list[IntArray]:
@@ -146,6 +146,14 @@ def _equal_to_earlier(true: NDArray[Any], off: Sequence[NDArray[Any]]) -> NDArra
     return found
 
 
-def whole_of(disclosures: Sequence[Disclosure]) -> Concentrated | None:
-    """The budget of zCDP that disclosures share, if they have one."""
-    return next((made.whole for made in disclosures if hasattr(made, "whole")), None)
+def _distances(n: int) -> list[int]:
+    """How far apart cells may be that share noise: a period of the noise, or halves and thirds of the table."""
+    return sorted({*range(1, min(n, 5)), *(n // part for part in (2, 3, 4))} - {0})
+
+
+def _equal_at(distance: int, true: NDArray[Any], off: Sequence[NDArray[Any]]) -> NDArray[np.float64]:
+    """Whether a cell's residuals equal those of the cell so many before it, if its coin is 1 less if it is 0."""
+    found = np.zeros(true.shape[:2])
+    one, zero = ((own[:, distance:] == true[:, :-distance]).all(axis=2) for own in (off[1], off[0]))
+    found[:, distance:] = one.astype(np.float64) - zero
+    return found
