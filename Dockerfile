@@ -13,8 +13,8 @@ COPY src ./src
 RUN pip install --no-cache-dir --constraint constraints.txt .
 
 # Data, agreement, ledger, key and release are in a folder of the host that is mounted here; none is in the image.
-WORKDIR /work
-ENV COPUBLISH_HOME=/work/copublish
+WORKDIR /party
+ENV COPUBLISH_HOME=/party/copublish
 USER copublish
 ENTRYPOINT ["copublish"]
 CMD ["--help"]

@@ -87,7 +87,7 @@ def test_every_party_shares_a_network_with_the_relay_and_with_nobody_else():
     for service in services.values():
         assert "ports" not in service and service["user"] == "10001" and service["read_only"] is True
         assert service["cap_drop"] == ["ALL"] and service["security_opt"] == ["no-new-privileges:true"]
-    assert all(services[party]["volumes"] == [f"./{party}:/work"] for party in PARTIES)
+    assert all(services[party]["volumes"] == [f"./{party}:/party"] for party in PARTIES)
 
 
 def test_services_and_the_page_use_commands_and_options_that_exist():
