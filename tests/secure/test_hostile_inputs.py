@@ -249,10 +249,9 @@ def read_marked(engine: Any, argument: tuple[np.ndarray, int, bool]) -> tuple[fl
 
 def test_whom_a_peer_marks_in_many_rows_it_reads_no_better_than_epsilon_allows(pair):
     honest_cells = np.random.default_rng(6).integers(0, 2, RECORDS)
-    for by_first, by_all in pair.do(read_marked, *[(honest_cells, 8, True)] * 2):
-        # 120 guesses each, right with at most 0.731: above 0.86 once in some 2,000 runs.
-        assert max(by_first, by_all) < 0.86
-    _, by_all = pair.do(read_marked, *[(honest_cells, 2, False)] * 2)[0]
+    for by_first, by_all in pair.do(read_marked, *[(honest_cells, 20, True)] * 2):
+        assert max(by_first, by_all) < 0.84
+    _, by_all = pair.do(read_marked, *[(honest_cells, 4, False)] * 2)[0]
     assert by_all > 0.9  # without the repair every row counts, and epsilon as often
 
 

@@ -147,6 +147,15 @@ def test_thirty_percent_too_little_laplace_noise_is_noticed(monkeypatch) -> None
     assert np.log(low / high) > 2
 
 
+def test_a_run_with_rounds_keeps_its_epsilon_and_uses_half_of_it() -> None:
+    """All tables show the record; what the choice tells is left out."""
+    agreement = agreement_of(2, "3", rounds=1, delta=None)
+    plan = plan_of(agreement)
+    first, last = plan.first.budget, plan.purse.next_round().table
+    low, high = limits(agreement, float(first + last))
+    assert 1.5 <= np.log(low / high) <= 3
+
+
 def test_a_run_with_rounds_and_gaussian_noise_keeps_its_epsilon_and_uses_half_of_it() -> None:
     low, high = limits(agreement_of(2, "4", rounds=1, delta="1e-6"), 0)
     assert 2 <= epsilon_of_normal_laws(float(norm.ppf(low) - norm.ppf(high)), 1e-6) <= 4

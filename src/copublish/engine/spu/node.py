@@ -177,7 +177,7 @@ class SpuNode(ComparesByMessages):
 
     def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
         """Tell every party a public value; return all of them in party order."""
-        if self.messenger is not None and self.guests:
+        if self.messenger is not None and self._uses_messages:
             self._worker.wait_until_connected()  # before guests send anything, and before anybody reserves
             return exchange_public(self.messenger, public, topic)
         answers = self._ask(Exchange((topic, public)))
@@ -194,6 +194,11 @@ class SpuNode(ComparesByMessages):
         self._guests().tell(opened)
         return opened
 
+    @property
+    def _uses_messages(self) -> bool:
+        """Whether parties talk beside the engine's link. What was sent there arrives, even if its sender has left."""
+        return bool(self.guests) or self.comparison is not None
+
     def _guests(self) -> Guests:
         if self.messenger is None:
             raise EngineError("There is no way to reach parties that do not compute. Nothing is published.")
@@ -208,7 +213,7 @@ class SpuNode(ComparesByMessages):
 
     def _node_that_left(self) -> str | None:
         """A compute node that left the messenger. Without guests that tells nothing: it is not used then."""
-        if self.messenger is None or not self.guests:
+        if self.messenger is None or not self._uses_messages:
             return None
         others = (node for node in self.nodes if node != self.party)
         return next((node for node in others if self.messenger.has_left(node)), None)
