@@ -106,7 +106,9 @@ def test_sound_counts_are_nearly_found_and_not_accused():
     found = [LEAVES.audit(300) for _ in range(10)]
     assert all(tested.p_value > LEVEL / 10 for tested in found)
     assert np.mean([tested.found for tested in found]) > 0.9 * 0.6 * 0.95  # 0.56 is expected of 400 runs
-    assert all(abs(tested.found - tested.expected) < 0.15 for tested in found)
+    assert all(0.45 < tested.expected < 0.6 for tested in found)
+    # Each is above what is stated with probability 0.05 at most, five of ten with 6 in 100,000.
+    assert sum(tested.found > 0.6 for tested in found) < 5
 
 
 def test_counts_under_replacement_and_gaussian_sums_are_found_too():

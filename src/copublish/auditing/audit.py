@@ -42,10 +42,13 @@ FIRST_LOOK, SECOND_LOOK, MOST_PROMISING = 6, 60, 12
 MOST_RUNS = 40_000
 """Of a view; more hardly find more."""
 
-SHARES_OF_TIME = {"views": 0.65, "disclosures": 0.15}
-"""The rest is for choosing tables and for whole runs."""
+VIEWS, CHOOSING = 0.65, 0.15
+"""Shares of the time for playing views and for choosing tables; the rest is for disclosures and whole runs."""
 
-RUNS_OF_A_PART = {"cells": 1_500, "selection": 12_000, "sums": 8_000}
+RUNS_OF_A_PART = {"selection": 12_000, "sums": 8_000}
+COINS_OF_A_PART, FEWEST_RUNS = 40_000, 200
+"""Of a table that has a coin for each cell; and how often everything is opened at least."""
+
 CHUNK = 250
 
 Runs = tuple[NDArray[np.bool_], NDArray[np.float64], dict[str, NDArray[np.float64]], NDArray[np.int64]]
@@ -83,10 +86,11 @@ def audit(
         raise AgreementError(f"The audit of '{agreement.name}'", [f"there is no view '{unknown[0]}'"])
     symbols = list(_symbols(agreement, wanted, progress))
     with _Players(agreement, workers) as players:
-        groups = _groups(agreement, wanted, runs or MOST_RUNS, progress)
+        seconds = CHOOSING * 60 * minutes / len(wanted)
+        groups = _groups(agreement, wanted, runs or MOST_RUNS, seconds, progress)
         numbers: list[Number] = []
         for pair, seeing in groups:
-            left = SHARES_OF_TIME["views"] * 60 * minutes / len(groups)
+            left = VIEWS * 60 * minutes / len(groups)
             phase, claim = f"views of {' and '.join(seeing)}", _claim(plan, pair.relation)
             coins, law, others, told = players.play(
                 pair, runs, left, lambda done, of, phase=phase: progress(phase, done, of)
@@ -97,7 +101,7 @@ def audit(
             for view in seeing:
                 name = view if view == PUBLIC else f"party '{view}'"
                 numbers.append(_number(name, "view", claim, tested, len(coins), 1, pair))
-        parts = list(_parts(agreement, progress))
+        parts = list(_parts(agreement, seconds, progress))
         for place, (part, pair) in enumerate(parts):
             progress("disclosures", place, len(parts))
             n = _runs_of(part, minutes)
@@ -176,7 +180,9 @@ def _symbols(agreement: Agreement, views: Sequence[str], progress: Progress) -> 
     progress("whole runs", len(cases), len(cases))
 
 
-def _groups(agreement: Agreement, views: Sequence[str], runs: int, progress: Progress) -> list[tuple[Pair, list[str]]]:
+def _groups(
+    agreement: Agreement, views: Sequence[str], runs: int, seconds: float, progress: Progress
+) -> list[tuple[Pair, list[str]]]:
     """Pairs of tables to play, each with the views that its runs serve.
 
     Who does not hold the record of horizontal data sees of it what the public sees. Owners of columns know who is in
@@ -185,7 +191,7 @@ def _groups(agreement: Agreement, views: Sequence[str], runs: int, progress: Pro
     found: list[tuple[Pair, list[str]]] = []
     if PUBLIC in views or agreement.partition == "horizontal":
         pairs = list(valid_pairs(agreement, agreement.privacy.neighbors, SystemCoins()))
-        worst = _worst(agreement, pairs, runs, lambda done, of: progress("choosing tables", done, of))
+        worst = _worst(agreement, pairs, runs, seconds, lambda done, of: progress("choosing tables", done, of))
         found.append((worst, [PUBLIC] * (PUBLIC in views)))
     for view in (view for view in views if view != PUBLIC):
         if agreement.partition == "horizontal":
@@ -196,39 +202,52 @@ def _groups(agreement: Agreement, views: Sequence[str], runs: int, progress: Pro
             else:
                 found[0][1].append(view)
         elif pairs := list(pairs_against(agreement, view, SystemCoins())):
-            worst = _worst(agreement, pairs, runs, lambda done, of, v=view: progress(f"tables for {v}", done, of))
+            worst = _worst(
+                agreement, pairs, runs, seconds, lambda done, of, v=view: progress(f"tables for {v}", done, of)
+            )
             found.append((worst, [view]))
     return [(pair, seeing) for pair, seeing in found if seeing]
 
 
-def _worst(agreement: Agreement, pairs: Sequence[Pair], runs: int, tell: Any) -> Pair:
-    """The pair of which runs should show most; coins of the pilot are not looked at."""
+def _worst(agreement: Agreement, pairs: Sequence[Pair], runs: int, seconds: float, tell: Any) -> Pair:
+    """The pair of which runs should show most, of those there is time for; coins of the pilot are not looked at."""
     sizes: dict[int, NDArray[np.float64]] = {}
+    begin = time.monotonic()
 
     def shown(place: int) -> float:
         many = np.tile(sizes[place], max(1, min(runs, 10_000) // len(sizes[place])))
         return best_threshold(many, 0.025)[1]
 
-    order = list(range(len(pairs)))
+    order = _spread_out(len(pairs))
     done, of = 0, len(pairs) + MOST_PROMISING
-    for how_many, how_often in ((len(pairs), FIRST_LOOK), (MOST_PROMISING, SECOND_LOOK)):
+    for how_many, how_often, share in ((len(pairs), FIRST_LOOK, 0.5), (MOST_PROMISING, SECOND_LOOK, 1)):
         for place in order[:how_many]:
+            if time.monotonic() - begin > share * seconds and place != order[0]:
+                break
             game = Game(agreement, pairs[place])
             more = np.abs([game.run(bool(coin))[0] for coin in fair_coins(how_often)])
             sizes[place] = np.concatenate([sizes.get(place, more[:0]), more])
             done += 1
             tell(done, of)
-        order = sorted(order[:how_many], key=shown, reverse=True)
+        order = sorted(sizes, key=shown, reverse=True)
     return pairs[order[0]]
 
 
-def _parts(agreement: Agreement, progress: Progress) -> Iterator[tuple[Part, Pair]]:
-    """Every kind of disclosure of a run, each with the tables that it tells apart best."""
+def _spread_out(n: int) -> list[int]:
+    """Numbers below n so that the first of them are far apart: pairs of the same base stand side by side."""
+    return sorted(range(n), key=lambda number: (number % 8, number))
+
+
+def _parts(agreement: Agreement, seconds: float, progress: Progress) -> Iterator[tuple[Part, Pair]]:
+    """Every kind of disclosure of a run, each with the tables that it tells apart best, of those there is time for."""
+    begin = time.monotonic()
     relation = agreement.privacy.neighbors
     best: dict[tuple[str, str, str | None], tuple[float, Part, Pair]] = {}
     pairs = list(valid_pairs(agreement, relation, SystemCoins()))
-    for place, pair in enumerate(pairs):
+    for place, pair in enumerate(pairs[number] for number in _spread_out(len(pairs))):
         progress("choosing tables for disclosures", place, len(pairs))
+        if place and time.monotonic() - begin > seconds:
+            break
         game = Game(agreement, pair)
         course = game.play(0)
         other = game.measured_on(1, course)
@@ -255,8 +274,11 @@ def _telling(made: Select | Measure | GaussianMeasure, first: Any, second: Any) 
 
 
 def _runs_of(part: Part, minutes: float) -> int:
-    kind = "selection" if isinstance(part.disclosure, Select) else "cells" if part.has_coin_for_each_cell else "sums"
-    return max(200, int(RUNS_OF_A_PART[kind] * min(1.0, minutes / 5)))
+    if part.has_coin_for_each_cell:
+        most = COINS_OF_A_PART // max(1, part.coins_per_run())
+    else:
+        most = RUNS_OF_A_PART["selection" if isinstance(part.disclosure, Select) else "sums"]
+    return max(FEWEST_RUNS, int(most * min(1.0, minutes / 5)))
 
 
 def play_runs(agreement: Agreement, pair: Pair, n: int) -> Runs:

@@ -26,6 +26,12 @@ from copublish.engine.reveal import RevealGate
 from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, GaussianMeasure, Measure, Neighbors, Select
 from copublish.types import IntArray
 
+DRAWN_AT_ONCE = 500
+"""Selections whose noise is in memory together."""
+
+MOST_EARLIER = 32
+"""Cells before a cell that its residual is compared with, so that large tables do not take the square of their size."""
+
 
 @dataclass(frozen=True)
 class Part:
@@ -109,9 +115,10 @@ class Part:
 
         def job(engine: IdealEngine) -> None:
             gate = RevealGate(engine, FreeCharge(), number_of_records_is_public=False)
-            if isinstance(made, Select):
-                gate.draw_selection_noise(made, len(self.measured[0]), times=len(measured))
-            for values in measured:
+            for place, values in enumerate(measured):
+                if isinstance(made, Select) and place % DRAWN_AT_ONCE == 0:
+                    left = min(DRAWN_AT_ONCE, len(measured) - place)
+                    gate.draw_selection_noise(made, len(self.measured[0]), times=left)
                 own = values if engine.party == first else np.zeros_like(values)
                 answer = _reveal(gate, engine, made, own)
                 gate.opened.clear()
@@ -139,7 +146,7 @@ def _equal_to_earlier(true: NDArray[Any], off: Sequence[NDArray[Any]]) -> NDArra
     runs, n, width = true.shape
     found = np.zeros((runs, n))
     for cell in range(1, n):
-        earlier = true[:, :cell].reshape(runs, -1)
+        earlier = true[:, max(0, cell - MOST_EARLIER) : cell].reshape(runs, -1)
         for place in range(width):
             one, zero = (own[:, cell, place][:, None] == earlier for own in (off[1], off[0]))
             found[:, cell] += one.sum(axis=1) - zero.sum(axis=1)
