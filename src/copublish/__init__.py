@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from copublish.planning.advice import plan_release as plan
     from copublish.privacy.certificate import Certificate
     from copublish.privacy.ledger import Ledger, Limit
+    from copublish.reading.estimate import Estimate
     from copublish.release.check import Checked, check
     from copublish.release.describe import Description, describe
     from copublish.release.folder import Release, load_release
@@ -65,6 +66,7 @@ __all__ = [
     "DatabaseTable",
     "Description",
     "EngineError",
+    "Estimate",
     "Evaluation",
     "EvaluationError",
     "FragmentError",
@@ -109,6 +111,7 @@ _HOMES = {
     "copublish.planning.advice": ("ReleasePlan", "plan"),
     "copublish.privacy.certificate": ("Certificate",),
     "copublish.privacy.ledger": ("Ledger", "Limit"),
+    "copublish.reading.estimate": ("Estimate",),
     "copublish.release.check": ("Checked", "check"),
     "copublish.release.describe": ("Description", "describe"),
     "copublish.release.folder": ("Release", "load_release"),

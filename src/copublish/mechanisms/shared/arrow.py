@@ -8,6 +8,9 @@ import pyarrow as pa
 from copublish.agreement.domain import CategoricalDomain, NumericalDomain
 from copublish.types import BoolArray, Codes, IntArray
 
+MOST_DECIMALS = 9
+"""Of published numbers, when it is asked how they are written."""
+
 
 def categories(domain: CategoricalDomain, codes: Codes | IntArray) -> pa.Array:
     """A column of categories, from the codes of its values."""
@@ -28,3 +31,13 @@ def numbers(
     """
     places = domain.decimals_of_numbers if decimals is None else decimals
     return pa.array(units if places == 0 else units / float(10**places), mask=mask)
+
+
+def decimals_of(published: pa.ChunkedArray) -> int:
+    """With how many decimals a published column of numbers is written."""
+    values = np.asarray(published.drop_null().to_numpy(), dtype=np.float64)
+    for decimals in range(MOST_DECIMALS):
+        scaled = np.abs(values) * 10.0**decimals
+        if np.abs(scaled - np.rint(scaled)).max(initial=0.0) < 1e-6 + 1e-12 * scaled.max(initial=0.0):
+            return decimals
+    return MOST_DECIMALS
