@@ -16,6 +16,9 @@ TOO_FEW = "too few to say"
 LARGEST_PART = 0.6
 """An interval that covers more of what is possible than this tells nothing worth a number."""
 
+MOSTLY_NOISE = 1.2
+"""An interval that is not wider than noise by more than this is told as the value and its noise."""
+
 Unit = Literal["people", "share", "correlation", "own"]
 """What a number counts: people, parts of a whole, a correlation, or whatever its column is measured in."""
 
@@ -68,22 +71,53 @@ class Estimate:
     def range_words(self) -> str:
         """Where the interval begins and ends."""
         width = self.high - self.low
-        return " to ".join(_spelled(end, width / 10, self.unit).removesuffix(" %") for end in (self.low, self.high)) + (
+        return " to ".join(_spelled(end, width / 3, self.unit).removesuffix(" %") for end in (self.low, self.high)) + (
             " %" if self.unit == "share" else ""
         )
+
+    @property
+    def with_range(self) -> str:
+        """The words or, where noise is not all that the interval holds, the value with its interval and the noise."""
+        if self.value is None or self.within is None:
+            return TOO_FEW
+        if self.high - self.low <= MOSTLY_NOISE * 2 * self.within:
+            return self.words
+        return f"{self._rounded} ({self.range_words}; noise ± {_error(self.within, self.unit)})"
+
+    @property
+    def in_range(self) -> str:
+        """The value with its interval, whatever makes it that wide."""
+        return TOO_FEW if self.value is None else f"{self._rounded} ({self.range_words})"
+
+    @property
+    def _rounded(self) -> str:
+        """The value, rounded by how wide the interval is."""
+        return _spelled(self.value or 0.0, (self.high - self.low) / 3, self.unit)
 
     def to_dict(self) -> dict[str, Any]:
         """The fields by name."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def __str__(self) -> str:
-        return f"{self.words} ({self.range_words} with {self.confidence:.0%} confidence)"
+        if self.value is None or self.within is None:
+            return f"{TOO_FEW} ({self.range_words})"
+        sure = f"{self.confidence:.0%}".replace("%", " %")
+        noise = _error(self.within, self.unit)
+        return f"{self._rounded} ({self.range_words} with {sure} confidence; noise ± {noise})"
 
 
 def nothing_to_say(low: float, high: float, *, confidence: float, how: str, unit: Unit) -> Estimate:
     """What is possible at all, without a value."""
     return Estimate(
         value=None, standard_error=None, within=None, low=low, high=high, confidence=confidence, how=how, unit=unit
+    )
+
+
+def exactly(people: int, confidence: float) -> Estimate:
+    """A number of people that is public."""
+    n = float(people)
+    return Estimate(
+        value=n, standard_error=0.0, within=0.0, low=n, high=n, confidence=confidence, how="public", unit="people"
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from copublish.errors import ReleaseError
 from copublish.reading.estimate import CONFIDENCE, Estimate
@@ -34,6 +35,7 @@ class ColumnSummary:
         median: The same.
         cells: Its values with their errors; none where single values were not measured.
         drawn: Shares of published records in equal parts of a number's range, where its spread was not measured.
+        axis: Numbers, and where each lies among equally wide bars of the cells, from 0 to 1.
         note: What a reader should know.
     """
 
@@ -43,6 +45,7 @@ class ColumnSummary:
     median: Estimate | None = None
     cells: tuple[CellSummary, ...] = ()
     drawn: tuple[float, ...] = ()
+    axis: tuple[tuple[float, float], ...] = ()
     note: str = ""
 
     @property
@@ -55,6 +58,12 @@ class ColumnSummary:
     def shares(self) -> list[float]:
         """What a picture shows: shares of the cells, 0 where nothing can be said."""
         return [max(cell.share.value or 0.0, 0.0) for cell in self.cells] or list(self.drawn)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The estimates as plain values."""
+        numbers = {"mean": self.mean, "median": self.median}
+        cells = {cell.label: {"share": cell.share.to_dict(), "people": cell.people.to_dict()} for cell in self.cells}
+        return {name: said.to_dict() for name, said in numbers.items() if said is not None} | {"values": cells}
 
 
 class Reading(ABC):

@@ -10,7 +10,7 @@ import numpy as np
 from copublish.errors import ReleaseError
 from copublish.reading.build import estimate_count, estimate_of, estimate_share
 from copublish.reading.cells import ColumnCells, NoisyTable
-from copublish.reading.estimate import CONFIDENCE, Estimate
+from copublish.reading.estimate import CONFIDENCE, Estimate, exactly
 from copublish.reading.interface import Among, CellSummary, ColumnSummary, Reading, Values, no_number
 from copublish.reading.moments import Moments, correlation
 from copublish.reading.noisy import Interval, NoisyNumber, ratio
@@ -37,8 +37,8 @@ class CellReading(Reading):
         self.check(*among)
         table = self.table(list(among) or [self.columns[-1]])
         number = table.sum(*(_chosen(table, among) if among else table.all_cells))
-        if number.deviation == 0:  # public
-            return estimate_count(number, confidence, "public")
+        if not among and number.deviation == 0:
+            return exactly(round(number.value), confidence)
         return _count(table, number, confidence)
 
     def share(self, column: str, values: Values, among: Among, confidence: float) -> Estimate:
@@ -132,6 +132,7 @@ class CellReading(Reading):
             mean=self.mean(column, {}, confidence) if tells_number else None,
             median=self.median(column, {}, confidence) if tells_number else None,
             cells=tuple(found),
+            axis=_axis(cells) if tells_number else (),
         )
 
 
@@ -212,3 +213,10 @@ def _ordered(cells: ColumnCells) -> FloatArray:
             "people with a value of the other column."
         )
     return np.array([0.0, 1.0])
+
+
+def _axis(cells: ColumnCells) -> tuple[tuple[float, float], ...]:
+    """Where borders of cells lie among equally wide bars."""
+    n, places = len(cells.labels), np.flatnonzero(cells.holds_numbers > 0)
+    starts = [(float(cells.low[place]), place / n) for place in places.tolist()]
+    return (*starts, (float(cells.high[places[-1]]), (int(places[-1]) + 1) / n))

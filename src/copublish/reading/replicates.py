@@ -60,8 +60,8 @@ class Draws:
             return scaled
         # The difference of two exponential variables, scaled to the deviation of the discrete law.
         both: FloatArray = np.log(self.uniform(size)) - np.log(self.uniform(size))
-        scaled = deviation / np.sqrt(2.0) * both
-        return scaled
+        laplace: FloatArray = deviation / np.sqrt(2.0) * both
+        return laplace
 
     def counts(self, law: Noise, values: IntArray) -> IntArray:
         """Counts with fresh noise, in whole numbers."""

@@ -46,8 +46,8 @@ class Hpdp(Mechanism[HpdpPlan, HpdpResult, HpdpDetails]):
         return words.about(publication)
 
     def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
-        """What a terminal shows of a release: all columns, however many rows are asked for."""
-        return words.show(publication)
+        """What a terminal shows of a release: all columns, and so many correlations."""
+        return words.show(publication, rows)
 
     def reading(self, publication: Publication) -> Reading:
         """Questions to a release, answered with errors."""

@@ -250,6 +250,7 @@ class HpdpReading(Reading):
                 mean=self.mean(column, {}, confidence),
                 median=self.median(column, {}, confidence),
                 drawn=tuple((drawn / max(len(values), 1)).tolist()),
+                axis=((float(domain.lower), 0.0), (float(domain.upper), 1.0)),
                 note=NOT_MEASURED,
             )
         cells = tuple(

@@ -21,6 +21,7 @@ from copublish.mechanisms.specialization.replicate import replicate
 from copublish.mechanisms.specialization.result import SpecializationResult
 from copublish.mechanisms.specialization.settings import SpecializationSettings
 from copublish.mechanisms.specialization.tuning import SpecializationTuning
+from copublish.mechanisms.specialization.values import details_of
 from copublish.privacy.disclosures import Place
 from copublish.reading.interface import Reading
 from copublish.reading.replicates import Draws
@@ -73,11 +74,11 @@ class Specialization(Mechanism[SpecializationPlan, SpecializationResult, CutDeta
 
     def reading(self, publication: Publication) -> Reading:
         """Questions to a release, answered with errors."""
-        return SpecializationReading(publication, words.details_of(publication))
+        return SpecializationReading(publication, details_of(publication))
 
     def replicate(self, publication: Publication, draws: Draws) -> pa.Table:
         """Records as the same noise would make them once more."""
-        return replicate(publication, words.details_of(publication), draws)
+        return replicate(publication, details_of(publication), draws)
 
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""

@@ -16,8 +16,10 @@ from copublish.mechanisms.specialization.plan import LEAVES
 from copublish.mechanisms.specialization.publish import CutDetails
 from copublish.privacy.statements import Noise
 from copublish.reading.cells import ColumnCells, NoisyTable
+from copublish.reading.estimate import CONFIDENCE, Estimate, exactly
+from copublish.reading.interface import Among
 from copublish.reading.noisy import deviation_of, excess_of
-from copublish.reading.of_cells import CellReading
+from copublish.reading.of_cells import BY_COUNTS, CellReading
 from copublish.types import FloatArray, IntArray
 
 
@@ -27,6 +29,7 @@ class SpecializationReading(CellReading):
     def __init__(self, publication: Publication, details: CutDetails) -> None:
         self._details = details
         self._counts = publication.contents.tables["counts"]
+        self._public_total = publication.certificate.public_facts.number_of_records
         (leaves,) = publication.certificate.at(LEAVES)
         self.noise: Noise = leaves.noise
 
@@ -54,6 +57,26 @@ class SpecializationReading(CellReading):
     def deviation(self) -> float:
         """Standard deviation of one count's noise, in people."""
         return deviation_of(self.noise)
+
+    def count(self, among: Among, confidence: float) -> Estimate:
+        """How many people have some values; how many there are may be public."""
+        if among or self._public_total is None:
+            return super().count(among, confidence)
+        return exactly(self._public_total, confidence)
+
+    def leaf(self, count: float) -> Estimate:
+        """One leaf's count as an estimate."""
+        within = float(self.noise.within_95_percent or 0)
+        return Estimate(
+            value=count,
+            standard_error=self.deviation,
+            within=within,
+            low=max(count - within, 0.0),
+            high=max(count + within, 0.0),
+            confidence=CONFIDENCE,
+            how=BY_COUNTS,
+            unit="people",
+        )
 
     def _codes(self, column: str) -> IntArray:
         """For every leaf the number of its published value."""

@@ -222,6 +222,7 @@ class VhdpReading(Reading):
                 mean=self.mean(column, {}, confidence),
                 median=self.median(column, {}, confidence),
                 drawn=tuple((drawn / max(len(values), 1)).tolist()),
+                axis=((float(domain.lower), 0.0), (float(domain.upper), 1.0)),
                 note=STILL_NOISY,
             )
         cells = tuple(
