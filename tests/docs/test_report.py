@@ -18,8 +18,11 @@ from copublish.errors import EvaluationError
 from copublish.evaluation.report.numbers import belief_bound, budget_shares
 from copublish.evaluation.report.page import report_page
 from copublish.evaluation.scorecard import evaluate
-from copublish.mechanisms.specialization.report import CountNoise, estimates, partition_trees
-from copublish.mechanisms.specialization.snippets import python_snippet, r_snippet
+from copublish.mechanisms.specialization.report import partition_trees
+from copublish.mechanisms.specialization.snippets import snippets
+from copublish.mechanisms.specialization.values import estimates, noise_of_counts
+from copublish.reading.noisy import deviation_of
+from copublish.release.describe import grouped
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.browser import AUDIT, browser, open_page
 from support.packages import install
@@ -134,8 +137,10 @@ def test_what_the_report_must_say_is_there(chromium, reports, plain):
         assert sentence in text
     for seen in certificate["views"]["bank"]:
         assert seen in text
-    for disclosure in certificate["disclosures"]:
-        assert disclosure["what"] in text
+    groups = grouped(plain[0].certificate.disclosures, "add-remove")
+    assert sum(group.times for group in groups) == len(certificate["disclosures"]) > len(groups)
+    for group in groups:
+        assert f"{group.what}\t{group.times}\t" in text
     assert "real records" not in text
     page.close()
     page, _ = open_page(chromium, reports["hostile"], 1280)
@@ -161,14 +166,15 @@ def test_scores_of_another_release_are_refused(plain, hostile):
 
 
 def test_the_deviation_of_the_noise_is_that_of_the_discrete_laplace_law(plain):
-    noise = CountNoise.of(plain[0].certificate)
+    deviation = deviation_of(noise_of_counts(plain[0].certificate))
     scale = plain[0].certificate.to_json()["disclosures"][-1]["noise"]["scale_in_people"]
     values = np.arange(-400, 401)
     law = np.exp(-np.abs(values) / scale)
     law /= law.sum()
-    assert noise.deviation == pytest.approx(math.sqrt((law * values**2).sum()))
-    assert noise.of_sum(1) == noise.within_95_percent
-    assert noise.of_sum(100) == pytest.approx(10 * 1.96 * noise.deviation)
+    assert deviation == pytest.approx(math.sqrt((law * values**2).sum()))
+    # The folder's README and the page say one number.
+    assert f"{deviation:.3g} times the square root of r" in plain[0].files()["README.md"].decode()
+    assert f"{deviation:.3g} \N{MULTIPLICATION SIGN} √r people" in report_page(plain[0])
 
 
 def test_error_bars_hold_the_truth_in_95_of_100_cases():
@@ -183,10 +189,9 @@ def test_error_bars_hold_the_truth_in_95_of_100_cases():
         for name, rows in estimates(release).items():
             for row in rows[:-1]:  # the last one is nearly the complement of the others
                 here = truth[truth[name] == row.label]
-                inside.append(abs(row.count.people - len(here)) <= row.count.error)
-                if row.share is not None:
-                    share = (here["default"] == "yes").mean()
-                    inside.append(abs(row.share - share) <= row.share_error)
+                inside.append(row.people.low <= len(here) <= row.people.high)
+                if row.in_class.tells:
+                    inside.append(row.in_class.low <= (here["default"] == "yes").mean() <= row.in_class.high)
     assert 0.88 < np.mean(inside) < 1
 
 
@@ -243,11 +248,12 @@ def test_the_examples_run_and_print_the_numbers_of_the_report(chromium, reports,
     assert done.returncode == 0, done.stderr
     name = next(iter(estimates(release)))
     for row in estimates(release)[name]:
-        if row.share is not None and 0 < row.share < 1:
-            assert f"{row.share:.4f}"[:5] in done.stdout
+        if row.in_class.tells and 0 < row.in_class.value < 1:
+            assert f"{row.in_class.value:.4f}"[:5] in done.stdout
     assert len([line for line in code.splitlines() if line]) <= 12
 
 
 def test_examples_quote_what_is_in_a_release(hostile):
-    for code in (python_snippet(hostile[0]), r_snippet(hostile[0])):
+    found = snippets(hostile[0])
+    for code in (found.python, found.r, found.copublish):
         assert '"yes\\\\<i>"' in code

@@ -44,6 +44,10 @@ class CopulaReading(CellReading):
         """The noise of every column's counts."""
         return {str(marginal.place.column): marginal.noise for marginal in self._certificate.at(MARGINALS)}
 
+    @cached_property
+    def _cells(self) -> dict[str, ColumnCells]:
+        return {name: ColumnCells.of(domain) for name, domain in self._details.public_columns.domains.items()}
+
     def _other_total(self, columns: Sequence[str]) -> OtherTotal | None:
         """The number of records: public, or from the counts of all other columns."""
         public = self._certificate.public_facts.number_of_records
@@ -70,7 +74,7 @@ class CopulaReading(CellReading):
         (name,) = columns
         column, noise = self._details.columns[name], self.noise[name]
         return NoisyTable(
-            columns=(ColumnCells.of(self._details.public_columns.domains[name]),),
+            columns=(self._cells[name],),
             counts=np.array(column.noisy_counts, dtype=np.float64),
             deviation=deviation_of(noise),
             excess=excess_of(noise),

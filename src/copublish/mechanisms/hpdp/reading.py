@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from copublish.agreement.domain import CategoricalDomain, NumericalDomain
+from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.errors import ReleaseError
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates
@@ -51,13 +51,17 @@ class HpdpReading(Reading):
         self._noise = moments.noise
 
     @cached_property
+    def _domains(self) -> Mapping[str, Domain]:
+        return self._details.public_columns.domains
+
+    @cached_property
     def columns(self) -> Sequence[str]:
         """The columns, the class last."""
         return tuple(self._details.columns)
 
     @cached_property
     def _coordinates(self) -> Coordinates:
-        return Coordinates(self._details.public_columns.domains)
+        return Coordinates(self._domains)
 
     @cached_property
     def _sources(self) -> tuple[FloatArray, FloatArray]:
@@ -115,7 +119,7 @@ class HpdpReading(Reading):
 
     def _has(self, column: str, values: Values) -> _Affine:
         """1 for records with one of some values of a category."""
-        domain = self._details.public_columns.domains[column]
+        domain = self._domains[column]
         if not isinstance(domain, CategoricalDomain):
             raise ReleaseError(
                 f"Of the numbers in '{column}' this release measured no single values, only sums. Ask for its mean."
@@ -135,7 +139,7 @@ class HpdpReading(Reading):
 
     def _number(self, column: str, what: str) -> tuple[NumericalDomain, _Affine, _Affine]:
         """A column of numbers: where it lies between its bounds (0 where missing), and 1 where it is there."""
-        domain = self._details.public_columns.domains[column]
+        domain = self._domains[column]
         if isinstance(domain, CategoricalDomain):
             raise no_number(column, what)
         present = _Affine(1.0, {})
@@ -219,7 +223,7 @@ class HpdpReading(Reading):
 
     def _square(self, column: str, function: _Affine) -> NoisyNumber:
         """The sum of squares: of -1/2 and 1/2 a quarter of the number of records, of numbers it was measured."""
-        if isinstance(self._details.public_columns.domains[column], CategoricalDomain):
+        if isinstance(self._domains[column], CategoricalDomain):
             return self._sum(_Affine(0.25, {}))
         return self._sum(function, function)
 
@@ -240,7 +244,7 @@ class HpdpReading(Reading):
     def summary(self, column: str, confidence: float = CONFIDENCE) -> ColumnSummary:
         """How a column is spread."""
         self.check(column)
-        domain = self._details.public_columns.domains[column]
+        domain = self._domains[column]
         if isinstance(domain, NumericalDomain):
             values = np.asarray(self._publication.records.column(column).drop_null().to_numpy(), dtype=np.float64)
             drawn, _ = np.histogram(values, bins=PARTS, range=(float(domain.lower), float(domain.upper)))

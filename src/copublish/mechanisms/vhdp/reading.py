@@ -14,13 +14,14 @@ Columns have independent noise, so a product of such numbers is unbiased for the
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from copublish.agreement.domain import CategoricalDomain, NumericalDomain
+from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.errors import ReleaseError
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.shared.arrow import decimals_of
@@ -59,9 +60,19 @@ class VhdpReading(Reading):
         self._details, self._records = details, publication.records
 
     @cached_property
+    def _domains(self) -> Mapping[str, Domain]:
+        return self._details.public_columns.domains
+
+    @cached_property
     def columns(self) -> Sequence[str]:
         """The columns, the class last."""
         return tuple(self._details.columns)
+
+    @cached_property
+    def _published(self) -> dict[str, NDArray[np.object_]]:
+        """The published categories."""
+        kept = [name for name, domain in self._domains.items() if isinstance(domain, CategoricalDomain)]
+        return {name: np.array(self._records.column(name).to_pylist(), dtype=object) for name in kept}
 
     @property
     def _n(self) -> int:
@@ -69,7 +80,7 @@ class VhdpReading(Reading):
 
     def _has(self, column: str, values: Values) -> _Unbiased:
         """1 for people with one of some values of a category."""
-        domain = self._details.public_columns.domains[column]
+        domain = self._domains[column]
         if not isinstance(domain, CategoricalDomain):
             raise ReleaseError(
                 f"Noise on every number hides how many people have certain values of '{column}'. Ask for its mean."
@@ -81,13 +92,13 @@ class VhdpReading(Reading):
                 raise ReleaseError(f"Column '{column}' has no published value '{value}'. It has {listed}.")
         kept = self._details.columns[column].noise.kept or 0.0
         other = (1 - kept) / (domain.size - 1)
-        told = np.array([value in wanted for value in self._records.column(column).to_pylist()], dtype=np.float64)
+        told = np.isin(self._published[column], list(wanted)).astype(np.float64)
         found = (told - other * len(wanted)) / (kept - other)
         return _Unbiased(found, found)  # the square of 0 or 1 is itself
 
     def _number(self, column: str, what: str) -> tuple[NumericalDomain, _Unbiased, _Unbiased]:
         """A column of numbers above its lower bound (0 where missing), and 1 where it is there."""
-        domain = self._details.public_columns.domains[column]
+        domain = self._domains[column]
         if isinstance(domain, CategoricalDomain):
             raise no_number(column, what)
         noise = self._details.columns[column].noise
@@ -196,7 +207,7 @@ class VhdpReading(Reading):
         return correlation(moments, confidence, how)
 
     def _ordered(self, column: str) -> _Unbiased:
-        domain = self._details.public_columns.domains[column]
+        domain = self._domains[column]
         if isinstance(domain, CategoricalDomain):
             if domain.size == 2:
                 return self._has(column, domain.values[1])
@@ -212,7 +223,7 @@ class VhdpReading(Reading):
     def summary(self, column: str, confidence: float = CONFIDENCE) -> ColumnSummary:
         """How a column is spread."""
         self.check(column)
-        domain = self._details.public_columns.domains[column]
+        domain = self._domains[column]
         if isinstance(domain, NumericalDomain):
             values = np.asarray(self._records.column(column).drop_null().to_numpy(), dtype=np.float64)
             drawn, _ = np.histogram(values, bins=PARTS, range=(float(domain.lower), float(domain.upper)))
