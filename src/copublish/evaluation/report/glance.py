@@ -46,13 +46,14 @@ def _card(number: int, summary: ColumnSummary) -> Card:
     name = f"glance-{number}"
     if summary.is_number and len(summary.shares) > 1:
         figure, others = _histogram(name, summary), 0
-    elif summary.cells:
+    elif len(summary.cells) > 1:
         shown = sorted(summary.cells, key=lambda cell: -(cell.share.value or 0.0))[:MOST_ROWS]
         kept = [cell for cell in summary.cells if cell in shown]
         figure, others = _rows(name, summary.name, kept), len(summary.cells) - len(kept)
     else:
         figure, others = None, 0
-    return Card(summary.name, figure, summary.mean, summary.median, others, summary.note)
+    note = "published as one value" if len(summary.cells) == 1 else summary.note
+    return Card(summary.name, figure, summary.mean, summary.median, others, note)
 
 
 def _histogram(name: str, summary: ColumnSummary) -> Markup:

@@ -11,6 +11,7 @@ from copublish.mechanisms.copula.normal_scores import SCORE_LIMIT
 from copublish.mechanisms.copula.plan import MARGINALS, PRODUCTS
 from copublish.mechanisms.copula.publish import CopulaDetails, values_of
 from copublish.mechanisms.copula.records import draw_columns
+from copublish.mechanisms.shared.arrow import domains_as_published
 from copublish.mechanisms.shared.post_processing import consistent_counts
 from copublish.reading.noisy import deviation_of
 from copublish.reading.replicates import Draws
@@ -36,7 +37,7 @@ def replicate(publication: Publication, details: CopulaDetails, draws: Draws) ->
     fresh = np.rint(draws.noise(products.noise, len(details.pairs), points_per_person=points) * points)
     sums = np.array([pair.noisy_sum_of_products for pair in details.pairs], dtype=np.int64) + fresh.astype(np.int64)
     model = fit_copula(counts, scores, sums)
-    domains = details.public_columns.domains
+    domains = domains_as_published(details.public_columns.domains, publication.records)
     drawn = draw_columns(model.loadings, counts, draws.next_key())
     return pa.table(
         {

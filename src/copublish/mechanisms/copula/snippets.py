@@ -7,6 +7,8 @@ from typing import cast
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.copula.words import details_of
 from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
+from copublish.reading.estimate import CONFIDENCE
+from copublish.reading.noisy import quantile
 from copublish.reading.of_cells import CellReading
 
 PYTHON = """\
@@ -20,7 +22,7 @@ shift = 1 / (len(cells) + (total_sd / sd) ** 2)
 cells["people"] += shift * (total - cells["people"].sum())  # unbiased as well, and nearer to the total
 n, cells["share"] = cells["people"].sum(), cells["people"] / cells["people"].sum()
 squares = 1 - 2 * cells["share"] + len(cells) * cells["share"] ** 2 - shift * (1 - len(cells) * cells["share"]) ** 2
-cells["within"] = 1.96 * sd * squares**0.5 / n  # the truth is this near in 95 of 100 cases
+cells["within"] = {factor} * sd * squares**0.5 / n  # the truth is this near in 95 of 100 cases
 print(cells)
 """
 
@@ -33,7 +35,7 @@ shift <- 1 / (length(noisy) + (total_sd / sd)^2)
 noisy <- noisy + shift * (total - sum(noisy))  # unbiased as well, and nearer to the total
 share <- noisy / sum(noisy)
 squares <- 1 - 2 * share + length(noisy) * share^2 - shift * (1 - length(noisy) * share)^2
-print(data.frame(people = noisy, share = share, within = 1.96 * sd * sqrt(squares) / sum(noisy)))
+print(data.frame(people = noisy, share = share, within = {factor} * sd * sqrt(squares) / sum(noisy)))
 """
 
 NO_TOTAL_DEVIATION = 1e9
@@ -48,6 +50,7 @@ def snippets(publication: Publication) -> Snippets:
     total = table.other_total
     filled = {
         "column": quoted(name),
+        "factor": f"{quantile(CONFIDENCE, table.excess):.3g}",
         "deviation": f"{table.deviation:.5g}",
         "total": f"{sum(column.noisy_counts) if total is None else total.value:.8g}",
         "total_deviation": f"{NO_TOTAL_DEVIATION if total is None else total.deviation:.5g}",

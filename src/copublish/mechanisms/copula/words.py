@@ -50,7 +50,7 @@ def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
     details, reading = details_of(publication), publication.reading
     yield columns_table(reading.summaries())
     if rows:
-        yield correlations_table(correlations(reading, reading.columns)[:rows], STRONGEST)
+        yield correlations_table(correlations(reading, reading.columns), STRONGEST, rows)
         yield label_table(details.label_information, rows)
 
 

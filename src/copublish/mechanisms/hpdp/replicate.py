@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 
-from copublish.agreement.domain import CategoricalDomain, Domain
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates
 from copublish.mechanisms.hpdp.model import fit_moments
 from copublish.mechanisms.hpdp.plan import MOMENTS
 from copublish.mechanisms.hpdp.publish import HpdpDetails, table_of
 from copublish.mechanisms.hpdp.records import draw_records
-from copublish.mechanisms.shared.arrow import decimals_of
+from copublish.mechanisms.shared.arrow import domains_as_published
 from copublish.reading.replicates import Draws
 
 
@@ -25,7 +21,7 @@ def replicate(publication: Publication, details: HpdpDetails, draws: Draws) -> p
     opened = [noisy for _, _, noisy, _ in sums.products] + [*sums.coordinates, *sums.records]
     (moments,) = publication.certificate.at(MOMENTS)
     fresh = draws.noise(moments.noise, len(opened), points_per_person=UNIT**2) * UNIT**2
-    coordinates = Coordinates(_as_published(publication, details))
+    coordinates = Coordinates(domains_as_published(details.public_columns.domains, publication.records))
     model = fit_moments(
         coordinates,
         np.array(opened, dtype=np.int64) + np.rint(fresh).astype(np.int64),
@@ -33,13 +29,3 @@ def replicate(publication: Publication, details: HpdpDetails, draws: Draws) -> p
         public_total=None if sums.records else details.estimated_records,
     )
     return table_of(coordinates, draw_records(coordinates, model, publication.records.num_rows, draws.next_key()))
-
-
-def _as_published(publication: Publication, details: HpdpDetails) -> Mapping[str, Domain]:
-    """The domains, with numbers written as in the published records: descriptions do not say with how many decimals."""
-    return {
-        name: domain
-        if isinstance(domain, CategoricalDomain)
-        else replace(domain, decimals=decimals_of(publication.records.column(name)))
-        for name, domain in details.public_columns.domains.items()
-    }

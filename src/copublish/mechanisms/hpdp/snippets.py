@@ -8,7 +8,8 @@ from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates
 from copublish.mechanisms.hpdp.plan import MOMENTS
 from copublish.mechanisms.hpdp.words import details_of
 from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
-from copublish.reading.noisy import deviation_of
+from copublish.reading.estimate import CONFIDENCE
+from copublish.reading.noisy import deviation_of, excess_of, quantile
 
 CENTERED = """\
 import json
@@ -18,7 +19,7 @@ sums, place = told["noisy_sums"], told["coordinates"].index({coordinate})
 weight, n = sums["weights_of_coordinates"][place], {people}  # people, by the release
 middle = sums["coordinates"][place] / {unit} / weight / n  # unbiased; from -1/2 to 1/2 of the range
 sd = {deviation}  # standard deviation of the noise of a sum of weight 1, and of the number of people ({n_deviation})
-within = 1.96 * ((sd / weight) ** 2 + (middle * {n_deviation}) ** 2) ** 0.5 / n  # in 95 of 100 cases
+within = {factor} * ((sd / weight) ** 2 + (middle * {n_deviation}) ** 2) ** 0.5 / n  # in 95 of 100 cases
 print({what}, {lower} + {width} * (0.5 + middle), "±", {width} * within)
 """
 
@@ -29,7 +30,7 @@ told = json.load(open("hpdp.json", encoding="utf-8"))  # in the release folder
 place = told["coordinates"].index({coordinate})
 noisy, weight = next((s, w) for i, j, s, w in told["noisy_sums"]["products"] if i == j == place)
 n, share = {people}, noisy / {unit} / weight / {people}  # people, by the release; unbiased
-within = 1.96 * (({deviation} / weight) ** 2 + (share * {n_deviation}) ** 2) ** 0.5 / n  # in 95 of 100 cases
+within = {factor} * (({deviation} / weight) ** 2 + (share * {n_deviation}) ** 2) ** 0.5 / n  # in 95 of 100 cases
 print({what}, share, "±", within)
 """
 
@@ -37,7 +38,7 @@ R = """\
 noisy <- {noisy}; weight <- {weight}  # the noisy sum of {coordinate} in hpdp.json, and its weight
 n <- {people}; sd <- {deviation}; n_sd <- {n_deviation}  # people, by the release; deviations of the noise
 part <- noisy / {unit} / weight / n  # unbiased
-within <- 1.96 * sqrt((sd / weight)^2 + (part * n_sd)^2) / n  # the truth is this near in 95 of 100 cases
+within <- {factor} * sqrt((sd / weight)^2 + (part * n_sd)^2) / n  # the truth is this near in 95 of 100 cases
 print(data.frame(value = {lower} + {width} * ({shift} + part), within = {width} * within))
 """
 
@@ -52,6 +53,7 @@ def snippets(publication: Publication) -> Snippets:
     people = sums.records[0] / UNIT**2 if sums.records else details.estimated_records
     filled = {
         "unit": UNIT**2,
+        "factor": f"{quantile(CONFIDENCE, excess_of(moments.noise)):.3g}",
         "deviation": f"{deviation:.5g}",
         "people": f"{people:.8g}",
         "n_deviation": f"{deviation if sums.records else 0:.5g}",

@@ -56,7 +56,7 @@ def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
     details, reading = details_of(publication), publication.reading
     yield columns_table(reading.summaries())
     if rows:
-        yield correlations_table(told_correlations(publication)[:rows], STRONGEST)
+        yield correlations_table(told_correlations(publication), STRONGEST, rows)
     yield Text(f"{details.components} principal components stood out of the noise.")
 
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from copublish.agreement.columns import NOISY_COUNT
-from copublish.agreement.domain import CategoricalDomain
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.marginals.model import NoisyTable, Problem, from_units
 from copublish.mechanisms.marginals.publish import MarginalsDetails, records_table
 from copublish.mechanisms.marginals.records import draw_codes
 from copublish.mechanisms.marginals.tables import TABLES
+from copublish.mechanisms.shared.arrow import domains_as_published
 from copublish.privacy.statements import Law, Noise
 from copublish.reading.replicates import Draws
 
@@ -24,12 +22,7 @@ TABLE_BITS = 36
 
 def replicate(publication: Publication, details: MarginalsDetails, draws: Draws) -> pa.Table:
     """The records that the measured tables with fresh noise would give; which were measured is not chosen again."""
-    domains = {
-        name: domain
-        if isinstance(domain, CategoricalDomain)
-        else replace(domain, decimals=details.columns[name].decimals)
-        for name, domain in details.public_columns.domains.items()
-    }
+    domains = domains_as_published(details.public_columns.domains, publication.records)
     names = list(domains)
     laws = {one.noise.law for one in publication.certificate.disclosures if one.kind == "measure"}
     is_gaussian = laws == {Law.GAUSSIAN}

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
-from copublish.agreement.domain import CategoricalDomain, NumericalDomain
+from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.types import BoolArray, Codes, IntArray
 
 MOST_DECIMALS = 9
@@ -41,3 +44,13 @@ def decimals_of(published: pa.ChunkedArray) -> int:
         if np.abs(scaled - np.rint(scaled)).max(initial=0.0) < 1e-6 + 1e-12 * scaled.max(initial=0.0):
             return decimals
     return MOST_DECIMALS
+
+
+def domains_as_published(domains: Mapping[str, Domain], records: pa.Table) -> dict[str, Domain]:
+    """Domains with numbers written as in published records: descriptions do not say with how many decimals."""
+    return {
+        name: domain
+        if isinstance(domain, CategoricalDomain)
+        else replace(domain, decimals=decimals_of(records.column(name)))
+        for name, domain in domains.items()
+    }

@@ -10,6 +10,7 @@ from copublish.mechanisms.shared.allocation import TABLES
 from copublish.mechanisms.shared.label_information import LabelInformation
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.privacy.disclosures import Place
+from copublish.reading.estimate import TOO_FEW
 from copublish.reading.interface import ColumnSummary
 from copublish.reading.pairs import CorrelatedPair
 
@@ -23,23 +24,27 @@ def columns_table(columns: Sequence[ColumnSummary]) -> Table:
         "What the release says: ± is what noise does in 95 of 100 cases, ranges hold what cells hide, too", headings
     )
     for column in columns:
-        largest = None if column.is_number and column.mean is not None else column.largest
+        says_one_thing = len(column.cells) == 1  # published as one value
+        largest = None if says_one_thing or column.mean is not None else column.largest
         add_row(
             table,
             column.name,
             sparkline([round(share * 10**6) for share in column.shares]),
             "" if column.mean is None else column.mean.with_range,
             "" if column.median is None else column.median.in_range,
-            "" if largest is None else largest.label,
+            "published as one value" if says_one_thing else "" if largest is None else largest.label,
             "" if largest is None else largest.share.words,
         )
     return table
 
 
-def correlations_table(pairs: Sequence[CorrelatedPair], title: str) -> Table:
-    """Pairs of columns with their correlations."""
+def correlations_table(pairs: Sequence[CorrelatedPair], title: str, rows: int) -> Table:
+    """The first of some pairs of columns with their correlations, and of how many there is nothing to say."""
+    told = [pair for pair in pairs if pair.estimate.tells]
+    untold = len(pairs) - len(told)
+    title += f"; {untold} pairs: {TOO_FEW}" if untold else ""
     table = text_table(title, ("column", "column", "correlation"), right=(2,))
-    for pair in pairs:
+    for pair in told[:rows]:
         add_row(table, pair.one, pair.other, pair.estimate.words)
     return table
 
