@@ -30,10 +30,10 @@ def estimate_of(
         ends: The interval with what cells hide, if that is more than noise.
     """
     low, high = (min(max(end, least), most) for end in (ends or (found.low, found.high)))
-    tells = found.is_bounded
+    tells = found.is_bounded and found.is_sure
     if tells and math.isfinite(most - least):
-        noise = min(max(found.high, least), most) - min(max(found.low, least), most)
-        tells = noise < LARGEST_PART * (most - least)
+        from_, to = (min(max(end, least), most) for end in found.usual or (found.low, found.high))
+        tells = to - from_ < LARGEST_PART * (most - least)
     if not tells:
         return nothing_to_say(low, high, confidence=confidence, how=how, unit=unit)
     value = min(max(found.value, least), most)

@@ -9,7 +9,7 @@ import numpy as np
 
 from copublish.reading.build import estimate_of
 from copublish.reading.estimate import Estimate, nothing_to_say
-from copublish.reading.noisy import Interval, NoisyNumber, ratio
+from copublish.reading.noisy import SURE, Interval, NoisyNumber, ratio
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ def correlation(moments: Moments | None, confidence: float, how: str) -> Estimat
     together = covariance(moments.product, moments.first, moments.second, moments.whole)
     one = covariance(moments.first_square, moments.first, moments.first, moments.whole)
     other = covariance(moments.second_square, moments.second, moments.second, moments.whole)
-    if one.value <= one.within(confidence) or other.value <= other.within(confidence):
+    if any(variance.value <= SURE * variance.within(confidence) for variance in (one, other)):
         return unknown  # a spread that noise could be
     root = math.sqrt(one.value * other.value)
     loads = root / 2 * (one.loads / one.value + other.loads / other.value)
@@ -73,7 +73,8 @@ def median_by_moments(
         confidence: Of the interval.
         how: What the numbers are.
     """
-    most = math.sqrt(max(variance.value + variance.within(confidence), 0.0))
+    # A variance is not negative: without that, noise that makes it look so would make the interval short.
+    most = math.sqrt(max(variance.value, 0.0) + variance.within(confidence))
     low, high = mean.low - most, mean.high + most
     if mean.value is None:
         return nothing_to_say(*bounds, confidence=confidence, how=how, unit="own")

@@ -52,6 +52,10 @@ def excess_of(noise: Noise) -> float:
     return 0.0 if noise.law is Law.GAUSSIAN else LAPLACE_EXCESS
 
 
+SURE = 2.0
+"""How many times its error a denominator has to be for its ratio to be told."""
+
+
 @cache
 def normal_quantile(confidence: float) -> float:
     """How many deviations normal noise is off at most with a probability."""
@@ -138,19 +142,24 @@ def weighted(numbers: Iterable[NoisyNumber]) -> NoisyNumber:
 
 @dataclass(frozen=True)
 class Interval:
-    """A ratio and what noise makes of it; both ends are infinite where the denominator could be noise.
+    """A value and what noise makes of it.
 
     Attributes:
-        value: The ratio.
+        value: The value.
         standard_error: By the first order of its noise.
-        low: Where the interval begins.
+        low: Where the interval begins; infinite ends mean that nothing is known.
         high: Where it ends.
+        usual: The same without what is added where it depends on noise whether a value is told; the same mostly.
+        is_sure: Whether the denominator of a ratio is far enough from noise for a value to be told. Where it is not, a
+            value would mostly be told when noise made the denominator too large.
     """
 
     value: float
     standard_error: float
     low: float
     high: float
+    usual: tuple[float, float] | None = None
+    is_sure: bool = True
 
     @property
     def is_bounded(self) -> bool:
@@ -158,19 +167,34 @@ class Interval:
         return math.isfinite(self.low) and math.isfinite(self.high)
 
 
+NOTHING = (-math.inf, math.inf)
+
+
 def ratio(numerator: NoisyNumber, denominator: NoisyNumber, confidence: float) -> Interval:
-    """The interval of all ratios r for which numerator - r * denominator could be noise (Fieller 1954)."""
-    a, b = numerator, denominator
-    if b.value <= 0:
-        return Interval(0.0, math.inf, -math.inf, math.inf)
-    value = a.value / b.value
-    left = a - b.times(value)
+    """The interval of all ratios r for which numerator - r * denominator could be noise (Fieller 1954).
+
+    Its ends are infinite where the denominator itself could be noise. Where it nearly could, noise decides whether a
+    value is told; there the interval has half of the errors, so that those that are told hold as often as promised.
+    """
+    if denominator.value <= 0:
+        return Interval(0.0, math.inf, *NOTHING, is_sure=False)
+    value = numerator.value / denominator.value
+    left = numerator - denominator.times(value)
     q = quantile(confidence, left.own_excess)
+    far = denominator.value / max(q * denominator.deviation, 1e-300)
+    usual = _fieller(numerator, denominator, q)
+    ends = usual
+    if far < 2 * SURE:
+        ends = _fieller(numerator, denominator, quantile(1 - (1 - confidence) / 2, left.own_excess))
+    return Interval(value, left.deviation / denominator.value, *ends, usual=usual, is_sure=far >= SURE)
+
+
+def _fieller(a: NoisyNumber, b: NoisyNumber, q: float) -> tuple[float, float]:
+    """The ratios r for which |a - r b| is at most q deviations."""
     square = b.value**2 - q**2 * b.variance
-    error = left.deviation / b.value
     if square <= 0:
-        return Interval(value, error, -math.inf, math.inf)
+        return NOTHING
     middle = a.value * b.value - q**2 * float(a.loads @ b.loads)
     constant = a.value**2 - q**2 * a.variance
     root = math.sqrt(max(middle**2 - square * constant, 0.0))
-    return Interval(value, error, (middle - root) / square, (middle + root) / square)
+    return (middle - root) / square, (middle + root) / square

@@ -164,17 +164,14 @@ class VhdpReading(Reading):
         """The mean of a column of numbers."""
         self.check(column, *among)
         domain, first, present = self._number(column, "mean")
-        condition = present.times(self._condition(among))
-        part, whole = (
-            self._pair(first, self._condition(among))
-            if (present.of_value == 1).all()
-            else _dependent(first.of_value * self._condition(among).of_value, condition.of_value)
-        )
-        found = ratio(part, whole, confidence)
+        condition = self._condition(among)
+        if self._details.columns[column].noise.missing_or_not_kept is None:
+            part, whole = self._pair(first, condition)
+        else:
+            part, whole = _together([first.of_value * condition.of_value, present.times(condition).of_value])
         lower, upper = float(domain.lower), float(domain.upper)
-        ends = (found.low + lower, found.high + lower)
-        moved = type(found)(found.value + lower, found.standard_error, *ends)
-        return estimate_of(moved, least=lower, most=upper, confidence=confidence, how=INVERTED, unit="own")
+        found = ratio(part + whole.times(lower), whole, confidence)
+        return estimate_of(found, least=lower, most=upper, confidence=confidence, how=INVERTED, unit="own")
 
     def median(self, column: str, among: Among, confidence: float) -> Estimate:
         """Where the median must be: within a standard deviation of the mean."""
@@ -260,8 +257,3 @@ def _together(columns: Sequence[FloatArray]) -> tuple[NoisyNumber, ...]:
     stacked = np.stack(columns)
     centered = stacked - stacked.mean(axis=1, keepdims=True)
     return _numbers(stacked, centered @ centered.T)
-
-
-def _dependent(part: FloatArray, whole: FloatArray) -> tuple[NoisyNumber, NoisyNumber]:
-    one, other = _together([part, whole])
-    return one, other
