@@ -52,3 +52,10 @@ def test_people_of_three_owners_are_compared_in_both_ways_with_what_each_party_s
     assert 3 * 32 * 60 < chain["mib_sent"]["owner-1"] * 2**20 < 3 * 32 * 60 + 500
     # Lists of points go to two other owners; then all but the first owner send one more to it.
     assert all(sent * 2**20 > 2 * 32 * 40 for sent in searches[1]["mib_sent"].values())
+
+
+def test_intervals_of_every_mechanism_are_counted():
+    found = printed("interval_coverage.py", "--short")["rows"]
+    assert {row["mechanism"] for row in found} == {"specialization", "marginals", "copula", "hpdp", "vhdp"}
+    assert {row["question"] for row in found} >= {"share", "mean", "median", "correlation"}
+    assert all(row["told"] + row["refused"] <= row["asked"] for row in found)
