@@ -1,9 +1,11 @@
 """Intervals for any statistic of a release's records: noise is added to what was opened, and records are made again.
 
-Replicates are to the release what the release is to a release without noise, about. So the difference between a
-replicate's statistic and the release's tells how the release's differs from what records without noise would give, and
-the interval is the release's value minus the quantiles of these differences (the basic bootstrap). Quantiles of the
-replicates themselves would have the bias of post-processing twice instead of taking it off.
+Replicates are to the release what the release is to one without noise, about. So how far they are from the release's
+own value tells how far that is from the value without noise. The interval is the value plus and minus a multiple of
+their root mean square distance, which holds noise, the chance of drawing records, and the bias of post-processing alike.
+
+Pivoting on the published records (the basic bootstrap) would count the chance with which these were drawn twice, and
+in the wrong direction: the release's value has one draw in it, and replicates are spread around the model's own.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ import numpy as np
 from copublish.errors import ReleaseError
 from copublish.privacy.statements import Law, Noise
 from copublish.reading.estimate import Estimate
-from copublish.reading.noisy import deviation_of
+from copublish.reading.noisy import deviation_of, normal_quantile
 from copublish.types import FloatArray, IntArray
 
 LEAST_REPLICATES = 20
 
 HOW = (
-    "from {n} replicates with fresh noise, by the basic bootstrap: what noise and drawing do to the records' own "
-    "value. What the mechanism's model leaves out of the joint table is not in it"
+    "from {n} replicates with fresh noise, by how far they are from the records' own value: what noise, drawing and "
+    "post-processing do to it. What the mechanism's model leaves out of the joint table is not in it"
 )
 
 
@@ -80,18 +82,18 @@ def check_replicates(number: int) -> int:
     return number
 
 
-def basic_interval(value: float, replicates: Sequence[float], confidence: float) -> Estimate:
-    """The release's value minus the quantiles of what fresh noise adds to it."""
+def interval_by_replicates(value: float, replicates: Sequence[float], confidence: float) -> Estimate:
+    """The release's value, plus and minus a multiple of how far replicates are from it."""
     moved = np.asarray(replicates, dtype=np.float64) - value
-    tail = (1 - confidence) / 2
-    below, above = np.quantile(moved, [tail, 1 - tail])
-    low, high = value - float(above), value - float(below)
+    distance = float(np.sqrt((moved * moved).mean()))
+    z = normal_quantile(confidence)
+    within = z * (1 + (z * z + 1) / (4 * len(moved))) * distance  # Student's quantile, to first order
     return Estimate(
         value=value,
         standard_error=float(moved.std(ddof=1)),
-        within=max(high - value, value - low),
-        low=low,
-        high=high,
+        within=within,
+        low=value - within,
+        high=value + within,
         confidence=confidence,
         how=HOW.format(n=len(moved)),
     )

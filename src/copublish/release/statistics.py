@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from copublish.mechanisms.base import Publication
 from copublish.reading.estimate import CONFIDENCE, Estimate, checked_confidence
-from copublish.reading.replicates import Draws, basic_interval, check_replicates
+from copublish.reading.replicates import Draws, check_replicates, interval_by_replicates
 from copublish.release.sense import making_sense_of
 
 if TYPE_CHECKING:
@@ -137,4 +137,4 @@ class ReadableRelease(Publication):
         """
         value = float(statistic(cast("pd.DataFrame", self.records.to_pandas())))
         found = [float(statistic(frame)) for frame in self.replicates(check_replicates(replicates))]
-        return basic_interval(value, found, checked_confidence(confidence))
+        return interval_by_replicates(value, found, checked_confidence(confidence))

@@ -14,7 +14,7 @@ from copublish.reading.cells import ColumnCells, NoisyTable, OtherTotal
 from copublish.reading.estimate import TOO_FEW, Estimate
 from copublish.reading.noisy import NoisyNumber, deviation_of, quantile, ratio
 from copublish.reading.of_cells import CellReading
-from copublish.reading.replicates import Draws, basic_interval
+from copublish.reading.replicates import Draws, interval_by_replicates
 
 
 def laplace_law(scale: float, copies: int, reach: int = 6000) -> np.ndarray:
@@ -138,10 +138,14 @@ def test_fresh_noise_has_the_law_that_it_is_drawn_for():
     assert (Draws(b"key").uniform(5) != Draws(b"other").uniform(5)).all()
 
 
-def test_the_basic_interval_takes_a_bias_off_and_does_not_add_it_again():
-    replicates = np.random.default_rng(1).normal(13.0, 1.0, 4000)  # post-processing adds 3 to a value of 10
-    said = basic_interval(10.0, replicates.tolist(), 0.95)
-    assert (said.low, said.high) == pytest.approx((10 - 3 - 1.96, 10 - 3 + 1.96), abs=0.15)
+def test_an_interval_by_replicates_holds_noise_and_bias():
+    """Replicates that are 3 away with deviation 4 are 5 away in root mean square, by Pythagoras."""
+    replicates = np.random.default_rng(1).normal(13.0, 4.0, 40_000)
+    said = interval_by_replicates(10.0, replicates.tolist(), 0.95)
+    assert (said.low, said.high) == pytest.approx((10 - 1.96 * 5, 10 + 1.96 * 5), abs=0.1)
+    assert said.standard_error == pytest.approx(4, abs=0.05)
+    few = interval_by_replicates(0.0, np.linspace(-1.645, 1.645, 20).tolist(), 0.95)
+    assert few.within == pytest.approx(2.086 * 0.998, abs=0.03)  # Student's with 20 degrees of freedom
 
 
 @pytest.mark.parametrize(
