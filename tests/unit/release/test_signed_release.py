@@ -7,6 +7,7 @@ processes.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -144,6 +145,46 @@ def test_files_that_are_missing_or_too_many_are_found(signed, tmp_path, change, 
     shutil.copytree(signed[1], copy)
     change(copy)
     assert what in problems(copy)
+
+
+@pytest.fixture(scope="module")
+def marginals(tmp_path_factory) -> Path:
+    """A signed release with tables in a folder of their own."""
+    changes = {"mechanism": {"name": "marginals", "tables": [["job", "region"]]}, "privacy.epsilon": 8}
+    signers = Signers(tmp_path_factory.mktemp("marginals"), changes=changes)
+    return signers.publish()["bank"].write(signers.folder / "release")
+
+
+def test_tables_in_a_folder_below_are_part_of_what_was_signed(marginals) -> None:
+    signed_files = cp.load_release(marginals).signatures.statement.files
+    below = {str(path.relative_to(marginals)) for path in (marginals / "tables").iterdir()}
+    assert below and below < signed_files.keys()
+    assert problems(marginals) == {}
+
+
+def _behind_a_link(folder: Path, name: str) -> None:
+    (folder / name).rename(folder.parent / "elsewhere")
+    (folder / name).symlink_to(folder.parent / "elsewhere")
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (lambda f: next((f / "tables").iterdir()).unlink(), "is missing"),
+        (lambda f: (f / "tables" / "more.csv").write_text("a\n1\n"), "'tables/more.csv' was not signed"),
+        (lambda f: (f / "tables" / "tables").mkdir(), "'tables/tables' was not signed"),
+        (lambda f: (f / "empty").mkdir(), "'empty' was not signed"),
+        (lambda f: (f / "link").symlink_to("README.md"), "'link' is a symbolic link"),
+        (lambda f: _behind_a_link(f, "README.md"), "'README.md' is a symbolic link"),
+        (lambda f: os.mkfifo(f / "tables" / "pipe"), "'tables/pipe' was not signed"),
+    ],
+    ids=["missing", "file", "folder in a folder", "folder", "link", "file behind a link", "pipe"],
+)
+def test_whatever_else_lies_in_a_folder_or_below_it_is_found(marginals, tmp_path, change, words) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(marginals, copy)
+    change(copy)
+    assert any(words in said for said in problems(copy).values()), problems(copy)
 
 
 def test_signatures_of_another_release_of_the_same_parties_do_not_fit(signed, tmp_path) -> None:
