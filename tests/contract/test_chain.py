@@ -26,7 +26,7 @@ from copublish.cli import app
 from copublish.errors import EditedLedgerError, LedgerError
 from copublish.privacy.accounting import Cost
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.privacy.ledger_chain import KEYS
+from copublish.privacy.ledger_chain import BEGUN, KEYS, append_tables
 from support.old_ledgers import old_file
 
 KILLS = 6
@@ -179,6 +179,29 @@ def test_every_row_that_is_removed_or_put_in_is_found(tmp_path: Path) -> None:
 def test_a_chain_that_was_thrown_away_does_not_make_a_new_ledger(tmp_path: Path) -> None:
     for change in ("DELETE FROM chain", "DROP TABLE chain"):
         assert any("does not begin" in said for said in changed(tmp_path, lambda d, c=change: d.execute(c)))
+
+
+def test_a_ledger_that_says_to_be_an_older_one_is_not_begun_again(tmp_path: Path) -> None:
+    def edit(database: sqlite3.Connection) -> None:
+        database.execute("UPDATE charges SET epsilon_add_remove = '0' WHERE id = 1")
+        database.execute("PRAGMA user_version = 0")
+
+    assert any("Table charges, id 1" in said for said in changed(tmp_path, edit))
+    assert not list(tmp_path.glob("*before-chain*"))
+    with closing(Ledger(tmp_path / "party.db")) as book:
+        assert len(book.heads()) == length()
+
+
+def test_a_chain_that_was_begun_twice_is_found_with_what_was_edited_before(tmp_path: Path) -> None:
+    """As a version that took such a ledger for an older one would have left it, with hashes that follow."""
+
+    def begin(database: sqlite3.Connection) -> None:
+        database.execute("UPDATE charges SET epsilon_add_remove = '0' WHERE id = 1")
+        append_tables(database, BEGUN, at="2026")
+
+    found = changed(tmp_path, begin)
+    assert any(f"Entry {length() + 1} of the chain: it was begun a second time" in said for said in found)
+    assert any("Table charges, id 1" in said for said in found)
 
 
 def test_a_chain_whose_hashes_were_all_computed_anew_is_found_by_what_was_signed(tmp_path: Path) -> None:
