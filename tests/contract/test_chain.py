@@ -345,8 +345,16 @@ def test_a_broken_chain_cannot_be_accepted(ledger_file: Path) -> None:
     with closing(sqlite3.connect(ledger_file)) as database:
         database.execute("DELETE FROM chain WHERE position = 3")
         database.commit()
+    before = json.loads(command("verify", ledger_file, "--format", "json")[1])
     code, output = command(ledger_file, "--accept-edits", "please")
     assert code == 5 and "is broken" in output
+    assert json.loads(command("verify", ledger_file, "--format", "json")[1]) == before  # nothing was written
+
+
+@pytest.mark.parametrize("why", ["", " ", "\n"])
+def test_edits_are_not_accepted_without_a_reason(ledger_file: Path, why: str) -> None:
+    code, output = command(ledger_file, "--accept-edits", why)
+    assert code == 2 and "say why" in output
     assert command("verify", ledger_file)[0] == 5
 
 

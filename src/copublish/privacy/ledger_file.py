@@ -12,7 +12,7 @@ from typing import cast
 
 from copublish.errors import LedgerError
 from copublish.privacy.ledger_cells import GarbledCellError
-from copublish.privacy.ledger_chain import BEGUN, CHAIN_SCHEMA, append_row, append_tables, head_of
+from copublish.privacy.ledger_chain import BEGUN, CHAIN_SCHEMA, append_row, append_tables, entries_of
 
 LOCK_TIMEOUT_SECONDS = 30.0
 
@@ -128,7 +128,7 @@ class LedgerFile:
         with self._transaction():
             if self._version() != 0:  # another process was faster
                 return
-            is_chained = bool(self._columns_of("chain")) and head_of(self._database)[0] > 0
+            is_chained = bool(self._columns_of("chain")) and bool(entries_of(self._database))
             if self._columns_of("charges") and self.path != ":memory:" and not is_chained:
                 _keep_copy(self.path)
             for statement in filter(None, map(str.strip, (_SCHEMA + CHAIN_SCHEMA).split(";"))):
