@@ -358,6 +358,19 @@ def test_edits_are_not_accepted_without_a_reason(ledger_file: Path, why: str) ->
     assert command("verify", ledger_file)[0] == 5
 
 
+def test_verify_names_edits_beside_a_receipt_that_cannot_be_read(ledger_file: Path) -> None:
+    ledger_file.write_bytes(full())
+    with closing(sqlite3.connect(ledger_file)) as database:
+        database.execute("UPDATE receipts SET statement = '[' WHERE id = 1")
+        database.execute("UPDATE charges SET epsilon_add_remove = '0' WHERE id = 1")
+        database.commit()
+    code, output = command("verify", ledger_file, "--format", "json")
+    told = json.loads(output)
+    assert code == 5 and told["signed_runs"] is None and told["entries"] == length()
+    for words in ("Table charges, id 1", "Table receipts, id 1", "receipts.statement"):
+        assert any(words in said for said in told["problems"]), words
+
+
 def test_a_ledger_that_is_called_verify_can_still_be_shown(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert command("./verify", "--limit", "people=1")[0] == 0
