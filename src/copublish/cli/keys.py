@@ -80,8 +80,14 @@ def _read_private(file: Path) -> bytes:
 
 
 def _output_of(command: str) -> bytes:
+    try:
+        words = shlex.split(command)
+    except ValueError:  # a quotation mark that is not closed
+        words = []
+    if not words:
+        raise PassphraseError(f"No passphrase could be had: --passphrase-command names no program, got '{command}'.")
     # What a person typed as their own command; without a shell, and what it says on stderr is for them to see.
-    done = subprocess.run(shlex.split(command), stdout=subprocess.PIPE, timeout=AGENT_SECONDS, check=True)  # noqa: S603
+    done = subprocess.run(words, stdout=subprocess.PIPE, timeout=AGENT_SECONDS, check=True)  # noqa: S603
     return done.stdout
 
 
