@@ -62,6 +62,6 @@ class History(LedgerFile):
             if left := problems_of(entries_of(self._database), tables_of(self._database)):  # rolled back
                 raise EditedLedgerError(
                     f"The chain of the ledger '{self.path}' is broken, and nobody can tell what it said. {left[0]} "
-                    "Nothing was accepted. Restore the newest backup that holds, or begin a new ledger whose limits are "
-                    "lower by what was spent."
+                    "Nothing was accepted. Restore the newest backup that holds, or begin a new ledger whose limits "
+                    "are lower by what was spent."
                 )

@@ -64,7 +64,8 @@ def test_it_comes_from_a_file_a_command_or_a_variable_in_this_order(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "command", ["false", "no-such-program", "true", "", " ", "'", f"{sys.executable} -c \"import os; os.write(1, b'\\xff')\""]
+    "command",
+    ["false", "no-such-program", "true", "", " ", "'", f"{sys.executable} -c \"import os; os.write(1, b'\\xff')\""],
 )
 def test_a_command_that_says_nothing_is_clear(command: str) -> None:
     with pytest.raises(PassphraseError, match="No passphrase could be had") as caught:

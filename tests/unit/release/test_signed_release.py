@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,11 +24,14 @@ from typer.testing import CliRunner
 import copublish as cp
 from copublish.cli import app
 from copublish.engine.ideal import IdealEngine
-from copublish.errors import BehindLedgerError, EngineError, MeetingError, ProgramMismatchError
-from copublish.evidence.signatures import Signatures
+from copublish.errors import BehindLedgerError, EngineError, LedgerError, MeetingError, ProgramMismatchError
+from copublish.evidence.signatures import ReleaseStatement, Signatures
 from copublish.evidence.signing import message_of
+from copublish.local.processes import throwaway_ledger
+from copublish.mechanisms.registry import plan_of
 from copublish.node.identity import new_identity
 from copublish.privacy.ledger import Ledger
+from copublish.privacy.receipts import Receipt
 from copublish.release.evidence import SHOWN_HEADS, Witness
 from copublish.release.ledger_evidence import receipt_problems, release_problems
 from copublish.release.verify import verify_release
@@ -325,13 +329,14 @@ def test_a_run_that_ends_between_signatures_does_not_put_a_ledger_behind(tmp_pat
         ("who signs and who approved", lambda told: {**told, "approvals": 5}, cp.CopublishError),
         ("ledgers", lambda told: {"bank": ["0" * 64]}, ProgramMismatchError),
         ("ledgers", lambda told: [], ProgramMismatchError),
+        ("heads of ledgers", lambda told: None, ProgramMismatchError),
         ("ledgers", lambda told: {"bank": ["0" * 64] * SHOWN_HEADS}, BehindLedgerError),
     ],
 )
 def test_whatever_a_party_tells_nothing_is_published(tmp_path, topic, change, error) -> None:
     signers = Signers(tmp_path)
     signers.publish()
-    with pytest.raises(error):
+    with pytest.raises(error, match="'loans'"):
         signers.publish(around=interfering("loans", topic, change))
 
 
@@ -356,3 +361,74 @@ def test_what_is_shown_of_a_ledger_has_one_size_and_is_another_every_time(tmp_pa
         signers.publish(around=interfering("bank", "ledgers", watch))
     assert [(list(told), len(told["loans"])) for told in seen] == [(["loans"], SHOWN_HEADS)] * 3
     assert len({value for told in seen for value in told["loans"]}) == 3 * SHOWN_HEADS
+    # Whoever knows one of the releases can look for its head in the list. Its place must not tell how many came after.
+    assert all(told["loans"] == sorted(told["loans"]) for told in seen)
+
+
+# --- three parties, one of them without data ---
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory) -> Signers:
+    signers = Signers(tmp_path_factory.mktemp("three"), guests=("lab",))
+    released = signers.publish()
+    assert released["lab"].files() == released["bank"].files()
+    assert released["lab"].signatures.statement.ledger_heads["lab"] is None
+    return signers
+
+
+def test_a_party_without_data_needs_no_ledger_and_one_with_data_does(three) -> None:
+    released = three.publish()["lab"]
+    assert verify_release(released.write(three.folder / "release")).is_well
+    with pytest.raises(ProgramMismatchError, match="Party 'loans' told no head of a ledger, and it holds data"):
+        three.publish(around=interfering("loans", "heads of ledgers", lambda told: None))
+    fleeting = throwaway_ledger(plan_of(three.agreement))
+    before = charges(three)
+    with pytest.raises(LedgerError, match="is not kept"):
+        three.publish(ledgers={"loans": fleeting})
+    assert charges(three) == before
+
+
+class Misled(IdealEngine):
+    """The engine of a party that one other party tells something else than it tells the rest."""
+
+    def __init__(self, inner: IdealEngine, liar: str, topic: str, change: Callable[[Any], Any]) -> None:
+        self.__dict__.update(inner.__dict__)
+        self._liar, self._topic, self._change = liar, topic, change
+
+    def exchange(self, public: Any, *, topic: str = "") -> Any:
+        told = super().exchange(public, topic=topic)
+        if topic != self._topic:
+            return told
+        return tuple(
+            self._change(said) if name == self._liar else said for name, said in zip(self.parties, told, strict=True)
+        )
+
+
+@pytest.mark.parametrize(
+    "topic, change",
+    [
+        ("who signs and who approved", lambda told: {**told, "nonce": "0" * 64}),
+        ("heads of ledgers", lambda told: "0" * 64),
+        ("signatures", None),
+    ],
+)
+def test_a_party_that_tells_one_other_something_else_does_not_have_an_honest_one_blamed(three, topic, change) -> None:
+    """Loans tells the bank something else than the lab. The bank and the lab do not name each other."""
+
+    def another_signature(told: str) -> str:
+        (receipt,) = [found for found in receipts(three) if found.signatures is None]
+        message = ReleaseStatement.from_json(json.loads(receipt.statement)).message
+        return three.identities["loans"].sign(message)  # holds as well, and differs
+
+    mislead = change or another_signature
+    with pytest.raises(ProgramMismatchError, match="heard different things") as caught:
+        three.publish(
+            around=lambda engine: Misled(engine, "loans", topic, mislead) if engine.party == "bank" else engine
+        )
+    assert not any(f"'{name}'" in str(caught.value) for name in three.names)
+
+
+def receipts(signers: Signers) -> list[Receipt]:
+    with closing(Ledger(signers.ledger_file("loans"))) as ledger:
+        return ledger.receipts()[-1:]
