@@ -205,12 +205,15 @@ def _is_by_authority(chain: Chain, authority: str) -> bool:
 
 def _approvals(release: Release, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
     statement = signed.statement
-    published = date.fromisoformat(release.certificate.deployment.basic.publication_date)
+    try:
+        day = date.fromisoformat(release.certificate.deployment.basic.publication_date) - PEERS_TOLERANCE
+    except (ValueError, OverflowError):  # what somebody made up may be no day, or one that has none before it
+        yield Finding("day of publication", False, "is none, so nobody can tell whether approvals held")
+        return
     for party, chain in chains.items():
         found, needed = signed.approvals.get(party, ()), statement.approvals_needed.get(party, 0)
         if not found and not needed:
             continue
-        day = published - PEERS_TOLERANCE
         problems = [
             f"that of '{plain_text(approval.name, 60)}' {problem.words}"
             for approval in found

@@ -25,7 +25,7 @@ import copublish as cp
 from copublish.cli import app
 from copublish.engine.ideal import IdealEngine
 from copublish.errors import BehindLedgerError, EngineError, LedgerError, MeetingError, ProgramMismatchError
-from copublish.evidence.signatures import ReleaseStatement, Signatures
+from copublish.evidence.signatures import ReleaseStatement, Signatures, digests_of
 from copublish.evidence.signing import message_of
 from copublish.local.processes import throwaway_ledger
 from copublish.mechanisms.registry import plan_of
@@ -34,7 +34,7 @@ from copublish.privacy.ledger import Ledger
 from copublish.privacy.receipts import Receipt
 from copublish.release.evidence import SHOWN_HEADS, Witness
 from copublish.release.ledger_evidence import receipt_problems, release_problems
-from copublish.release.verify import verify_release
+from copublish.release.verify import refuse_wrong_signatures, verify_release
 from support import fragment_frames, random_table, small_mapping
 from support.signed import NAMES, Signers
 
@@ -189,6 +189,23 @@ def test_whatever_else_lies_in_a_folder_or_below_it_is_found(marginals, tmp_path
     shutil.copytree(marginals, copy)
     change(copy)
     assert any(words in said for said in problems(copy).values()), problems(copy)
+
+
+@pytest.mark.parametrize("said", ["yesterday", "2026-13-01", "", "0001-01-01"])
+def test_a_day_of_publication_that_is_none_is_found(signed, tmp_path, said) -> None:
+    """Its parties signed it, so digests and signatures hold: who made up a release can say anything."""
+    signers, folder = signed
+    release = cp.load_release(folder)
+    basic = replace(release.certificate.deployment.basic, publication_date=said)
+    certificate = replace(release.certificate, deployment=replace(release.certificate.deployment, basic=basic))
+    made_up = replace(release, certificate=certificate)
+    statement = replace(release.signatures.statement, digest=made_up.digest(), files=digests_of(made_up.files()))
+    signatures = {name: signers.identities[name].sign(statement.message) for name in NAMES}
+    made_up = replace(made_up, signatures=replace(release.signatures, statement=statement, signatures=signatures))
+    found = problems(made_up.write(tmp_path / "made up"))
+    assert found.keys() == {"day of publication"}
+    with pytest.raises(cp.ReleaseError, match="day of publication"):
+        refuse_wrong_signatures(made_up)
 
 
 def test_signatures_of_another_release_of_the_same_parties_do_not_fit(signed, tmp_path) -> None:
