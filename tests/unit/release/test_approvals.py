@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 import copublish as cp
 from copublish.cli import app
 from copublish.errors import ApprovalError
-from copublish.evidence.approvals import Approval, approve, own_approvals, told_approvals
+from copublish.evidence.approvals import Approval, approve, number_of_people, own_approvals, told_approvals
 from copublish.local.demo import write_demo
 from copublish.node.identity import new_identity
 from copublish.node.run import RunSettings, ready_party
@@ -28,6 +28,13 @@ from support import small_mapping
 from support.signed import NAMES, Signers, today
 
 DAY = timedelta(days=1)
+
+INVISIBLE = (
+    "",
+    *"\u00ad\u200b\u200c\u200d\u2060\ufeff",  # of Unicode's category Cf
+    *"\u034f\u115f\u1160\u17b4\u180e\u3164\ufe0f\uffa0\u2065\u2800\U000e0041\U000e0100",  # of others
+)
+"""Characters that fonts show as nothing: by Unicode, those with the property Default_Ignorable_Code_Point."""
 
 
 @pytest.fixture
@@ -60,6 +67,11 @@ def test_two_different_people_are_enough_and_are_listed_in_the_report_and_by_ver
         (lambda s: None, "and there are 0"),
         (lambda s: s.approve("bank", "Ada"), "and there are 1"),
         (lambda s: [s.approve("bank", name, note=name) for name in ("Ada L", "  ada  l", "ADA L")], "there are 1"),
+        (lambda s: [s.approve("bank", f"Ada{c}") for c in INVISIBLE], "there are 1"),
+        (
+            lambda s: [s.approve("bank", name) for name in ("Jos\u00e9", "Jose\u034f\u0301", "JOSE\u0301")],
+            "there are 1",
+        ),
         (lambda s: [s.approve("loans", name) for name in ("Ada", "Bo")], "there are 0"),
         (
             lambda s: [s.approve("bank", n, today=today() - 9 * DAY, until=today() - DAY) for n in ("Ada", "Bo")],
@@ -70,7 +82,16 @@ def test_two_different_people_are_enough_and_are_listed_in_the_report_and_by_ver
             "is for another agreement",
         ),
     ],
-    ids=["none", "one", "one person three times", "of another party", "expired", "for another agreement"],
+    ids=[
+        "none",
+        "one",
+        "one person three times",
+        "invisible",
+        "marks",
+        "of another party",
+        "expired",
+        "for another agreement",
+    ],
 )
 def test_too_few_that_count_are_refused_at_home(signers, approve_all: Callable, words: str) -> None:
     approve_all(signers)
@@ -85,6 +106,23 @@ def other(signers: Signers) -> cp.Agreement:
 def forged(signers: Signers) -> Approval:
     stranger = new_identity("bank", signers.folder / "stranger", days=30)
     return approve(signers.agreement, "bank", stranger, name="Mallory", role="officer", today=today())
+
+
+def test_names_that_look_different_are_different_people(signers) -> None:
+    for name in ("\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "Jose", "Jos\u00e9"):  # a joiner belongs to the first
+        signers.approve("bank", name)
+    assert number_of_people(ready(signers)) == 3
+
+
+@pytest.mark.parametrize("name", ["", " ", "\u200b", " \u2060 \u3164"])
+def test_nobody_cannot_approve(signers, name: str) -> None:
+    with pytest.raises(ApprovalError, match="The name has to be"):
+        signers.approve("bank", name)
+    named = approve(signers.agreement, "bank", signers.identities["bank"], name="Ada", role="r", today=today())
+    nobody = replace(named, name=name)
+    signed = replace(nobody, signature=signers.identities["bank"].sign(nobody.message))
+    with pytest.raises(ApprovalError, match="something else than approvals"):
+        told_approvals([signed.to_json()], signers.agreement, "bank", signers.identities["bank"].chain, today=today())
 
 
 def test_a_forged_one_is_refused_even_if_there_are_enough_others(signers) -> None:
