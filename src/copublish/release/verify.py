@@ -106,14 +106,15 @@ def refuse_wrong_signatures(release: Release) -> None:
         chains = signed.chains()
     except ValueError as exc:
         raise ReleaseError(f"The signatures of this release cannot be checked: {plain_text(exc)}.") from exc
-    findings = [
-        *_about(release, signed, chains),
-        *_of_parties(signed, chains, {}),
-        *_approvals(release, signed, chains),
-    ]
-    for finding in findings:
+    for finding in _about_signatures(release, signed, chains):
         if not finding.is_well:
             raise ReleaseError(f"This release does not hold: {finding.what}: {finding.said}. See: copublish verify")
+
+
+def _about_signatures(release: Release, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
+    yield from _about(release, signed, chains)
+    yield from _of_parties(signed, chains, {})
+    yield from _approvals(release, signed, chains)
 
 
 def _whole(folder: Path, signed: Signatures) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -10,16 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app
-from copublish.errors import ApprovalError
+from copublish.errors import ApprovalError, PassphraseError
 from copublish.evidence.approvals import Approval, approve, number_of_people, own_approvals, told_approvals
 from copublish.local.demo import write_demo
-from copublish.node.identity import new_identity
+from copublish.node.identity import load_identity, new_identity
 from copublish.node.run import RunSettings, ready_party
 from copublish.privacy.ledger import Ledger
 from copublish.release.draft import example_agreement
@@ -302,6 +304,65 @@ def test_run_refuses_without_approvals_before_anybody_is_called_and_shows_them_w
     assert "is over" in str(over.exception)
     line = command("approve", "agreement.toml", "--as", "x\ny", "--name", "y")
     assert "one line" in str(line.exception)
+
+
+def _of_another_agreement(desk: Path) -> None:
+    changed = re.sub(r"\nepsilon = .*", "\nepsilon = 0.5", (desk / "agreement.toml").read_text())
+    (desk / "other.toml").write_text(changed)
+    _approved(desk, "other.toml")
+
+
+def _approved(desk: Path, agreement: str = "agreement.toml", **changes: Any) -> None:
+    agreed, folder = cp.load_agreement(desk / agreement), desk / "agreement.approvals"
+    signer = load_identity(desk / "home" / "identities" / "bank")
+    folder.mkdir()
+    for name in ("Ada", "Bo"):
+        given = {"signer": signer, "today": today(), **changes}
+        approval = approve(agreed, "bank", given.pop("signer"), name=name, role="officer", **given)
+        (folder / f"{name}.json").write_text(json.dumps(approval.to_json()))
+
+
+def _locked_away(desk: Path) -> None:
+    key = desk / "home" / "identities" / "bank" / "key.pem"
+    private = serialization.load_pem_private_key(key.read_bytes(), None)
+    hidden = serialization.BestAvailableEncryption(b"correct")
+    key.write_bytes(private.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, hidden))
+
+
+@pytest.mark.parametrize(
+    "prepare, error, words",
+    [
+        (_approved, AssertionError, "called"),  # shows that the others would have been
+        (_of_another_agreement, ApprovalError, "is for another agreement"),
+        (
+            lambda d: _approved(d, signer=new_identity("bank", d / "stranger", days=30)),
+            ApprovalError,
+            "is forged or was changed",
+        ),
+        (lambda d: _approved(d, today=today() - 9 * DAY, until=today() - DAY), ApprovalError, "expired on"),
+        (lambda d: (_approved(d), _locked_away(d)), PassphraseError, "The passphrase is not that of the key"),
+    ],
+    ids=["good", "for another agreement", "forged", "expired", "wrong passphrase"],
+)
+def test_run_spends_nothing_and_calls_nobody(desk: Path, monkeypatch, prepare, error, words: str) -> None:
+    ledger = Ledger(desk / "ledger.db")
+    ledger.set_limit("customers-2026", cp.Limit(5, "add-remove"))
+    before = ledger.heads()
+    ledger.close()
+    prepare(desk)
+
+    def call(*arguments: object, **others: object) -> None:
+        raise AssertionError("somebody was called")
+
+    monkeypatch.setattr("copublish.node.run.Port", call)
+    monkeypatch.setenv("COPUBLISH_PASSPHRASE", "wrong")
+    done = command(
+        *("run", "agreement.toml", "--party", "bank", "--data", "bank.parquet", "--ledger", "ledger.db"),
+        *("--out", "release", "--yes"),
+    )
+    assert isinstance(done.exception, error) and words in str(done.exception)
+    assert Ledger(desk / "ledger.db").heads() == before
+    assert not (desk / "release").exists()
 
 
 def test_another_key_than_the_agreed_one_cannot_approve(desk: Path) -> None:
