@@ -12,9 +12,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -24,53 +22,12 @@ from typer.testing import CliRunner
 
 from copublish.cli import app
 from copublish.errors import EditedLedgerError, LedgerError
-from copublish.privacy.accounting import Cost
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.privacy.ledger_chain import BEGUN, KEYS, append_tables
+from support.full_ledger import columns, full
 from support.old_ledgers import old_file
 
 KILLS = 6
-PRICE = Cost(add_remove=Fraction(1, 10), replace=Fraction(1, 5))
-STATEMENT = json.dumps({"signers": {"bank": "a", "lab": "b"}, "ledger_heads": {"bank": None, "lab": "c"}})
-
-
-def fill(book: Ledger) -> None:
-    """Write something of every kind."""
-    book.set_limit("people", Limit(Fraction(5), "add-remove"))
-    book.set_limit("people", Limit(Fraction(7), "replace"))
-    for name in ("first", "second"):
-        with book.reserve("people", name, "h", PRICE) as charge:
-            charge.disclose("counts", PRICE)
-    book.limit_alignments("people", 5)
-    book.key_of_lists("people")
-    number = book.record_alignment(
-        dataset="people",
-        release="first",
-        agreement_hash="h",
-        kind="common records",
-        compared_by="by 'id'",
-        peers=["lab"],
-        length=3,
-        commitment="a" * 64,
-    )
-    book.record_peer_lists(number, {"lab": "b" * 64})
-    book.lock("people", "loans", "It cheated.")
-    book.unlock("people", "loans")
-    row = book.give_receipt(
-        run="1", release="first", agreement_hash="h", party="bank", head=book.head(), statement=STATEMENT
-    )
-    book.keep_signatures(row, "{}")
-    book.forget_receipts("lab")
-
-
-@cache
-def full() -> bytes:
-    with TemporaryDirectory() as folder:
-        book = Ledger(Path(folder) / "party.db")
-        fill(book)
-        assert book.edits() == []
-        book.close()
-        return (Path(folder) / "party.db").read_bytes()
 
 
 def changed(folder: Path, change: Callable[[sqlite3.Connection], object]) -> list[str]:
@@ -149,9 +106,8 @@ def cells() -> list[tuple[str, str, int]]:
     with closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(full())
         return [
-            (table, row[1], rowid)
-            for table in KEYS
-            for row in database.execute(f"PRAGMA table_info({table})").fetchall()
+            (table, column, rowid)
+            for table, column in columns(KEYS, numbers=True)
             for (rowid,) in database.execute(f"SELECT rowid FROM {table}").fetchall()
         ]
 
