@@ -181,7 +181,9 @@ def _about(release: Release, signed: Signatures, chains: Mapping[str, Chain]) ->
         ),
     }
     other = [what for what, is_same in pairs.items() if not is_same]
-    said = f"names otherwise than the certificate: {', '.join(other)}" if other else "is about this certificate"
+    said = f"is about this certificate, for the agreement {plain_text(statement.agreement_hash)}"
+    if other:
+        said = f"names otherwise than the certificate: {', '.join(other)}"
     yield Finding("signed statement", not other, said)
 
 

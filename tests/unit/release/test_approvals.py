@@ -56,7 +56,9 @@ def test_two_different_people_are_enough_and_are_listed_in_the_report_and_by_ver
     release = signers.publish()["loans"]
     assert {name: len(found) for name, found in release.signatures.approvals.items()} == {"bank": 2, "loans": 1}
     page = cp.report(release).html
-    for words in ("Ada Lovelace", "data protection officer", "ok for 2026", "signed by bank, loans"):
+    statement = release.signatures.statement
+    told = (*statement.signers.values(), *statement.ledger_heads.values(), signers.agreement.hash)
+    for words in ("Ada Lovelace", "data protection officer", "ok for 2026", "signed by bank, loans", *told):
         assert words in page
     lost = replace(release.signatures, signatures={**release.signatures.signatures, "bank": "00"})
     with pytest.raises(cp.ReleaseError, match="signature of bank"):
