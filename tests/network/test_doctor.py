@@ -17,25 +17,10 @@ from copublish.node.proxy import Proxy
 from copublish.node.relay import Limits
 from copublish.planning.links import ROUND_TRIPS, predict_over_link
 from support import small_mapping
-from support.circle import SECONDS, Circle, identities_in
+from support.circle import SECONDS, Circle
 from support.http_proxy import HttpProxy
 from support.node import on_loopback
 from support.relays import running_relay
-
-
-@pytest.fixture(scope="module")
-def identities(tmp_path_factory):
-    return identities_in(tmp_path_factory.mktemp("identities"), 3)
-
-
-@pytest.fixture
-def circle(identities):
-    """p0 and p1 can be dialed, p2 dials out."""
-    with Circle(identities, 3) as found:
-        del found.mapping["parties"]["p2"]["host"]
-        found.mapping["parties"]["p2"]["reach"] = "dial-out"
-        found.agreement = cp.agreement_from_mapping(found.mapping)
-        yield found
 
 
 @pytest.fixture(autouse=True)
@@ -157,11 +142,7 @@ def test_a_name_that_is_not_known_and_a_proxy_that_refuses_are_said(circle, monk
 
 def test_two_that_dial_out_are_examined_over_their_relay(identities):
     with running_relay(Limits(call_seconds=0.3)) as relay, Circle(identities, 2) as circle:
-        for party in circle.mapping["parties"].values():
-            del party["host"]
-            party["reach"] = "dial-out"
-        circle.mapping["network"] = {"relay": relay.address}
-        circle.agreement = cp.agreement_from_mapping(circle.mapping)
+        circle.hide("p0", "p1", relay=relay.address)
         alone = look(circle, "p0", wait_seconds=0)["node of p1"]
         assert alone.ok is False and "does not wait at the relay" in alone.found and "hashes" in alone.ask
         circle.port("p1")

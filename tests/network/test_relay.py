@@ -35,7 +35,7 @@ from copublish.node.relay_talk import RELAY_PROTOCOL, place_of
 from copublish.node.run import RunSettings, ready_party, run_party
 from copublish.privacy.ledger import Ledger, Limit
 from support import random_table
-from support.circle import SECONDS, Circle, identities_in
+from support.circle import SECONDS, Circle
 from support.http_proxy import HttpProxy
 from support.node import free_port, source_path
 from support.relays import RunningRelay, running_relay
@@ -44,22 +44,13 @@ from support.waiting import wait_until
 MARK = b"private content " * 64
 
 
-@pytest.fixture(scope="module")
-def identities(tmp_path_factory):
-    return identities_in(tmp_path_factory.mktemp("identities"), 3)
-
-
 @contextmanager
 def hidden_parties(identities, relay: str, how_many: int = 2) -> Iterator[Circle]:
     """Parties that all dial out and meet at a relay."""
     with Circle(identities, how_many) as circle:
-        for party in circle.mapping["parties"].values():
-            del party["host"]
-            party["reach"] = "dial-out"
-        circle.mapping["network"] = {"relay": relay}
         circle.mapping["engine"], circle.mapping["mechanism"] = {"name": "masked-sum"}, {"name": "copula"}
         del circle.mapping["records"]["identifier"]
-        circle.agreement = cp.agreement_from_mapping(circle.mapping)
+        circle.hide(*circle.names, relay=relay)
         yield circle
 
 

@@ -8,24 +8,18 @@ from pathlib import Path
 
 import pytest
 
-import copublish as cp
 from copublish.node import meeting, messenger, offers, parking, proxy, pump, relay_talk
 from copublish.node.messenger import PortMessenger
 from copublish.node.port import Port
 from copublish.node.proxy import Proxy
 from copublish.node.pump import Frames
 from copublish.node.relay import Limits
-from support.circle import SECONDS, Circle, identities_in
+from support.circle import SECONDS, Circle
 from support.http_proxy import HttpProxy
 from support.relays import running_relay
 
 IDLE_SECONDS, SIGN_SECONDS = 0.8, 0.2
 RUN_SECONDS = 2.0
-
-
-@pytest.fixture(scope="module")
-def identities(tmp_path_factory):
-    return identities_in(tmp_path_factory.mktemp("identities"), 3)
 
 
 def often(monkeypatch, seconds: float) -> None:
@@ -65,13 +59,7 @@ def test_signs_of_life_keep_what_a_proxy_would_end(identities, monkeypatch, tmp_
     gate = HttpProxy(idle_seconds=IDLE_SECONDS).start()
     way_out = Proxy(gate.address[0], gate.address[1])
     with running_relay(Limits(sign_seconds=seconds)) as relay, Circle(identities, 3) as circle:
-        for name in ("p1", "p2"):
-            circle.mapping["parties"][name] = {
-                "reach": "dial-out",
-                "certificate": circle.identities[name].fingerprint,
-            }
-        circle.mapping["network"] = {"relay": relay.address}
-        circle.agreement = cp.agreement_from_mapping(circle.mapping)
+        circle.hide("p1", "p2", relay=relay.address)
         ports = {
             name: circle._stack.enter_context(
                 Port(circle.agreement, name, circle.identities[name], timeout_seconds=SECONDS, proxy=way_out)
