@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import time
 
 import psutil
@@ -11,28 +12,14 @@ import copublish as cp
 from copublish.errors import MeetingError
 from copublish.node.channel import Channel, RefusedError, UnreachableError
 from copublish.node.dialing import PROTOCOL, dial
+from copublish.node.listening import AlreadyRunningError
 from copublish.node.measuring import answer_measurements
 from copublish.node.offers import SPARE
 from copublish.node.parking import MAX_PARKED
 from copublish.node.port import Port
 from copublish.node.proxy import ProxyError
-from support.circle import SECONDS, Circle, identities_in
+from support.circle import SECONDS, Circle
 from support.waiting import wait_until
-
-
-@pytest.fixture(scope="module")
-def identities(tmp_path_factory):
-    return identities_in(tmp_path_factory.mktemp("identities"), 3)
-
-
-@pytest.fixture
-def circle(identities):
-    """p0 and p1 can be dialed, p2 dials out."""
-    with Circle(identities, 3) as found:
-        del found.mapping["parties"]["p2"]["host"]
-        found.mapping["parties"]["p2"]["reach"] = "dial-out"
-        found.agreement = cp.agreement_from_mapping(found.mapping)
-        yield found
 
 
 def parked(port: Port, peer: str) -> list[Channel]:
@@ -77,6 +64,19 @@ def test_it_has_no_place_to_listen_and_runs_once(circle):
         Port(circle.agreement, "p2", circle.identities["p2"])
     other = cp.agreement_from_mapping({**circle.mapping, "name": "another"})
     Port(other, "p2", circle.identities["p2"]).close()
+
+
+def test_who_holds_the_run_is_told_by_the_partys_folder_which_its_containers_share(circle, monkeypatch, tmp_path):
+    """A lock of the machine's network would neither hold between containers nor let two folders be."""
+    circle.port("p2")
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+    Port(circle.agreement, "p2", circle.identities["p2"]).close()
+    (lock,) = (tmp_path / "runs").iterdir()
+    with lock.open("w") as held_by_another_container:
+        fcntl.flock(held_by_another_container, fcntl.LOCK_EX)
+        with pytest.raises(AlreadyRunningError):
+            Port(circle.agreement, "p2", circle.identities["p2"])
+    Port(circle.agreement, "p2", circle.identities["p2"]).close()
 
 
 def test_only_the_agreed_certificate_may_park_and_only_a_party_that_dials_out(circle):
