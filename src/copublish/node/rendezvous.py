@@ -171,9 +171,9 @@ class Rendezvous:
             self._why_we_leave = f"'{self._port.party}' and '{line.peer}' differ in the agreement or in versions"
             refuse_differences(self._facts, message.get("facts"), line.peer)
             self._why_we_leave = None
-            line.nonce = str(message["nonce"])
+            line.nonce = plain_text(message["nonce"])
         elif "agreed" in message:
-            line.they_agreed = str(message["agreed"])
+            line.they_agreed = plain_text(message["agreed"])
         elif "stop" in message:
             # Who passes on that another one stopped, or that it lost it, is not the one that is to be named.
             named = self._party_in(message, "of")
