@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from copublish.node import meeting, messenger, offers, parking, proxy, pump, relay_talk
+from copublish.node import meeting, messenger, offers, parking, proxy, pump, relay_talk, rendezvous
 from copublish.node.messenger import PortMessenger
 from copublish.node.port import Port
 from copublish.node.proxy import Proxy
@@ -23,7 +23,7 @@ RUN_SECONDS = 2.0
 
 
 def often(monkeypatch, seconds: float) -> None:
-    for module in (meeting, messenger, offers, parking, pump, relay_talk):
+    for module in (meeting, messenger, offers, parking, pump, relay_talk, rendezvous):
         monkeypatch.setattr(module, "SIGN_OF_LIFE_SECONDS", seconds)
     monkeypatch.setattr(proxy, "means_loopback", lambda host: False)
 
@@ -54,19 +54,28 @@ class EngineLink:
 
 @pytest.mark.parametrize("seconds", [SIGN_SECONDS, 60], ids=["with signs of life", "without"])
 def test_signs_of_life_keep_what_a_proxy_would_end(identities, monkeypatch, tmp_path, seconds):
-    """p0 can be dialed, p1 and p2 dial out through a proxy; they meet, wait, speak. Without signs of life they fail."""
+    """p0 can be dialed, p1 and p2 dial out through a proxy; p2 is late; they meet, wait, speak.
+
+    Without signs of life they fail.
+    """
     often(monkeypatch, seconds)
     gate = HttpProxy(idle_seconds=IDLE_SECONDS).start()
     way_out = Proxy(gate.address[0], gate.address[1])
-    with running_relay(Limits(sign_seconds=seconds)) as relay, Circle(identities, 3) as circle:
+    with (
+        running_relay(Limits(sign_seconds=seconds, call_seconds=IDLE_SECONDS / 4)) as relay,
+        Circle(identities, 3) as circle,
+    ):
         circle.hide("p1", "p2", relay=relay.address)
-        ports = {
-            name: circle._stack.enter_context(
+        ports, meetings = {}, {}
+        for name in circle.names:
+            if name == "p2":
+                time.sleep(2 * IDLE_SECONDS)
+                assert (gate.ended_idle == 0) == (seconds == SIGN_SECONDS)
+            ports[name] = circle._stack.enter_context(
                 Port(circle.agreement, name, circle.identities[name], timeout_seconds=SECONDS, proxy=way_out)
             )
-            for name in circle.names
-        }
-        meetings = circle.all_meet(ports)
+            meetings[name] = circle.meet(ports[name])
+        meetings = {name: future.result(SECONDS) for name, future in meetings.items()}
         messengers = {
             name: circle._stack.enter_context(PortMessenger(port, meetings[name].run, SECONDS))
             for name, port in ports.items()
