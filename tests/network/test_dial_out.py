@@ -129,15 +129,15 @@ def test_who_calls_on_a_parked_connection_cannot_pass_for_somebody_else(circle, 
 
 def test_what_a_party_parks_says_nothing_and_answers_signs_of_life_alone(circle, monkeypatch):
     monkeypatch.setattr("copublish.node.parking.SIGN_OF_LIFE_SECONDS", 0.2)
-    monkeypatch.setattr("copublish.node.parking.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("copublish.node.parking.ANSWER_SECONDS", SECONDS)
     p0 = circle.port("p0")
-    talks, answers = park(circle), park(circle)
-    for _ in range(2):
-        assert answers.receive_message(seconds=SECONDS) == {"alive": True}
+    silent, answers = park(circle), park(circle)
+    for _ in range(3):  # the silent one is asked first and keeps the other one from nothing
+        assert answers.receive_message(seconds=SECONDS / 2) == {"alive": True}
         answers.send_message({"alive": True})
-    talks.receive_message(seconds=SECONDS)
-    talks.close()
-    wait_until(lambda: len(parked(p0, "p2")) <= 1)
+    assert silent.receive_message(seconds=SECONDS) == {"alive": True}
+    silent.close()
+    wait_until(lambda: len(parked(p0, "p2")) == 1)
 
 
 def test_a_problem_with_ones_own_proxy_is_told_to_others_without_its_name():

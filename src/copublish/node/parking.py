@@ -93,19 +93,23 @@ class Parked:
             channel.close()
 
     def _keep_alive(self) -> None:
-        """Exchange a word on every connection now and then, one after the other, and let go those that have ended."""
+        """Exchange a word on every connection now and then; one that is silent keeps no other one waiting."""
         while not self._closed.wait(SIGN_OF_LIFE_SECONDS):
             with self._changed:
                 waiting = [(party, channel) for party, mine in self._waiting.items() for channel in mine]
             for party, channel in waiting:
-                with self._changed:
-                    if channel not in self._waiting[party]:
-                        continue  # somebody calls on it
-                    self._waiting[party].remove(channel)
-                try:
-                    channel.send_message({"alive": True}, seconds=ANSWER_SECONDS)
-                    channel.receive_message(seconds=ANSWER_SECONDS)
-                except MeetingError:
-                    channel.close()
-                else:
-                    self.park(party, channel)
+                threading.Thread(target=self._exchange_words, args=(party, channel), daemon=True).start()
+
+    def _exchange_words(self, party: str, channel: Channel) -> None:
+        """Ask for a sign of life, and let go who gives none."""
+        with self._changed:
+            if channel not in self._waiting[party]:
+                return  # somebody calls on it
+            self._waiting[party].remove(channel)
+        try:
+            channel.send_message({"alive": True}, seconds=ANSWER_SECONDS)
+            channel.receive_message(seconds=ANSWER_SECONDS)
+        except MeetingError:
+            channel.close()
+        else:
+            self.park(party, channel)
