@@ -25,6 +25,7 @@ RUN_SECONDS = 2.0
 def often(monkeypatch, seconds: float) -> None:
     for module in (meeting, messenger, offers, parking, pump, relay_talk, rendezvous):
         monkeypatch.setattr(module, "SIGN_OF_LIFE_SECONDS", seconds)
+    monkeypatch.setattr(rendezvous, "RETRY_SECONDS", SIGN_SECONDS / 2)
     monkeypatch.setattr(proxy, "means_loopback", lambda host: False)
 
 
@@ -61,10 +62,8 @@ def test_signs_of_life_keep_what_a_proxy_would_end(identities, monkeypatch, tmp_
     often(monkeypatch, seconds)
     gate = HttpProxy(idle_seconds=IDLE_SECONDS).start()
     way_out = Proxy(gate.address[0], gate.address[1])
-    with (
-        running_relay(Limits(sign_seconds=seconds, call_seconds=IDLE_SECONDS / 4)) as relay,
-        Circle(identities, 3) as circle,
-    ):
+    limits = Limits(sign_seconds=seconds, call_seconds=SIGN_SECONDS)
+    with running_relay(limits) as relay, Circle(identities, 3) as circle:
         circle.hide("p1", "p2", relay=relay.address)
         ports, meetings = {}, {}
         for name in circle.names:
