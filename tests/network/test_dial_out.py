@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import time
 
@@ -10,6 +11,7 @@ import pytest
 
 import copublish as cp
 from copublish.errors import MeetingError
+from copublish.node import dialing
 from copublish.node.channel import Channel, RefusedError, UnreachableError
 from copublish.node.dialing import PROTOCOL, dial
 from copublish.node.listening import AlreadyRunningError
@@ -17,7 +19,7 @@ from copublish.node.measuring import answer_measurements
 from copublish.node.offers import SPARE
 from copublish.node.parking import MAX_PARKED
 from copublish.node.port import Port
-from copublish.node.proxy import ProxyError
+from copublish.node.proxy import ProxyError, ProxyUnreachableError, connect_out
 from support.circle import SECONDS, Circle
 from support.waiting import wait_until
 
@@ -140,7 +142,16 @@ def test_what_a_party_parks_says_nothing_and_answers_signs_of_life_alone(circle,
     wait_until(lambda: len(parked(p0, "p2")) == 1)
 
 
-def test_a_problem_with_ones_own_proxy_is_told_to_others_without_its_name():
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        (ProxyError("The proxy inner.bank.example:3128 does not let you connect."), "a proxy of its own is in the way"),
+        (ProxyUnreachableError("inner.bank.example:3128 is not reached"), "a proxy of its own is in the way"),
+        (MeetingError("Your key '/secret/key.pem' can no longer be used."), "something on its own side is in the way"),
+        (UnreachableError("nobody listens at proxy.example:7700"), "nobody listens at proxy.example:7700"),
+    ],
+)
+def test_what_is_in_the_way_on_ones_own_side_is_told_to_others_without_its_name(problem, told):
     class Other:
         def __init__(self) -> None:
             self.said, self.heard = [{"what": "dial back", "bytes": 0}], []
@@ -157,8 +168,18 @@ def test_a_problem_with_ones_own_proxy_is_told_to_others_without_its_name():
             pass
 
     def refused() -> None:
-        raise ProxyError("The proxy inner.bank.example:3128 does not let you connect.")
+        raise problem
 
     other = Other()
     answer_measurements(other, refused)
-    assert other.heard == [{"problem": "a proxy of its own is in the way"}]
+    assert other.heard == [{"problem": told}]
+
+
+def test_a_key_that_can_no_longer_be_used_leaves_no_connection_behind(circle, tmp_path, monkeypatch):
+    circle.port("p0")
+    opened = []
+    monkeypatch.setattr(dialing, "connect_out", lambda *where: opened.append(connect_out(*where)) or opened[-1])
+    gone = dataclasses.replace(circle.identities["p1"], key_file=tmp_path / "gone.pem", key=None)
+    with pytest.raises(MeetingError, match="can no longer be used"):
+        dial(circle.agreement, "p1", gone, "p0", "status")
+    assert [sock.fileno() for sock in opened] == [-1]

@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterable
 
 from copublish.errors import MeetingError
-from copublish.node.channel import Channel, UnreachableError
+from copublish.node.channel import Channel, SilentError, UnreachableError
 from copublish.node.dialing import say_what_for
-from copublish.node.tuning import NO_ANSWER, SIGN_OF_LIFE_SECONDS
+from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
 
 ANSWER_SECONDS = 5.0
 MAX_PARKED = 6
@@ -60,11 +60,13 @@ class Parked:
         while True:
             channel = self._take(peer, deadline)
             if channel is None:
-                raise UnreachableError(f"{NO_ANSWER} '{peer}', which dials in itself and has not done so")
+                raise SilentError(f"'{peer}', which dials in itself and has not done so")
             try:
                 return say_what_for(channel, party, peer, purpose, run=run, where=where)
-            except UnreachableError as exc:
-                if str(exc).startswith(NO_ANSWER) or time.monotonic() > deadline:
+            except SilentError:
+                raise
+            except UnreachableError:
+                if time.monotonic() > deadline:
                     raise
 
     def close(self) -> None:
