@@ -22,7 +22,7 @@ from copublish.node.channel import (
     secure_channel,
 )
 from copublish.node.identity import Identity
-from copublish.node.proxy import Proxy, connect_out, not_reached
+from copublish.node.proxy import DIAL_SECONDS, Proxy, connect_out, not_reached
 from copublish.node.relay_talk import call_at_relay
 from copublish.node.tuning import tune
 
@@ -99,6 +99,26 @@ def status_of(channel: Channel) -> dict[str, Any]:
         return channel.receive_message(seconds=HANDSHAKE_SECONDS)
     finally:
         channel.close()
+
+
+def own_run_listens(agreement: Agreement, party: str, identity: Identity, at: tuple[str, int] | None = None) -> bool:
+    """Whether what listens at this party's own port is a run of its own: it shows the agreed certificate.
+
+    Args:
+        agreement: Names the certificate.
+        party: Who asks.
+        identity: Its key and certificate.
+        at: Where it would listen, if not at the port of its host.
+    """
+    host, port = at or agreement.parties[party].address
+    if at is None or not host.strip("0.:"):  # at every address
+        host = host if means_loopback(host) else "127.0.0.1"
+    try:
+        with socket.create_connection((host, port), timeout=DIAL_SECONDS) as sock:
+            _, chain = secure_channel(sock, identity, is_server=False)
+    except (OSError, UnicodeError, MeetingError):
+        return False
+    return peer_problem(agreement, party, chain) is None
 
 
 def where_in_words(agreement: Agreement, party: str, peer: str) -> str:

@@ -6,6 +6,7 @@ are parked; the other end is in `offers.py`.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterable
@@ -100,7 +101,8 @@ class Parked:
             with self._changed:
                 waiting = [(party, channel) for party, mine in self._waiting.items() for channel in mine]
             for party, channel in waiting:
-                threading.Thread(target=self._exchange_words, args=(party, channel), daemon=True).start()
+                with contextlib.suppress(RuntimeError):  # out of threads: the next time, then
+                    threading.Thread(target=self._exchange_words, args=(party, channel), daemon=True).start()
 
     def _exchange_words(self, party: str, channel: Channel) -> None:
         """Ask for a sign of life, and let go who gives none."""
