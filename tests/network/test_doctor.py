@@ -139,6 +139,9 @@ def test_a_port_that_cannot_be_opened_is_told_from_that_of_ones_own_run(circle):
     assert own_port() == Finding("own port", True, "your own run listens there; the others ask it instead")
     ours.close()
     assert own_port().ok is True
+    circle.port("p2")
+    hidden = look(circle, "p2")["own port"]
+    assert hidden.ok is True and "Another run of 'p2' with this agreement is under way" in hidden.found
 
 
 def test_a_machine_before_its_certificate_has_a_wrong_clock(tmp_path):

@@ -122,7 +122,8 @@ class Doctor:
         except MeetingError as exc:
             if not own.dials_out and own_run_listens(self.agreement, self.party, who, self.listen):
                 return None, Finding("own port", True, "your own run listens there; the others ask it instead")
-            return None, Finding("own port", False, str(exc), "Ask whoever looks after this machine what uses it.")
+            ask = None if own.dials_out else "Ask whoever looks after this machine what uses the port."
+            return None, Finding("own port", False, str(exc), ask)
         stack.enter_context(port)
         number = (self.listen or own.address)[1] if not own.dials_out else None
         said = "none: by the agreement you only dial out" if number is None else f"{number} is free"
