@@ -438,6 +438,13 @@ def test_nothing_that_strangers_do_without_end_fills_the_log(monkeypatch):
         assert relay.events("joined in all") == relay.events("ended in all") == [{"times": 5}]
 
 
+def test_a_larger_relay_lets_one_address_have_more_and_a_smaller_one_no_less_than_usual():
+    assert Limits.of(waiting=Limits.waiting, pairs=Limits.pairs) == Limits()
+    larger, smaller = Limits.of(waiting=4096, pairs=8192), Limits.of(waiting=8, pairs=4)
+    assert (larger.of_one_address, larger.joined_of_one_address) == (1024, 4096)
+    assert (smaller.of_one_address, smaller.joined_of_one_address) == (128, 512)
+
+
 def test_connections_that_are_joined_are_bounded_by_address_and_who_waits_keeps_its_place():
     with running_relay(Limits(joined_of_one_address=2, call_seconds=0.2)) as relay:
         pair = joined(relay)

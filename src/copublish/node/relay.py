@@ -70,6 +70,16 @@ class Limits:
     pair_seconds: float = 7 * 24 * 3600.0
     log_lines: int = 60
 
+    @staticmethod
+    def of(*, waiting: int, pairs: int) -> Limits:
+        """Limits of a larger or smaller relay: one address may have a quarter, or as many as at a usual one."""
+        return Limits(
+            waiting=waiting,
+            of_one_address=max(Limits.of_one_address, waiting // 4),
+            pairs=pairs,
+            joined_of_one_address=max(Limits.joined_of_one_address, 2 * pairs // 4),
+        )
+
     @property
     def files(self) -> int:
         """How many files a relay needs that is as full as it may be."""
