@@ -228,7 +228,7 @@ class Worker:
         if isinstance(step, OwnedMatrix):
             return [(step.dense(), step.owner)]
         if isinstance(step, ShareOf):
-            share = self._own_share(step.kept)[slice(*step.rows)]
+            share = self._own_share(step.kept)[slice(*step.rows), slice(*step.columns)]
             return [(share if step.owner == self.settings.rank else np.zeros_like(share), step.owner)]
         if isinstance(step, OwnProducts):
             return self._inputs_of(Shared(self._own_product(step)))
@@ -250,7 +250,7 @@ class Worker:
     def _own_product(self, step: OwnProducts) -> IntArray:
         left, right = self._own_share(step.left)[slice(*step.rows)], self._own_share(step.right)
         # In the ring: it wraps. NumPy multiplies integers several times faster if columns lie together.
-        return left @ (right.T if step.is_transposed else np.asfortranarray(right))
+        return left @ (right.T if step.is_transposed else np.asfortranarray(right))[:, slice(*step.columns)]
 
     def _share(self, step: Step, own: IntArray) -> Any:
         """This node's share of the sum or the XOR of what every node knows alone."""
