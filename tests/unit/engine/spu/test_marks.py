@@ -93,7 +93,7 @@ class BothNodes(MarkingNode):
             return self.shares[int(step.kept.name)][step.owner][slice(*step.rows), slice(*step.columns)]
         if isinstance(step, OwnProducts):
             left, right = self.shares[int(step.left.name)], self.shares[int(step.right.name)]
-            right = right.transpose(0, 2, 1) if step.is_transposed else right[...]
+            right = right.transpose(0, 2, 1) if step.is_transposed else right[..., slice(*step.columns)]
             return (left[:, slice(*step.rows)] @ right).sum(axis=0)
         return self.shares[int(step.name)].sum(axis=0)
 
