@@ -33,7 +33,7 @@ from copublish.mechanisms.base import Plan
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.progress import Notice, Progress, no_notice
-from copublish.release.engines import engine_for, loading_seconds, needs_messenger
+from copublish.release.engines import engine_for, loading_seconds, needs_messenger, refuse_missing_engine
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import prepare
@@ -73,6 +73,8 @@ def simulate_in_processes(
             "'if __name__ == \"__main__\":'."
         )
     prepare(agreement)
+    for party in agreement.compute_nodes:
+        refuse_missing_engine(agreement, party)
     context = multiprocessing.get_context("spawn")
     pipes = (
         pipes_between(agreement.party_names)
