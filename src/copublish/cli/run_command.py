@@ -24,6 +24,7 @@ from copublish.cli.keys import (
 )
 from copublish.cli.ledger_text import show_left, show_rho_left
 from copublish.cli.prices import price_in_words
+from copublish.cli.stopping import telling_what_ledgers_have
 from copublish.cli.terminal import (
     Format,
     FormatOption,
@@ -144,7 +145,7 @@ def run(
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other parties are told and folders go
     start = time.monotonic()
     try:
-        with progress_bars() as progress:
+        with progress_bars() as progress, telling_what_ledgers_have(lambda: {"Your ledger": book.entries()}):
             result = run_logged(
                 ready, run_log, progress=progress, waiting=lambda what: note(f"Waiting for {what}"), notice=note
             )

@@ -16,13 +16,13 @@ from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app
+from copublish.drafting.example import example_agreement
 from copublish.errors import ApprovalError
 from copublish.evidence.approvals import Approval, approve, own_approvals, told_approvals
 from copublish.local.demo import write_demo
 from copublish.node.identity import new_identity
 from copublish.node.run import RunSettings, ready_party
 from copublish.privacy.ledger import Ledger
-from copublish.release.draft import example_agreement
 from copublish.release.evidence import Witness
 from support import small_mapping
 from support.signed import NAMES, Signers, today
