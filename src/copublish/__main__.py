@@ -20,7 +20,11 @@ def main() -> None:
 
     if loading:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    run_command_line()
+    try:
+        run_command_line()
+    finally:
+        if loading:  # whoever presses it again, while Python tidies up, sees no traceback either
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _end_while_loading(*_: object) -> None:

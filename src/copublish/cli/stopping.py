@@ -10,24 +10,31 @@ from copublish.errors import LedgerError, StoppedError
 from copublish.privacy.described import show_exact
 from copublish.privacy.ledger import Entry
 
-MAY_CHARGE = ("run", "simulate", "demo")
-"""Commands that write charges. The first two say themselves what ledgers have; commands of plug-ins are not known."""
-
 NOTHING_CHARGED = "Stopped. Nothing was charged."
 ONLY_THE_DEMO = "Stopped. Nothing of yours was charged: the demo has ledgers of its own, in its folder."
 LOOK = "Stopped. What a ledger was charged stays charged: 'copublish ledger' shows it."
 
 
+_ledgers_are_open = False
+"""Whether this process has come to the point from which on ledgers are charged."""
+
+
 def words_when_stopped(command: str | None, own_commands: Sequence[str]) -> str:
-    """What is true of any command that was stopped, by its name."""
+    """What is true of a command that was stopped, by its name.
+
+    Args:
+        command: The one that was typed.
+        own_commands: Those that are known here; commands of plug-ins are not.
+    """
     if command == "demo":
         return ONLY_THE_DEMO
-    return NOTHING_CHARGED if command is None or (command in own_commands and command not in MAY_CHARGE) else LOOK
+    is_known = command is None or command in own_commands
+    return NOTHING_CHARGED if is_known and not _ledgers_are_open else LOOK
 
 
 @contextmanager
 def telling_what_ledgers_have(entries: Callable[[], dict[str, list[Entry]]]) -> Iterator[None]:
-    """End a command that is stopped with what its ledgers have of it.
+    """End a command that is stopped with what its ledgers have of it. Nothing is charged before this is entered.
 
     Args:
         entries: Reads the charges of every ledger, under a name to call it by.
@@ -35,6 +42,8 @@ def telling_what_ledgers_have(entries: Callable[[], dict[str, list[Entry]]]) -> 
     Raises:
         StoppedError: If Ctrl-C comes.
     """
+    global _ledgers_are_open
+    _ledgers_are_open = True
     before = entries()
     try:
         yield

@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 
 
 @contextmanager
@@ -17,6 +18,8 @@ def deaf_children() -> Iterator[None]:
 
     The mask of signals is inherited, and belongs to a thread: this works in any. A Ctrl-C that comes meanwhile waits.
     """
+    # Else the first child would start multiprocessing's own helper, which unblocks the signal for those after it.
+    resource_tracker.ensure_running()
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
