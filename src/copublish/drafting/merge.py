@@ -34,7 +34,7 @@ def merge_drafts(drafts: Mapping[str, Draft]) -> Draft:
     Raises:
         AgreementError: If drafts contradict each other, with every conflict and all its sides.
     """
-    sides = _with_roles([(who, draft.content) for who, draft in drafts.items()])
+    sides = _with_kinds(_with_roles([(who, draft.content) for who, draft in drafts.items()]))
     conflicts: list[str] = []
     content = _merged_tables("", sides, conflicts)
     _merge_holders(content, sides, conflicts)
@@ -124,8 +124,9 @@ def _merge_holders(content: Content, sides: Sequence[Side], conflicts: list[str]
         if content.get("partition") == "vertical" and len(differing) > 1:
             said = _all_sides([(who, _holders(draft, said)) for who, draft, said in having])
             conflicts.append(
-                f"attributes.{name}.held_by: {said}. In vertical data one party holds a column. Leave it out of the "
-                'other drafts, or write partition = "arbitrary" in all of them'
+                f"attributes.{name}.held_by: {said}. In vertical data one party holds a column, but for the identifier "
+                "and the class. Leave it out of the other drafts, name it in records.identifier or class.name, or write "
+                'partition = "arbitrary" in all of them'
             )
     if "class" in content:
         having = [(who, draft, draft["class"]) for who, draft in sides if "class" in draft]
@@ -191,3 +192,35 @@ def _with_class(draft: Content, known: set[str]) -> Content:
         if is_placeholder(section.get("values", FILL_IN)):
             section["values"] = column.get("values", FILL_IN)
     return {**draft, "class": section, "attributes": attributes}
+
+
+def _with_kinds(sides: Sequence[Side]) -> list[Side]:
+    """The drafts, where a kind that follows from a type alone yields to one that somebody has values or bounds for."""
+    names = dict.fromkeys(name for _, draft in sides for name in draft.get("attributes", {}))
+    kinds = {name: _kinds_of([draft.get("attributes", {}).get(name) for _, draft in sides]) for name in names}
+    found = []
+    for who, draft in sides:
+        if "attributes" in draft:
+            sections = {name: _with_kind(section, *kinds[name]) for name, section in draft["attributes"].items()}
+            draft = {**draft, "attributes": sections}
+        found.append((who, draft))
+    return found
+
+
+def _kinds_of(sections: Sequence[Content | None]) -> tuple[set[str], set[str]]:
+    """The kinds that drafts have something for, and those that are merely said."""
+    said = [section for section in sections if section is not None and isinstance(section.get("kind"), str)]
+    known = {section["kind"] for section in said if not _is_open(section)}
+    return known, {section["kind"] for section in said if _is_open(section)} - {FILL_IN}
+
+
+def _is_open(section: Content) -> bool:
+    content = [section[key] for key in ("values", "taxonomy", "bounds") if key in section]
+    return not content or any(map(is_placeholder, content))
+
+
+def _with_kind(section: Content, known: set[str], merely_said: set[str]) -> Content:
+    if not _is_open(section) or section.get("kind") in known or (not known and len(merely_said) < 2):
+        return section
+    held_by = {"held_by": section["held_by"]} if "held_by" in section else {}
+    return {"kind": FILL_IN, **held_by}
