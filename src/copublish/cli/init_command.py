@@ -39,7 +39,7 @@ from copublish.drafting.draft import (
 )
 from copublish.drafting.example import example_agreement
 from copublish.drafting.text import draft_text
-from copublish.errors import CopublishError
+from copublish.errors import CopublishError, visible
 from copublish.fragments.column_types import column_types, offered_values
 from copublish.fragments.sources import Source, source_from
 
@@ -75,7 +75,8 @@ def init(
         typer.Option(help="Which table, if the data are in a database: TABLE, or PARTY=TABLE for several parties."),
     ] = None,
     party: Annotated[
-        str | None, typer.Option(help="Whose data --from names, if it does not say. Default: the file's name.")
+        str | None,
+        typer.Option(help="Whose data --from names, if it does not say. Default: the name of the file or the table."),
     ] = None,
     dictionary: Annotated[
         Path | None,
@@ -154,7 +155,7 @@ def init(
 
 
 def _owners(data: list[str], tables: list[str], party: str | None) -> list[_Owner]:
-    """Whose data are where: as --from says, by --party, or by the name of the file."""
+    """Whose data are where: as --from says, by --party, or by the name of the file or the table."""
     named: list[tuple[str | None, str]] = []
     for text in data:
         pair = None if Path(text).exists() else PARTY_AND_DATA.fullmatch(text)
@@ -164,8 +165,10 @@ def _owners(data: list[str], tables: list[str], party: str | None) -> list[_Owne
     table_of = _tables(tables, [name for name, _ in named])
     owners = []
     for name, text in named:
-        owner = name or party or _name_of_file(text)
-        owners.append(_Owner(option(owner, name_from, "--from") or owner, source_from(text, table_of.get(name))))
+        source, table = source_from(text, table_of.get(name)), table_of.get(name)
+        owner = name or party or re.sub(r"[^A-Za-z0-9._-]+", "-", table or Path(text).stem).strip("-._") or "party"
+        option(owner, name_from, "--party")
+        owners.append(_Owner(owner, source))
     names = [owner.party for owner in owners]
     if len(set(names)) < len(names):
         raise typer.BadParameter("two of them would be of one party: write PARTY=DATA in each", param_hint="--from")
@@ -184,13 +187,6 @@ def _tables(tables: list[str], parties: list[str | None]) -> dict[str | None, st
             raise typer.BadParameter("write PARTY=TABLE, once for each party of --from", param_hint="--table")
         found[name] = table
     return found
-
-
-def _name_of_file(text: str) -> str:
-    """A party's name from that of its file. An address of a database, which may hold a password, gives none."""
-    if "://" in text:
-        raise typer.BadParameter("say whose data these are: add --party, or write PARTY=DATA", param_hint="--from")
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", Path(text).stem).strip("-._") or "party"
 
 
 def _essentials(given: dict[str, Any], parts: list[PartyColumns], dictionary: Dictionary, asking: bool) -> Essentials:
@@ -278,7 +274,7 @@ def _confirmed_values(
             for value in values:
                 rare = " It is rare: perhaps it is a person's." if value.is_rare else ""
                 if value.text not in found.get(column, []) and confirm(
-                    f"'{column}' of your data has '{value.text}'.{rare} Make it public, in the agreement?"
+                    f"'{column}' of your data has '{visible(value.text)}'.{rare} Make it public, in the agreement?"
                 ):
                     found.setdefault(column, []).append(value.text)
     return found

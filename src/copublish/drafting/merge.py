@@ -125,8 +125,8 @@ def _merge_holders(content: Content, sides: Sequence[Side], conflicts: list[str]
             said = _all_sides([(who, _holders(draft, said)) for who, draft, said in having])
             conflicts.append(
                 f"attributes.{name}.held_by: {said}. In vertical data one party holds a column, but for the identifier "
-                "and the class. Leave it out of the other drafts, name it in records.identifier or class.name, or write "
-                'partition = "arbitrary" in all of them'
+                "and the class. Leave it out of the other drafts, name it in records.identifier or class.name, or "
+                'write partition = "arbitrary" in all of them'
             )
     if "class" in content:
         having = [(who, draft, draft["class"]) for who, draft in sides if "class" in draft]

@@ -69,8 +69,15 @@ def offered_values(source: Source, columns: Sequence[str], *, at_most: int) -> I
     with open_source(source) as opened:
         for column in columns:
             texts = opened.table.select(as_text(opened.table[column]).cast("string").name("text"))
-            counted = texts.filter(texts["text"].notnull()).group_by("text").aggregate(rows=texts.count())
-            found = counted.order_by("text").limit(at_most + 1).to_pyarrow().to_pylist()
+            given = texts.filter(texts["text"].notnull())
+            found = (
+                given.group_by("text")
+                .aggregate(rows=given.count())
+                .order_by("text")
+                .limit(at_most + 1)
+                .to_pyarrow()
+                .to_pylist()
+            )
             if 0 < len(found) <= at_most:
                 yield column, [OfferedValue(row["text"], row["rows"] < FEW_ROWS) for row in found if row["text"]]
 

@@ -140,7 +140,7 @@ def test_every_problem_is_named_with_its_line(line, problem):
 
 @pytest.mark.parametrize("text", ["no,yes", "", "0", "-1", "11", "nan", "1,5", "1_0"])
 def test_an_epsilon_is_a_number_that_an_agreement_may_have(text):
-    with pytest.raises(ValueError, match="epsilon|number"):
+    with pytest.raises(ValueError, match=r"epsilon|number"):
         epsilon_from(text)
     assert epsilon_from(" 0.5 ") == Decimal("0.5")
 
