@@ -4,62 +4,36 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from copublish.agreement.placeholders import FILL_IN
+from copublish.cli.init_questions import Owner, ask_about_columns, ask_essentials, ask_for_columns
 from copublish.cli.merge_command import tell_what_is_open, what_is_open
-from copublish.cli.questions import ask, confirm, option
+from copublish.cli.questions import option
 from copublish.cli.terminal import note
 from copublish.drafting.answers import (
-    bounds_from,
     column_from,
     epsilon_from,
     expected_from,
-    kind_from,
     name_from,
-    names_from,
-    parties_from,
     partition_from,
-    values_from,
 )
 from copublish.drafting.dictionary import Dictionary, read_dictionary
-from copublish.drafting.draft import (
-    Decided,
-    Draft,
-    Essentials,
-    PartyColumns,
-    columns_of,
-    draft_agreement,
-    looks_like_identifier,
-)
+from copublish.drafting.draft import Decided, Draft, Essentials, PartyColumns, columns_of, draft_agreement
 from copublish.drafting.example import example_agreement
 from copublish.drafting.text import draft_text
-from copublish.errors import CopublishError, visible
-from copublish.fragments.column_types import column_types, offered_values
-from copublish.fragments.sources import Source, source_from
+from copublish.errors import CopublishError
+from copublish.fragments.column_types import column_types
+from copublish.fragments.sources import source_from
 
 PARTY_AND_DATA = re.compile(r"(?P<party>[A-Za-z0-9][A-Za-z0-9._-]*)=(?P<data>.+)", re.S)
-
-MOST_OFFERED = 40
-"""Columns with more values than this are left to the code book."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("init")(init)
-
-
-@dataclass(frozen=True)
-class _Owner:
-    """Data that columns are drafted from, and whose they are."""
-
-    party: str
-    source: Source
 
 
 def init(
@@ -125,7 +99,7 @@ def init(
         )
     owners = _owners(data or [], table or [], party)
     described = {} if dictionary is None else read_dictionary(dictionary)
-    given = {
+    given: dict[str, Any] = {
         "name": option(name, name_from, "--name"),
         "dataset": option(dataset, name_from, "--dataset"),
         "partition": option(partition, partition_from, "--partition"),
@@ -145,16 +119,20 @@ def init(
     # A class that this party does not hold is named all the same, and the dictionary may know it.
     elsewhere = [column for column in described if column not in known]
     given["class_name"] = option(class_, column_from([*known, *elsewhere] if described else []), "--class")
-    essentials = _essentials(given, parts, described, asking)
-    decided = _decided(essentials, parts, described, owners if offer_values else []) if asking else Decided()
-    if asking and not known:
-        parts = [PartyColumns(party, dict.fromkeys(_other_columns(essentials), "unknown"))]
+    said = {key: value for key, value in given.items() if value is not None}
+    parties = [part.party for part in parts if part.party is not None]
+    essentials, decided = Essentials(**said, parties=parties), Decided()
+    if asking:
+        essentials = ask_essentials(said, parts, described)
+        if not known:
+            parts = [PartyColumns(party, dict.fromkeys(ask_for_columns(essentials), "unknown"))]
+        decided = ask_about_columns(essentials, parts, described, owners if offer_values else [])
     draft = draft_agreement(essentials, parts, described, decided)
     path.write_text(draft_text(draft), encoding="utf-8")
     _tell(path, draft, owners, parts, described)
 
 
-def _owners(data: list[str], tables: list[str], party: str | None) -> list[_Owner]:
+def _owners(data: list[str], tables: list[str], party: str | None) -> list[Owner]:
     """Whose data are where: as --from says, by --party, or by the name of the file or the table."""
     named: list[tuple[str | None, str]] = []
     for text in data:
@@ -168,7 +146,7 @@ def _owners(data: list[str], tables: list[str], party: str | None) -> list[_Owne
         source, table = source_from(text, table_of.get(name)), table_of.get(name)
         owner = name or party or re.sub(r"[^A-Za-z0-9._-]+", "-", table or Path(text).stem).strip("-._") or "party"
         option(owner, name_from, "--party")
-        owners.append(_Owner(owner, source))
+        owners.append(Owner(owner, source))
     names = [owner.party for owner in owners]
     if len(set(names)) < len(names):
         raise typer.BadParameter("two of them would be of one party: write PARTY=DATA in each", param_hint="--from")
@@ -189,105 +167,7 @@ def _tables(tables: list[str], parties: list[str | None]) -> dict[str | None, st
     return found
 
 
-def _essentials(given: dict[str, Any], parts: list[PartyColumns], dictionary: Dictionary, asking: bool) -> Essentials:
-    known = list(columns_of(parts))
-    parties = [part.party for part in parts if part.party is not None]
-    answers = {key: value for key, value in given.items() if value is not None}
-    if not asking:
-        return Essentials(**answers, parties=parties)
-
-    def settle(key: str, text: str, read: Any, default: str = FILL_IN) -> Any:
-        if key not in answers:
-            answers[key] = ask(text, read, default)
-        return answers[key]
-
-    settle("name", "Name of the release", name_from, "my-release")
-    settle("dataset", "Name of the data set (ledgers count under it what is spent on these people)", name_from)
-    if len(parties) < 2:
-        proposed = f"{parties[0]}, " if parties else "party-a, party-b"
-        default = proposed if not parties else FILL_IN
-        others = ask(f"Parties, separated by commas{' (all of them)' if parties else ''}", parties_from, default)
-        parties = parties if isinstance(others, str) else list(others)
-    settle("partition", "Partition: horizontal, vertical or arbitrary", partition_from, "vertical")
-    roles = {entry.kind: name for name, entry in dictionary.items()}
-    by_name = next((column for column in known if looks_like_identifier(column)), FILL_IN)
-    settle("identifier", "Column that identifies a person", column_from(known), roles.get("identifier", by_name))
-    settle("class_name", "Column to predict (the class)", column_from(known), roles.get("class", FILL_IN))
-    settle("epsilon", "Epsilon (0.1 to 2 is usual; smaller protects more)", epsilon_from)
-    settle("expected", "Public estimate of the number of records", expected_from)
-    return Essentials(**answers, parties=parties)
-
-
-def _decided(
-    essentials: Essentials, parts: list[PartyColumns], dictionary: Dictionary, offering: list[_Owner]
-) -> Decided:
-    """Ask about every column what the dictionary leaves open."""
-    types = columns_of(parts)
-    values: dict[str, Any] = dict(_confirmed_values(offering, types, dictionary, essentials))
-    kinds: dict[str, Any] = {}
-    bounds: dict[str, Any] = {}
-    note("Answer FILL IN, or Enter, to leave something open. Take values from code books and bounds from definitions.")
-    for column, of_type in types.items():
-        entry = dictionary.get(column)
-        described = entry is not None and (entry.values is not None or entry.bounds is not None)
-        if column == essentials.identifier or column in values or described:
-            continue
-        if column == essentials.class_name:
-            kinds[column] = "categorical"
-        elif entry is not None and entry.kind in ("categorical", "numerical"):
-            kinds[column] = entry.kind
-        elif of_type in ("whole number", "unknown", "date"):
-            what = "has whole numbers: a category (codes)" if of_type == "whole number" else "is a category"
-            kinds[column] = ask(f"'{column}' {what} or a number?", kind_from)
-        if kinds.get(column, "numerical" if of_type == "number" else "categorical") == "categorical":
-            values[column] = ask(f"Values of '{column}', divided by |", values_from)
-        elif kinds.get(column) != FILL_IN:
-            bounds[column] = ask(f"Bounds of '{column}', like 0..120", bounds_from)
-    return Decided(kinds=_without_open(kinds), values=_without_open(values), bounds=_without_open(bounds))
-
-
-def _without_open(answers: Mapping[str, Any]) -> dict[str, Any]:
-    return {column: answer for column, answer in answers.items() if answer != FILL_IN}
-
-
-def _confirmed_values(
-    owners: list[_Owner], types: Mapping[str, str], dictionary: Dictionary, essentials: Essentials
-) -> dict[str, list[str]]:
-    """Show owners values of their text columns, and keep those that they confirm.
-
-    Privacy:
-        Reveals: a value that is confirmed, to everybody who sees the agreement: that somebody in the data has it. No is
-            the default, and a value of few rows is called rare.
-    """
-    found: dict[str, list[str]] = {}
-    for owner in owners:
-        known = {name for name, entry in dictionary.items() if entry.values is not None}
-        texts = [
-            column
-            for column, of_type in column_types(owner.source).items()
-            if of_type in ("text", "truth word")
-            and types.get(column) == of_type
-            and column not in known
-            and column != essentials.identifier
-        ]
-        for column, values in offered_values(owner.source, texts, at_most=MOST_OFFERED):
-            for value in values:
-                rare = " It is rare: perhaps it is a person's." if value.is_rare else ""
-                if value.text not in found.get(column, []) and confirm(
-                    f"'{column}' of your data has '{visible(value.text)}'.{rare} Make it public, in the agreement?"
-                ):
-                    found.setdefault(column, []).append(value.text)
-    return found
-
-
-def _other_columns(essentials: Essentials) -> list[str]:
-    answer = ask("Columns of all parties, separated by commas", names_from)
-    named = [] if isinstance(answer, str) else list(answer)
-    roles = [name for name in (essentials.identifier, essentials.class_name) if name != FILL_IN]
-    return list(dict.fromkeys([*named, *roles]))
-
-
-def _tell(path: Path, draft: Draft, owners: list[_Owner], parts: list[PartyColumns], dictionary: Dictionary) -> None:
+def _tell(path: Path, draft: Draft, owners: list[Owner], parts: list[PartyColumns], dictionary: Dictionary) -> None:
     if owners:
         note("The column names (of a CSV file: its first line) stand in the draft, which others will see.")
     types = columns_of(parts)

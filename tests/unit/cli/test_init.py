@@ -155,8 +155,9 @@ def test_values_of_data_are_offered_one_by_one_and_those_that_are_not_confirmed_
 
 
 def test_without_data_the_columns_are_asked_for():
-    answers = "heart\npeople\nclinic, registry\nvertical\npatient\nill\n1\n500\nage, sex\n"
+    answers = "heart\npeople\nclinic, registry\nvertical\npatient\nill\n1\n500\nage, sex\nnumber\n0..120\n\nno|yes\n"
     init("--ask", answers=answers)
     draft = drafted()
-    assert list(draft["attributes"]) == ["age", "sex"] and draft["attributes"]["age"]["kind"] == FILL_IN
+    assert list(draft["attributes"]) == ["age", "sex"]
+    assert (draft["attributes"]["age"]["bounds"], draft["attributes"]["sex"]["kind"]) == ([0, 120], FILL_IN)
     assert draft["records"]["identifier"] == "patient"
