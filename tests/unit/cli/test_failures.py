@@ -43,6 +43,7 @@ COMMANDS = commands_with_format()
 def typed(monkeypatch, capsys, tmp_path):
     """Run the command line in this process, and return its exit code, its stdout and its stderr."""
     monkeypatch.setattr(command_line, "add_plug_ins", lambda app: [])
+    monkeypatch.setattr("copublish.cli.stopping._ledgers_are_open", False)  # whatever this process did before
     monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
 
