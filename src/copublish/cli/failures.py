@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from copublish.cli.terminal import error, note, print_json
@@ -31,8 +32,7 @@ WHAT_TO_DO = {
 
 def asks_for_json(words: Sequence[str]) -> bool:
     """Whether what was typed asks for JSON: before it is parsed, since that can fail."""
-    pairs = zip(words, [*words[1:], ""], strict=True)
-    return any(word == "--format=json" or (word == "--format" and after == "json") for word, after in pairs)
+    return "--format=json" in words or ("--format", "json") in pairwise(words)
 
 
 def tell_failure(message: str, code: int, *, as_json: bool, problems: Sequence[str] = (), quiet: bool = False) -> None:

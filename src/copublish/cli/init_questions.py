@@ -55,6 +55,9 @@ def ask_essentials(given: Mapping[str, Any], parts: Sequence[PartyColumns], dict
         if key not in answers:
             answers[key] = ask(text, read, default)
 
+    note(
+        "Enter takes what stands in brackets; FILL IN leaves something open. Nothing may come from looking at the data."
+    )
     settle("name", "Name of the release", name_from, "my-release")
     settle("dataset", "Name of the data set (ledgers count under it what is spent on these people)", name_from)
     if len(parties) < 2:
@@ -81,7 +84,6 @@ def ask_about_columns(
     values: dict[str, Any] = dict(_confirmed_values(offering, types, dictionary, essentials))
     kinds: dict[str, Any] = {}
     bounds: dict[str, Any] = {}
-    note("Answer FILL IN, or Enter, to leave something open. Take values from code books and bounds from definitions.")
     for column, of_type in types.items():
         entry = dictionary.get(column)
         described = entry is not None and (entry.values is not None or entry.bounds is not None)

@@ -85,6 +85,11 @@ def test_without_it_stdout_stays_empty(typed):
     assert asks_for_json(["check", "--format", "json"]) and not asks_for_json(["--format", "text", "json"])
 
 
+def test_nothing_typed_shows_what_could_be(typed):
+    code, out, err = typed()
+    assert (code, err) == (2, "") and "merge" in out
+
+
 def test_the_problems_of_an_agreement_come_one_by_one(typed, tmp_path):
     (tmp_path / "a.toml").write_text('format = 2\nname = "FILL IN"\n')
     _, out, _ = typed("describe", "a.toml", "--format", "json")

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+import copublish
 
 SLOW = """
 import time
@@ -39,3 +42,10 @@ def test_a_child_that_loads_does_not_hear_ctrl_c_unless_it_began_like_any_other(
     )
     assert ("Traceback" in done.stderr) == hears
     assert (done.returncode == 0) != hears
+
+
+def test_no_process_is_spawned_that_would_hear_it():
+    source = Path(copublish.__file__).parent
+    spawning = {path for path in source.rglob("*.py") if 'get_context("spawn")' in path.read_text()}
+    assert spawning
+    assert {path.name for path in spawning if "with deaf_children():" not in path.read_text()} == set()
