@@ -18,6 +18,7 @@ from copublish.drafting.answers import (
     epsilon_from,
     expected_from,
     name_from,
+    number_from,
     partition_from,
 )
 from copublish.drafting.dictionary import Dictionary, read_dictionary
@@ -136,7 +137,8 @@ def _owners(data: list[str], tables: list[str], party: str | None) -> list[Owner
     """Whose data are where: as --from says, by --party, or by the name of the file or the table."""
     named: list[tuple[str | None, str]] = []
     for text in data:
-        pair = None if Path(text).exists() else PARTY_AND_DATA.fullmatch(text)
+        is_file = "://" not in text and Path(text).exists()  # a name of a file may hold an equals sign
+        pair = None if is_file else PARTY_AND_DATA.fullmatch(text)
         named.append((None, text) if pair is None else (pair["party"], pair["data"]))
     if party is not None and len(data) > 1:
         raise typer.BadParameter("with several --from, write PARTY=DATA in each", param_hint="--party")
@@ -170,6 +172,8 @@ def _tables(tables: list[str], parties: list[str | None]) -> dict[str | None, st
 def _tell(path: Path, draft: Draft, owners: list[Owner], parts: list[PartyColumns], dictionary: Dictionary) -> None:
     if owners:
         note("The column names (of a CSV file: its first line) stand in the draft, which others will see.")
+        if any(_looks_like_a_value(name) for part in parts for name in part.types):
+            note("WARNING: a column is called by a number. If the data have no line of column names, delete the draft.")
     types = columns_of(parts)
     unused = [f"'{name}'" for name in dictionary if owners and name not in types]
     if unused:
@@ -185,3 +189,12 @@ def _tell(path: Path, draft: Draft, owners: list[Owner], parts: list[PartyColumn
     # That there is one party alone is no question to it.
     tell_what_is_open(path, tuple(question for question in questions if not question.startswith("parties:")), then=None)
     note(f"When the other parties have drafted theirs: copublish merge {path} THEIRS --out agreement.toml")
+
+
+def _looks_like_a_value(name: str) -> bool:
+    """Whether a name of a column is a number, as it is where a file begins with somebody's record."""
+    try:
+        number_from(name)
+    except ValueError:
+        return False
+    return True

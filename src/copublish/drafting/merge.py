@@ -159,13 +159,15 @@ def _not_everywhere(content: Content, sides: Sequence[Side]) -> Iterator[str]:
 
 
 def _with_roles(sides: Sequence[Side]) -> list[Side]:
-    """The drafts, where one that left the class or the identifier open has the others' for it.
+    """The drafts, where one that left the class, the identifier or the partition open has the others' for it.
 
-    Such a draft has the column among its attributes, because its author did not know better.
+    Such a draft has a column among its attributes, or holders of it, because its author did not know better.
     """
     class_names = _names_in(sides, "class", "name")
     identifiers = _names_in(sides, "records", "identifier")
-    return [(who, _with_class(_with_identifier(draft, identifiers), class_names)) for who, draft in sides]
+    partitions = {draft.get("partition") for _, draft in sides if isinstance(draft.get("partition"), str)} - {FILL_IN}
+    found = [(who, _with_class(_with_identifier(draft, identifiers), class_names)) for who, draft in sides]
+    return [(who, _with_whole_rows(draft) if partitions == {"horizontal"} else draft) for who, draft in found]
 
 
 def _names_in(sides: Sequence[Side], section: str, key: str) -> set[str]:
@@ -192,6 +194,20 @@ def _with_class(draft: Content, known: set[str]) -> Content:
         if is_placeholder(section.get("values", FILL_IN)):
             section["values"] = column.get("values", FILL_IN)
     return {**draft, "class": section, "attributes": attributes}
+
+
+def _with_whole_rows(draft: Content) -> Content:
+    """A draft of whole rows: that its own parties hold a column goes without saying, where it was not known before."""
+    if draft.get("partition", FILL_IN) != FILL_IN:
+        return draft
+
+    def stripped(section: Content) -> Content:
+        if set(_holders(draft, section)) != set(_owners(draft)):
+            return section
+        return {key: value for key, value in section.items() if key != "held_by"}
+
+    attributes = {name: stripped(section) for name, section in draft.get("attributes", {}).items()}
+    return {**draft, "attributes": attributes, **({"class": stripped(draft["class"])} if "class" in draft else {})}
 
 
 def _with_kinds(sides: Sequence[Side]) -> list[Side]:

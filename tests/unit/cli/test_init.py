@@ -161,3 +161,9 @@ def test_without_data_the_columns_are_asked_for():
     assert list(draft["attributes"]) == ["age", "sex"]
     assert (draft["attributes"]["age"]["bounds"], draft["attributes"]["sex"]["kind"]) == ([0, 120], FILL_IN)
     assert draft["records"]["identifier"] == "patient"
+
+
+def test_a_file_without_a_line_of_names_is_warned_of():
+    Path("rows.csv").write_text("P1,44,cook\nP2,18,clerk\n")
+    assert "WARNING: a column is called by a number" in init("--from", "rows.csv")
+    assert "WARNING" not in init("b.toml", "--from", "clinic.csv")

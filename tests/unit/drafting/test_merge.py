@@ -199,6 +199,16 @@ def test_a_draft_that_left_the_class_open_gives_its_column_to_it():
         assert set(content["attributes"]) == {"age", "job"}
 
 
+def test_a_draft_that_left_the_partition_open_says_no_holders_of_whole_rows():
+    columns = {"id": "text", "age": "number", "ill": "text"}
+    horizontal = Essentials(**{**vars(TRUTH), "partition": "horizontal", "parties": ()})
+    knows = draft_agreement(horizontal, [PartyColumns("bank", columns)], COLUMNS | CLASS)
+    does_not = draft_agreement(Essentials(), [PartyColumns("clinic", columns)], COLUMNS | CLASS)
+    assert does_not.content["attributes"]["age"]["held_by"] == "clinic"
+    for pair in ((knows, does_not), (does_not, knows)):
+        assert agreement_from_mapping(merged(*pair).content).partition == "horizontal"
+
+
 def test_a_kind_that_follows_from_a_type_yields_to_one_with_values_and_two_of_them_leave_it_open():
     def of(party, kind, dictionary):
         essentials = Essentials(**{**vars(TRUTH), "partition": "horizontal", "parties": ()})

@@ -9,7 +9,9 @@ import pyarrow as pa
 import pytest
 
 import copublish as cp
+from copublish.errors import SourceError
 from copublish.fragments.reading import looks_like_data_of, read_fragment
+from copublish.fragments.sources import open_source
 from support import fragment_frames, random_table, small_mapping
 
 
@@ -82,3 +84,11 @@ def test_text_that_is_spelled_otherwise_is_told_from_text_that_is_not_agreed(tmp
     assert "Secret" not in str(rules)
     # A run makes the same codes and looks for no reasons.
     assert read_fragment(agreement, "bank", tmp_path / "bank.csv").private_codes["vet"].tolist() == [2, 2, 2, 2]
+
+
+def test_a_query_that_a_person_stopped_is_no_problem_of_the_data():
+    """DuckDB raises an error of its own, with what was pressed as its cause."""
+    with pytest.raises(KeyboardInterrupt), open_source(SOURCES["arrow"]()):
+        raise RuntimeError("Query interrupted") from KeyboardInterrupt()
+    with pytest.raises(SourceError), open_source(SOURCES["arrow"]()):
+        raise RuntimeError("Query failed")
