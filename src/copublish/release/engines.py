@@ -27,9 +27,7 @@ from copublish.privacy.promise import computes_jointly
 SPU_VERSION = "0.9.5"
 """The secure engine's, which the extra 'secure' installs. A party that does not compute may do without it."""
 
-WITHOUT_ENGINE = (
-    "the secure engine is not installed here. On Linux with Python 3.11: pip install 'copublish[secure]'"
-)
+WITHOUT_ENGINE = "the secure engine is not installed here. On Linux with Python 3.11: pip install 'copublish[secure]'"
 
 MOST_JOINED = 10
 """How many owners' columns are joined: each pair of parties has connections of its own, and all mark every record."""
