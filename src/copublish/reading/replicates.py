@@ -2,7 +2,7 @@
 
 Replicates are to the release what the release is to one without noise, about. So how far they are from the release's
 own value tells how far that is from the value without noise. The interval is the value plus and minus a multiple of
-their root mean square distance, which holds noise, the chance of drawing records, and the bias of post-processing alike.
+their root mean square distance, which holds noise, the chance of drawing, and the bias of post-processing alike.
 
 Pivoting on the published records (the basic bootstrap) would count the chance with which these were drawn twice, and
 in the wrong direction: the release's value has one draw in it, and replicates are spread around the model's own.
