@@ -61,6 +61,7 @@ def reports(plain, hostile, tmp_path_factory) -> dict[str, Path]:
         "perturbed": report_page(perturbed[0], evaluate(*perturbed, classifiers=["decision-tree"])),
         "by gains": report_page(small_release(300, mechanism={"name": "copula"}, budget=GAINS, **PUBLIC)[0]),
         "by rounds": report_page(small_release(2000, mechanism={"name": "marginals"}, **ROUNDS)[0]),
+        "moments": report_page(small_release(500, mechanism={"name": "hpdp"}, **HORIZONTAL)[0]),
         "public size": report_page(small_release(500, **{"records.public": True, "privacy.neighbors": "replace"})[0]),
     }
     for name, page in pages.items():
@@ -86,13 +87,22 @@ def chromium():
         yield opened
 
 
-@pytest.mark.parametrize("width", [1280, 400])
+LOST_NUMBERS = """() => [...document.querySelectorAll("td.n")].filter(cell => {
+  const box = cell.getBoundingClientRect();
+  return box.width === 0 || box.right > innerWidth + 1;
+}).map(cell => cell.textContent)"""
+"""Numbers of tables that lie beyond the window's edge, or nowhere."""
+
+
+@pytest.mark.parametrize("width", [1280, 390])
 def test_every_report_is_self_contained_accessible_and_drawn(chromium, reports, width):
     for name, path in reports.items():
         page, complaints = open_page(chromium, path, width)
         assert complaints == [], name
         assert page.evaluate(AUDIT) == [], name
+        assert page.evaluate(LOST_NUMBERS) == [], name
         assert page.locator("svg").count() >= 1
+        assert page.locator(".card").count() >= 3
         page.close()
 
 
@@ -106,6 +116,8 @@ def test_the_checks_of_the_browser_can_fail(chromium, tmp_path):
     page, complaints = open_page(chromium, bad, 1280)
     assert {complaint.split(":")[0] for complaint in complaints} == {"console", "dialog", "error", "request"}
     assert len(page.evaluate(AUDIT)) >= 8
+    page.set_content("<table><tr><td class='n' style='position:absolute;left:2000px'>7</td></tr></table>")
+    assert page.evaluate(LOST_NUMBERS) == ["7"]
     page.close()
 
 
