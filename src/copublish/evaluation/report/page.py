@@ -30,7 +30,7 @@ from copublish.release.metadata.nist import nist_claims
 from copublish.release.verify import refuse_wrong_signatures
 
 KINDS = (
-    {"class": "select", "words": "which values are split"},
+    {"class": "select", "words": "choices"},
     {"class": "measure", "words": "counts"},
     {"class": "perturb", "words": "perturbed values"},
 )
