@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from copublish.errors import ReleaseError
@@ -104,6 +105,10 @@ class Reading(ABC):
 
     def summaries(self) -> list[ColumnSummary]:
         """How every column is spread, the class last."""
+        return self._summaries
+
+    @cached_property
+    def _summaries(self) -> list[ColumnSummary]:
         return [self.summary(column) for column in self.columns]
 
     def check(self, *names: str) -> None:

@@ -26,7 +26,7 @@ from copublish.privacy.described import show_exact, state_disclosure
 from copublish.privacy.disclosures import Neighbors
 from copublish.privacy.promise import assumptions, not_protected, protected, view_of
 from copublish.privacy.statements import DisclosureStatement, EpsilonStatement, Noise
-from copublish.privacy.words import epsilon_rows, noise_words
+from copublish.privacy.words import epsilon_rows, epsilon_words, noise_words
 from copublish.release.html import definition_list, html_table
 from copublish.release.preflight import prepare
 
@@ -288,7 +288,7 @@ def disclosure_table(disclosures: Sequence[DisclosureStatement], relation: Neigh
     """Everything that is opened, those that are alike in one row."""
     table = text_table("Everything that is opened", DISCLOSURE_HEADINGS)
     for group in grouped(disclosures, relation):
-        add_row(table, group.what, group.times, group.epsilon, noise_words(group.noise), group.known_to)
+        add_row(table, group.what, group.times, epsilon_words(group.epsilon), noise_words(group.noise), group.known_to)
     return table
 
 

@@ -29,6 +29,8 @@ class SpecializationReading(CellReading):
     def __init__(self, publication: Publication, details: CutDetails) -> None:
         self._details = details
         self._counts = publication.contents.tables["counts"]
+        self._codes_of: dict[str, IntArray] = {}
+        self._tables: dict[tuple[str, ...], NoisyTable] = {}
         self._public_total = publication.certificate.public_facts.number_of_records
         (leaves,) = publication.certificate.at(LEAVES)
         self.noise: Noise = leaves.noise
@@ -79,7 +81,12 @@ class SpecializationReading(CellReading):
         )
 
     def _codes(self, column: str) -> IntArray:
-        """For every leaf the number of its published value."""
+        """For every leaf the number of its published value; kept, because there may be a million leaves."""
+        if column not in self._codes_of:
+            self._codes_of[column] = self._encoded(column)
+        return self._codes_of[column]
+
+    def _encoded(self, column: str) -> IntArray:
         encoded: Any = self._counts.column(column).combine_chunks()
         encoded = encoded if pa.types.is_dictionary(encoded.type) else encoded.dictionary_encode()
         place = {label: number for number, label in enumerate(self._cells[column].labels)}
@@ -89,6 +96,11 @@ class SpecializationReading(CellReading):
 
     def table(self, columns: Sequence[str]) -> NoisyTable:
         """Joint counts of any columns: sums of leaves."""
+        if tuple(columns) not in self._tables:
+            self._tables[tuple(columns)] = self._summed(columns)
+        return self._tables[tuple(columns)]
+
+    def _summed(self, columns: Sequence[str]) -> NoisyTable:
         cells = tuple(self._cells[name] for name in columns)
         shape = [len(column.labels) for column in cells]
         place = np.ravel_multi_index([self._codes(name) for name in columns], shape)
