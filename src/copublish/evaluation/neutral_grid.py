@@ -74,7 +74,7 @@ def _upper_ends(numbers: FloatArray) -> FloatArray:
 
 
 def neutral_errors(
-    one: pd.DataFrame, data: pd.DataFrame, domains: Mapping[str, Domain]
+    one: pd.DataFrame, data: pd.DataFrame, domains: Mapping[str, Domain], most: int | None = None
 ) -> dict[int, MarginalErrors | None]:
     """Total variations of all 1-, 2- and 3-way tables from those of data, on the quantiles of the data.
 
@@ -82,7 +82,8 @@ def neutral_errors(
         one: Records that are compared: values of the domains.
         data: The records that they shall resemble. Neither may be empty.
         domains: The columns to compare.
+        most: The most tables of each size that are compared, as `marginal_errors` explains.
     """
     grid = NeutralGrid.of(data, domains)
     own, reference = grid.codes(one), grid.codes(data)
-    return {ways: marginal_errors(own, reference, grid.sizes, ways) for ways in WAYS}
+    return {ways: marginal_errors(own, reference, grid.sizes, ways, most) for ways in WAYS}
