@@ -10,6 +10,7 @@ import typer
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
+from copublish.cli.evaluate_command import ClassifierChoice
 from copublish.cli.plan_text import print_plan
 from copublish.cli.terminal import Format, FormatOption, note, print_json, progress_bars, results_console
 from copublish.mechanisms.registry import mechanism_of
@@ -38,6 +39,12 @@ def plan(
         typer.Option("--try", help="KEY=NUMBER: a value of one of the mechanism's settings to try; may be repeated."),
     ] = None,
     runs: Annotated[int, typer.Option(min=1, help="Releases of each setting. One does not tell what noise does.")] = 5,
+    classifier: Annotated[
+        list[ClassifierChoice] | None,
+        typer.Option(
+            help="Predict with this classifier; may be repeated. Default: tree, logistic regression, boosting."
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="End with exit code 4 if any value of --like is not as agreed.")
     ] = False,
@@ -60,6 +67,7 @@ def plan(
 
     Example: copublish plan agreement.toml --like public.csv --mechanism all --plot trade-off.svg
     """
+    from copublish.evaluation.prediction import RANKED_CLASSIFIERS
     from copublish.planning import advice
     from copublish.planning.plots import FORMATS
 
@@ -80,6 +88,7 @@ def plan(
             epsilons=budgets,
             tried=tried,
             runs=runs,
+            classifiers=[chosen.value for chosen in classifier] if classifier else RANKED_CLASSIFIERS,
             strict=strict,
             progress=progress,
         )

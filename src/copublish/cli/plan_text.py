@@ -127,7 +127,7 @@ def _print_settings(result: Mapping[str, Any], console: Console) -> None:
     tuning = mechanism_named(result["agreed"]["mechanism"]).tuning
     if tuning is None:
         return
-    headings = ("area", "balanced accuracy", "log loss", "accuracy", "2 columns")
+    headings = ("area", "balanced", "log loss", "accuracy", "2-way")
     own = tuning.columns
     table = text_table(
         f"Settings of {result['agreed']['mechanism']} that were tried at epsilon {result['agreed']['epsilon']}, "
@@ -135,7 +135,8 @@ def _print_settings(result: Mapping[str, Any], console: Console) -> None:
         (*(column.heading for column in own[:2]), *headings, *(column.heading for column in own[2:])),
         right=range(1, len(headings) + len(own)),
     )
-    table.columns[0].no_wrap = True
+    for number in (0, 2):
+        table.columns[number].no_wrap = True
     for trial in result["settings"]:
         scores = [with_error(trial, key) if key == "area" else f"{trial[key]:.3f}" for key in result["metrics"]]
         pairs = trial["distances"]["tables_2"]["value"]

@@ -22,20 +22,21 @@ ABOUT_METRICS = (
 )
 
 DISTANCE_HEADINGS = {
-    "tables_1": "1 column",
-    "tables_2": "2 columns",
-    "tables_3": "3 columns",
+    "tables_1": "1-way",
+    "tables_2": "2-way",
+    "tables_3": "3-way",
     "mean": "means",
     "median": "medians",
     "quantiles": "quantiles",
     "standard_deviation": "std. dev.",
-    "correlation": "correlations",
-    "coverage": "error bars hold",
+    "correlation": "correl.",
+    "coverage": "bars hold",
 }
 
 ABOUT_DISTANCES = (
-    "Columns: total variation of tables of so many columns, 0 to 1, numbers by quantiles of the data and not by the "
-    "agreed cells. Means to std. dev.: errors in standard deviations of the data. Error bars hold: should be 0.95."
+    "1- to 3-way: total variation of tables of so many columns, 0 to 1, numbers by quantiles of the data, not by the "
+    "agreed cells. Correl.: of correlations. Means to std. dev.: errors in standard deviations of the data. Bars hold: "
+    "the share of published error bars of 95 percent that hold the truth."
 )
 
 
@@ -82,9 +83,21 @@ def print_distances(title: str, rows: Mapping[str, Mapping[str, Any]], notes: Se
     known = [key for key in DISTANCE_HEADINGS if any(row[key]["value"] is not None for row in rows.values())]
     headings = ("how far off", *(DISTANCE_HEADINGS[key] for key in known))
     table = text_table(title, headings, right=range(1, len(headings)))
+    table.columns[0].no_wrap = True
     for name, row in rows.items():
         add_row(table, name, *("" if (value := row[key]["value"]) is None else f"{value:.3f}" for key in known))
     console.print(table)
     for line in (ABOUT_DISTANCES, *notes):
         console.print(line, markup=False)
     console.print()
+
+
+def print_number_statistics(columns: Mapping[str, Mapping[str, Mapping[str, float]]], console: Console) -> None:
+    """Print what was published of every number beside what the data say."""
+    first = next(iter(columns.values()))
+    headings = ("number", *(what.replace("quantile_", "").replace("_", " ") for what in first))
+    table = text_table("Numbers: published / in the data", headings, right=range(1, len(headings)))
+    for name, statistics in columns.items():
+        add_row(table, name, *(f"{one['released']:.4g} / {one['data']:.4g}" for one in statistics.values()))
+    console.print(table)
+    console.print("05 to 95: quantiles, in percent.\n")

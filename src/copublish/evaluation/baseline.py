@@ -44,7 +44,7 @@ class ClassTables:
         epsilon: The budget.
         delta: For Gaussian noise; nothing for Laplace noise.
         neighbors: What epsilon is stated for.
-        public_total: The number of records, if it is public.
+        total_is_public: Whether the number of records is public.
 
     Privacy:
         Protects: one record, by the relation `neighbors`.
@@ -58,7 +58,7 @@ class ClassTables:
     epsilon: Fraction
     delta: Fraction | None
     neighbors: Neighbors
-    public_total: int | None
+    total_is_public: bool
 
     @classmethod
     def beside(cls, agreement: Agreement) -> ClassTables:
@@ -68,7 +68,7 @@ class ClassTables:
             epsilon=agreement.mechanism_epsilon,
             delta=agreement.delta if agreement.uses_gaussian_noise else None,
             neighbors=agreement.privacy.neighbors,
-            public_total=agreement.records.expected if agreement.records.public else None,
+            total_is_public=agreement.records.public,
         )
 
     @classmethod
@@ -81,7 +81,7 @@ class ClassTables:
             epsilon=Fraction(certificate.epsilon.agreed),
             delta=None if certificate.samplers_delta else Fraction(certificate.delta_bound),
             neighbors=certificate.epsilon.calibrated_to,
-            public_total=certificate.public_facts.number_of_records,
+            total_is_public=certificate.public_facts.number_of_records is not None,
         )
 
     @cached_property
@@ -124,7 +124,7 @@ class ClassTables:
             cells = codes[name].to_numpy() * n_classes + codes[label].to_numpy()
             counts = np.bincount(cells, minlength=self.domains[name].size * n_classes)
             noisy[name] = (counts + self._noise(len(counts), generator)).reshape(-1, n_classes)
-        totals = self._class_totals(noisy)
+        totals = self._class_totals(noisy, len(records) if self.total_is_public else None)
         drawn: dict[str, Any] = {}
         for name in others:
             by_class = [consistent_counts(noisy[name][:, number], int(n)) for number, n in enumerate(totals)]
@@ -142,11 +142,12 @@ class ClassTables:
         one, other = generator.geometric(stop, (2, size))  # their difference is discrete Laplace
         return np.asarray(one - other, dtype=np.int64)
 
-    def _class_totals(self, noisy: Mapping[str, IntArray]) -> IntArray:
+    @staticmethod
+    def _class_totals(noisy: Mapping[str, IntArray], public_total: int | None) -> IntArray:
         """Records of every class: the mean of what the tables say, those with fewer cells counting more."""
         weights = [1 / len(table) for table in noisy.values()]
         means = np.average([table.sum(axis=0) for table in noisy.values()], axis=0, weights=weights)
-        total = max(0, round(float(means.sum()))) if self.public_total is None else self.public_total
+        total = max(0, round(float(means.sum()))) if public_total is None else public_total
         return consistent_counts(np.rint(means).astype(np.int64), total)
 
 

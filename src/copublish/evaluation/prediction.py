@@ -95,6 +95,17 @@ class Prediction:
         return found
 
 
+def mean_prediction(predictions: Sequence[Prediction]) -> Prediction:
+    """The mean of scores on the same test records."""
+    losses = [one.log_loss for one in predictions if one.log_loss is not None]
+    return Prediction(
+        area=mean_estimate([one.area for one in predictions]),
+        balanced_accuracy=mean_estimate([one.balanced_accuracy for one in predictions]),
+        log_loss=mean_estimate(losses) if losses else None,
+        accuracy=mean_estimate([one.accuracy for one in predictions]),
+    )
+
+
 def prediction_scores(
     train: pd.DataFrame,
     test: pd.DataFrame,

@@ -129,9 +129,14 @@ class Difference:
     standard_error: float | None
 
     @property
-    def is_clear(self) -> bool:
-        """Whether it is more than chance would easily give: more than one standard error."""
+    def can_be_told(self) -> bool:
+        """Whether it is more than one standard error: less is given by chance in one of three cases."""
         return self.standard_error is not None and abs(self.area) > self.standard_error
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is more than two standard errors, which chance gives in one of twenty cases."""
+        return self.standard_error is not None and abs(self.area) > 2 * self.standard_error
 
 
 @dataclass(frozen=True, eq=False)

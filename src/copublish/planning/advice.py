@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from functools import partial
@@ -15,6 +15,7 @@ import pandas as pd
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.evaluation.baseline import WHAT_IT_IS
+from copublish.evaluation.classification import ClassifierName
 from copublish.evaluation.prediction import METRICS, RANKED_CLASSIFIERS
 from copublish.fragments.sources import Source
 from copublish.mechanisms.registry import mechanism_of
@@ -57,6 +58,7 @@ def plan_release(
     epsilons: Sequence[str] = EPSILONS,
     tried: Mapping[str, Sequence[int]] | None = None,
     runs: int = RUNS,
+    classifiers: Sequence[ClassifierName] = RANKED_CLASSIFIERS,
     strict: bool = False,
     progress: Progress = no_progress,
 ) -> ReleasePlan:
@@ -75,6 +77,7 @@ def plan_release(
         epsilons: Budgets to try.
         tried: Values to try of the mechanism's settings, by key; without it the usual ones.
         runs: Releases of each setting. One does not tell what noise does.
+        classifiers: What predicts. A release is ranked by the best one of them.
         strict: Whether values of `like` that a run would change are an error.
         progress: Told about every trial.
 
@@ -92,7 +95,10 @@ def plan_release(
     generator = np.random.default_rng(0)  # of the data to plan with; noise is drawn as for any release
     with_numbers = any(one.mechanism.reads_numbers for one in variants.values())
     read = None if like is None else read_like(agreement, like, strict=strict)
-    ground, n_like = _ground(agreement, None if read is None else read[0], generator, with_numbers=with_numbers)
+    new_ground = partial(
+        TrialGround, agreement, generator=generator, with_numbers=with_numbers, classifiers=classifiers
+    )
+    ground, n_like = _ground(agreement, None if read is None else read[0], generator, new_ground)
     found = trial_plan.run(ground, progress)
     return ReleasePlan(
         {
@@ -107,7 +113,7 @@ def plan_release(
             "resampled": like is not None and len(ground.train) != n_like,
             "runs": runs,
             "metrics": list(METRICS),
-            "classifiers": list(RANKED_CLASSIFIERS),
+            "classifiers": list(classifiers),
             "ranked_by": METRICS[0],
             "raw": ground.raw().described(),
             "largest_class": {"accuracy": ground.largest_class()},
@@ -220,11 +226,13 @@ def _agreed(agreement: Agreement) -> dict[str, Any]:
 
 
 def _ground(
-    agreement: Agreement, like: pd.DataFrame | None, generator: np.random.Generator, *, with_numbers: bool
+    agreement: Agreement,
+    like: pd.DataFrame | None,
+    generator: np.random.Generator,
+    new_ground: Callable[[pd.DataFrame, pd.DataFrame], TrialGround],
 ) -> tuple[TrialGround, int]:
     """Split the data into training and test records, as many for training as the agreement expects."""
     wanted = min(agreement.records.expected, MOST_RECORDS)
-    new_ground = partial(TrialGround, agreement, generator=generator, with_numbers=with_numbers)
     if like is None:
         n_test = max(int(wanted * TEST_SHARE), 1000)
         table = made_up_table(agreement, wanted + n_test, generator)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +12,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from copublish.evaluation.baseline import BASELINE
+from copublish.evaluation.plots import FORMATS, STYLE, Plot
 from copublish.planning.curves import RAW, curves_of, label_of, ticks_of
 
-FORMATS = (".png", ".svg")
-STYLE: dict[Any, Any] = {"svg.hashsalt": "copublish", "svg.fonttype": "none", "font.size": 10}
+__all__ = ["FORMATS", "Plot", "draw_plan", "plan_figure", "text_plot"]
+
 COLORS = ("#0b5f73", "#b86b1d", "#6a4c93", "#3d7a3d", "#a83250", "#555577")
 SHAPES = ("o", "s", "D", "^", "v", "P")
 BASELINE_COLOR, BASELINE_SHAPE = "#888888", "x"
@@ -31,34 +30,6 @@ NEAREST_TICKS = 1.3
 """Numbers on the axis stand at least so many times apart: they would run into each other."""
 
 LONGEST_TITLE = 60
-
-
-@dataclass(frozen=True, repr=False)
-class Plot:
-    """The trade-off as a picture that shows itself in a notebook.
-
-    Attributes:
-        figure: The figure of Matplotlib.
-    """
-
-    figure: Figure
-
-    def write(self, path: str | Path) -> Path:
-        """Write it as PNG or SVG; the same plan gives the same file."""
-        path = Path(path)
-        metadata = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": None}
-        with mpl.rc_context(STYLE):
-            self.figure.savefig(path, metadata=metadata)
-        return path
-
-    def __repr__(self) -> str:
-        return f"Plot({self.figure.axes[0].get_title(loc='left')!r})"
-
-    def _repr_svg_(self) -> str:
-        picture = StringIO()
-        with mpl.rc_context(STYLE):
-            self.figure.savefig(picture, format="svg", metadata={"Date": None})
-        return picture.getvalue()
 
 
 def draw_plan(plan: Mapping[str, Any], path: Path) -> None:
@@ -172,4 +143,4 @@ def _free_column(line: Sequence[str], wanted: int, marker: str) -> int:
 
 def _bounds(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
-    return low, high if high > low else low + 0.01
+    return low if high > low else high - 0.01, high

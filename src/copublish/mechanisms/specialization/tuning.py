@@ -33,11 +33,11 @@ class SpecializationTuning(Tuning):
         Column("score", "score"),
         Column("splits", "rounds"),
         Column("counts", "cells", "{:,.0f}"),
-        Column("a count is within", "count_within", "± {:,}"),
+        Column("within", "count_within", "± {:,}"),
         Column("noise", "selection_scale", "{:,.3g}"),
     )
     legend: ClassVar[str] = (
-        "Splits: specializations made. Within: in 95 of 100 cases, in people. Noise: its scale in a selection."
+        "Splits: specializations made. Within: a count, in 95 of 100 cases, in people. Noise: its scale in a selection."
     )
 
     def settings(
