@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,7 +57,7 @@ def variants_of(agreement: Agreement, names: Sequence[str]) -> tuple[dict[str, A
 
 
 def with_mechanism(agreement: Agreement, name: str) -> Agreement:
-    """The agreement with another mechanism in its usual settings; people, columns and epsilon stay.
+    """The agreement with another mechanism in the settings that `copublish init` writes; people, columns, epsilon stay.
 
     A delta stays where the other mechanism can use it, so that the same budget is spent.
 
@@ -67,7 +68,8 @@ def with_mechanism(agreement: Agreement, name: str) -> Agreement:
     if wanted is mechanism_of(agreement):
         return agreement
     content = agreement.model_dump(by_alias=True)
-    content["mechanism"] = {"name": name, **_gaussian_noise(wanted, agreement)}
+    usual = tomllib.loads(wanted.example).get("mechanism", {})
+    content["mechanism"] = {**usual, "name": name, **_gaussian_noise(wanted, agreement)}
     if not wanted.settings.noise_follows_delta and "noise" not in content["mechanism"]:
         content["privacy"]["delta"] = None
     if not wanted.settings.spends_by_column:
