@@ -75,7 +75,8 @@ def plan_release(
         mechanisms: Others to try beside the agreed one, each in its usual settings, on the same records; `["all"]` for
             every one that the agreement permits.
         epsilons: Budgets to try.
-        tried: Values to try of the mechanism's settings, by key; without it the usual ones.
+        tried: Values to try of the mechanism's settings, by key; without it the usual ones, or on made-up data none but
+            the agreed ones.
         runs: Releases of each setting. One does not tell what noise does.
         classifiers: What predicts. A release is ranked by the best one of them.
         strict: Whether values of `like` that a run would change are an error.
@@ -144,7 +145,9 @@ class _Trials:
         self.tuning = mechanism_of(agreement).tuning
         self.settings = [Setting(self.budget)]
         if self.tuning is not None:
-            self.settings = list(self.tuning.settings(agreement, [self.budget], {**self.tuning.tried, **tried}))
+            every = list(self.tuning.settings(agreement, [self.budget], {**self.tuning.tried, **tried}))
+            # Which one is best made-up data do not tell: others are tried only if somebody asks for them.
+            self.settings = every if tried or not is_made_up else every[:1]
         for one in variants:
             for epsilon in budgets:
                 Setting(epsilon).apply(one)  # raises before anything is tried
