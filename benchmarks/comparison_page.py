@@ -104,7 +104,7 @@ def _distances(budget: str, rows: dict[str, Any]) -> Iterator[str]:
 def _halves(found: dict[str, Any]) -> Iterator[str]:
     yield "## Does a plan on other data help?\n"
     yield (
-        "One half of each table is public and one private. `plan` tried settings of `specialization` at epsilon 1 on the public half (decision tree and logistic regression; as many runs as above); the\n"
+        "One half of each table is public and one private (of Adult 9,000 records each). `plan` tried settings of `specialization` at epsilon 1 on the public half (decision tree and logistic regression; as many runs as above); the\n"
         "same settings were then tried on the private half. *Behind* is how much smaller the area of what the plan takes is than that of the best setting there, with the standard error of\n"
         "that difference. Kept: it is within one standard error, or the plan said that it cannot tell.\n"
     )

@@ -79,7 +79,7 @@ def test_a_release_writes_loads_reports_evaluates_and_generalizes(journey, relea
     assert repr(loaded) == repr(release) and repr(release).startswith("Release('credit-default', specialization, ")
     assert is_escaped_html(loaded._repr_html_())
     scores = cp.evaluate(loaded, table, classifiers=["decision-tree"])
-    assert repr(scores).startswith("Evaluation('credit-default', best accuracy 0.")
+    assert repr(scores).startswith("Evaluation('credit-default', largest area 0.")
     assert is_escaped_html(scores._repr_html_())
     report = cp.report(loaded, scores)
     assert report.write(tmp_path / "report.html").read_text() == report.html
