@@ -67,12 +67,14 @@ class Party:
     def run(self) -> None:
         """Run this party in this process, and write its release and the processor time it took."""
         engines.SpuEngine = TellingEngine  # type: ignore[misc]
+        file = self.data.with_suffix(".db")
+        file.unlink(missing_ok=True)  # of a release before
         ready = ready_party(
             self.agreement,
             self.name,
             self.data,
             load_identity(self.identity),
-            throwaway_ledger(prepare(self.agreement)),
+            throwaway_ledger(prepare(self.agreement), file=file),
             RunSettings(self.release),
         )
         run_party(

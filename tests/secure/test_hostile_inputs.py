@@ -231,16 +231,16 @@ def read_marked(engine: Any, argument: tuple[np.ndarray, int, bool]) -> tuple[fl
     down = np.zeros((COPIES * TARGETS, RECORDS), dtype=np.bool_)
     down[np.arange(COPIES * TARGETS), np.repeat(np.arange(TARGETS), COPIES)] = True
     is_cheat, right = engine.party == PARTIES[0], []
-    for _ in range(runs):
+    with pytest.MonkeyPatch.context() as patch:
+        if not is_repaired:
+            patch.setattr(spu_engine, "one_cell_each", any_cells)
+        secret = engine.joint_matches(
+            Marks(down if is_cheat else np.ones_like(down), (0, 1)),
+            Marks(np.ones_like(honest) if is_cheat else honest, (0, 1)),
+            Packing(2),
+        )
+    for _ in range(runs):  # the counts are the same in each; what a run draws anew is the noise
         gate, _, disclosure = gate_of(engine, 2 * COPIES * TARGETS)
-        with pytest.MonkeyPatch.context() as patch:
-            if not is_repaired:
-                patch.setattr(spu_engine, "one_cell_each", any_cells)
-            secret = engine.joint_matches(
-                Marks(down if is_cheat else np.ones_like(down), (0, 1)),
-                Marks(np.ones_like(honest) if is_cheat else honest, (0, 1)),
-                Packing(2),
-            )
         noisy = gate.reveal_measurement(SecretCounts(secret, Packing(2)), disclosure).reshape(TARGETS, COPIES, 2)
         for told in (noisy[:, 0], noisy.sum(axis=1)):
             right.append((told.argmax(axis=1) == honest_cells[:TARGETS]).mean())

@@ -17,9 +17,12 @@ from copublish.cli.keys import (
     IdentityOption,
     PassphraseCommandOption,
     PassphraseFileOption,
+    PinCommandOption,
+    PinFileOption,
     SignerOption,
     identity_of,
     passphrase_from,
+    pin_from,
     signer_of,
 )
 from copublish.cli.ledger_text import show_left, show_rho_left
@@ -82,6 +85,8 @@ def run(
     signer: SignerOption = None,
     passphrase_file: PassphraseFileOption = None,
     passphrase_command: PassphraseCommandOption = None,
+    pin_file: PinFileOption = None,
+    pin_command: PinCommandOption = None,
     approvals: Annotated[
         Path | None,
         typer.Option(help="Folder with your people's approvals. Default: AGREEMENT.approvals, beside the agreement."),
@@ -119,7 +124,12 @@ def run(
     passphrase = passphrase_from(passphrase_file, passphrase_command)
     who = None if insecure else identity_of(party, identity, passphrase)
     has_own_signer = signer is not None or agreed.parties[party].signer is not None
-    signs = None if insecure or not has_own_signer else signer_of(agreed, party, identity, signer, passphrase)
+    pin = pin_from(pin_file, pin_command)
+    signs = (
+        None
+        if insecure or not has_own_signer
+        else signer_of(agreed, party, identity, signer, passphrase=passphrase, pin=pin)
+    )
     book, pays = ledger_of(agreed, party, ledger)
     ready = ready_party(
         agreed,

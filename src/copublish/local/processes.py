@@ -152,9 +152,9 @@ def open_ledger(plan: Plan[Any], file: str | Path | None) -> Ledger:
     return throwaway_ledger(plan) if file is None else Ledger(file)
 
 
-def throwaway_ledger(plan: Plan[Any], kind: type[Ledger] = Ledger) -> Ledger:
-    """A ledger in memory with just the budget of one release."""
-    ledger = kind(":memory:")
+def throwaway_ledger(plan: Plan[Any], kind: type[Ledger] = Ledger, *, file: str | Path = ":memory:") -> Ledger:
+    """A ledger with just the budget of one release; in memory, where no file is named."""
+    ledger = kind(file)
     cost, neighbors = plan.cost(), plan.agreement.privacy.neighbors
     ledger.set_limit(
         plan.agreement.dataset, Limit(cost.under(neighbors), neighbors, cost.delta)

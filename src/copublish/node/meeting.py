@@ -10,7 +10,7 @@ from typing import Any
 
 from copublish.errors import MeetingError, plain_text
 from copublish.node.port import Log, Port
-from copublish.node.rendezvous import Rendezvous, Waiting, left
+from copublish.node.rendezvous import Rendezvous, Waiting, left, lost_word
 from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
 
 LAST_WORD_SECONDS = 2.0
@@ -107,7 +107,7 @@ class Meeting:
         """Tell the peers that we stop because somebody else did, or is silent, so that all can name the first one."""
         lost = silent or self._first_lost
         why = self._first_reason if silent is None else "it was silent"
-        self._last_word({"stop": f"it lost '{lost}'", "lost": lost, **({} if why is None else {"why": why})})
+        self._last_word(lost_word(lost, why))
 
     def say_done(self) -> None:
         """Tell the peers that we are finished, so that our leaving is no loss."""

@@ -114,9 +114,10 @@ class Rendezvous:
                     raise MeetingError(f"{self._missing()} Nothing was measured.")
         except BaseException:
             for line in self.lines.values():
-                if self._why_we_leave is not None:
-                    of = {} if self._who_left is None else {"of": self._who_left}
-                    line.say({"stop": self._why_we_leave, **of})
+                if self._who_left is not None:
+                    line.say(lost_word(self._who_left, self._why_we_leave))
+                elif self._why_we_leave is not None:
+                    line.say({"stop": self._why_we_leave})
                 line.close()
             raise
         run = self.run
@@ -175,12 +176,10 @@ class Rendezvous:
         elif "agreed" in message:
             line.they_agreed = str(message["agreed"])
         elif "stop" in message:
-            # Who passes on that another one stopped, or that it lost it, is not the one that is to be named.
-            named = self._party_in(message, "of")
-            if (lost := self._party_in(message, "lost")) is not None:
-                named, message = lost, {"stop": message["why"]} if "why" in message else {}
-            self._who_left = named or line.peer
-            self._why_we_leave = plain_text(message.get("stop", f"it lost '{self._who_left}'"))
+            self._who_left = line.peer
+            if (lost := self._party_in(message, "lost")) is not None:  # who passes it on is not the one to be named
+                self._who_left, message = lost, {"stop": message["why"]} if "why" in message else {}
+            self._why_we_leave = plain_text(message["stop"]) if "stop" in message else None
             raise MeetingError(f"{left(self._who_left, message)} Nothing was measured.")
 
     def _party_in(self, message: dict[str, Any], key: str) -> str | None:
@@ -267,6 +266,11 @@ def refuse_differences(here: dict[str, str], there: object, peer: str) -> None:
             f"You and party '{peer}' differ in: {different}. No data were touched. All parties need the same agreement "
             "and the same versions."
         )
+
+
+def lost_word(peer: str, why: str | None) -> dict[str, Any]:
+    """Last word of a party that stops because another one did, so that all can name the first one."""
+    return {"stop": f"it lost '{peer}'", "lost": peer, **({} if why is None else {"why": why})}
 
 
 def left(peer: str, message: dict[str, Any], over: str = "") -> str:

@@ -141,3 +141,5 @@ class LinkSettings:
     scratch_folder: str
     """For SPU's temporary files; the party removes it, however the worker ends."""
     protocol: str = CHEETAH
+    programs_folder: str | None = None
+    """Where compiled programs are kept from one run to the next."""

@@ -13,11 +13,10 @@ import contextlib
 import ctypes
 import hashlib
 import os
-import pickle
 import signal
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, TextIO
@@ -25,14 +24,13 @@ from typing import Any, TextIO
 import numpy as np
 
 from copublish.engine.alignment.pseudonyms import Pseudonyms
-from copublish.engine.programs.ranges import sum_within
 from copublish.engine.public_values import from_text, to_text
+from copublish.engine.spu.compiling import Compiler, results_of
 from copublish.engine.spu.psi_files import NAME, read_pseudonyms, remove_traces, write_pseudonyms
 from copublish.engine.spu.replicated import SUM_TYPE, XOR_TYPE, share_of_sum, share_of_xor
 from copublish.engine.spu.requests import (
     ABY3,
     NODES_OF_PROTOCOL,
-    Call,
     Exchange,
     Forget,
     Intersect,
@@ -47,7 +45,6 @@ from copublish.engine.spu.requests import (
     Step,
     Xored,
 )
-from copublish.engine.spu.vetting import refuse_unvetted
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.types import IntArray
 
@@ -56,9 +53,6 @@ SUMMAND_TYPE = "cheetah.AShr<FM64>"
 
 BOOLEAN_TYPE = "cheetah.BShr<FM64,64>"
 """What SPU calls a share of CHEETAH whose parts are XORed, 64 bits in a word."""
-
-RESULT = "result"
-"""What a program calls what it computes, with a number; kept results get names of their own afterwards."""
 
 
 def serve(connection: Connection, settings: LinkSettings) -> None:
@@ -79,7 +73,8 @@ def serve(connection: Connection, settings: LinkSettings) -> None:
         connection.send(("connected", None))
         while True:
             request = connection.recv()
-            connection.send(("done", (worker.answer(request), _bytes_written(counters))))
+            answer = worker.answer(request)
+            connection.send(("done", (answer, _bytes_written(counters) - worker.bytes_kept)))
     except EOFError:
         pass
     except BaseException as exc:
@@ -95,7 +90,6 @@ class Worker:
     """SPU's runtime of one party."""
 
     settings: LinkSettings
-    _compiled: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         protocol, nodes = self.settings.protocol, len(self.settings.addresses)
@@ -111,7 +105,7 @@ class Worker:
         import spu.utils.frontend as frontend
         from spu import libspu
 
-        self._spu, self._library, self._frontend = spu, libspu, frontend
+        self._spu, self._library = spu, libspu
         logging = libspu.logging.LogOptions()
         logging.enable_console_logger = False
         libspu.logging.setup_logging(logging)
@@ -120,8 +114,15 @@ class Worker:
         config = self._config()
         self._io = spu.Io(len(self.settings.addresses), config)
         self._runtime = spu.Runtime(self._link, config)
-        self._options = libspu.CompilerOptions()
-        self._options.disallow_mix_types_opts = True
+        folder = self.settings.programs_folder
+        self._compiler = Compiler(
+            frontend, libspu, 1 if self._is_replicated else nodes, None if folder is None else Path(folder)
+        )
+
+    @property
+    def bytes_kept(self) -> int:
+        """What was written to disk for later runs, and sent to nobody."""
+        return self._compiler.bytes_kept
 
     def _connect(self) -> Any:
         description = self._library.link.Desc()
@@ -179,8 +180,8 @@ class Worker:
         self._runtime.run(executable)
         for name in names:
             self._runtime.del_var(name)
-        results = [(self._runtime.get_var(name), self._runtime.get_var_meta(name)) for name in _results(request)]
-        for name in _results(request):
+        results = [(self._runtime.get_var(name), self._runtime.get_var_meta(name)) for name in results_of(request)]
+        for name in results_of(request):
             self._runtime.del_var(name)
         if not request.opens:
             for name, (share, _) in zip(request.keep_as, results, strict=True):
@@ -274,25 +275,8 @@ class Worker:
         return share
 
     def _executable(self, request: Run, names: list[str], shapes: list[tuple[int, ...]]) -> Any:
-        """Compile, vet and compare with the other parties; once for each program and shape."""
-        key = hashlib.sha256(
-            pickle.dumps((_signature(request.steps), names, shapes, _results(request), request.opens))
-        ).hexdigest()
-        if key not in self._compiled:
-            secret = self._library.Visibility.VIS_SECRET
-            executable, _ = self._frontend.compile(
-                self._frontend.Kind.JAX,
-                _as_jax(request, 1 if self._is_replicated else len(self.settings.addresses)),
-                [np.zeros(shape, np.int64) for shape in shapes],
-                {},
-                names,
-                [secret] * len(names),
-                lambda _: _results(request),
-                copts=self._options,
-            )
-            refuse_unvetted(executable.code.decode(), opens=request.opens)
-            self._compiled[key] = executable
-        executable = self._compiled[key]
+        """The program of a request, compared with the other parties' before it runs."""
+        executable = self._compiler.executable(request, names, shapes)
         digests = self._link.all_gather(hashlib.sha256(executable.code).hexdigest())
         if len(set(digests)) > 1:
             raise ValueError("the parties compiled different programs; nothing was run")
@@ -331,53 +315,6 @@ def _quietly(work: Any, *arguments: Any) -> None:
         work(*arguments)
     except Exception:
         raise ValueError("private set intersection failed") from None
-
-
-def _results(request: Run) -> list[str]:
-    """Names of a program's results."""
-    return [f"{RESULT}{number}" for number in range(max(1, len(request.keep_as)))]
-
-
-def _as_jax(request: Run, n_summands: int) -> Any:
-    """The function that JAX traces: the steps of a run on its inputs."""
-
-    def function(*inputs: Any) -> Any:
-        import jax.numpy as jnp
-        from spu.experimental import reveal
-
-        waiting = list(inputs)
-        values: list[Any] = []
-        for step in request.steps:
-            if isinstance(step, Call):
-                arguments = [values[number] for number in step.arguments]
-                values.append(step.program(jnp, *arguments, **step.public))
-            elif isinstance(step, Ranged):
-                # Each node's own words lose the bits above the range before anybody else's are added.
-                values.append(sum_within(jnp, *(waiting.pop(0) for _ in range(n_summands)), bits=step.bits))
-            elif isinstance(step, Shared | OwnProducts):
-                parts = [waiting.pop(0) for _ in range(n_summands)]
-                values.append(sum(parts[1:], start=parts[0]))
-            else:
-                values.append(waiting.pop(0))
-        if request.opens:
-            return reveal(values[-1])
-        return tuple(values[-1]) if request.by_rows else values[-1]
-
-    return function
-
-
-def _signature(steps: Sequence[Step]) -> list[Any]:
-    """Key of a compiled program: all that it depends on, and no local data."""
-    found: list[Any] = []
-    for step in steps:
-        if isinstance(step, Call):
-            public = {
-                key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in step.public.items()
-            }
-            found.append((step.program.__module__, step.program.__qualname__, step.arguments, sorted(public.items())))
-        else:
-            found.append((type(step).__name__, step.bits if isinstance(step, Ranged) else None))
-    return found
 
 
 def _silence_and_confine(scratch: str) -> None:
