@@ -25,6 +25,9 @@ DISTANCES = {
     "correlation": "correlations",
     "coverage": "error bars hold",
 }
+SMALLEST_ERROR = 1e-9
+"""Below it is rounding: of what is the same in every run."""
+
 SHOWN = {"raw data": "raw data", "class tables alone": "**class tables alone**", "largest class": "largest class"}
 
 INTRODUCTION = """\
@@ -144,4 +147,5 @@ def _name(name: str) -> str:
 def _cell(found: dict[str, float | None]) -> str:
     if found["value"] is None:
         return ""
-    return f"{found['value']:.3f}" + ("" if not found["error"] else f" ({found['error']:.3f})")
+    error = found["error"] or 0
+    return f"{found['value']:.3f}" + (f" ({error:.3f})" if error > SMALLEST_ERROR else "")
