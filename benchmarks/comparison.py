@@ -10,9 +10,10 @@ epsilon, calibrated to a record added or removed; `vhdp`, which publishes every 
 tested on the test records, everything else is compared with the training records, tables on quantiles of these. Means
 and standard errors over the runs.
 
-Second part: of each table one half is public and one private (of Adult 9,000 records each). `plan` tries settings of `specialization` on the public
-half; on the private half the same settings are tried with the same number of runs. Is what the plan takes within one
-standard error of the best setting there, or did the plan say that it cannot tell? The same for mechanisms.
+Second part: of each table one half is public and one private (of Adult 9,000 records each). `plan` tries settings of
+`specialization` on the public half; on the private half the same settings are tried with the same number of runs. Is
+what the plan takes within one standard error of the best setting there, or did the plan say that it cannot tell? The
+same for mechanisms.
 
 Releases are simulated on the ideal engine, which gives the same ones as the secure one. `--results FILE` keeps what is
 measured, and what it has is not measured again; `--page FILE` writes the page; `--short` takes a small made-up table.
