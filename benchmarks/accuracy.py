@@ -123,7 +123,7 @@ def baselines(data_set: DataSet, agreement: cp.Agreement, train: pd.DataFrame, t
 
 
 def trivial_row(name: str, folder: Path, epsilon: str, runs: int) -> dict[str, Any]:
-    """Return the accuracy of the trivial baseline: a tree on records drawn from noisy tables of columns by the class."""
+    """Return the accuracy of the trivial baseline: a tree on records drawn from noisy tables by the class."""
     data_set, reached = DATA_SETS[name], []
     agreement = data_set.agreement(folder, epsilon, "max")
     for run in range(runs):
