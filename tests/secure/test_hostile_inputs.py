@@ -201,7 +201,11 @@ def test_a_person_in_one_cell_of_each_of_two_tiles_is_found(pair):
 
 
 def count_marks(engine: Any, marks: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    return engine._open(engine.joint_matches(*(Marks(own, (0, 1)) for own in marks), Packing(CELLS)))
+    """A table in several tiles beside and below each other."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(products, "MAX_PRODUCT_CELLS", 2)
+        counted = engine.joint_matches(*(Marks(own, (0, 1)) for own in marks), Packing(CELLS))
+    return engine._open(counted)
 
 
 def test_a_person_whom_a_party_marks_in_several_cells_or_none_counts_once_or_not_at_all(pair):

@@ -57,6 +57,9 @@ from copublish.release.describe import describe_plan
 InsecureOption = Annotated[
     bool, typer.Option("--insecure", help="No TLS and no certificates; for parties on loopback alone.")
 ]
+ListenOption = Annotated[
+    str | None, typer.Option(help="ADDRESS:PORT to listen at, if not the port of your host in the agreement.")
+]
 ProxyOption = Annotated[
     str | None,
     typer.Option(help="HTTP proxy to the outside, like http://proxy.example:3128, or none. Default: HTTPS_PROXY."),
@@ -91,9 +94,7 @@ def run(
         Path | None,
         typer.Option(help="Folder with your people's approvals. Default: AGREEMENT.approvals, beside the agreement."),
     ] = None,
-    listen: Annotated[
-        str | None, typer.Option(help="ADDRESS:PORT to listen at, if not the port of your host in the agreement.")
-    ] = None,
+    listen: ListenOption = None,
     wait: Annotated[int, typer.Option(min=1, help="Seconds to wait for the other parties to come.")] = 3600,
     timeout: Annotated[int, typer.Option(min=5, help="Seconds to wait for an answer once they are there.")] = 600,
     proxy: ProxyOption = None,

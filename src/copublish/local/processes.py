@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from copublish.agreement.model import Agreement
+from copublish.engine.spu.recording import EngineRecorder
 from copublish.errors import (
     CopublishError,
     EngineError,
@@ -55,8 +56,13 @@ def simulate_in_processes(
     notice: Notice = no_notice,
     timeout_seconds: int = 600,
     coins: Mapping[str, Coins] | None = None,
+    recorders: Mapping[str, EngineRecorder] | None = None,
+    bytes_sent: dict[str, int] | None = None,
 ) -> Release:
     """Run every party in its own process on the agreed engine and return the release they all hold.
+
+    Coins are for tests and recorders for benchmarks; a party's go to its process. `bytes_sent` takes what each party
+    sent to all others.
 
     Raises:
         CopublishError: What stopped the party that stopped first.
@@ -85,6 +91,7 @@ def simulate_in_processes(
                 pipes[party],
                 ledger_file,
                 (coins or {}).get(party),
+                (recorders or {}).get(party),
             )
             # Not a daemon: the party has a child of its own, the engine's worker.
             processes[party] = context.Process(
@@ -95,7 +102,7 @@ def simulate_in_processes(
             for end in pipes[party].values():
                 end.close()  # so that the end of the process is the end of its pipes
         try:
-            results = _collect(connections, progress, notice)
+            results = _collect(connections, progress, notice, {} if bytes_sent is None else bytes_sent)
         finally:
             for process in processes.values():
                 process.join(timeout=FAREWELL_SECONDS)
@@ -118,6 +125,7 @@ def _party(
     pipes: Ends,
     ledger_file: str | Path | None,
     coins: Coins | None,
+    recorder: EngineRecorder | None,
 ) -> None:
     """Run the main path of one party and send what came of it."""
     forbid_core_dumps()
@@ -129,7 +137,7 @@ def _party(
 
     try:
         plan, fragment = prepare(agreement), read_fragment(agreement, party, source)  # before anybody is called
-        with engine_for(agreement, party, addresses, messenger, coins, timeout_seconds) as engine:
+        with engine_for(agreement, party, addresses, messenger, coins, timeout_seconds, recorder) as engine:
             ledger = open_ledger(plan, ledger_file)
             release = publish_release(
                 plan, fragment, engine, ledger, tell, notice=lambda said: connection.send(("notice", said))
@@ -137,6 +145,7 @@ def _party(
         sent = engine.bytes_sent + (0 if messenger is None else messenger.bytes_sent)
         others = "the other party" if len(agreement.parties) == 2 else "the other parties"
         tell(f"sent {sent / 2**20:.1f} MiB to {others}", 1, 1)
+        connection.send(("sent", sent))
         connection.send(("release", release))
     except CopublishError as exc:
         if isinstance(exc, InvalidInputsError):
@@ -162,7 +171,9 @@ def throwaway_ledger(plan: Plan[Any], kind: type[Ledger] = Ledger, *, file: str 
     return ledger
 
 
-def _collect(connections: Mapping[str, Connection], progress: Progress, notice: Notice) -> dict[str, Release]:
+def _collect(
+    connections: Mapping[str, Connection], progress: Progress, notice: Notice, bytes_sent: dict[str, int]
+) -> dict[str, Release]:
     """Wait for every party; if one fails, give the others a moment to say why, and raise the cause."""
     results: dict[str, Release] = {}
     errors: list[CopublishError] = []
@@ -181,6 +192,9 @@ def _collect(connections: Mapping[str, Connection], progress: Progress, notice: 
             if kind == "progress":
                 if party == first_party:
                     progress(*content)
+                continue
+            if kind == "sent":
+                bytes_sent[party] = content
                 continue
             if kind == "notice":
                 notice(f"At '{party}': {content}")

@@ -82,7 +82,9 @@ class Meeting:
                 named = message.get("lost")
                 self._lost = left(peer, message, self._over_what(peer))
                 self._first_lost = named if isinstance(named, str) and named in self._lines else peer
-                self._first_reason = message.get("why" if self._first_lost != peer else "stop")
+                why = message.get("why" if self._first_lost != peer else "stop")
+                # As it is passed on: what a peer sent may be too much for others, or not to be written at all.
+                self._first_reason = None if why is None else plain_text(why)
             if "lost" not in message:
                 self._first_is_known.set()
             acts = tuple(self._on_loss)

@@ -159,10 +159,19 @@ def _key(parts: tuple[Any, ...]) -> str | None:
     """A hash of all that a compiled program depends on, and of no local data; `None` if something has no plain form."""
     steps, *rest = parts
     try:
-        text = _plain([_without_data(step) for step in steps]) + _plain(rest) + _versions()
+        text = text_of(steps) + _plain(rest) + _versions()
     except TypeError:
         return None
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def text_of(steps: Iterable[Step]) -> str:
+    """Text that is the same for the same steps alone, whatever the data in them.
+
+    Raises:
+        TypeError: If something in a step has no plain form.
+    """
+    return _plain([_without_data(step) for step in steps])
 
 
 def _without_data(step: Step) -> list[Any]:

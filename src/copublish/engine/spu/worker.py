@@ -1,7 +1,7 @@
 """The process in which SPU lives.
 
 A peer that dies takes the process down that SPU runs in, without a Python exception, so a party never loads SPU
-itself: it talks to this worker over a pipe, and the worker's end becomes one of our errors (`engine/spu_process.py`).
+itself: it talks to this worker over a pipe, and the worker's end becomes one of our errors (`engine/spu/process.py`).
 
 The worker runs nothing but programs whose compiled code consists of vetted integer operations, and only after all
 parties have compared the hash of that code.
@@ -9,23 +9,21 @@ parties have compared the hash of that code.
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import hashlib
 import os
-import signal
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
 from copublish.engine.alignment.pseudonyms import Pseudonyms
 from copublish.engine.public_values import from_text, to_text
 from copublish.engine.spu.compiling import Compiler, results_of
+from copublish.engine.spu.confinement import bytes_written, die_with_parent, open_counters, silence_and_confine
 from copublish.engine.spu.psi_files import NAME, read_pseudonyms, remove_traces, write_pseudonyms
 from copublish.engine.spu.replicated import SUM_TYPE, XOR_TYPE, share_of_sum, share_of_xor
 from copublish.engine.spu.requests import (
@@ -57,11 +55,11 @@ BOOLEAN_TYPE = "cheetah.BShr<FM64,64>"
 
 def serve(connection: Connection, settings: LinkSettings) -> None:
     """Answer requests until the pipe is closed. Runs as the main function of the worker process."""
-    _die_with_parent()
-    counters = _open_counters()
+    die_with_parent()
+    counters = open_counters()
     forbid_core_dumps()
     try:
-        _silence_and_confine(settings.scratch_folder)
+        silence_and_confine(settings.scratch_folder)
     except OSError:  # the party was killed before we could ask to die with it, and its folder is gone
         os._exit(0)
     try:
@@ -74,7 +72,7 @@ def serve(connection: Connection, settings: LinkSettings) -> None:
         while True:
             request = connection.recv()
             answer = worker.answer(request)
-            connection.send(("done", (answer, _bytes_written(counters) - worker.bytes_kept)))
+            connection.send(("done", (answer, bytes_written(counters) - worker.bytes_kept)))
     except EOFError:
         pass
     except BaseException as exc:
@@ -231,7 +229,7 @@ class Worker:
         if isinstance(step, OwnedMatrix):
             return [(step.dense(), step.owner)]
         if isinstance(step, ShareOf):
-            share = self._own_share(step.kept)[slice(*step.rows)]
+            share = self._own_share(step.kept)[slice(*step.rows), slice(*step.columns)]
             return [(share if step.owner == self.settings.rank else np.zeros_like(share), step.owner)]
         if isinstance(step, OwnProducts):
             return self._inputs_of(Shared(self._own_product(step)))
@@ -253,7 +251,7 @@ class Worker:
     def _own_product(self, step: OwnProducts) -> IntArray:
         left, right = self._own_share(step.left)[slice(*step.rows)], self._own_share(step.right)
         # In the ring: it wraps. NumPy multiplies integers several times faster if columns lie together.
-        return left @ (right.T if step.is_transposed else np.asfortranarray(right))
+        return left @ (right.T if step.is_transposed else np.asfortranarray(right))[:, slice(*step.columns)]
 
     def _share(self, step: Step, own: IntArray) -> Any:
         """This node's share of the sum or the XOR of what every node knows alone."""
@@ -315,35 +313,3 @@ def _quietly(work: Any, *arguments: Any) -> None:
         work(*arguments)
     except Exception:
         raise ValueError("private set intersection failed") from None
-
-
-def _silence_and_confine(scratch: str) -> None:
-    """Keep SPU's chatter off the terminal and its temporary files in one folder."""
-    os.environ["TMPDIR"] = tempfile.tempdir = scratch
-    os.chdir(scratch)  # SPU writes a log file where it stands
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-
-
-def _open_counters() -> TextIO | None:
-    """The kernel's counters of this process, opened while it may still be (Linux)."""
-    with contextlib.suppress(OSError):
-        return Path("/proc/self/io").open()
-    return None
-
-
-def _bytes_written(counters: TextIO | None) -> int:
-    """The bytes this process has written so far, nearly all of them to the other parties."""
-    if counters is not None:
-        counters.seek(0)
-        for line in counters:
-            if line.startswith("wchar:"):
-                return int(line.split()[1])
-    return 0
-
-
-def _die_with_parent() -> None:
-    """Ask the kernel to end this process when its party ends, so that no worker is left behind (Linux)."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
