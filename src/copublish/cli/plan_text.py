@@ -138,7 +138,8 @@ def _print_settings(result: Mapping[str, Any], console: Console) -> None:
     for number in (0, 2):
         table.columns[number].no_wrap = True
     for trial in result["settings"]:
-        scores = [with_error(trial, key) if key == "area" else f"{trial[key]:.3f}" for key in result["metrics"]]
+        first, *others = result["metrics"]
+        scores = [with_error(trial, first), *(with_error({key: trial[key]}, key) for key in others)]
         pairs = trial["distances"]["tables_2"]["value"]
         cells = [column.cell(trial) for column in own]
         add_row(table, *cells[:2], *scores, f"{pairs:.3f}", *cells[2:])
