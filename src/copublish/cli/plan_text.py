@@ -163,7 +163,7 @@ def _print_advice(result: dict[str, Any], console: Console) -> None:
         console.print(f"  {limits['words']}", markup=False)
     console.print(
         "  Standard errors are of noise and of the choice of test records; how far your data are from these, they do "
-        "not know.",
+        "not know. The best of several trials looks a little better than it is.",
         markup=False,
     )
     console.print("\nThe secure run", style="bold")
