@@ -12,11 +12,12 @@ from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, MeasuredCounts, Mechanism, Publication
 from copublish.mechanisms.marginals import report, words
+from copublish.mechanisms.marginals.measured import measured_counts
 from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.mechanisms.marginals.publish import MarginalsDetails, contents_of
 from copublish.mechanisms.marginals.result import MarginalsResult
 from copublish.mechanisms.marginals.settings import MarginalsSettings
-from copublish.mechanisms.marginals.tables import TABLES, measured_counts, single_tables
+from copublish.mechanisms.marginals.tables import TABLES, single_tables
 
 
 class Marginals(Mechanism[MarginalsPlan, MarginalsResult, MarginalsDetails]):

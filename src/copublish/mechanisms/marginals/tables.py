@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from copublish.agreement.columns import NOISY_COUNT
-from copublish.mechanisms.base import MeasuredCounts
 from copublish.mechanisms.marginals.result import MarginalsResult
 
 TABLES = "tables"
@@ -88,11 +87,3 @@ def single_tables(tables: pa.Table) -> dict[str, pa.Table]:
             [*values, rows.column(NOISY_COUNT), rows.column(ERROR)], names=[*columns, NOISY_COUNT, error]
         )
     return found
-
-
-def measured_counts(tables: pa.Table) -> Iterator[MeasuredCounts]:
-    """Yield each measured table with the errors of its counts."""
-    for table in single_tables(tables).values():
-        *columns, counts, errors = table.columns
-        cells = pa.table(columns, names=table.column_names[:-2])
-        yield MeasuredCounts(cells, tuple(counts.to_pylist()), tuple(errors.to_pylist()))

@@ -13,6 +13,7 @@ from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, MeasuredCounts, Mechanism, Publication
 from copublish.mechanisms.shared.papers import Paper
 from copublish.mechanisms.specialization import publish, report, words
+from copublish.mechanisms.specialization.measured import measured_counts
 from copublish.mechanisms.specialization.papers import PAPERS
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.publish import CutDetails
@@ -56,7 +57,7 @@ class Specialization(Mechanism[SpecializationPlan, SpecializationResult, CutDeta
 
     def measured_counts(self, publication: Publication) -> Iterator[MeasuredCounts]:
         """The leaf counts."""
-        yield words.measured_counts(publication)
+        yield measured_counts(publication)
 
     def sizes(self, publication: Publication) -> dict[str, int]:
         """Records, and the cells that they are counted in."""

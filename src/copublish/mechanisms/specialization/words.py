@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from copublish.agreement.columns import COUNT, NOISY_COUNT
-from copublish.mechanisms.base import About, MeasuredCounts, Publication, in_words
+from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.mechanisms.specialization.plan import CLASSES, LEAVES, split_number
 from copublish.mechanisms.specialization.publish import CutDetails
@@ -39,13 +39,6 @@ def noise_of_counts(certificate: Certificate) -> Noise:
 def counts_of(publication: Publication) -> pd.DataFrame:
     """The table of counts as a data frame."""
     return cast("pd.DataFrame", publication.contents.tables["counts"].to_pandas())
-
-
-def measured_counts(publication: Publication) -> MeasuredCounts:
-    """The leaf counts with the error that the certificate states."""
-    counts, within = publication.contents.tables["counts"], noise_of_counts(publication.certificate).within_95_percent
-    noisy = tuple(counts.column(NOISY_COUNT).to_pylist())
-    return MeasuredCounts(counts.drop_columns([COUNT, NOISY_COUNT]), noisy, (float(within or 0),) * len(noisy))
 
 
 def details_of(publication: Publication) -> CutDetails:
