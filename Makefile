@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check coverage input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark owners-benchmark hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
+.PHONY: help demo test check comparison coverage input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark owners-benchmark hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
 	@echo "make test       set up, then lint, types and tests"
 	@echo "make check      ruff and mypy alone"
+	@echo "make comparison  every mechanism and a trivial baseline in all scores on four tables, written to docs/results/comparison.md (needs ADULT)"
 	@echo "make accuracy   classification accuracy of Adult and Nursery releases (needs ADULT=folder with the data)"
 	@echo "make coverage   how often intervals read from releases hold the truth, written into docs/results (needs ADULT=folder with the data)"
 	@echo "make copula-accuracy  distances of Adult and Wine copula releases (needs ADULT=folder with the data)"
@@ -54,6 +55,11 @@ accuracy: $(READY)
 
 coverage: $(READY)
 	$(BIN)/python benchmarks/interval_coverage.py --data $(ADULT) --runs 50 --out docs/results/coverage.md
+
+# 20 minutes of one core. COMPARISON passes options: --table heart --runs 2
+COMPARISON ?=
+comparison: $(READY)
+	$(BIN)/python benchmarks/comparison.py --data $(ADULT) --page docs/results/comparison.md $(COMPARISON)
 
 copula-accuracy: $(READY)
 	$(BIN)/python benchmarks/copula_accuracy.py --data $(ADULT)
