@@ -32,6 +32,10 @@ TOTAL = ", and number of records"
 
 WEIGHTED = f"; what the class is in is weighted by {CLASS_WEIGHT}"
 
+CELLS = ", of every cell of a number and of its product with the class"
+
+WEIGHTED_COUNTS = f"; counts, and what the class is in, are weighted by {CLASS_WEIGHT}"
+
 LARGE_SHARE_ERROR = 0.05
 """From here on people are warned."""
 
@@ -67,7 +71,8 @@ class HpdpPlan(Plan["HpdpResult"]):
     def moments(self) -> Measure | GaussianMeasure:
         """The one disclosure."""
         public, coordinates = self.agreement.records.public, self.coordinates
-        label = PRODUCTS_AND_SUMS + ("" if public else TOTAL) + WEIGHTED
+        label = PRODUCTS_AND_SUMS + (CELLS if coordinates.by_grid else "") + ("" if public else TOTAL)
+        label += WEIGHTED_COUNTS if coordinates.by_grid else WEIGHTED
         entries = coordinates.n_sums(total_is_public=public)
         if self.settings.uses_gaussian_noise:
             return GaussianMeasure(
@@ -96,13 +101,23 @@ class HpdpPlan(Plan["HpdpResult"]):
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the noise, in people; of what the class is in it is CLASS_WEIGHT times smaller."""
+        """Standard deviation of the noise, in people, where the weight is 1."""
         return deviation(self.moments)
 
     @property
     def share_error(self) -> float:
         """How far noise moves the share of a value, as a standard deviation, among the expected records."""
+        return self.deviation / self.weight_of_counts / self.agreement.records.expected
+
+    @property
+    def share_error_of_pairs(self) -> float:
+        """The same of the share of two values together."""
         return self.deviation / self.agreement.records.expected
+
+    @property
+    def weight_of_counts(self) -> int:
+        """What the count of a value is multiplied with."""
+        return CLASS_WEIGHT if self.coordinates.by_grid else 1
 
     def records_to_draw(self, estimated: int) -> int:
         """How many records are made: as many as agreed, else as many as there are, by what was opened.
@@ -119,10 +134,14 @@ class HpdpPlan(Plan["HpdpResult"]):
     def method(self) -> Method:
         """What the mechanism does, in words for the certificate."""
         law = "Gaussian" if isinstance(self.moments, GaussianMeasure) else "Laplace"
+        what, weighted = "of products of every two coordinates and of coordinates", "sums that the class is in"
+        if self.coordinates.by_grid:
+            what += ", and on the counts of the cells of numbers, in all and by class"
+            weighted = "counts and sums that the class is in"
         return Method(
             product="Synthetic microdata",
-            mechanisms=f"Discrete {law} noise on the sums over records of products of every two coordinates and of "
-            f"coordinates; sums that the class is in are multiplied by {CLASS_WEIGHT} before it is added. "
+            mechanisms=f"Discrete {law} noise on the sums over records {what}; {weighted} are multiplied by "
+            f"{CLASS_WEIGHT} before it is added. "
             f"{how_noise_is_drawn(self.agreement)}; all arithmetic on what is opened is on integers.",
             post_processing="Pooled covariances, shrunk by their noise; principal components above a noise floor; "
             "records drawn from a factor model with them under a key that is a hash of the noisy values.",
@@ -143,6 +162,7 @@ class HpdpPlan(Plan["HpdpResult"]):
             "centered_coordinates": coordinates.n_centered,
             "groups": len(coordinates.groups),
             "sums": self.moments.entries,
+            "numbers": "grid" if coordinates.by_grid else "bounds",
             "noise": self.settings.noise or "laplace",
             "share_error": round(self.share_error, 4),
             "share_error_with_class": round(self.deviation / CLASS_WEIGHT / self.agreement.records.expected, 4),
@@ -163,9 +183,11 @@ class HpdpPlan(Plan["HpdpResult"]):
         """What people should think about before they spend anything."""
         if self.share_error <= LARGE_SHARE_ERROR:
             return []
+        together, less = ", and of every two together,", f", and {CLASS_WEIGHT} times less what the class is in"
+        if self.coordinates.by_grid:
+            together, less = "", f", and of every two together by {self.share_error_of_pairs:.0%}"
         return [
             f"With about {self.agreement.records.expected:,} records and this epsilon, noise moves the share of every "
-            f"value, and of every two together, by about {self.share_error:.0%}, and {CLASS_WEIGHT} times less what "
-            "the class is in. Raise epsilon or records.expected (if it is too low), leave columns out, or put values "
-            "together."
+            f"value{together} by about {self.share_error:.0%}{less}. Raise epsilon or records.expected (if it is too "
+            "low), leave columns out, or put values together."
         ]

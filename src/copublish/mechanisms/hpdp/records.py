@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from copublish.mechanisms.hpdp.coordinates import Coordinates
 from copublish.mechanisms.hpdp.model import MomentModel, is_number
+from copublish.mechanisms.shared.cells_as_numbers import InCells
 from copublish.mechanisms.shared.drawing import RECORDS_PER_BLOCK
 from copublish.mechanisms.shared.normal import STEPS, normal_steps
 from copublish.mechanisms.shared.post_processing import consistent_counts
@@ -45,12 +46,14 @@ class Drawn:
 
     Attributes:
         codes: For every category the code of each record's value.
-        places: For every number where it lies between its bounds, from 0 to 1.
+        places: For every number by its bounds where it lies between them, from 0 to 1.
+        in_cells: For every number by its grid in which cell it lies, and where in it.
         is_missing: For every number that may be missing whether it is.
     """
 
     codes: dict[str, IntArray] = field(default_factory=dict)
     places: dict[str, FloatArray] = field(default_factory=dict)
+    in_cells: dict[str, InCells] = field(default_factory=dict)
     is_missing: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
@@ -96,7 +99,10 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
             drawn.is_missing[name] = codes == 1
     drawn.codes[coordinates.class_name] = classes
     for name in numbers:
-        drawn.places[name] = _numbers(model, coordinates.centered[name], classes, behind[name])
+        if name in model.spreads:
+            drawn.in_cells[name] = _cells(model.spreads[name].by_class, classes, behind[name])
+        else:
+            drawn.places[name] = _numbers(model, coordinates.centered[name], classes, behind[name])
     return drawn
 
 
@@ -155,6 +161,19 @@ def _choose(chances: IntArray, words: IntArray) -> IntArray:
     falls_at = (words * np.maximum(up_to[:, -1], 1)) >> 32
     found: IntArray = (up_to <= falls_at[:, None]).sum(axis=1)
     return np.minimum(found, chances.shape[1] - 1)
+
+
+def _cells(by_class: IntArray, classes: IntArray, behind: IntArray) -> InCells:
+    """The cell of each record, and where in it: in released shares, class by class, in the order of what is behind."""
+    cells, places, counts = (np.zeros(len(classes), dtype=np.int64) for _ in range(3))
+    for number, own in enumerate(by_class):
+        members = np.flatnonzero(classes == number)
+        wanted = consistent_counts(own * len(members) // max(int(own.sum()), 1), len(members))
+        order = members[np.argsort(behind[members], kind="stable")]
+        cells[order] = np.repeat(np.arange(len(wanted), dtype=np.int64), wanted)
+        places[order] = np.arange(len(members)) - np.repeat(np.cumsum(wanted) - wanted, wanted)
+        counts[order] = np.repeat(wanted, wanted)
+    return InCells(cells=cells, places=places, counts=counts)
 
 
 def _numbers(model: MomentModel, place: int, classes: IntArray, behind: IntArray) -> FloatArray:

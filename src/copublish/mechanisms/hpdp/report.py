@@ -16,6 +16,7 @@ def facts(publication: Publication) -> dict[str, Any]:
     return {
         "n_records": publication.records.num_rows,
         "details": details,
+        "by_grid": details.counts_cells,
         "numbers": [(name, column) for name, column in columns if isinstance(column, NumberDetails)],
         "categories": [(name, column) for name, column in columns if isinstance(column, CategoryDetails)],
     }

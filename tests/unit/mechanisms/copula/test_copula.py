@@ -23,12 +23,12 @@ from copublish.local.simulation import read_fragments
 from copublish.mechanisms.copula.model import correlation_for, fit_copula, hermite_coefficients
 from copublish.mechanisms.copula.normal_scores import SCORE_LIMIT, normal_scores
 from copublish.mechanisms.copula.plan import CopulaPlan, products_l1
-from copublish.mechanisms.copula.publish import grid_in_units
 from copublish.mechanisms.copula.records import draw_columns
 from copublish.mechanisms.copula.run import estimated_total
 from copublish.mechanisms.copula.run_products import joint_product_sums
 from copublish.mechanisms.copula.settings import MAX_COLUMNS
 from copublish.mechanisms.registry import plan_of
+from copublish.mechanisms.shared.cells_as_numbers import grid_in_units
 from copublish.mechanisms.shared.drawing import key_of
 from copublish.mechanisms.shared.eigen import pairs_of, symmetric_eigen
 from copublish.mechanisms.shared.joint_table import JointTable
