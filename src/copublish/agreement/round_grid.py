@@ -2,9 +2,9 @@
 
 What people write bounds for is seldom spread evenly between them. Of balances from -10,000 to 110,000 most lie below
 2,000; many amounts and durations, and most counts, are 0. Ten equal cells would put nearly everybody into one. So cells
-follow each other at equal distances of sign(x) log(1 + |x| / c), which is even near 0 and a logarithm away from it, and
-0, where it is allowed, has a cell of its own. A side of 0 that reaches far less than the other, like what accounts may be
-overdrawn by, has half as many. Bounds that are far from 0, like those of years, give cells of one width.
+follow each other at equal distances of sign(x) log(1 + |x| / c), which is even near 0 and a logarithm away from it.
+Where 0 is allowed it has a cell of its own. A side of 0 that reaches far less than the other, like overdrafts, has half
+as many cells. Bounds that are far from 0, like those of years, give cells of one width.
 
 Everything is computed in decimals, which every machine rounds alike. An agreement says `round`, and not the split
 points: so what is computed here may never change.
@@ -19,7 +19,7 @@ from decimal import Decimal
 from copublish.agreement.numbers import MAX_DIGITS
 
 LEAST_BEND, LARGEST_BEND, STEPS_PER_BEND = 20, 300, 5
-"""The range over c. Numbers with few steps, like ages, need cells that hardly widen; amounts that reach into hundreds of
+"""The range over c. Numbers with few steps, like ages, need cells that hardly widen; amounts up to hundreds of
 thousands need some below a hundred. A fifth of the number's steps is between the two."""
 
 SHORT_SIDE = 4

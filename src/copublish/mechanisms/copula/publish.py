@@ -19,7 +19,7 @@ from copublish.mechanisms.shared.arrow import categories
 from copublish.mechanisms.shared.cells_as_numbers import InCells, numbers_in_cells
 from copublish.mechanisms.shared.eigen import pairs_of
 from copublish.mechanisms.shared.label_information import LabelInformation, describe_information
-from copublish.types import Codes, IntArray, TypedJson
+from copublish.types import Codes, TypedJson
 
 CORRELATION_DIGITS, WITHIN_DIGITS = 6, 3
 
@@ -104,8 +104,11 @@ def synthetic_records(result: CopulaResult) -> tuple[pa.Table, dict[str, Codes]]
     counts = list(result.counts.values())
     drawn = draw_columns(result.model.loadings, counts, result.key)
     table, found = {}, {}
+    # Whole numbers stay whole; in format 1 only where decimals are agreed on.
+    finer = result.allocation.agreement.format == 1
     for (name, domain), own, (cells, places) in zip(result.columns.items(), counts, drawn, strict=True):
-        table[name] = _values(domain, cells=cells, places=places, counts=own)
+        # The records of a cell are spread evenly over it, in the order of the variable behind the column.
+        table[name] = _values(domain, InCells(cells=cells, places=places, counts=own[cells]), finer=finer)
         found[name] = cells.astype(np.min_scalar_type(domain.size))
     return pa.table(table), found
 
@@ -148,10 +151,7 @@ def _within(result: CopulaResult, i: int, j: int) -> float | None:
     return round(within, WITHIN_DIGITS) if within < 1 else None
 
 
-def _values(domain: Domain, *, cells: IntArray, places: IntArray, counts: IntArray) -> pa.Array:
+def _values(domain: Domain, found: InCells, *, finer: bool) -> pa.Array:
     if isinstance(domain, CategoricalDomain):
-        return categories(domain, cells)
-    # The records of a cell are spread evenly over it, in the order of the variable behind the column.
-    return numbers_in_cells(
-        domain, InCells(cells=cells, places=places, counts=counts[cells]), cells >= domain.number_codes
-    )
+        return categories(domain, found.cells)
+    return numbers_in_cells(domain, found, found.cells >= domain.number_codes, finer=finer)

@@ -12,15 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates, quantized
+from copublish.mechanisms.shared.empty_ends import cells_between_empty_ends, consistent_counts_within
 from copublish.mechanisms.shared.normal import density, quantile
-from copublish.mechanisms.shared.post_processing import consistent_counts
 from copublish.types import FloatArray, IntArray
 
 SMALLEST_SQUARE = 1e-30
-
-CERTAIN_TAIL = 1.0
-"""How many deviations of their noise the cells at an end of a grid have to hold together to count as held at all. Large
-amounts are rare, so noise in cells far out would move means and trees more than what is true there."""
 
 LARGEST_INFLATION = 2.0
 """Of what factors do to a number: beyond it nearly all records are in one cell, and tell nothing of factors."""
@@ -101,9 +97,8 @@ def fit_spreads(
         noisy = np.rint(np.diag(products)[place]).astype(np.int64)
         held = min(max(int(noisy.sum()), 1), total)
         own_noise = noise * total / float(coordinates.weights[place.start, place.start])
-        inner = inner_cells(noisy, own_noise)
-        counts = np.zeros_like(noisy)
-        counts[inner] = consistent_counts(noisy[inner], held)
+        stay = cells_between_empty_ends(noisy, own_noise)
+        counts = consistent_counts_within(noisy, held, stay)
         cell_shares = counts / total
         together = _covariances_with_classes(coordinates, products, place, shares, cell_shares, total)
         expected = np.multiply.outer(shares * (1 - shares), cell_shares * (1 - cell_shares)) * typical_correlation**2
@@ -112,22 +107,9 @@ def fit_spreads(
         by_class = []
         for number, count in enumerate(class_counts.tolist()):
             wanted = (shares[number] * cell_shares + together[number]) * float(total)
-            own = np.zeros_like(counts)
-            own[inner] = consistent_counts(np.rint(wanted).astype(np.int64)[inner], count)
-            by_class.append(own)
+            by_class.append(consistent_counts_within(np.rint(wanted).astype(np.int64), count, stay))
         found[name] = Spread(np.stack(by_class))
     return found
-
-
-def inner_cells(noisy: IntArray, deviation: float) -> slice:
-    """The cells between those at either end that together hold no more than noise could have made."""
-    ends = []
-    for outward in (noisy, noisy[::-1]):
-        held = np.cumsum(outward)
-        most = [m + 1 for m, total in enumerate(held.tolist()) if total <= CERTAIN_TAIL * deviation * math.sqrt(m + 1)]
-        ends.append(max(most, default=0))
-    first, last = ends
-    return slice(first, len(noisy) - last) if first + last < len(noisy) else slice(0, len(noisy))
 
 
 def _covariances_with_classes(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from copublish.agreement.columns import coarse_grid_warnings, reach_far
+from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
 from copublish.mechanisms.hpdp.settings import MAX_SYNTHETIC_RECORDS, HpdpSettings
 from copublish.mechanisms.shared.measured_noise import deviation, refuse_without_noise
+from copublish.mechanisms.shared.number_errors import NumberError, number_errors, number_warnings, rounded_means
 from copublish.privacy.certify import Method
+from copublish.privacy.described import NORMAL_95
 from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Place
 from copublish.privacy.masked_sums import how_noise_is_drawn
 from copublish.privacy.noise_shares import NoiseShares
@@ -38,6 +42,12 @@ WEIGHTED_COUNTS = f"; counts, and what the class is in, are weighted by {CLASS_W
 
 LARGE_SHARE_ERROR = 0.05
 """From here on people are warned."""
+
+LARGE_CORRELATION_ERROR = 0.15
+"""The same for correlations of two numbers."""
+
+EVEN_VARIANCE = 1 / 12
+"""Of a number that is spread evenly over the cells of its grid, or between its bounds."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +175,8 @@ class HpdpPlan(Plan["HpdpResult"]):
             "numbers": "grid" if coordinates.by_grid else "bounds",
             "noise": self.settings.noise or "laplace",
             "share_error": round(self.share_error, 4),
+            "correlation_error": round(self.correlation_error, 3),
+            "mean_within_95_percent": rounded_means(self.number_errors()),
             "share_error_with_class": round(self.deviation / CLASS_WEIGHT / self.agreement.records.expected, 4),
         }
 
@@ -179,8 +191,53 @@ class HpdpPlan(Plan["HpdpResult"]):
         """What noise does to the share of a value."""
         return "a value's share is off by about", round(self.share_error, 4)
 
+    def number_errors(self) -> dict[str, NumberError]:
+        """What noise does to every number."""
+        columns, records = self.coordinates.columns, self.agreement.records.expected
+        if self.coordinates.by_grid:
+            return number_errors(columns, dict.fromkeys(columns, self.deviation / CLASS_WEIGHT), records=records)
+        # By its bounds a number's mean is one sum, and no cell is counted.
+        return {
+            name: replace(
+                error,
+                mean_within_95_percent=NORMAL_95 * self.share_error_of_pairs * _width(columns[name]),
+                misplaced_share=0.0,
+            )
+            for name, error in number_errors(columns, dict.fromkeys(columns, 0.0), records=records).items()
+        }
+
+    @property
+    def correlation_error(self) -> float:
+        """About how far noise moves the correlation of two numbers that are spread evenly, before it is shrunk."""
+        return self.share_error_of_pairs / EVEN_VARIANCE
+
     def warnings(self) -> list[str]:
         """What people should think about before they spend anything."""
+        records = self.agreement.records.expected
+        found = [*self._large_share_error(), *number_warnings(self.number_errors(), records=records)]
+        if self.coordinates.by_grid:
+            found += coarse_grid_warnings(self.agreement.columns)
+        else:
+            found += self._unknown_shapes()
+        several = len(self.number_errors()) > 1
+        if several and self.correlation_error > LARGE_CORRELATION_ERROR:
+            found.append(
+                f"With about {records:,} records and this epsilon, correlations of two numbers will be off by about "
+                f"{self.correlation_error:.2f} or more, or be left out. Raise epsilon, or leave columns out."
+            )
+        return found
+
+    def _unknown_shapes(self) -> list[str]:
+        columns = self.coordinates.columns.items()
+        far = [name for name, domain in columns if isinstance(domain, NumericalDomain) and reach_far(domain)]
+        if not far:
+            return []
+        return [
+            f"Numbers lie by their bounds, so their shape is not measured. If most numbers of {', '.join(far)} are "
+            'small, as amounts, durations and counts are, write numbers = "grid" in [mechanism], and grids for them.'
+        ]
+
+    def _large_share_error(self) -> list[str]:
         if self.share_error <= LARGE_SHARE_ERROR:
             return []
         together, less = ", and of every two together,", f", and {CLASS_WEIGHT} times less what the class is in"
@@ -191,3 +248,7 @@ class HpdpPlan(Plan["HpdpResult"]):
             f"value{together} by about {self.share_error:.0%}{less}. Raise epsilon or records.expected (if it is too "
             "low), leave columns out, or put values together."
         ]
+
+
+def _width(domain: Domain) -> float:
+    return float(domain.upper - domain.lower) if isinstance(domain, NumericalDomain) else 0.0

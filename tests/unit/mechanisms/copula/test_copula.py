@@ -337,9 +337,9 @@ def test_numbers_are_written_with_the_agreed_decimals_or_finer_than_the_grid():
         "attributes.income.decimals": 2,
     }
     agreement = cp.agreement_from_mapping(copula_mapping(**changes))
-    edges, decimals = grid_in_units(agreement.domains["income"])
+    edges, decimals = grid_in_units(agreement.domains["income"], finer=True)
     assert (edges.tolist(), decimals) == ([0, 25, 1000, 1251], 2)
-    edges, decimals = grid_in_units(agreement.domains["age"])
+    edges, decimals = grid_in_units(agreement.domains["age"], finer=True)
     assert decimals == 3 and edges[-1] == 99_001
     with pytest.raises(cp.AgreementError, match="written with 2 decimals"):
         cp.agreement_from_mapping(copula_mapping(**{**changes, "attributes.income.decimals": 1}))
