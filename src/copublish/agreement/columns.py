@@ -60,7 +60,7 @@ USUAL_CELLS = 20
 
 EQUAL_CELLS = 10
 
-LARGE_PART = 0.5
+LARGE_PART = 0.4
 """Of those cells, what one agreed cell may hold: from here on people are warned."""
 
 
@@ -89,12 +89,12 @@ def reach_far(domain: NumericalDomain) -> bool:
 
 
 def _coarse_cell(domain: NumericalDomain) -> tuple[Decimal, Decimal] | None:
-    """The bounds of a cell that holds most cells of a grid at round numbers."""
+    """The bounds of a cell that holds a large part of the cells of a grid at round numbers."""
     usual = round_split_points(domain.lower, domain.upper, cells=USUAL_CELLS, decimals=domain.decimals)
     for code in range(domain.number_codes):
         start, stop = domain.bounds((code, code + 1))
         inside = sum(start <= first and last <= stop for first, last in pairwise((domain.lower, *usual, domain.upper)))
-        if inside > LARGE_PART * (len(usual) + 1):
+        if inside >= LARGE_PART * (len(usual) + 1):
             return start, stop
     return None
 

@@ -140,10 +140,8 @@ def draft_agreement(draft: Draft) -> str:
             lines.append('missing = "category"             # what a missing value becomes: a category, or a listed one')
         else:
             lines.append("bounds = []                      # FILL IN: [lowest, highest], from its definition")
-            lines.append(
-                "grid = { round = 20 }            # where it may be split: about 20 cells at round numbers, or"
-            )
-            lines.append("                                 # step, edges or count; copula needs more cells, like 40")
+            lines.append("grid = { round = 20 }            # about 20 cells at round numbers, narrow near 0;")
+            lines.append("                                 # or step, edges or count of equal cells")
             lines.append('missing = "category"             # what a missing number becomes: a category, or a number')
         if draft.partition == "vertical":
             lines.append(f"held_by = {_quoted(draft.parties[0])}    # FILL IN: the party that has this column")

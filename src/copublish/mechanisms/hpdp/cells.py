@@ -106,7 +106,8 @@ def fit_spreads(
         together *= expected / np.maximum(expected + own_noise * own_noise, SMALLEST_SQUARE)
         by_class = []
         for number, count in enumerate(class_counts.tolist()):
-            wanted = (shares[number] * cell_shares + together[number]) * float(total)
+            # As many as the class has records: where numbers are missing is drawn apart.
+            wanted = (shares[number] * cell_shares + together[number]) * (float(total) * total / held)
             by_class.append(consistent_counts_within(np.rint(wanted).astype(np.int64), count, stay))
         found[name] = Spread(np.stack(by_class))
     return found

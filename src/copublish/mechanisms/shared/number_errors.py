@@ -13,11 +13,13 @@ from decimal import Decimal
 from itertools import pairwise
 from statistics import median
 
+from copublish.agreement.columns import USUAL_CELLS
 from copublish.agreement.domain import Domain, NumericalDomain
+from copublish.agreement.round_grid import round_split_points
 from copublish.privacy.described import NORMAL_95
 
 LARGE_MEAN_ERROR = 0.25
-"""Of the middle distance of split points from 0: from here on people are warned."""
+"""Of the usual distance from 0: from here on people are warned."""
 
 LARGE_MISPLACED_SHARE = 0.1
 """Of the records, those that noise puts into another cell: from here on people are warned."""
@@ -32,15 +34,13 @@ class NumberError:
 
     Attributes:
         mean_within_95_percent: How far the mean is off at most in 95 of 100 cases, in the number's unit.
-        usual_distance: How far half of its split points are from 0, or from the bound that is nearest to 0: what people
-            who agreed on the grid take for usual.
-        anchor: That bound, or 0.
+        usual_distance: How far half of its split points, or of those of a grid at round numbers, are from 0 or from the
+            bound that is nearest to 0: what is taken for usual.
         misplaced_share: About which share of the records noise puts into another cell.
     """
 
     mean_within_95_percent: float
     usual_distance: float
-    anchor: float
     misplaced_share: float
 
     @staticmethod
@@ -51,10 +51,12 @@ class NumberError:
         center = math.fsum(middles) / len(middles)
         lever = math.sqrt(math.fsum((middle - center) ** 2 for middle in middles))
         anchor = min(max(0.0, edges[0]), edges[-1])
+        usual = round_split_points(domain.lower, domain.upper, cells=USUAL_CELLS, decimals=domain.decimals)
+        # An agreed grid that is too coarse says nothing about what is usual.
+        grids = [points for points in (domain.thresholds, usual) if points]
         return NumberError(
             mean_within_95_percent=NORMAL_95 * deviation / records * lever,
-            usual_distance=median(abs(edge - anchor) for edge in edges[1:-1]),
-            anchor=anchor,
+            usual_distance=min(median(abs(float(point) - anchor) for point in points) for points in grids),
             # Noise moves a count by 0.7 to 0.8 deviations on average, and every record that moves is counted twice.
             misplaced_share=0.75 * deviation / records * domain.size / 2,
         )
@@ -92,15 +94,14 @@ def number_warnings(errors: Mapping[str, NumberError], *, records: int) -> Itera
     large = {name: error for name, error in errors.items() if error.is_large}
     if large:
         named = [
-            f"{name} by up to about {shown(error.mean_within_95_percent)}, which is "
-            f"{error.mean_within_95_percent / max(error.usual_distance, 1e-300):.0%} of what half of its split points "
-            f"are away from {shown(error.anchor)} ({shown(error.usual_distance)})"
+            f"{name} {shown(error.mean_within_95_percent)} (usual: {shown(error.usual_distance)})"
             for name, error in _largest(large)
         ]
         yield (
-            f"With about {records:,} records and this epsilon, noise moves the means of these numbers, in 95 of 100 "
-            f"cases: {'; '.join(named)}{_and_more(large)}. Raise epsilon, narrow the bounds, take fewer cells or fewer "
-            "columns, or do not use their means."
+            f"With about {records:,} records and this epsilon, noise moves the means of these numbers by up to, in 95 "
+            f"of 100 cases: {', '.join(named)}{_and_more(large)}. Usual is how far half of the split points of a grid "
+            "at round numbers, or of the agreed one, are from 0 or from the bound next to it. Raise epsilon, narrow "
+            "the bounds, take fewer cells or columns, or do not use these means."
         )
     misplaced = {name: error for name, error in errors.items() if error.misplaced_share > LARGE_MISPLACED_SHARE}
     if misplaced:
