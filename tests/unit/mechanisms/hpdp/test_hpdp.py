@@ -324,6 +324,7 @@ def bills_mapping(attributes: dict[str, object]) -> dict[str, object]:
 def test_by_their_grids_numbers_keep_their_shape_by_class_and_go_together():
     """Statistical: 6,000 records and no noise; a share is off by 5 standard errors in less than 1 of 10^6 cases."""
     mapping = bills_mapping({"first": BILL, "second": BILL, "paid": BILL})
+    mapping["privacy"]["epsilon"] = "10"  # covariances are shrunk by the stated noise, not by what was drawn
     table = bills(6000, np.random.default_rng(3))
     frames = {"p0": table.iloc[:2000], "p1": table.iloc[2000:]}
     shapes, correlations = {}, {}
@@ -340,7 +341,7 @@ def test_by_their_grids_numbers_keep_their_shape_by_class_and_go_together():
         correlations[numbers] = drawn[["first", "second"]].corr("spearman").iloc[0, 1]
         assert (drawn["first"] % 1 == 0).all()
     assert shapes["grid"] < 5 * np.sqrt(0.25 / 1200) < shapes["bounds"]  # the check can fail
-    assert correlations["grid"] > 0.85 > correlations["bounds"]
+    assert correlations["grid"] > 0.8 > 0.6 > correlations["bounds"]
     assert release.details.columns["paid"].cells is None
 
 
