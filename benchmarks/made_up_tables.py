@@ -8,12 +8,56 @@ chosen on any table that the results are reported for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtr
+
+MONTHS = {
+    "jan": 3,
+    "feb": 6,
+    "mar": 1,
+    "apr": 6,
+    "may": 30,
+    "jun": 12,
+    "jul": 15,
+    "aug": 14,
+    "sep": 1.3,
+    "oct": 1.6,
+    "nov": 9,
+    "dec": 0.5,
+}
+MONTHS_OF_VISITS = {
+    "Feb": 2,
+    "Mar": 15,
+    "May": 27,
+    "Jun": 2,
+    "Jul": 4,
+    "Aug": 4,
+    "Sep": 4,
+    "Oct": 4,
+    "Nov": 24,
+    "Dec": 14,
+}
+JOBS = {
+    "blue-collar": 21,
+    "management": 21,
+    "technician": 17,
+    "admin": 11,
+    "services": 9,
+    "retired": 5,
+    "self-employed": 4,
+    "entrepreneur": 3,
+    "unemployed": 3,
+    "housemaid": 3,
+    "student": 2,
+}
+LATE = {"-2": 9, "-1": 19, "0": 50, "1": 12, "2": 9, "3": 1}
+EDUCATION = {"primary": 15, "secondary": 51, "tertiary": 30, "unknown": 4}
+SCHOOL = {"graduate": 35, "university": 47, "school": 16, "other": 2}
+SPECIAL_DAYS = ([0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.9, 0.015, 0.02, 0.03, 0.025, 0.01])
 
 
 @dataclass(frozen=True)
@@ -70,6 +114,10 @@ class _Population:
         return np.where(self.generator.random(self.size) < chances, "yes", "no")
 
 
+def _codes(count: int, decay: float) -> dict[str, float]:
+    return {str(i + 1): decay**i for i in range(count)}
+
+
 def bank_customers(size: int = 45_000, seed: int = 1) -> MadeUp:
     """Customers who are called about a deposit: 12 % say yes."""
     people = _Population(size, 4, seed)
@@ -84,34 +132,13 @@ def bank_customers(size: int = 45_000, seed: int = 1) -> MadeUp:
     contacted = earlier > 0.9
     days_since = np.where(contacted, np.clip(200 + 110 * people.normal({}), 1, 870).round(), -1)
     previous = np.where(contacted, people.generator.geometric(0.35, size).clip(1, 50), 0)
-    months = dict(
-        zip(
-            "jan feb mar apr may jun jul aug sep oct nov dec".split(),
-            (3, 6, 1, 6, 30, 12, 15, 14, 1.3, 1.6, 9, 0.5),
-            strict=True,
-        )
-    )
-    month_behind = people.normal({3: 0.5, 1: -0.3})
-    month = people.category(months, month_behind)
+    month = people.category(MONTHS, people.normal({3: 0.5, 1: -0.3}))
     outcome = np.where(
         contacted,
         np.where(earlier > 1.7, "success", people.category({"failure": 7, "other": 3}, people.normal({}))),
         "unknown",
     )
-    jobs = {
-        "blue-collar": 21,
-        "management": 21,
-        "technician": 17,
-        "admin": 11,
-        "services": 9,
-        "retired": 5,
-        "self-employed": 4,
-        "entrepreneur": 3,
-        "unemployed": 3,
-        "housemaid": 3,
-        "student": 2,
-    }
-    job = people.category(jobs, people.normal({1: 0.8}))
+    job = people.category(JOBS, people.normal({1: 0.8}))
     job = np.where(age > 62, "retired", job)
     scores = (
         1.6 * people.factors[:, 2]
@@ -126,9 +153,7 @@ def bank_customers(size: int = 45_000, seed: int = 1) -> MadeUp:
             "age": age,
             "job": job,
             "marital": people.category({"single": 28, "married": 60, "divorced": 12}, people.normal({0: 1.0})),
-            "education": people.category(
-                {"primary": 15, "secondary": 51, "tertiary": 30, "unknown": 4}, people.normal({1: 0.7, 0: -0.3})
-            ),
+            "education": people.category(EDUCATION, people.normal({1: 0.7, 0: -0.3})),
             "balance": np.clip(balance, -8000, 102_000).round(),
             "housing": people.category({"no": 44, "yes": 56}, people.normal({0: -0.6})),
             "loan": people.category({"no": 84, "yes": 16}, people.normal({1: -0.5})),
@@ -173,16 +198,7 @@ def shop_visits(size: int = 12_000, seed: int = 2) -> MadeUp:
         people.generator.random(size) < 0.45, 0.0, np.clip(exits - 0.02 * people.generator.random(size), 0, 0.2)
     )
     value = zero_inflated(0.78, 14, 1.0, people.normal({1: 1.0}, 0.5)).clip(0, 360)
-    month = people.category(
-        dict(
-            zip(
-                ("Feb", "Mar", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"),
-                (2, 15, 27, 2, 4, 4, 4, 4, 24, 14),
-                strict=True,
-            )
-        ),
-        people.normal({2: 1.0}),
-    )
+    month = people.category(MONTHS_OF_VISITS, people.normal({2: 1.0}))
     visitor = people.category({"returning": 85, "new": 14, "other": 1}, people.normal({2: 0.5}))
     scores = (
         2.2 * (value > 0)
@@ -192,7 +208,6 @@ def shop_visits(size: int = 12_000, seed: int = 2) -> MadeUp:
         + 0.5 * (month == "Nov")
         + 0.4 * (visitor == "new")
     )
-    codes = lambda count, decay: {str(i + 1): decay**i for i in range(count)}  # noqa: E731 -- a word, not a function
     table = pd.DataFrame(
         {
             "admin": admin,
@@ -206,14 +221,12 @@ def shop_visits(size: int = 12_000, seed: int = 2) -> MadeUp:
             "bounces": bounces.round(4),
             "exits": exits.round(4),
             "page_value": value.round(2),
-            "special_day": people.generator.choice(
-                [0, 0.2, 0.4, 0.6, 0.8, 1.0], size, p=[0.9, 0.015, 0.02, 0.03, 0.025, 0.01]
-            ),
+            "special_day": people.generator.choice(SPECIAL_DAYS[0], size, p=SPECIAL_DAYS[1]),
             "month": month,
-            "system": people.category(codes(8, 0.5), people.normal({3: 1.0})),
-            "browser": people.category(codes(10, 0.5), people.normal({3: 1.0})),
-            "region": people.category(codes(9, 0.75), people.normal({})),
-            "traffic": people.category(codes(12, 0.65), people.normal({2: 0.4})),
+            "system": people.category(_codes(8, 0.5), people.normal({3: 1.0})),
+            "browser": people.category(_codes(10, 0.5), people.normal({3: 1.0})),
+            "region": people.category(_codes(9, 0.75), people.normal({})),
+            "traffic": people.category(_codes(12, 0.65), people.normal({2: 0.4})),
             "visitor": visitor,
             "weekend": people.category({"no": 77, "yes": 23}, people.normal({})),
             "order": people.label(scores, 0.15),
@@ -254,20 +267,15 @@ def card_holders(size: int = 30_000, seed: int = 3) -> MadeUp:
     columns: dict[str, np.ndarray] = {
         "limit": (limit // 10_000 * 10_000),
         "sex": people.category({"m": 40, "f": 60}, people.normal({})),
-        "education": people.category(
-            {"graduate": 35, "university": 47, "school": 16, "other": 2}, people.normal({0: -0.7})
-        ),
+        "education": people.category(SCHOOL, people.normal({0: -0.7})),
         "marriage": people.category({"married": 45, "single": 53, "other": 2}, people.normal({2: -0.9})),
         "age": np.clip(np.exp(3.53 + 0.25 * people.normal({2: 1.0}, 0.5)), 21, 79).round(),
     }
     late_behind = people.normal({1: 0.9}, 0.8)
     level = limit * use**1.5
     bills, payments = [], []
-    for _month in range(6):
-        late = people.category(
-            {"-2": 9, "-1": 19, "0": 50, "1": 12, "2": 9, "3": 1}, 0.85 * late_behind + 0.53 * people.normal({})
-        )
-        columns[f"late_{_month + 1}"] = late
+    for month in range(1, 7):
+        columns[f"late_{month}"] = people.category(LATE, 0.85 * late_behind + 0.53 * people.normal({}))
         level = level * np.exp(0.22 * people.normal({}) - 0.05)
         bill = np.where(use < 0.09, 0, level)
         bill = np.where((use >= 0.09) & (use < 0.11), -level, bill)
