@@ -30,6 +30,7 @@ from copublish.auditing.statistics import Claim, judged, learned_columns
 from copublish.auditing.symbols import PUBLIC, Symbol, symbols_of
 from copublish.auditing.tables import Pair, invalid_pairs, pairs_against, valid_pairs
 from copublish.errors import AgreementError
+from copublish.files.interrupts import deaf_children, end_quietly_when_interrupted
 from copublish.mechanisms.base import Plan
 from copublish.privacy.coins import SystemCoins
 from copublish.privacy.disclosures import GaussianMeasure, Measure, Neighbors, Select
@@ -334,7 +335,8 @@ class _Players:
     def _submit(self, pair: Pair, n: int) -> Any:
         if self._pool is None:
             raise RuntimeError("there are no processes")
-        return self._pool.submit(play_runs, self._agreement, pair, n)
+        with deaf_children():  # the first call starts the processes
+            return self._pool.submit(play_runs, self._agreement, pair, n)
 
 
 def _joined(found: Sequence[Runs]) -> Runs:
@@ -345,6 +347,7 @@ def _joined(found: Sequence[Runs]) -> Runs:
 
 
 def _one_thread() -> None:
+    end_quietly_when_interrupted()
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)

@@ -17,13 +17,17 @@ from copublish.cli.keys import (
     IdentityOption,
     PassphraseCommandOption,
     PassphraseFileOption,
+    PinCommandOption,
+    PinFileOption,
     SignerOption,
     identity_of,
     passphrase_from,
+    pin_from,
     signer_of,
 )
 from copublish.cli.ledger_text import show_left, show_rho_left
 from copublish.cli.prices import price_in_words
+from copublish.cli.stopping import telling_what_ledgers_have
 from copublish.cli.terminal import (
     Format,
     FormatOption,
@@ -48,11 +52,14 @@ from copublish.node.run import ReadyParty, RunResult, RunSettings, ready_party
 from copublish.privacy.accounting import Cost
 from copublish.privacy.certify import warning_of
 from copublish.privacy.described import show_exact
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.privacy.ledger import Entry, Ledger, Limit
 from copublish.release.describe import describe_plan
 
 InsecureOption = Annotated[
     bool, typer.Option("--insecure", help="No TLS and no certificates; for parties on loopback alone.")
+]
+ListenOption = Annotated[
+    str | None, typer.Option(help="ADDRESS:PORT to listen at, if not the port of your host in the agreement.")
 ]
 ProxyOption = Annotated[
     str | None,
@@ -82,13 +89,13 @@ def run(
     signer: SignerOption = None,
     passphrase_file: PassphraseFileOption = None,
     passphrase_command: PassphraseCommandOption = None,
+    pin_file: PinFileOption = None,
+    pin_command: PinCommandOption = None,
     approvals: Annotated[
         Path | None,
         typer.Option(help="Folder with your people's approvals. Default: AGREEMENT.approvals, beside the agreement."),
     ] = None,
-    listen: Annotated[
-        str | None, typer.Option(help="ADDRESS:PORT to listen at, if not the port of your host in the agreement.")
-    ] = None,
+    listen: ListenOption = None,
     wait: Annotated[int, typer.Option(min=1, help="Seconds to wait for the other parties to come.")] = 3600,
     timeout: Annotated[int, typer.Option(min=5, help="Seconds to wait for an answer once they are there.")] = 600,
     proxy: ProxyOption = None,
@@ -119,7 +126,12 @@ def run(
     passphrase = passphrase_from(passphrase_file, passphrase_command)
     who = None if insecure else identity_of(party, identity, passphrase)
     has_own_signer = signer is not None or agreed.parties[party].signer is not None
-    signs = None if insecure or not has_own_signer else signer_of(agreed, party, identity, signer, passphrase)
+    pin = pin_from(pin_file, pin_command)
+    signs = (
+        None
+        if insecure or not has_own_signer
+        else signer_of(agreed, party, identity, signer, passphrase=passphrase, pin=pin)
+    )
     book, pays = ledger_of(agreed, party, ledger)
     ready = ready_party(
         agreed,
@@ -143,8 +155,12 @@ def run(
     run_log = RunLog(log or log_file(home_folder() / "logs", agreed.name, party), tell=note if verbose else None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other parties are told and folders go
     start = time.monotonic()
+
+    def charges() -> dict[str, list[Entry]]:
+        return {"Your ledger": book.entries()} if pays else {}
+
     try:
-        with progress_bars() as progress:
+        with progress_bars() as progress, telling_what_ledgers_have(charges):
             result = run_logged(
                 ready, run_log, progress=progress, waiting=lambda what: note(f"Waiting for {what}"), notice=note
             )

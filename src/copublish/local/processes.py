@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from copublish.agreement.model import Agreement
+from copublish.engine.spu.recording import EngineRecorder
 from copublish.errors import (
     CopublishError,
     EngineError,
@@ -24,6 +25,7 @@ from copublish.errors import (
     combined_error,
 )
 from copublish.files.core_dumps import forbid_core_dumps
+from copublish.files.interrupts import deaf_children
 from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source, without_connection
@@ -32,7 +34,7 @@ from copublish.mechanisms.base import Plan
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.progress import Notice, Progress, no_notice
-from copublish.release.engines import engine_for, loading_seconds, needs_messenger
+from copublish.release.engines import engine_for, loading_seconds, needs_messenger, refuse_missing_engine
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import prepare
@@ -55,8 +57,13 @@ def simulate_in_processes(
     notice: Notice = no_notice,
     timeout_seconds: int = 600,
     coins: Mapping[str, Coins] | None = None,
+    recorders: Mapping[str, EngineRecorder] | None = None,
+    bytes_sent: dict[str, int] | None = None,
 ) -> Release:
     """Run every party in its own process on the agreed engine and return the release they all hold.
+
+    Coins are for tests and recorders for benchmarks; a party's go to its process. `bytes_sent` takes what each party
+    sent to all others.
 
     Raises:
         CopublishError: What stopped the party that stopped first.
@@ -67,6 +74,8 @@ def simulate_in_processes(
             "'if __name__ == \"__main__\":'."
         )
     prepare(agreement)
+    for party in agreement.compute_nodes:
+        refuse_missing_engine(agreement, party)
     context = multiprocessing.get_context("spawn")
     pipes = (
         pipes_between(agreement.party_names)
@@ -75,27 +84,33 @@ def simulate_in_processes(
     )
     with folder_for_sockets() as folder:
         addresses = tuple(f"unix:{folder}/{number}.sock" for number in range(len(agreement.compute_nodes)))
-        processes, connections = {}, {}
-        for party in agreement.parties:
-            connections[party], other_end = context.Pipe()
-            ledger_file = (ledger_files or {}).get(party)
-            own = (
-                party,
-                without_connection(data[party]) if party in data else None,
-                pipes[party],
-                ledger_file,
-                (coins or {}).get(party),
-            )
-            # Not a daemon: the party has a child of its own, the engine's worker.
-            processes[party] = context.Process(
-                target=_party, args=(other_end, agreement, addresses, timeout_seconds, *own)
-            )
-            processes[party].start()
-            other_end.close()
-            for end in pipes[party].values():
-                end.close()  # so that the end of the process is the end of its pipes
+        processes: dict[str, Any] = {}
+        connections: dict[str, Connection] = {}
         try:
-            results = _collect(connections, progress, notice)
+            for party in agreement.parties:
+                connections[party], other_end = context.Pipe()
+                ledger_file = (ledger_files or {}).get(party)
+                own = (
+                    party,
+                    without_connection(data[party]) if party in data else None,
+                    pipes[party],
+                    ledger_file,
+                    (coins or {}).get(party),
+                    (recorders or {}).get(party),
+                )
+                # Not a daemon: the party has a child of its own, the engine's worker.
+                processes[party] = context.Process(
+                    target=_party, args=(other_end, agreement, addresses, timeout_seconds, *own)
+                )
+                with deaf_children():
+                    processes[party].start()
+                other_end.close()
+                for end in pipes[party].values():
+                    end.close()  # so that the end of the process is the end of its pipes
+            results = _collect(connections, progress, notice, {} if bytes_sent is None else bytes_sent)
+        except (KeyboardInterrupt, SystemExit):
+            _end_at_once(processes.values())
+            raise
         finally:
             for process in processes.values():
                 process.join(timeout=FAREWELL_SECONDS)
@@ -108,6 +123,13 @@ def simulate_in_processes(
     return first
 
 
+def _end_at_once(processes: Iterable[Any]) -> None:
+    """End processes that have not heard what ended this one. Their folders, and their workers, go with them."""
+    for process in processes:
+        if process.is_alive():
+            process.terminate()
+
+
 def _party(
     connection: Connection,
     agreement: Agreement,
@@ -118,6 +140,7 @@ def _party(
     pipes: Ends,
     ledger_file: str | Path | None,
     coins: Coins | None,
+    recorder: EngineRecorder | None,
 ) -> None:
     """Run the main path of one party and send what came of it."""
     forbid_core_dumps()
@@ -129,7 +152,7 @@ def _party(
 
     try:
         plan, fragment = prepare(agreement), read_fragment(agreement, party, source)  # before anybody is called
-        with engine_for(agreement, party, addresses, messenger, coins, timeout_seconds) as engine:
+        with engine_for(agreement, party, addresses, messenger, coins, timeout_seconds, recorder) as engine:
             ledger = open_ledger(plan, ledger_file)
             release = publish_release(
                 plan, fragment, engine, ledger, tell, notice=lambda said: connection.send(("notice", said))
@@ -137,6 +160,7 @@ def _party(
         sent = engine.bytes_sent + (0 if messenger is None else messenger.bytes_sent)
         others = "the other party" if len(agreement.parties) == 2 else "the other parties"
         tell(f"sent {sent / 2**20:.1f} MiB to {others}", 1, 1)
+        connection.send(("sent", sent))
         connection.send(("release", release))
     except CopublishError as exc:
         if isinstance(exc, InvalidInputsError):
@@ -152,9 +176,9 @@ def open_ledger(plan: Plan[Any], file: str | Path | None) -> Ledger:
     return throwaway_ledger(plan) if file is None else Ledger(file)
 
 
-def throwaway_ledger(plan: Plan[Any], kind: type[Ledger] = Ledger) -> Ledger:
-    """A ledger in memory with just the budget of one release."""
-    ledger = kind(":memory:")
+def throwaway_ledger(plan: Plan[Any], kind: type[Ledger] = Ledger, *, file: str | Path = ":memory:") -> Ledger:
+    """A ledger with just the budget of one release; in memory, where no file is named."""
+    ledger = kind(file)
     cost, neighbors = plan.cost(), plan.agreement.privacy.neighbors
     ledger.set_limit(
         plan.agreement.dataset, Limit(cost.under(neighbors), neighbors, cost.delta)
@@ -162,7 +186,9 @@ def throwaway_ledger(plan: Plan[Any], kind: type[Ledger] = Ledger) -> Ledger:
     return ledger
 
 
-def _collect(connections: Mapping[str, Connection], progress: Progress, notice: Notice) -> dict[str, Release]:
+def _collect(
+    connections: Mapping[str, Connection], progress: Progress, notice: Notice, bytes_sent: dict[str, int]
+) -> dict[str, Release]:
     """Wait for every party; if one fails, give the others a moment to say why, and raise the cause."""
     results: dict[str, Release] = {}
     errors: list[CopublishError] = []
@@ -181,6 +207,9 @@ def _collect(connections: Mapping[str, Connection], progress: Progress, notice: 
             if kind == "progress":
                 if party == first_party:
                     progress(*content)
+                continue
+            if kind == "sent":
+                bytes_sent[party] = content
                 continue
             if kind == "notice":
                 notice(f"At '{party}': {content}")

@@ -15,6 +15,7 @@ import copublish as cp
 from copublish.agreement.columns import coarse_grid_warnings
 from copublish.agreement.domain import NumericalDomain, format_number
 from copublish.agreement.round_grid import round_split_points
+from copublish.drafting.grids import default_grid
 from support import small_mapping
 
 RECORDED = {
@@ -80,6 +81,25 @@ def test_agreements_take_it_and_those_without_it_keep_their_hash():
     assert agreement.domains["age"].thresholds == expected
     assert agreement.hash != before
     assert '"round"' not in cp.agreement_from_mapping(small_mapping()).canonical()
+
+
+@pytest.mark.parametrize(
+    "bounds, is_whole, expected",
+    [
+        (None, False, {"round": 20}),
+        (("-10000", "110000"), True, {"round": 20}),
+        (("0", "1"), True, {"step": 1}),
+        (("2.5", "4"), False, "edges"),
+    ],
+)
+def test_drafts_have_round_cells_and_bounds_close_together_go_by_whether_numbers_are_whole(bounds, is_whole, expected):
+    found = default_grid(None if bounds is None else tuple(map(Decimal, bounds)), is_whole=is_whole)
+    assert list(found) == ["edges"] if expected == "edges" else found == expected
+    if bounds is not None:
+        mapping = small_mapping()
+        mapping["attributes"]["age"] |= {"bounds": [Decimal(bound) for bound in bounds], "grid": found}
+        agreement = cp.agreement_from_mapping(mapping)
+        assert agreement.domains["age"].number_codes == (2 if expected == {"step": 1} else pytest.approx(20, abs=2))
 
 
 def number(lower: str, upper: str, *thresholds: str) -> NumericalDomain:
