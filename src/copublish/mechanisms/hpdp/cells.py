@@ -24,19 +24,27 @@ LARGEST_INFLATION = 2.0
 
 @dataclass(frozen=True)
 class Spread:
-    """A number's records, as far as it is not missing.
+    """A number's records.
 
     Attributes:
-        by_class: In every class and cell; a class's cells add up to its records, shape (n_classes, n_cells).
+        by_class: In every class and cell, as far as it is not missing, shape (n_classes, n_cells).
+        missing: In every class, as far as it is; with the cells they add up to the class's records.
     """
 
     by_class: IntArray
+    missing: IntArray
 
     @property
     def scores(self) -> FloatArray:
         """Where the cells lie, from -1/2 to 1/2."""
         n_cells = self.by_class.shape[1]
         return quantized(np.arange(n_cells, dtype=np.int64), n_cells - 1) / float(UNIT)
+
+    @property
+    def present_share(self) -> float:
+        """Of the records, those that do not miss it; never 0."""
+        present = int(self.by_class.sum())
+        return max(present, 1) / max(present + int(self.missing.sum()), 1)
 
     @property
     def mean(self) -> float:
@@ -95,21 +103,21 @@ def fit_spreads(
     found = {}
     for name, place in coordinates.cells.items():
         noisy = np.rint(np.diag(products)[place]).astype(np.int64)
-        held = min(max(int(noisy.sum()), 1), total)
+        numbers = slice(0, len(noisy) - coordinates.columns[name].missing)
         own_noise = noise * total / float(coordinates.weights[place.start, place.start])
-        stay = cells_between_empty_ends(noisy, own_noise)
-        counts = consistent_counts_within(noisy, held, stay)
-        cell_shares = counts / total
+        stay = np.ones(len(noisy), dtype=bool)
+        stay[numbers] = cells_between_empty_ends(noisy[numbers], own_noise)
+        cell_shares = consistent_counts_within(noisy, total, stay) / total
         together = _covariances_with_classes(coordinates, products, place, shares, cell_shares, total)
         expected = np.multiply.outer(shares * (1 - shares), cell_shares * (1 - cell_shares)) * typical_correlation**2
         own_noise = noise / float(coordinates.weights[coordinates.class_place.start, place.start])
         together *= expected / np.maximum(expected + own_noise * own_noise, SMALLEST_SQUARE)
         by_class = []
         for number, count in enumerate(class_counts.tolist()):
-            # As many as the class has records: where numbers are missing is drawn apart.
-            wanted = (shares[number] * cell_shares + together[number]) * (float(total) * total / held)
+            wanted = (shares[number] * cell_shares + together[number]) * float(total)
             by_class.append(consistent_counts_within(np.rint(wanted).astype(np.int64), count, stay))
-        found[name] = Spread(np.stack(by_class))
+        counted = np.stack(by_class)
+        found[name] = Spread(counted[:, numbers], counted[:, numbers.stop :].sum(axis=1))
     return found
 
 

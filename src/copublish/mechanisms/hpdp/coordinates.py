@@ -2,12 +2,12 @@
 
 A number lies between -1/2 and 1/2, rounded to a 256th; of a category with two values one is -1/2 and the other 1/2; any
 other category, the missing one among its values, is a group of coordinates of which one is 1 and the others are 0. A
-number that may be missing has a second coordinate that says so, and lies in the middle if it is.
+number that is missing lies in the middle.
 
-Where a number lies is agreed. By its bounds: in proportion. By its grid: the cells follow each other at equal
-distances, however wide they are. Then its cells are a group of coordinates as well, of which only the products with the
-class are summed: that is how a number is spread in every class, and what it has in common with other columns takes
-one sum for each.
+Where a number lies is agreed. By its bounds: in proportion; a second coordinate says whether it is missing, if it may
+be. By its grid: the cells follow each other at equal distances, however wide they are. Then its cells, the missing one
+among them, are a group of coordinates as well, of which only the products with the class are summed: that is how a
+number is spread in every class, and what it has in common with other columns takes one sum for each.
 
 All of this follows from public domains. `run_moments.py` computes the points of records.
 """
@@ -62,8 +62,9 @@ class Coordinates:
 
     @cached_property
     def missing(self) -> dict[str, int]:
-        """Where it says that a number is missing, for the numbers that may be."""
-        may_be = [n for n, domain in self.columns.items() if isinstance(domain, NumericalDomain) and domain.missing]
+        """Where it says that a number is missing, for the numbers that may be; by their grids, a cell says so."""
+        numbers = {} if self.by_grid else self.columns
+        may_be = [n for n, domain in numbers.items() if isinstance(domain, NumericalDomain) and domain.missing]
         return {name: len(self.centered) + i for i, name in enumerate(may_be)}
 
     @cached_property
@@ -78,12 +79,12 @@ class Coordinates:
 
     @cached_property
     def cells(self) -> dict[str, slice]:
-        """Where the cells of every number lie, if they are counted; a missing number is in none."""
+        """Where the cells of every number lie, if they are counted; the last says that it is missing, if it may be."""
         found, start = {}, self.n_linked
         for name, domain in self.columns.items():
             if self.by_grid and isinstance(domain, NumericalDomain):
-                found[name] = slice(start, start + domain.number_codes)
-                start += domain.number_codes
+                found[name] = slice(start, start + domain.size)
+                start += domain.size
         return found
 
     @property
@@ -159,9 +160,9 @@ class Coordinates:
 
     @cached_property
     def _two_valued(self) -> list[int]:
-        """Centered coordinates without the class that are -1/2 or 1/2: categories, and whether a number is missing."""
+        """Centered coordinates without the class that are -1/2 or 1/2: categories."""
         categories = [i for name, i in self.centered.items() if isinstance(self.columns[name], CategoricalDomain)]
-        return [i for i in (*categories, *self.missing.values()) if i != self.centered.get(self.class_name)]
+        return [i for i in categories if i != self.centered.get(self.class_name)]
 
     def _other_columns(self) -> tuple[int, int]:
         """The numbers a of centered coordinates and g of groups without the class and cells of numbers."""
@@ -193,11 +194,11 @@ class Coordinates:
             is adding one, total and squares of two values included. That is never more than the bounds for two
             points: the first is twice as large but for the class, whose w r (|x|_1 + 1) >= 3/2 pays for 1 + 1/4; the
             second and, at S = a/2, the third are term by term as large, with the class's sum paying again.
-            If numbers lie by their grids, counts are weighted as well. Every number of the h numbers is in one cell or,
-            if it is missing, in none: adding a record moves its count by w and its products with the class by w r. The
-            counts of the g groups' values and the sums of the b centered coordinates that have two values are
-            multiplied with w, where 1 is in the above: (w - 1) (g + b/2) more. A record without missing numbers attains
-            all of it. Replacing is removing and adding: at most twice that.
+            If numbers lie by their grids, counts are weighted as well. Each of the h numbers is in one cell: adding a
+            record moves its count by w and its products with the class by w r. The counts of the g groups' values and
+            the sums of the b centered coordinates that have two values are multiplied with w, where 1 is in the above:
+            (w - 1) (g + b/2) more. A record whose numbers are in outer cells attains all of it. Replacing is removing
+            and adding: at most twice that.
         """
         a, g = self._other_columns()
         l1, l2, w = g + Fraction(a, 2), g + Fraction(a, 4), CLASS_WEIGHT

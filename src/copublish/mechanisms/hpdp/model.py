@@ -150,10 +150,14 @@ def _of_present_numbers(
         second[:, number] /= share
         second[number, number] = diagonal / share
         means[number] = min(max(means[number] / share, margin - 0.5), 0.5 - margin)
-        means[number] = spreads[name].mean if name in spreads else means[number]
         second[number, says_missing] = second[says_missing, number] = means[number] * means[says_missing]
     for name, spread in spreads.items():
-        means[coordinates.centered[name]] = spread.mean
+        number, share = coordinates.centered[name], max(spread.present_share, LARGEST_MARGIN)
+        diagonal = second[number, number]
+        second[number] /= share
+        second[:, number] /= share
+        second[number, number] = diagonal / share
+        means[number] = spread.mean
     return second, means
 
 

@@ -208,8 +208,10 @@ def _coordinate_names(result: HpdpResult) -> list[str]:
         for code, place in enumerate(range(group.start, group.stop)):
             names[place] = f"{name} = {domain.label((code, code + 1))}"
     for name, cells in coordinates.cells.items():
+        domain = coordinates.columns[name]
         for code, place in enumerate(range(cells.start, cells.stop)):
-            names[place] = f"{name} in {coordinates.columns[name].label((code, code + 1))}"
+            is_missing = domain.missing and code == domain.size - 1
+            names[place] = f"{name} is missing" if is_missing else f"{name} in {domain.label((code, code + 1))}"
     return names
 
 
@@ -241,7 +243,9 @@ def _number(result: HpdpResult, domain: NumericalDomain) -> NumberDetails:
         missing_share = round(0.5 + float(model.means[coordinates.missing[name]]), DIGITS)
     described = describe_column(result.agreement, name)
     if name in model.spreads:
-        counts = model.spreads[name].by_class.sum(axis=0).tolist()
+        spread = model.spreads[name]
+        counts = spread.by_class.sum(axis=0).tolist()
+        missing_share = round(1 - spread.present_share, DIGITS) if domain.missing else None
         mean, deviation = mean_and_deviation(domain, counts)
         return NumberDetails(
             domain=described,

@@ -38,8 +38,7 @@ def points(coordinates: Coordinates, fragment: Fragment, rows: slice) -> IntArra
         if isinstance(domain, NumericalDomain):
             if coordinates.by_grid:
                 steps, most = np.where(codes < domain.number_codes, codes, -1), domain.number_codes - 1
-                present = np.flatnonzero(steps >= 0)
-                found[present, coordinates.cells[name].start + steps[present]] = UNIT
+                found[np.arange(len(codes)), coordinates.cells[name].start + codes] = UNIT
             else:
                 steps, most = fragment.private_numbers[name][rows], domain.steps
             found[:, coordinates.centered[name]] = np.where(steps < 0, 0, quantized(steps, most))

@@ -84,7 +84,7 @@ class HpdpSettings(MechanismSettings):
         for name, domain in agreement.columns.items():
             attribute = agreement.attributes.get(name)
             if attribute is not None and attribute.kind == "numerical":
-                size += 1 + domain.missing
+                size += 1 if self.lay_by_grid(agreement) else 1 + domain.missing
                 cells += domain.size if self.lay_by_grid(agreement) else 0
                 if attribute.domain(name).steps > MAX_STEPS:
                     yield f"attributes.{name}.decimals: too many for numbers between these bounds. Take fewer"

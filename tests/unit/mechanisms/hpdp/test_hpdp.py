@@ -122,7 +122,7 @@ def test_no_two_small_records_exceed_the_sensitivities_and_add_remove_is_attaine
 
     Any place of a number is combined with any of its cells, which allows more than a grid does.
     """
-    coordinates = coordinates_with(numbers, groups, classes, by_grid=by_grid)
+    coordinates = coordinates_with(numbers, groups, classes, by_grid=by_grid, missing=by_grid and numbers == 1)
     points = every_point(coordinates, (-UNIT // 2, 0, UNIT // 2) if numbers < 3 else HALVES)
     # Numerators over UNIT^2, which is exact in whole numbers of any size.
     all_sums = np.array(
