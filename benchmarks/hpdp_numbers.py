@@ -91,7 +91,8 @@ def _codes(made_up: MadeUp, train: pd.DataFrame, frame: pd.DataFrame) -> dict[st
             ends = np.unique(np.quantile(train[name], OCTILES))
             found[name] = np.searchsorted(ends, frame[name].astype(float).to_numpy(), side="right")
         else:
-            found[name] = pd.Categorical(frame[name].astype(str), categories=made_up.values[name]).codes + 1
+            codes = {value: code for code, value in enumerate(made_up.values[name], 1)}
+            found[name] = frame[name].astype(str).map(lambda value, codes=codes: codes.get(value, 0)).to_numpy(int)
     return found
 
 
