@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check comparison coverage input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark owners-benchmark hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
+.PHONY: help demo test check comparison coverage input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark owners-benchmark hpdp-accuracy hpdp-other-tables hpdp-numbers hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -18,6 +18,7 @@ help:
 	@echo "make central-comparators  AIM and MST of one curator beside marginals, on Adult (needs ADULT; hours; builds .venv-central)"
 	@echo "make hpdp-accuracy    classification accuracy of Adult hpdp releases (needs ADULT=folder with the data)"
 	@echo "make hpdp-other-tables  the same on tables and a class that hpdp was not tuned on (needs ADULT=folder with the data)"
+	@echo "make hpdp-numbers  what hpdp and copula releases of made-up tables keep of amounts, counts and durations"
 	@echo "make owners-benchmark  secure releases of Adult that 2, 3, 5 and 10 owners hold, by columns and at random cells"
 	@echo "make hpdp-benchmark   a secure hpdp release of Adult between ten owners, beside the published Paillier way"
 	@echo "make allocation-benchmark  what dividing the budget by information gain is worth on Adult"
@@ -72,6 +73,9 @@ hpdp-accuracy: $(READY)
 
 hpdp-other-tables: $(READY)
 	$(BIN)/python benchmarks/hpdp_other_tables.py --data $(ADULT)
+
+hpdp-numbers: $(READY)
+	$(BIN)/python benchmarks/hpdp_numbers.py
 
 input-checks: $(READY)
 	$(BIN)/python benchmarks/input_checks.py --data $(ADULT)

@@ -331,6 +331,24 @@ CASES: dict[str, Case] = {
         150,
         is_secure=True,
     ),
+    # Hpdp with numbers that lie by their grids.
+    "hpdp by-grid laplace missing 3-classes": Case(
+        agreed("horizontal", {"name": "hpdp", "numbers": "grid"}, missing=("job", "income"), classes=3), 200
+    ),
+    "hpdp by-grid gaussian public": Case(
+        agreed(
+            "horizontal",
+            {"name": "hpdp", "noise": "gaussian", "numbers": "grid"},
+            public=True,
+            decimals=1,
+            privacy={"delta": "1e-6"},
+        ),
+        150,
+        is_secure=True,
+    ),
+    # Format 2 means something else for numbers.
+    "hpdp format-2": Case(agreed("horizontal", {"name": "hpdp"}, missing=("age",)) | {"format": 2}, 200),
+    "copula format-2": Case(agreed("horizontal", COPULA, missing=("age",)) | {"format": 2}, 200),
     # Vhdp: the number of records is always public. Noise goes record by record, so secure joins are in row order.
     "vhdp vertical uniform": Case(agreed("vertical", VHDP, public=True, row_order=True), is_secure=True),
     "vhdp vertical uniform identifier missing 3-parties": Case(
@@ -494,11 +512,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Record the releases of all cases.")
     parser.add_argument("--record", action="store_true", required=True, help=f"write {RECORDED.name}")
     parser.add_argument("--force", action="store_true", help="replace what is recorded already")
+    parser.add_argument("--new", action="store_true", help="leave that, and add the cases that are not recorded yet")
     chosen = parser.parse_args()
-    if RECORDED.exists() and not chosen.force:
-        sys.exit(f"{RECORDED.name} is there already. Add --force to replace it.")
-    cases: dict[str, dict[str, Any]] = {}
+    if RECORDED.exists() and not (chosen.force or chosen.new):
+        sys.exit(f"{RECORDED.name} is there already. Add --force to replace it, or --new to add to it.")
+    cases: dict[str, dict[str, Any]] = recorded()["cases"] if chosen.new else {}
     for name, case in CASES.items():
+        if name in cases:
+            continue
         for engine in case.engines:
             begun = time.monotonic()
             cases.setdefault(name, {})[engine] = computed(name, engine)

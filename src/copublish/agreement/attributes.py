@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, NumericalDomain
 from copublish.agreement.numbers import MAX_DIGITS, Number, Whole
+from copublish.agreement.round_grid import round_split_points
 from copublish.agreement.section import Section
 from copublish.agreement.taxonomy import ROOT_LABEL, TaxonomyNode, flat_taxonomy, parse_taxonomy
 
@@ -21,6 +22,9 @@ OTHER_LABEL = "other"
 
 MAX_THRESHOLDS = 128
 """A finer grid gives candidates that noise cannot tell apart and costs engine time."""
+
+MAX_ROUND_CELLS = MAX_THRESHOLDS - 1
+"""Split points at 0 and behind it may be added to those between so many cells."""
 
 
 def _as_tuple(value: object) -> object:
@@ -114,24 +118,38 @@ class CategoricalAttribute(Section):
 
 
 class Grid(Section):
-    """Where a numerical attribute may be split: every `step`, at these `edges`, or into `count` equal cells."""
+    """Where a numerical attribute may be split.
+
+    Attributes:
+        step: Every so often.
+        edges: At these numbers.
+        count: Into so many equal cells.
+        round: Into about so many cells at round numbers, narrow near 0 and wide away from it.
+    """
 
     step: Number | None = None
     edges: tuple[Number, ...] | None = None
     count: Whole | None = Field(default=None, ge=2, le=MAX_THRESHOLDS + 1)
+    round: Whole | None = Field(default=None, ge=2, le=MAX_ROUND_CELLS)
 
     @model_validator(mode="after")
     def _check_one_way(self) -> Grid:
-        if sum(way is not None for way in (self.step, self.edges, self.count)) != 1:
-            raise ValueError("give exactly one of 'step', 'edges' and 'count'")
+        if sum(way is not None for way in (self.step, self.edges, self.count, self.round)) != 1:
+            raise ValueError("give exactly one of 'step', 'edges', 'count' and 'round'")
         if self.step is not None and self.step <= 0:
             raise ValueError(f"'step' must be above 0, got {self.step}")
         return self
 
-    def thresholds(self, lower: Decimal, upper: Decimal) -> tuple[Decimal, ...]:
-        """The public split points inside the bounds, in ascending order."""
+    def thresholds(self, lower: Decimal, upper: Decimal, decimals: int | None = None) -> tuple[Decimal, ...]:
+        """The public split points inside the bounds, in ascending order.
+
+        Args:
+            lower: The lower bound.
+            upper: The upper one.
+            decimals: How many the attribute's numbers have, if it says so.
+        """
         with decimal.localcontext(decimal.Context(prec=2 * MAX_DIGITS)):  # not the caller's
-            found = self._find_thresholds(lower, upper)
+            found = self._find_thresholds(lower, upper, decimals)
         increase = all(a < b for a, b in pairwise(found))
         if not increase or not all(lower < threshold <= upper for threshold in found):
             way = "'edges'" if self.edges is not None else "split points"
@@ -140,9 +158,11 @@ class Grid(Section):
             raise ValueError(f"at most {MAX_THRESHOLDS} split points are allowed, got {len(found)}")
         return found
 
-    def _find_thresholds(self, lower: Decimal, upper: Decimal) -> tuple[Decimal, ...]:
+    def _find_thresholds(self, lower: Decimal, upper: Decimal, decimals: int | None) -> tuple[Decimal, ...]:
         if self.edges is not None:
             return self.edges
+        if self.round is not None:
+            return round_split_points(lower, upper, cells=self.round, decimals=decimals)
         if self.step is not None:
             steps = (upper - lower) / self.step
             if int(steps) > MAX_THRESHOLDS:
@@ -191,7 +211,7 @@ class NumericalAttribute(Section):
         lower, upper = self.bounds
         if lower >= upper:
             raise ValueError(f"the lower bound must be below the upper one, got bounds = [{lower}, {upper}]")
-        if not self.grid.thresholds(lower, upper):
+        if not self.grid.thresholds(lower, upper, self.decimals):
             raise ValueError("the grid has no split point inside the bounds; take a smaller step or add edges")
         needed = self.domain("").decimals_of_grid
         if self.decimals is not None and self.decimals < needed:
@@ -204,7 +224,7 @@ class NumericalAttribute(Section):
     def domain(self, name: str) -> NumericalDomain:
         """The public domain under this attribute's name."""
         lower, upper = self.bounds
-        thresholds = self.grid.thresholds(lower, upper)
+        thresholds = self.grid.thresholds(lower, upper, self.decimals)
         return NumericalDomain(
             name,
             lower=lower,

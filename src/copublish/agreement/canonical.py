@@ -31,6 +31,9 @@ def canonical_spelling(agreement: Agreement) -> str:
     for table in (content["privacy"], content["class"], *content["attributes"].values()):
         for key in [key for key, value in table.items() if value is None and key not in FIRST_KEYS]:
             del table[key]
+    for attribute in content["attributes"].values():
+        if "grid" in attribute and attribute["grid"]["round"] is None:
+            del attribute["grid"]["round"]
     if content["records"]["compared_by"] is None:
         del content["records"]["compared_by"]
     for key, default in (("engine", Computation()), ("budget", Budget()), ("network", Network())):

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from itertools import pairwise
 
-from copublish.agreement.domain import CategoricalDescription, CategoricalDomain, Domain, NumericalDescription
+from copublish.agreement.domain import (
+    CategoricalDescription,
+    CategoricalDomain,
+    Domain,
+    NumericalDescription,
+    NumericalDomain,
+    format_number,
+)
 from copublish.agreement.encoding_rules import (
     ColumnRule,
     describe_rule,
@@ -15,6 +24,7 @@ from copublish.agreement.encoding_rules import (
     rule_of_description,
 )
 from copublish.agreement.model import Agreement
+from copublish.agreement.round_grid import round_split_points
 
 COUNT, NOISY_COUNT = "count", "noisy_count"
 """Columns of a published table of counts: how many records a row stands for, and the unbiased measurement."""
@@ -43,6 +53,50 @@ def formula_warning(domains: Mapping[str, Domain]) -> str | None:
         "Spreadsheet programs run such cells of a .csv file as formulas: open it as text there, or read the .parquet "
         "file."
     )
+
+
+USUAL_CELLS = 20
+"""Of a grid at round numbers, which agreed grids are compared with."""
+
+EQUAL_CELLS = 10
+
+LARGE_PART = 0.4
+"""Of those cells, what one agreed cell may hold: from here on people are warned."""
+
+
+def coarse_grid_warnings(domains: Mapping[str, Domain]) -> list[str]:
+    """A sentence about numbers of which one cell holds what is usual for amounts, durations and counts; or nothing."""
+    named = []
+    for name, domain in domains.items():
+        cell = _coarse_cell(domain) if isinstance(domain, NumericalDomain) else None
+        if cell is not None:
+            start, stop = (format_number(edge) for edge in cell)
+            named.append(f"{name} from {start} to {stop}, by up to {format_number((cell[1] - cell[0]) / 2)}")
+    if not named:
+        return []
+    return [
+        "One cell of these grids holds the numbers that are usual for amounts, durations and counts: "
+        f"{'; '.join(named)}. So far means can be off, without any noise, if most records are in that cell. Write "
+        f"grid = {{ round = {USUAL_CELLS} }}, or edges where the records are, unless these numbers are spread evenly."
+    ]
+
+
+def reach_far(domain: NumericalDomain) -> bool:
+    """Whether numbers have bounds like those of amounts, most of which are small: ten equal cells would be coarse."""
+    tenth = (domain.upper - domain.lower) / EQUAL_CELLS
+    thresholds = tuple(domain.lower + tenth * i for i in range(1, EQUAL_CELLS))
+    return _coarse_cell(replace(domain, thresholds=thresholds)) is not None
+
+
+def _coarse_cell(domain: NumericalDomain) -> tuple[Decimal, Decimal] | None:
+    """The bounds of a cell that holds a large part of the cells of a grid at round numbers."""
+    usual = round_split_points(domain.lower, domain.upper, cells=USUAL_CELLS, decimals=domain.decimals)
+    for code in range(domain.number_codes):
+        start, stop = domain.bounds((code, code + 1))
+        inside = sum(start <= first and last <= stop for first, last in pairwise((domain.lower, *usual, domain.upper)))
+        if inside >= LARGE_PART * (len(usual) + 1):
+            return start, stop
+    return None
 
 
 Description = CategoricalDescription | NumericalDescription

@@ -31,7 +31,7 @@ MEANINGS = {
     "kind": '"categorical" (then values = [...]) or "numerical" (then bounds = [...] and grid = { ... })',
     "values": "from the code book, as files write them, or a taxonomy; any other value becomes 'other'",
     "bounds": "[lowest, highest], from its definition; a number outside becomes the nearer one",
-    "grid": "where it may be split: step, edges or count",
+    "grid": "where it may be split: cells at round numbers, or step, edges or count of equal cells",
     "missing": "what a missing value becomes: a category, or a value of the column",
     "held_by": "who has this column",
 }

@@ -13,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from copublish.agreement.columns import formula_warning
+from copublish.agreement.columns import coarse_grid_warnings, formula_warning
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.agreement.network import meeting_in_words
@@ -205,7 +205,7 @@ def describe_plan(plan: Plan[Any]) -> Description:
         not_protected=tuple(not_protected(agreement)),
         views={party: tuple(view_of(agreement, party)) for party in agreement.parties},
         assumptions=tuple(assumptions(agreement, _of_engine(agreement))),
-        warnings=(*_weak_epsilon(agreement), *plan.warnings(), *_formulas(agreement)),
+        warnings=(*_weak_epsilon(agreement), *plan.warnings(), *_coarse_grids(agreement), *_formulas(agreement)),
         meeting=tuple(meeting_in_words(agreement)),
         approvals={name: party.approvals for name, party in agreement.parties.items() if party.approvals},
     )
@@ -222,6 +222,11 @@ def _weak_epsilon(agreement: Agreement) -> list[str]:
     if agreement.epsilon <= WEAK_EPSILON:
         return []
     return [f"epsilon {show_exact(agreement.epsilon)} is weak protection; 0.1 to 2 is usual."]
+
+
+def _coarse_grids(agreement: Agreement) -> list[str]:
+    """About grids, unless the mechanism reads numbers as such; then it knows whether their grids play a part."""
+    return [] if agreement.mechanism.reads_numbers else coarse_grid_warnings(agreement.columns)
 
 
 def _formulas(agreement: Agreement) -> list[str]:

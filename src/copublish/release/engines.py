@@ -135,7 +135,7 @@ def engine_for(
     """
     refuse_unfit_engine(agreement)
     engine = _engine_for(agreement, party, addresses, messenger, coins, timeout_seconds)
-    if isinstance(engine, SpuNode):
+    if recorder is not None and isinstance(engine, SpuNode):
         engine.recorder = recorder
     if agreement.compares_people and messenger is not None:
         engine.comparison = comparison_by(messenger, agreement.owners, agreement.helper)

@@ -7,17 +7,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from copublish.agreement.budget import agreed_weights
+from copublish.agreement.domain import CategoricalDomain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.copula.normal_scores import SCORE_LIMIT, score_limits
 from copublish.mechanisms.copula.settings import CopulaSettings
 from copublish.mechanisms.shared.allocation import Allocation
+from copublish.mechanisms.shared.empty_ends import cells_between_empty_ends, consistent_counts_within
+from copublish.mechanisms.shared.measured_noise import deviation
+from copublish.mechanisms.shared.number_errors import NumberError, number_errors, number_warnings, rounded_means
 from copublish.privacy.certify import Method
 from copublish.privacy.described import show_exact
 from copublish.privacy.disclosures import HISTOGRAM_L1, NEIGHBORS, Disclosure, Divided, Influence, Measure, Place
 from copublish.privacy.masked_sums import how_noise_is_drawn
 from copublish.privacy.noise_shares import NoiseShares
+from copublish.types import IntArray
 
 if TYPE_CHECKING:
     from copublish.engine.interface import SumEngine
@@ -105,6 +112,18 @@ class CopulaPlan(Plan["CopulaResult"]):
             shares=NoiseShares.of(self.agreement),
         )
 
+    def counts_of(self, column: str, budget: Fraction, noisy_counts: IntArray, total: int) -> IntArray:
+        """Counts that can be records, from a column's released ones.
+
+        The ends of a number's grid stay empty if noise could have made what is there; not in format 1, whose agreements
+        keep their meaning.
+        """
+        domain, stay = self.agreement.columns[column], np.ones(len(noisy_counts), dtype=bool)
+        if self.agreement.format > 1 and isinstance(domain, NumericalDomain):
+            numbers = slice(0, domain.number_codes)
+            stay[numbers] = cells_between_empty_ends(noisy_counts[numbers], deviation(self.marginal(column, budget)))
+        return consistent_counts_within(noisy_counts, total, stay)
+
     def products(self, limits: Sequence[int]) -> Measure:
         """The disclosure of the sums of products, given how large each column's scores can be."""
         return self._products(products_l1(limits))
@@ -161,6 +180,14 @@ class CopulaPlan(Plan["CopulaResult"]):
         scale = self.products(limits).scale_in_people / usual
         return 2**0.5 * scale / (SQUARED_SLOPE * self.agreement.records.expected)
 
+    def number_errors(self) -> dict[str, NumberError]:
+        """What noise does to every number, by the agreed budgets, or by equal ones where the run will tell."""
+        columns, allocation = self.agreement.columns, self.allocation
+        equal = (allocation.total - allocation.for_tables) / len(columns)
+        budgets = allocation.agreed or dict.fromkeys(columns, equal)
+        deviations = {name: deviation(self.marginal(name, budgets[name])) for name in columns}
+        return number_errors(columns, deviations, records=self.agreement.records.expected)
+
     def method(self) -> Method:
         """What the mechanism does, in words for the certificate."""
         tables = "of every column by the label, " if self.allocation.for_tables else ""
@@ -182,6 +209,7 @@ class CopulaPlan(Plan["CopulaResult"]):
             "dependence": show_exact(self.epsilon_for_products),
             "allocation": self.allocation.describe(self.marginal),
             "correlation_error": round(self.correlation_error, 3),
+            "mean_within_95_percent": rounded_means(self.number_errors()),
         }
 
     def headline(self) -> dict[str, str]:
@@ -211,10 +239,12 @@ class CopulaPlan(Plan["CopulaResult"]):
                 f"be off by about {self.correlation_error:.2f}. Raise epsilon, mechanism.dependence_share or "
                 "records.expected (if it is too low), or leave columns out."
             )
+        found += number_warnings(self.number_errors(), records=agreement.records.expected)
         noisy = [
             name
             for name, (_, most) in self.allocation.limits().items()
-            if self.marginal(name, most).noise.scale * agreement.columns[name].size > agreement.records.expected
+            if isinstance(agreement.columns[name], CategoricalDomain)
+            and self.marginal(name, most).noise.scale * agreement.columns[name].size > agreement.records.expected
         ]
         if noisy:
             found.append(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Literal
 
 import numpy as np
@@ -11,23 +10,18 @@ import pyarrow as pa
 from pydantic.dataclasses import dataclass
 
 from copublish.agreement.columns import PublicColumns, describe_column
-from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, NumericalDomain
+from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.copula.records import draw_columns
 from copublish.mechanisms.copula.result import CopulaResult
 from copublish.mechanisms.shared.allocation import Division, describe_division
-from copublish.mechanisms.shared.arrow import categories, numbers
+from copublish.mechanisms.shared.arrow import categories
+from copublish.mechanisms.shared.cells_as_numbers import InCells, numbers_in_cells
 from copublish.mechanisms.shared.eigen import pairs_of
 from copublish.mechanisms.shared.label_information import LabelInformation, describe_information
-from copublish.types import Codes, IntArray, TypedJson
+from copublish.types import Codes, TypedJson
 
 CORRELATION_DIGITS, WITHIN_DIGITS = 6, 3
-
-FINER_DECIMALS = 3
-"""How many more decimals than the grid synthetic numbers have, where nothing is agreed."""
-
-LARGEST_EXACT = 2**53
-"""Whole numbers up to this size are floating-point numbers, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,8 +104,11 @@ def synthetic_records(result: CopulaResult) -> tuple[pa.Table, dict[str, Codes]]
     counts = list(result.counts.values())
     drawn = draw_columns(result.model.loadings, counts, result.key)
     table, found = {}, {}
+    # Whole numbers stay whole; in format 1 only where decimals are agreed on.
+    finer = result.allocation.agreement.format == 1
     for (name, domain), own, (cells, places) in zip(result.columns.items(), counts, drawn, strict=True):
-        table[name] = values_of(domain, cells=cells, places=places, counts=own)
+        # The records of a cell are spread evenly over it, in the order of the variable behind the column.
+        table[name] = values_of(domain, InCells(cells=cells, places=places, counts=own[cells]), finer=finer)
         found[name] = cells.astype(np.min_scalar_type(domain.size))
     return pa.table(table), found
 
@@ -154,28 +151,8 @@ def _within(result: CopulaResult, i: int, j: int) -> float | None:
     return round(within, WITHIN_DIGITS) if within < 1 else None
 
 
-def values_of(domain: Domain, *, cells: IntArray, places: IntArray, counts: IntArray) -> pa.Array:
+def values_of(domain: Domain, found: InCells, *, finer: bool = False) -> pa.Array:
     """A column of records: categories as text, numbers as numbers spread over their cells, missing ones null."""
     if isinstance(domain, CategoricalDomain):
-        return categories(domain, cells)
-    is_missing = cells >= domain.number_codes
-    edges, decimals = grid_in_units(domain)
-    # The records of a cell are spread evenly over it, in the order of the variable behind the column.
-    start, parts = edges[:-1][cells.clip(max=domain.number_codes - 1)], 2 * counts[cells]
-    width, odd = np.diff(edges)[cells.clip(max=domain.number_codes - 1)], 2 * places + 1
-    whole, rest = np.divmod(width, np.maximum(parts, 1))
-    units = start + odd * whole + odd * rest // np.maximum(parts, 1)  # start + width * odd / parts, without overflow
-    return numbers(domain, units, is_missing, decimals=decimals)
-
-
-def grid_in_units(domain: NumericalDomain) -> tuple[IntArray, int]:
-    """A grid's edges as whole numbers of the unit that synthetic numbers are written in, and its decimals.
-
-    Without agreed decimals the unit is a thousandth of the grid's own. The last cell includes the upper bound.
-    """
-    edges = [domain.lower, *domain.thresholds, domain.upper]
-    decimals = domain.decimals_of_grid + FINER_DECIMALS if domain.decimals is None else domain.decimals
-    while decimals > 0 and max(abs(edge) for edge in edges) * 10**decimals >= LARGEST_EXACT:
-        decimals -= 1
-    units = [int((edge * Decimal(10) ** decimals).to_integral_value("ROUND_CEILING")) for edge in edges]
-    return np.array([*units[:-1], units[-1] + 1], dtype=np.int64), decimals
+        return categories(domain, found.cells)
+    return numbers_in_cells(domain, found, found.cells >= domain.number_codes, finer=finer)

@@ -12,6 +12,7 @@ from copublish.mechanisms.copula.plan import MARGINALS, PRODUCTS
 from copublish.mechanisms.copula.publish import CopulaDetails, values_of
 from copublish.mechanisms.copula.records import draw_columns
 from copublish.mechanisms.shared.arrow import domains_as_published
+from copublish.mechanisms.shared.cells_as_numbers import InCells
 from copublish.mechanisms.shared.post_processing import consistent_counts
 from copublish.reading.noisy import deviation_of
 from copublish.reading.replicates import Draws
@@ -41,7 +42,7 @@ def replicate(publication: Publication, details: CopulaDetails, draws: Draws) ->
     drawn = draw_columns(model.loadings, counts, draws.next_key())
     return pa.table(
         {
-            name: values_of(domains[name], cells=cells, places=places, counts=own)
+            name: values_of(domains[name], InCells(cells=cells, places=places, counts=own[cells]))
             for name, own, (cells, places) in zip(details.columns, counts, drawn, strict=True)
         }
     )

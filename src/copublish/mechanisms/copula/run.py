@@ -19,7 +19,6 @@ from copublish.mechanisms.copula.plan import CopulaPlan
 from copublish.mechanisms.copula.result import CopulaResult
 from copublish.mechanisms.copula.run_products import joint_product_sums
 from copublish.mechanisms.shared.joint_table import JointTable
-from copublish.mechanisms.shared.post_processing import consistent_counts
 from copublish.mechanisms.shared.run_gains import measure_gains
 from copublish.progress import Progress
 from copublish.types import IntArray
@@ -55,7 +54,7 @@ def run_copula(
         # Opens the count of every cell of one column plus noise, to all parties; covered by the column's budget.
         noisy_counts[name] = gate.reveal_measurement(secret_counts, disclosure)
     total = estimated_total(budgets, noisy_counts) if table.public_total is None else table.public_total
-    counts = {name: consistent_counts(noisy, total) for name, noisy in noisy_counts.items()}
+    counts = {name: plan.counts_of(name, budgets[name], noisy, total) for name, noisy in noisy_counts.items()}
     scores = {name: normal_scores(own, limits[name]) for name, own in counts.items()}
 
     progress("products", 0, 1)

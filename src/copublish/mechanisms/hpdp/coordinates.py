@@ -1,8 +1,13 @@
 """Records as points with public bounds, and the sums of their products, which is all that `hpdp` measures.
 
-A number lies between -1/2 and 1/2 by its public bounds, rounded to a 256th; of a category with two values one is -1/2
-and the other 1/2; any other category, the missing one among its values, is a group of coordinates of which one is 1 and
-the others are 0. A number that may be missing has a second coordinate that says so, and lies in the middle if it is.
+A number lies between -1/2 and 1/2, rounded to a 256th; of a category with two values one is -1/2 and the other 1/2; any
+other category, the missing one among its values, is a group of coordinates of which one is 1 and the others are 0. A
+number that is missing lies in the middle.
+
+Where a number lies is agreed. By its bounds: in proportion; a second coordinate says whether it is missing, if it may
+be. By its grid: the cells follow each other at equal distances, however wide they are. Then its cells, the missing one
+among them, are a group of coordinates as well, of which only the products with the class are summed: that is how a
+number is spread in every class, and what it has in common with other columns takes one sum for each.
 
 All of this follows from public domains. `run_moments.py` computes the points of records.
 """
@@ -13,11 +18,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.agreement.model import Agreement
+from copublish.mechanisms.hpdp.settings import HpdpSettings
 from copublish.privacy.disclosures import Influence
 from copublish.types import IntArray
 
@@ -27,23 +34,26 @@ UNIT = 2**FRACTION_BITS
 
 CLASS_WEIGHT = 3
 """Sums that the class is in are multiplied with it before noise is added, so they have so many times less of it: they
-are what a classifier needs, and few. For Adult's 49 coordinates all other noise becomes 1.18 times larger."""
+are what a classifier needs, and few. For Adult's 49 coordinates all other noise becomes 1.18 times larger. Counts of
+values and of cells have the same weight where numbers lie by their grids."""
 
 
 @dataclass(frozen=True)
 class Coordinates:
-    """Where each column lies in a record's point: centered coordinates first, then groups.
+    """Where each column lies in a record's point: centered coordinates first, then groups, then cells of numbers.
 
     Attributes:
         columns: Public domain of every column in agreed order; the class is the last.
+        by_grid: Whether numbers lie by their grids and their cells are counted; else they lie by their bounds.
     """
 
     columns: Mapping[str, Domain]
+    by_grid: bool = False
 
     @staticmethod
     def of(agreement: Agreement) -> Coordinates:
         """The coordinates of an agreement's columns."""
-        return Coordinates(agreement.columns)
+        return Coordinates(agreement.columns, by_grid=agreement.settings(HpdpSettings).lay_by_grid(agreement))
 
     @cached_property
     def centered(self) -> dict[str, int]:
@@ -52,8 +62,9 @@ class Coordinates:
 
     @cached_property
     def missing(self) -> dict[str, int]:
-        """Where it says that a number is missing, for the numbers that may be."""
-        may_be = [n for n, domain in self.columns.items() if isinstance(domain, NumericalDomain) and domain.missing]
+        """Where it says that a number is missing, for the numbers that may be; by their grids, a cell says so."""
+        numbers = {} if self.by_grid else self.columns
+        may_be = [n for n, domain in numbers.items() if isinstance(domain, NumericalDomain) and domain.missing]
         return {name: len(self.centered) + i for i, name in enumerate(may_be)}
 
     @cached_property
@@ -66,24 +77,43 @@ class Coordinates:
                 start += domain.size
         return found
 
+    @cached_property
+    def cells(self) -> dict[str, slice]:
+        """Where the cells of every number lie, if they are counted; the last says that it is missing, if it may be."""
+        found, start = {}, self.n_linked
+        for name, domain in self.columns.items():
+            if self.by_grid and isinstance(domain, NumericalDomain):
+                found[name] = slice(start, start + domain.size)
+                start += domain.size
+        return found
+
     @property
     def n_centered(self) -> int:
         """Number a of centered coordinates."""
         return len(self.centered) + len(self.missing)
 
     @property
+    def n_linked(self) -> int:
+        """Number of coordinates whose products with all others are summed: all but cells of numbers."""
+        return self.n_centered + sum(self.columns[name].size for name in self.groups)
+
+    @property
     def size(self) -> int:
         """Number p of all coordinates."""
-        return self.n_centered + sum(self.columns[name].size for name in self.groups)
+        return self.n_linked + sum(int(place.stop - place.start) for place in self.cells.values())
 
     @cached_property
     def pairs(self) -> tuple[IntArray, IntArray]:
-        """The pairs (i, j), i <= j, whose products are summed: all but different values of one group, always 0."""
+        """The pairs (i, j), i <= j, whose products are summed.
+
+        All but different values of one group, always 0; cells of numbers with themselves and with the class alone.
+        """
         first, second = np.triu_indices(self.size)
-        group = np.arange(-self.size, 0)
+        group, is_class = np.arange(-self.size, 0), np.zeros(self.size, dtype=bool)
         for number, place in enumerate(self.groups.values()):
             group[place] = number
-        summed = (group[first] != group[second]) | (first == second)
+        is_class[self.class_place] = True
+        summed = ((group[first] != group[second]) & ((second < self.n_linked) | is_class[first])) | (first == second)
         return first[summed].astype(np.int64), second[summed].astype(np.int64)
 
     def n_sums(self, *, total_is_public: bool) -> int:
@@ -106,12 +136,16 @@ class Coordinates:
     def weights(self) -> IntArray:
         """What each product of two coordinates is multiplied with before noise is added: shape (size, size).
 
-        CLASS_WEIGHT for products of the class with other columns, and for a class's number of records; 1 for the rest,
-        among it the square of a class of two values, which is the same for everyone.
+        CLASS_WEIGHT for products of the class with other columns, and for a class's number of records; if numbers lie
+        by their grids also for the counts of values and cells. 1 for the rest, among it the square of a class of two
+        values, which is the same for everyone.
         """
         found, place = np.ones((self.size, self.size), dtype=np.int64), self.class_place
         found[place], found[:, place] = CLASS_WEIGHT, CLASS_WEIGHT
         found[place, place] = CLASS_WEIGHT if self.class_name in self.groups else 1
+        if self.by_grid:
+            counts = np.arange(self.n_centered, self.size)
+            found[counts, counts] = CLASS_WEIGHT
         return found
 
     @cached_property
@@ -120,10 +154,18 @@ class Coordinates:
         found = np.ones(self.n_centered, dtype=np.int64)
         if self.class_name in self.centered:
             found[self.centered[self.class_name]] = CLASS_WEIGHT
+        if self.by_grid:
+            found[self._two_valued] = CLASS_WEIGHT
         return found
 
+    @cached_property
+    def _two_valued(self) -> list[int]:
+        """Centered coordinates without the class that are -1/2 or 1/2: categories."""
+        categories = [i for name, i in self.centered.items() if isinstance(self.columns[name], CategoricalDomain)]
+        return [i for i in categories if i != self.centered.get(self.class_name)]
+
     def _other_columns(self) -> tuple[int, int]:
-        """The numbers a of centered coordinates and g of groups without the class."""
+        """The numbers a of centered coordinates and g of groups without the class and cells of numbers."""
         is_group = self.class_name in self.groups
         return self.n_centered - (not is_group), len(self.groups) - is_group
 
@@ -152,11 +194,20 @@ class Coordinates:
             is adding one, total and squares of two values included. That is never more than the bounds for two
             points: the first is twice as large but for the class, whose w r (|x|_1 + 1) >= 3/2 pays for 1 + 1/4; the
             second and, at S = a/2, the third are term by term as large, with the class's sum paying again.
+            If numbers lie by their grids, counts are weighted as well. Each of the h numbers is in one cell: adding a
+            record moves its count by w and its products with the class by w r. The counts of the g groups' values and
+            the sums of the b centered coordinates that have two values are multiplied with w, where 1 is in the above:
+            (w - 1) (g + b/2) more. A record whose numbers are in outer cells attains all of it. Replacing is removing
+            and adding: at most twice that.
         """
         a, g = self._other_columns()
         l1, l2, w = g + Fraction(a, 2), g + Fraction(a, 4), CLASS_WEIGHT
         is_group = self.class_name in self.groups
         reach, square = (Fraction(1), 0) if is_group else (Fraction(1, 2), Fraction(1, 4))
+        counts = Fraction(0)
+        if self.by_grid:
+            two_valued, cells = len(self._two_valued), len(self.cells)
+            counts = (w - 1) * (g + Fraction(two_valued, 2)) + cells * w * (1 + reach)
         others, of_class = (l1**2 + l2) / 2 + Fraction(a, 2), w * reach * (l1 + 1)
         diagonal = (Fraction(a, 4) + 2 * g) / 2
         replaced = min(2 * others, (2 * g + Fraction(a, 2)) ** 2 / 2 + diagonal + a) + 2 * of_class
@@ -167,8 +218,8 @@ class Coordinates:
             kept = (2 * g + d) * (2 * g + a - d) / 2 + d + w * (2 * g + d) / 2
             replaced = min(replaced, max(changed, kept) + diagonal)
         return {
-            "add-remove": _whole(others + of_class + square + (not total_is_public), UNIT**2),
-            "replace": _whole(replaced, UNIT**2),
+            "add-remove": _whole(others + of_class + square + counts + (not total_is_public), UNIT**2),
+            "replace": _whole(replaced + 2 * counts, UNIT**2),
         }
 
     def squared_l2_sensitivity(self, *, total_is_public: bool) -> Influence:
@@ -188,6 +239,11 @@ class Coordinates:
             it has two values and 2 w^2 if it is a group.
             Replacing a record without a listed class, the point 0, is adding one, total included. At t = 0 the bound
             for two points has each of its terms, and the class's own sums pay for 1 + 1/16.
+            If numbers lie by their grids, adding moves for each of the h numbers a count by w and its product with the
+            class: w^2 (1 + C). Groups' counts and sums of two values have w^2 where 1 is in the above: (w^2 - 1) (g +
+            b/4). Replacing moves two counts of a group and a sum by at most 1: (w^2 - 1) (2 g + b). If a number's cell
+            changes, two counts and two products move: 2 w^2 (1 + C). If it stays, its product with the class moves by
+            w |c - b|, in squares 4 w^2 C for two values and 2 w^2 C in a group. The larger of both for each number.
         """
         a, g = self._other_columns()
         l2, w2 = g + Fraction(a, 4), CLASS_WEIGHT**2
@@ -197,6 +253,11 @@ class Coordinates:
         t = min(Fraction(a, 4) if is_group else l2, w2 * class_square)
         replaced = l2**2 - t**2 + 2 * w2 * class_square * (l2 + t) + (2 * g + Fraction(a, 16)) / 2 + a
         replaced += 2 * w2 if is_group else w2
+        if self.by_grid:
+            two_valued, cells = len(self._two_valued), len(self.cells)
+            once += (w2 - 1) * (g + Fraction(two_valued, 4)) + cells * w2 * (1 + class_square)
+            cell_stays, cell_changes = (2 if is_group else 4) * w2 * class_square, 2 * w2 * (1 + class_square)
+            replaced += (w2 - 1) * (2 * g + two_valued) + cells * max(cell_stays, cell_changes)
         return {
             "add-remove": _whole(once + (not total_is_public), UNIT**4),
             "replace": _whole(replaced, UNIT**4),
@@ -206,6 +267,11 @@ class Coordinates:
         """How many sums one person changes at most."""
         n = self.n_sums(total_is_public=total_is_public)
         return {"add-remove": n, "replace": n}
+
+
+def quantized(steps: IntArray, most: int) -> IntArray:
+    """Numbers from 0 to `most` as multiples of 1/UNIT from -1/2 to 1/2, rounded to the nearest, halves up."""
+    return cast(IntArray, (2 * UNIT * steps + most) // (2 * most) - UNIT // 2)
 
 
 def _is_group(domain: Domain) -> bool:

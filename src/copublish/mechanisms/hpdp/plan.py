@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from copublish.agreement.columns import coarse_grid_warnings, reach_far
+from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
 from copublish.mechanisms.hpdp.settings import MAX_SYNTHETIC_RECORDS, HpdpSettings
 from copublish.mechanisms.shared.measured_noise import deviation, refuse_without_noise
+from copublish.mechanisms.shared.number_errors import NumberError, number_errors, number_warnings, rounded_means
 from copublish.privacy.certify import Method
+from copublish.privacy.described import NORMAL_95
 from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Place
 from copublish.privacy.masked_sums import how_noise_is_drawn
 from copublish.privacy.noise_shares import NoiseShares
@@ -32,8 +36,18 @@ TOTAL = ", and number of records"
 
 WEIGHTED = f"; what the class is in is weighted by {CLASS_WEIGHT}"
 
+CELLS = ", of every cell of a number and of its product with the class"
+
+WEIGHTED_COUNTS = f"; counts, and what the class is in, are weighted by {CLASS_WEIGHT}"
+
 LARGE_SHARE_ERROR = 0.05
 """From here on people are warned."""
+
+LARGE_CORRELATION_ERROR = 0.15
+"""The same for correlations of two numbers."""
+
+EVEN_VARIANCE = 1 / 12
+"""Of a number that is spread evenly over the cells of its grid, or between its bounds."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +81,8 @@ class HpdpPlan(Plan["HpdpResult"]):
     def moments(self) -> Measure | GaussianMeasure:
         """The one disclosure."""
         public, coordinates = self.agreement.records.public, self.coordinates
-        label = PRODUCTS_AND_SUMS + ("" if public else TOTAL) + WEIGHTED
+        label = PRODUCTS_AND_SUMS + (CELLS if coordinates.by_grid else "") + ("" if public else TOTAL)
+        label += WEIGHTED_COUNTS if coordinates.by_grid else WEIGHTED
         entries = coordinates.n_sums(total_is_public=public)
         if self.settings.uses_gaussian_noise:
             return GaussianMeasure(
@@ -96,13 +111,23 @@ class HpdpPlan(Plan["HpdpResult"]):
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the noise, in people; of what the class is in it is CLASS_WEIGHT times smaller."""
+        """Standard deviation of the noise, in people, where the weight is 1."""
         return deviation(self.moments)
 
     @property
     def share_error(self) -> float:
         """How far noise moves the share of a value, as a standard deviation, among the expected records."""
+        return self.deviation / self.weight_of_counts / self.agreement.records.expected
+
+    @property
+    def share_error_of_pairs(self) -> float:
+        """The same of the share of two values together."""
         return self.deviation / self.agreement.records.expected
+
+    @property
+    def weight_of_counts(self) -> int:
+        """What the count of a value is multiplied with."""
+        return CLASS_WEIGHT if self.coordinates.by_grid else 1
 
     def records_to_draw(self, estimated: int) -> int:
         """How many records are made: as many as agreed, else as many as there are, by what was opened.
@@ -119,10 +144,14 @@ class HpdpPlan(Plan["HpdpResult"]):
     def method(self) -> Method:
         """What the mechanism does, in words for the certificate."""
         law = "Gaussian" if isinstance(self.moments, GaussianMeasure) else "Laplace"
+        what, weighted = "of products of every two coordinates and of coordinates", "sums that the class is in"
+        if self.coordinates.by_grid:
+            what += ", and on the counts of the cells of numbers, in all and by class"
+            weighted = "counts and sums that the class is in"
         return Method(
             product="Synthetic microdata",
-            mechanisms=f"Discrete {law} noise on the sums over records of products of every two coordinates and of "
-            f"coordinates; sums that the class is in are multiplied by {CLASS_WEIGHT} before it is added. "
+            mechanisms=f"Discrete {law} noise on the sums over records {what}; {weighted} are multiplied by "
+            f"{CLASS_WEIGHT} before it is added. "
             f"{how_noise_is_drawn(self.agreement)}; all arithmetic on what is opened is on integers.",
             post_processing="Pooled covariances, shrunk by their noise; principal components above a noise floor; "
             "records drawn from a factor model with them under a key that is a hash of the noisy values.",
@@ -143,8 +172,11 @@ class HpdpPlan(Plan["HpdpResult"]):
             "centered_coordinates": coordinates.n_centered,
             "groups": len(coordinates.groups),
             "sums": self.moments.entries,
+            "numbers": "grid" if coordinates.by_grid else "bounds",
             "noise": self.settings.noise or "laplace",
             "share_error": round(self.share_error, 4),
+            "correlation_error": round(self.correlation_error, 3),
+            "mean_within_95_percent": rounded_means(self.number_errors()),
             "share_error_with_class": round(self.deviation / CLASS_WEIGHT / self.agreement.records.expected, 4),
         }
 
@@ -159,13 +191,64 @@ class HpdpPlan(Plan["HpdpResult"]):
         """What noise does to the share of a value."""
         return "a value's share is off by about", round(self.share_error, 4)
 
+    def number_errors(self) -> dict[str, NumberError]:
+        """What noise does to every number."""
+        columns, records = self.coordinates.columns, self.agreement.records.expected
+        if self.coordinates.by_grid:
+            return number_errors(columns, dict.fromkeys(columns, self.deviation / CLASS_WEIGHT), records=records)
+        # By its bounds a number's mean is one sum, and no cell is counted.
+        return {
+            name: replace(
+                error,
+                mean_within_95_percent=NORMAL_95 * self.share_error_of_pairs * _width(columns[name]),
+                misplaced_share=0.0,
+            )
+            for name, error in number_errors(columns, dict.fromkeys(columns, 0.0), records=records).items()
+        }
+
+    @property
+    def correlation_error(self) -> float:
+        """About how far noise moves the correlation of two numbers that are spread evenly, before it is shrunk."""
+        return self.share_error_of_pairs / EVEN_VARIANCE
+
     def warnings(self) -> list[str]:
         """What people should think about before they spend anything."""
-        if self.share_error <= LARGE_SHARE_ERROR:
+        records = self.agreement.records.expected
+        found = [*self._large_share_error(), *number_warnings(self.number_errors(), records=records)]
+        if self.coordinates.by_grid:
+            found += coarse_grid_warnings(self.agreement.columns)
+        else:
+            found += self._unknown_shapes()
+        several = len(self.number_errors()) > 1
+        if several and self.correlation_error > LARGE_CORRELATION_ERROR:
+            found.append(
+                f"With about {records:,} records and this epsilon, correlations of two numbers will be off by about "
+                f"{self.correlation_error:.2f} or more, or be left out. Raise epsilon, or leave columns out."
+            )
+        return found
+
+    def _unknown_shapes(self) -> list[str]:
+        columns = self.coordinates.columns.items()
+        far = [name for name, domain in columns if isinstance(domain, NumericalDomain) and reach_far(domain)]
+        if not far:
             return []
         return [
-            f"With about {self.agreement.records.expected:,} records and this epsilon, noise moves the share of every "
-            f"value, and of every two together, by about {self.share_error:.0%}, and {CLASS_WEIGHT} times less what "
-            "the class is in. Raise epsilon or records.expected (if it is too low), leave columns out, or put values "
-            "together."
+            f"Numbers lie by their bounds, so their shape is not measured. If most numbers of {', '.join(far)} are "
+            'small, as amounts, durations and counts are, write numbers = "grid" in [mechanism], and grids for them.'
         ]
+
+    def _large_share_error(self) -> list[str]:
+        if self.share_error <= LARGE_SHARE_ERROR:
+            return []
+        together, less = ", and of every two together,", f", and {CLASS_WEIGHT} times less what the class is in"
+        if self.coordinates.by_grid:
+            together, less = "", f", and of every two together by {self.share_error_of_pairs:.0%}"
+        return [
+            f"With about {self.agreement.records.expected:,} records and this epsilon, noise moves the share of every "
+            f"value{together} by about {self.share_error:.0%}{less}. Raise epsilon or records.expected (if it is too "
+            "low), leave columns out, or put values together."
+        ]
+
+
+def _width(domain: Domain) -> float:
+    return float(domain.upper - domain.lower) if isinstance(domain, NumericalDomain) else 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import numpy as np
@@ -11,12 +12,14 @@ from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from copublish.agreement.columns import PublicColumns, describe_column
-from copublish.agreement.domain import CategoricalDomain, DomainDescription, NumericalDomain
+from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, NumericalDomain
+from copublish.errors import ReleaseError
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
 from copublish.mechanisms.hpdp.records import Drawn, draw_records
 from copublish.mechanisms.hpdp.result import HpdpResult
 from copublish.mechanisms.shared.arrow import categories, numbers
+from copublish.mechanisms.shared.cells_as_numbers import mean_and_deviation, numbers_in_cells
 from copublish.privacy.described import NORMAL_95
 from copublish.types import TypedJson
 
@@ -50,6 +53,9 @@ class NumberDetails(TypedJson):
         mean: Where it is not missing.
         deviation: Its standard deviation there.
         missing_share: How many records miss it; none if no number may be missing.
+        cells: How the cells of its grid are named, if they were counted.
+        shares: Of those cells among the records that do not miss it.
+        share_within_95_percent: How far such a share is off at most in 95 of 100 cases.
     """
 
     domain: DomainDescription
@@ -57,6 +63,9 @@ class NumberDetails(TypedJson):
     mean: float
     deviation: float
     missing_share: float | None = None
+    cells: tuple[str, ...] | None = None
+    shares: tuple[float, ...] | None = None
+    share_within_95_percent: float | None = None
 
 
 ColumnDetails = Annotated[CategoryDetails | NumberDetails, Field(discriminator="kind")]
@@ -119,6 +128,27 @@ class HpdpDetails(Details):
         described = {name: column.domain for name, column in self.columns.items()}
         return PublicColumns.of_release(described, self.missing_spellings)
 
+    @property
+    def counts_cells(self) -> bool:
+        """Whether numbers lie by their grids, and the cells of those were counted."""
+        return any(isinstance(column, NumberDetails) and column.cells for column in self.columns.values())
+
+
+def coordinates_of(details: HpdpDetails, columns: Mapping[str, Domain]) -> Coordinates:
+    """Where columns lie in a release: by their grids or by their bounds, whichever its sums were weighted for.
+
+    Raises:
+        ReleaseError: If its sums are those of other columns.
+    """
+    released = [(i, j, weight) for i, j, _, weight in details.noisy_sums.products]
+    for by_grid in (False, True):
+        coordinates = Coordinates(columns, by_grid=by_grid)
+        first, second = coordinates.pairs
+        weights = coordinates.weights[first, second]
+        if released == list(zip(first.tolist(), second.tolist(), weights.tolist(), strict=True)):
+            return coordinates
+    raise ReleaseError("The sums in hpdp.json are not those of its columns.")
+
 
 def contents_of(result: HpdpResult) -> Contents:
     """The synthetic records, and what they were drawn from."""
@@ -143,6 +173,8 @@ def table_of(coordinates: Coordinates, drawn: Drawn) -> pa.Table:
 
 
 def _numbers(domain: NumericalDomain, drawn: Drawn) -> pa.Array:
+    if domain.name in drawn.in_cells:
+        return numbers_in_cells(domain, drawn.in_cells[domain.name], drawn.is_missing.get(domain.name))
     lowest = int(domain.lower.scaleb(domain.decimals_of_numbers))
     units = np.rint(drawn.places[domain.name] * domain.steps).astype(np.int64) + lowest
     return numbers(domain, units, drawn.is_missing.get(domain.name))
@@ -197,6 +229,11 @@ def _coordinate_names(result: HpdpResult) -> list[str]:
         domain = coordinates.columns[name]
         for code, place in enumerate(range(group.start, group.stop)):
             names[place] = f"{name} = {domain.label((code, code + 1))}"
+    for name, cells in coordinates.cells.items():
+        domain = coordinates.columns[name]
+        for code, place in enumerate(range(cells.start, cells.stop)):
+            is_missing = domain.missing and code == domain.size - 1
+            names[place] = f"{name} is missing" if is_missing else f"{name} in {domain.label((code, code + 1))}"
     return names
 
 
@@ -213,21 +250,37 @@ def _category(result: HpdpResult, domain: CategoricalDomain) -> CategoryDetails:
         second = 0.5 + float(means[coordinates.centered[name]])
         shares = [1 - second, second]
     rounded = [round(share, DIGITS) for share in shares]
+    is_weighted = coordinates.by_grid or name == coordinates.class_name
     return CategoryDetails(
         domain=describe_column(result.agreement, domain.name),
         shares=dict(zip(domain.values, rounded, strict=True)),
-        share_within_95_percent=_share_within(result, CLASS_WEIGHT if name == coordinates.class_name else 1),
+        share_within_95_percent=_share_within(result, CLASS_WEIGHT if is_weighted else 1),
     )
 
 
 def _number(result: HpdpResult, domain: NumericalDomain) -> NumberDetails:
     coordinates, model, name = result.coordinates, result.model, domain.name
-    place, width = coordinates.centered[name], float(domain.upper - domain.lower)
     missing_share = None
     if name in coordinates.missing:
         missing_share = round(0.5 + float(model.means[coordinates.missing[name]]), DIGITS)
+    described = describe_column(result.agreement, name)
+    if name in model.spreads:
+        spread = model.spreads[name]
+        counts = spread.by_class.sum(axis=0).tolist()
+        missing_share = round(1 - spread.present_share, DIGITS) if domain.missing else None
+        mean, deviation = mean_and_deviation(domain, counts)
+        return NumberDetails(
+            domain=described,
+            mean=round(mean, DIGITS),
+            deviation=round(deviation, DIGITS),
+            missing_share=missing_share,
+            cells=tuple(domain.label((code, code + 1)) for code in range(domain.number_codes)),
+            shares=tuple(round(count / max(sum(counts), 1), DIGITS) for count in counts),
+            share_within_95_percent=_share_within(result, CLASS_WEIGHT),
+        )
+    place, width = coordinates.centered[name], float(domain.upper - domain.lower)
     return NumberDetails(
-        domain=describe_column(result.agreement, domain.name),
+        domain=described,
         mean=round(float(domain.lower) + width * (0.5 + float(model.means[place])), DIGITS),
         deviation=round(width * math.sqrt(float(model.variances[place])), DIGITS),
         missing_share=missing_share,

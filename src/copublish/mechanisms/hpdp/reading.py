@@ -16,13 +16,16 @@ from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomai
 from copublish.errors import ReleaseError
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates
+from copublish.mechanisms.hpdp.counted_numbers import CountedNumbers
 from copublish.mechanisms.hpdp.plan import MOMENTS
-from copublish.mechanisms.hpdp.publish import HpdpDetails
+from copublish.mechanisms.hpdp.publish import HpdpDetails, coordinates_of
 from copublish.reading.build import estimate_count, estimate_of, estimate_share
+from copublish.reading.cells import ColumnCells
 from copublish.reading.estimate import CONFIDENCE, Estimate
 from copublish.reading.interface import Among, CellSummary, ColumnSummary, Reading, Values, no_number
 from copublish.reading.moments import Moments, correlation, covariance, median_by_moments
 from copublish.reading.noisy import NoisyNumber, deviation_of, excess_of, ratio
+from copublish.reading.of_cells import CELLS_HIDE
 from copublish.types import FloatArray
 
 BY_SUMS = "from unbiased noisy sums, by the law of their noise"
@@ -61,7 +64,20 @@ class HpdpReading(Reading):
 
     @cached_property
     def _coordinates(self) -> Coordinates:
-        return Coordinates(self._domains)
+        return coordinates_of(self._details, self._domains)
+
+    @cached_property
+    def _column_of(self) -> dict[int, str]:
+        """The column of every coordinate."""
+        found = self._coordinates
+        groups = {**found.groups, **found.cells}
+        places = {place: name for name, group in groups.items() for place in range(group.start, group.stop)}
+        return {**{place: name for name, place in {**found.centered, **found.missing}.items()}, **places}
+
+    @cached_property
+    def _by_cells(self) -> CountedNumbers:
+        """Numbers whose cells were counted."""
+        return CountedNumbers(self._details, self._coordinates, self._noise)
 
     @cached_property
     def _sources(self) -> tuple[FloatArray, FloatArray]:
@@ -107,8 +123,13 @@ class HpdpReading(Reading):
         for i, a in one.factors.items():
             for j, b in second.factors.items():
                 number = self._place_of_product.get((min(i, j), max(i, j)))
-                if number is not None:  # different values of one category never meet: their product is 0
+                if number is not None:
                     terms[number] = terms.get(number, 0.0) + a * b
+                elif self._column_of[i] != self._column_of[j]:  # different values of one never meet: 0
+                    raise ReleaseError(
+                        f"Cells of '{self._column_of[max(i, j)]}' were counted among the classes of "
+                        f"'{self.columns[-1]}' alone. Ask for that, or for the correlation of two columns."
+                    )
         return self._linear(terms, 0.0)
 
     def _add(self, terms: dict[int, float], place: int, factor: float) -> None:
@@ -120,6 +141,10 @@ class HpdpReading(Reading):
     def _has(self, column: str, values: Values) -> _Affine:
         """1 for records with one of some values of a category."""
         domain = self._domains[column]
+        if column in self._coordinates.cells:
+            start = self._coordinates.cells[column].start
+            chosen = ColumnCells.of(domain).chosen(values)
+            return _Affine(0.0, {start + int(code): 1.0 for code in np.flatnonzero(chosen)})
         if not isinstance(domain, CategoricalDomain):
             raise ReleaseError(
                 f"Of the numbers in '{column}' this release measured no single values, only sums. Ask for its mean."
@@ -172,6 +197,8 @@ class HpdpReading(Reading):
     def mean(self, column: str, among: Among, confidence: float) -> Estimate:
         """The mean of a column of numbers."""
         self.check(column, *among)
+        if column in self._coordinates.cells:
+            return self._mean_by_cells(column, self._one_condition(among), confidence)
         domain, place, present = self._number(column, "mean")
         condition = self._one_condition(among)
         lower, width = float(domain.lower), float(domain.upper - domain.lower)
@@ -188,12 +215,28 @@ class HpdpReading(Reading):
             ends=(found.low - hidden, found.high + hidden),
         )
 
+    def _mean_by_cells(self, column: str, condition: _Affine | None, confidence: float) -> Estimate:
+        """The mean of numbers whose cells were counted: what cells hide is in the ends of the interval."""
+        cells, start = ColumnCells.of(self._domains[column]), self._coordinates.cells[column].start
+
+        def total(at: FloatArray) -> NoisyNumber:
+            factors = {start + code: float(value) for code, value in enumerate(cells.holds_numbers * at) if value}
+            return self._sum(_Affine(0.0, factors), condition)
+
+        whole = total(np.ones(len(cells.labels)))
+        middle, low, high = (ratio(total(at), whole, confidence) for at in (cells.middle, cells.low, cells.high))
+        least, most = cells.bounds
+        ends = (low.low, high.high)
+        return estimate_of(middle, least=least, most=most, confidence=confidence, how=CELLS_HIDE, unit="own", ends=ends)
+
     def median(self, column: str, among: Among, confidence: float) -> Estimate:
-        """Where the median must be: within a standard deviation of the mean."""
+        """The median by counted cells; where there are none, within a standard deviation of the mean."""
         self.check(column, *among)
-        domain, place, present = self._number(column, "median")
         if among:
             raise ReleaseError("A median among some people was not measured; their mean was.")
+        if column in self._coordinates.cells:
+            return self._by_cells.median(column, {}, confidence)
+        domain, place, present = self._number(column, "median")
         width = float(domain.upper - domain.lower)
         whole, part = self._sum(present), self._sum(place)
         variance = covariance(self._sum(place, place), part, part, whole).times(width**2)
@@ -219,7 +262,8 @@ class HpdpReading(Reading):
             first=self._sum(first),
             second=self._sum(second),
         )
-        return correlation(moments, confidence, f"Pearson's, {BY_SUMS}")
+        by_grid = any(column in self._coordinates.cells for column in (one, other))
+        return correlation(moments, confidence, f"Pearson's, {'of places in grids, ' if by_grid else ''}{BY_SUMS}")
 
     def _square(self, column: str, function: _Affine) -> NoisyNumber:
         """The sum of squares: of -1/2 and 1/2 a quarter of the number of records, of numbers it was measured."""
@@ -234,7 +278,8 @@ class HpdpReading(Reading):
                 f"Column '{column}' has {n} categories, which have no order. Ask for shares among the people with a "
                 "value of the other column."
             )
-        if column in self._coordinates.missing:
+        domain = self._domains[column]
+        if isinstance(domain, NumericalDomain) and domain.missing:
             raise ReleaseError(
                 f"Numbers of '{column}' may be missing, and products of those that are there were not summed apart. "
                 "Its mean can be asked for."
@@ -245,6 +290,8 @@ class HpdpReading(Reading):
         """How a column is spread."""
         self.check(column)
         domain = self._domains[column]
+        if column in self._coordinates.cells:
+            return self._by_cells.summary(column, confidence)
         if isinstance(domain, NumericalDomain):
             values = np.asarray(self._publication.records.column(column).drop_null().to_numpy(), dtype=np.float64)
             drawn, _ = np.histogram(values, bins=PARTS, range=(float(domain.lower), float(domain.upper)))

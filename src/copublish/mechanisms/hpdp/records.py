@@ -14,8 +14,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from copublish.mechanisms.hpdp.cells import Spread
 from copublish.mechanisms.hpdp.coordinates import Coordinates
 from copublish.mechanisms.hpdp.model import MomentModel, is_number
+from copublish.mechanisms.shared.cells_as_numbers import InCells
 from copublish.mechanisms.shared.drawing import RECORDS_PER_BLOCK
 from copublish.mechanisms.shared.normal import STEPS, normal_steps
 from copublish.mechanisms.shared.post_processing import consistent_counts
@@ -45,12 +47,14 @@ class Drawn:
 
     Attributes:
         codes: For every category the code of each record's value.
-        places: For every number where it lies between its bounds, from 0 to 1.
+        places: For every number by its bounds where it lies between them, from 0 to 1.
+        in_cells: For every number by its grid in which cell it lies, and where in it.
         is_missing: For every number that may be missing whether it is.
     """
 
     codes: dict[str, IntArray] = field(default_factory=dict)
     places: dict[str, FloatArray] = field(default_factory=dict)
+    in_cells: dict[str, InCells] = field(default_factory=dict)
     is_missing: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
 
 
@@ -96,7 +100,13 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
             drawn.is_missing[name] = codes == 1
     drawn.codes[coordinates.class_name] = classes
     for name in numbers:
-        drawn.places[name] = _numbers(model, coordinates.centered[name], classes, behind[name])
+        if name in model.spreads:
+            is_missing = _missing(model.spreads[name], name, classes, key)
+            drawn.in_cells[name] = _cells(model.spreads[name].by_class, classes, behind[name], ~is_missing)
+            if coordinates.columns[name].missing:
+                drawn.is_missing[name] = is_missing
+        else:
+            drawn.places[name] = _numbers(model, coordinates.centered[name], classes, behind[name])
     return drawn
 
 
@@ -104,11 +114,7 @@ def _classes(model: MomentModel, n_records: int, key: bytes) -> IntArray:
     """Each record's class: in released shares, in random order."""
     scaled = model.class_counts * n_records // max(int(model.class_counts.sum()), 1)
     counts = consistent_counts(scaled, n_records)
-    blocks = [
-        _words(key, "order", start, min(RECORDS_PER_BLOCK, n_records - start))
-        for start in range(0, n_records, RECORDS_PER_BLOCK)
-    ]
-    order = np.argsort(np.concatenate([np.zeros(0, np.int64), *blocks]), kind="stable")
+    order = np.argsort(_all_words(key, "order", n_records), kind="stable")
     found = np.empty(n_records, dtype=np.int64)
     found[order] = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
     return found
@@ -157,6 +163,32 @@ def _choose(chances: IntArray, words: IntArray) -> IntArray:
     return np.minimum(found, chances.shape[1] - 1)
 
 
+def _missing(spread: Spread, name: str, classes: IntArray, key: bytes) -> NDArray[np.bool_]:
+    """Which records miss a number: as many of every class as were counted, at random."""
+    found = np.zeros(len(classes), dtype=bool)
+    if not spread.missing.any():
+        return found
+    words = _all_words(key, f"missing {name}", len(classes))
+    for number, (missing, present) in enumerate(zip(spread.missing.tolist(), spread.by_class, strict=True)):
+        members = np.flatnonzero(classes == number)
+        share = missing * len(members) // max(missing + int(present.sum()), 1)
+        found[members[np.argsort(words[members], kind="stable")[:share]]] = True
+    return found
+
+
+def _cells(by_class: IntArray, classes: IntArray, behind: IntArray, is_present: NDArray[np.bool_]) -> InCells:
+    """The cell of each record, and where in it: in released shares, class by class, in the order of what is behind."""
+    cells, places, counts = (np.zeros(len(classes), dtype=np.int64) for _ in range(3))
+    for number, own in enumerate(by_class):
+        members = np.flatnonzero((classes == number) & is_present)
+        wanted = consistent_counts(own * len(members) // max(int(own.sum()), 1), len(members))
+        order = members[np.argsort(behind[members], kind="stable")]
+        cells[order] = np.repeat(np.arange(len(wanted), dtype=np.int64), wanted)
+        places[order] = np.arange(len(members)) - np.repeat(np.cumsum(wanted) - wanted, wanted)
+        counts[order] = np.repeat(wanted, wanted)
+    return InCells(cells=cells, places=places, counts=counts)
+
+
 def _numbers(model: MomentModel, place: int, classes: IntArray, behind: IntArray) -> FloatArray:
     """Where numbers lie between their bounds, from 0 to 1, class by class.
 
@@ -189,6 +221,15 @@ def _numbers(model: MomentModel, place: int, classes: IntArray, behind: IntArray
 def _normal(key: bytes, purpose: str, block: int, shape: tuple[int, ...]) -> FloatArray:
     words = _words(key, purpose, block, math.prod(shape))
     return normal_steps(words.astype(np.uint32)).astype(np.float64).reshape(shape)
+
+
+def _all_words(key: bytes, purpose: str, n_records: int) -> IntArray:
+    """Uniform 32-bit words, one for every record."""
+    blocks = [
+        _words(key, purpose, start, min(RECORDS_PER_BLOCK, n_records - start))
+        for start in range(0, n_records, RECORDS_PER_BLOCK)
+    ]
+    return np.concatenate([np.zeros(0, np.int64), *blocks])
 
 
 def _words(key: bytes, purpose: str, block: int, size: int) -> IntArray:

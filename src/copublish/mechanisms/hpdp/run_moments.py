@@ -11,7 +11,7 @@ import numpy as np
 
 from copublish.agreement.domain import NumericalDomain
 from copublish.fragments.fragment import Fragment
-from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates
+from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates, quantized
 from copublish.types import IntArray
 
 
@@ -36,8 +36,12 @@ def points(coordinates: Coordinates, fragment: Fragment, rows: slice) -> IntArra
     for name, domain in coordinates.columns.items():
         codes = fragment.private_codes[name][rows].astype(np.int64)
         if isinstance(domain, NumericalDomain):
-            steps = fragment.private_numbers[name][rows]
-            found[:, coordinates.centered[name]] = np.where(steps < 0, 0, quantized(steps, domain.steps))
+            if coordinates.by_grid:
+                steps, most = np.where(codes < domain.number_codes, codes, -1), domain.number_codes - 1
+                found[np.arange(len(codes)), coordinates.cells[name].start + codes] = UNIT
+            else:
+                steps, most = fragment.private_numbers[name][rows], domain.steps
+            found[:, coordinates.centered[name]] = np.where(steps < 0, 0, quantized(steps, most))
             if name in coordinates.missing:
                 found[:, coordinates.missing[name]] = np.where(steps < 0, UNIT // 2, -(UNIT // 2))
         elif name in coordinates.centered:
@@ -46,8 +50,3 @@ def points(coordinates: Coordinates, fragment: Fragment, rows: slice) -> IntArra
             places = coordinates.groups[name].start + np.minimum(codes, domain.size - 1)  # null rows have no class
             found[np.arange(len(codes)), places] = UNIT
     return cast(IntArray, found * fragment.counts(rows)[:, None])
-
-
-def quantized(steps: IntArray, most: int) -> IntArray:
-    """Numbers from 0 to `most` as multiples of 1/UNIT from -1/2 to 1/2, rounded to the nearest, halves up."""
-    return cast(IntArray, (2 * UNIT * steps + most) // (2 * most) - UNIT // 2)

@@ -18,15 +18,18 @@ MAX_SYNTHETIC_RECORDS = 10**7
 MAX_COORDINATES = 256
 """Numbers and the values of categories. Every two of them have a sum in one budget."""
 
+MAX_SUMS = MAX_COORDINATES * (MAX_COORDINATES + 1) // 2
+
 MIN_EPSILON = Fraction(1, 1000)
 """Below this the noise of the sums may no longer fit the engine's 62-bit integers."""
 
 
 class HpdpSettings(MechanismSettings):
-    """Which noise is drawn, and how many records are made."""
+    """Which noise is drawn, where numbers lie, and how many records are made."""
 
     name: Literal["hpdp"]
     noise: Literal["laplace", "gaussian"] | None = None
+    numbers: Literal["bounds", "grid"] | None = None
     records: Whole | None = Field(default=None, ge=1, le=MAX_SYNTHETIC_RECORDS)
 
     publishes_numbers: ClassVar[bool] = True
@@ -41,6 +44,10 @@ class HpdpSettings(MechanismSettings):
     def uses_gaussian_noise(self) -> bool:
         """Whether the noise is Gaussian, so that the agreement needs a delta."""
         return self.noise == "gaussian"
+
+    def lay_by_grid(self, agreement: Agreement) -> bool:
+        """Whether numbers lie by their grids; by their bounds in format 1, whose agreements keep their meaning."""
+        return agreement.format > 1 if self.numbers is None else self.numbers == "grid"
 
     def needs(self, partition: Partition) -> Need:
         """Sums alone; Gaussian noise is drawn by programs on secrets."""
@@ -59,7 +66,7 @@ class HpdpSettings(MechanismSettings):
                 f"privacy.epsilon: an hpdp release needs at least {float(MIN_EPSILON):g}, got "
                 f"{agreement.privacy.epsilon}; 0.1 to 2 is usual"
             )
-        yield from _coordinates(agreement)
+        yield from self._coordinates(agreement)
 
     def _noise(self, agreement: Agreement) -> Iterator[str]:
         if self.uses_gaussian_noise and agreement.privacy.delta is None:
@@ -72,25 +79,27 @@ class HpdpSettings(MechanismSettings):
                 '"laplace" and remove privacy.delta, or take another engine'
             )
 
-
-def _coordinates(agreement: Agreement) -> Iterator[str]:
-    size = 0
-    for name, domain in agreement.columns.items():
-        attribute = agreement.attributes.get(name)
-        if attribute is not None and attribute.kind == "numerical":
-            size += 1 + domain.missing
-            if attribute.domain(name).steps > MAX_STEPS:
-                yield f"attributes.{name}.decimals: too many for numbers between these bounds. Take fewer"
-        else:
-            size += 1 if domain.size == 2 else domain.size
-    yield from constant_columns(agreement)
-    if size > MAX_COORDINATES:
-        sums = size * (size + 1) // 2
-        yield (
-            f"attributes: an hpdp release has at most {MAX_COORDINATES} coordinates (numbers, and values of categories "
-            f"with more than two of them), and these are {size:,}: {sums:,} sums, for which the engine would need "
-            f"about {_gibibytes(sums):.1f} GiB. Leave columns out, or put rare values together"
-        )
+    def _coordinates(self, agreement: Agreement) -> Iterator[str]:
+        size = cells = 0
+        for name, domain in agreement.columns.items():
+            attribute = agreement.attributes.get(name)
+            if attribute is not None and attribute.kind == "numerical":
+                size += 1 if self.lay_by_grid(agreement) else 1 + domain.missing
+                cells += domain.size if self.lay_by_grid(agreement) else 0
+                if attribute.domain(name).steps > MAX_STEPS:
+                    yield f"attributes.{name}.decimals: too many for numbers between these bounds. Take fewer"
+            else:
+                size += 1 if domain.size == 2 else domain.size
+        yield from constant_columns(agreement)
+        classes = agreement.class_domain.size
+        sums = size * (size + 1) // 2 + cells * (1 + (classes if classes > 2 else 1))
+        if sums > MAX_SUMS:
+            yield (
+                f"attributes: an hpdp release has at most {MAX_SUMS:,} sums, of products of every two coordinates "
+                "(numbers, and values of categories with more than two of them) and of cells of numbers, and these are "
+                f"{sums:,}, of {size:,} coordinates: the engine would need about {_gibibytes(sums):.1f} GiB. Leave "
+                "columns out, or put rare values together"
+            )
 
 
 def _gibibytes(sums: int) -> float:

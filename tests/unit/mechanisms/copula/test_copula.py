@@ -23,12 +23,12 @@ from copublish.local.simulation import read_fragments
 from copublish.mechanisms.copula.model import correlation_for, fit_copula, hermite_coefficients
 from copublish.mechanisms.copula.normal_scores import SCORE_LIMIT, normal_scores
 from copublish.mechanisms.copula.plan import CopulaPlan, products_l1
-from copublish.mechanisms.copula.publish import grid_in_units
 from copublish.mechanisms.copula.records import draw_columns
 from copublish.mechanisms.copula.run import estimated_total
 from copublish.mechanisms.copula.run_products import joint_product_sums
 from copublish.mechanisms.copula.settings import MAX_COLUMNS
 from copublish.mechanisms.registry import plan_of
+from copublish.mechanisms.shared.cells_as_numbers import grid_in_units
 from copublish.mechanisms.shared.drawing import key_of
 from copublish.mechanisms.shared.eigen import pairs_of, symmetric_eigen
 from copublish.mechanisms.shared.joint_table import JointTable
@@ -337,9 +337,9 @@ def test_numbers_are_written_with_the_agreed_decimals_or_finer_than_the_grid():
         "attributes.income.decimals": 2,
     }
     agreement = cp.agreement_from_mapping(copula_mapping(**changes))
-    edges, decimals = grid_in_units(agreement.domains["income"])
+    edges, decimals = grid_in_units(agreement.domains["income"], finer=True)
     assert (edges.tolist(), decimals) == ([0, 25, 1000, 1251], 2)
-    edges, decimals = grid_in_units(agreement.domains["age"])
+    edges, decimals = grid_in_units(agreement.domains["age"], finer=True)
     assert decimals == 3 and edges[-1] == 99_001
     with pytest.raises(cp.AgreementError, match="written with 2 decimals"):
         cp.agreement_from_mapping(copula_mapping(**{**changes, "attributes.income.decimals": 1}))
