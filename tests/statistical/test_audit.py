@@ -17,8 +17,10 @@ import pytest
 
 import copublish as cp
 from copublish.auditing import audit as auditing
+from copublish.auditing import choosing
 from copublish.auditing.game import Game, fair_coins
 from copublish.auditing.parts import Part
+from copublish.auditing.players import play_runs
 from copublish.auditing.statistics import Claim, judged, learned_columns
 from copublish.auditing.symbols import symbols_of
 from copublish.auditing.tables import invalid_pairs, pairs_against, valid_pairs
@@ -157,8 +159,8 @@ def test_a_choice_is_found_and_with_half_its_noise_accused(monkeypatch):
 def test_whole_runs_are_judged_by_the_sum_of_what_they_open(mechanism):
     agreement = cp.agreement_from_mapping({**SMALL, "mechanism": mechanism})
     pair = next(p for p in valid_pairs(agreement, "add-remove", SystemCoins()) if p.base == "no records")
-    coins, law, others, _ = auditing.play_runs(agreement, pair, 500)
-    tested = judged(coins, law, Claim(1.0), others)
+    found = play_runs(agreement, pair, 500)
+    tested = judged(found.coins, found.law, Claim(1.0), found.others)
     assert tested.p_value > LEVEL and tested.expected > 0.15
     assert abs(tested.found - tested.expected) < 0.6
     predicted = sum(said for _, _, said in tested.bins)
@@ -176,15 +178,34 @@ def test_a_changed_column_that_is_never_opened_is_not_found():
     assert all(abs(game.run(bool(coin))[0]) < 3 for coin in fair_coins(5))
 
 
-def test_records_that_owners_perturb_are_found_by_what_was_learned_of_them():
-    mapping = {**SMALL, "partition": "vertical", **by_columns(), "mechanism": {"name": "vhdp"}}
+@pytest.mark.parametrize("partition", ["horizontal", "vertical"])
+def test_records_that_owners_perturb_have_a_coin_each_and_are_found_by_law_and_by_what_was_learned(partition):
+    changes = by_columns() if partition == "vertical" else {}
+    mapping = {**SMALL, "partition": partition, **changes, "mechanism": {"name": "vhdp"}}
     mapping |= {"privacy": {"epsilon": 4, "neighbors": "replace"}, "records": {**SMALL["records"], "public": True}}
     agreement = cp.agreement_from_mapping(mapping)
     pair = next(iter(valid_pairs(agreement, "replace", SystemCoins())))
-    coins, law, _, told = auditing.play_runs(agreement, pair, 800)
-    assert not law.any() and told.shape == (800, 3)
-    tested = judged(coins, law, Claim(4.0), {"learned": learned_columns(coins, told)})
-    assert tested.statistic == "learned" and 1 < tested.found < 4 and tested.p_value > LEVEL
+    found = play_runs(agreement, pair, 10)
+    assert found.told.shape == (10_000, 3) and found.coins_per_run == 1000
+    tested = judged(found.coins, found.law, Claim(4.0))
+    assert 3 < tested.found < 4.2 and tested.p_value > LEVEL  # 3.7 is expected
+    predicted, right = (sum(one[place] for one in tested.bins) for place in (2, 1))
+    assert abs(right - predicted) < 5 * np.sqrt(predicted / 4)
+    blind = judged(found.coins, 0 * found.law, Claim(4.0), {"learned": learned_columns(found.coins, found.told)})
+    assert blind.statistic == "learned" and 1.5 < blind.found < 4.2
+
+
+def test_tables_that_differ_in_several_people_show_more_of_one_person_s_epsilon_and_never_accuse():
+    """Stated law of 12 entries with a twelfth of epsilon each; 4 people. Each of 20 audits is accused with 10^-4."""
+    measure = replace(COUNTS, l1_sensitivity={"add-remove": 12, "replace": 24}, budget=Fraction(1))
+    shown = {}
+    for people in (1, 4):
+        part = Part(measure, (np.full(12, 5), np.full(12, 5 + people)), ("p0", "p1"), "add-remove", people)
+        found = [part.audit(500) for _ in range(10)]
+        assert all(tested.p_value > LEVEL / 10 for tested in found)
+        shown[people] = np.mean([tested.found for tested in found])
+        assert shown[people] == pytest.approx(part.expected(500), abs=0.15)
+    assert shown[4] > shown[1] + 0.1
 
 
 def by_columns() -> dict[str, Any]:
@@ -237,7 +258,8 @@ def test_a_whole_audit_has_a_verdict_numbers_and_a_picture(tmp_path, monkeypatch
     agreement = cp.agreement_from_mapping(SMALL)
     few = [pair for pair in valid_pairs(agreement, "add-remove", SystemCoins()) if pair.base == "no records"][:2]
     monkeypatch.setattr(auditing, "valid_pairs", lambda *given: iter(few))
-    monkeypatch.setattr(auditing, "SECOND_LOOK", 10)
+    monkeypatch.setattr(choosing, "valid_pairs", lambda *given: iter(few))
+    monkeypatch.setattr(choosing, "SECOND_LOOK", 10)
     phases = set()
     found = cp.audit(agreement, runs=200, minutes=0.2, workers=0, progress=lambda phase, done, of: phases.add(phase))
     told = found.to_dict()

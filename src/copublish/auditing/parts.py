@@ -8,6 +8,7 @@ guess uses outputs and the coins of cells before it alone; given those, each is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,14 +16,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 
+from copublish.auditing.coalitions import SharesOfOne, engine_with_known_shares
 from copublish.auditing.game import FreeCharge, fair_coins
-from copublish.auditing.laws import evidence
+from copublish.auditing.laws import evidence, log_chance
 from copublish.auditing.statistics import Claim, Tested, judged, learned, structure
 from copublish.engine.counts import SecretCounts
 from copublish.engine.ideal import IdealEngine, Room
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
+from copublish.privacy.coins import SystemCoins
 from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, GaussianMeasure, Measure, Neighbors, Select
 from copublish.types import IntArray
 
@@ -40,12 +44,16 @@ class Part:
     Attributes:
         parties: Who opens it.
         relation: How the tables are neighbors.
+        people: In how many people they differ; where every cell has a coin, one person is behind each.
+        coalition: Owners whose shares of the noise are known and taken off what is opened.
     """
 
     disclosure: Select | Measure | GaussianMeasure
     measured: tuple[IntArray, IntArray]
     parties: tuple[str, ...]
     relation: Neighbors
+    people: int = 1
+    coalition: tuple[str, ...] = ()
 
     @property
     def has_coin_for_each_cell(self) -> bool:
@@ -60,12 +68,42 @@ class Part:
         if isinstance(made, GaussianMeasure):
             delta = made.whole.delta_without_sampler if hasattr(made, "whole") else made.agreed_delta * Fraction(63, 64)
             rho = float(made.rho(self.relation))
-            return Claim(float(made.epsilon(self.relation)), float(delta), rho, is_gaussian=True)
-        return Claim(float(made.epsilon(self.relation)), slack=float(made.delta(self.relation)))
+            return Claim(float(made.epsilon(self.relation)), float(delta), rho, is_gaussian=True, people=self.people)
+        people = 1 if self.has_coin_for_each_cell else self.people
+        return Claim(float(made.epsilon(self.relation)), slack=float(made.delta(self.relation)), people=people)
 
     def coins_per_run(self) -> int:
         """How many coins one opening guesses."""
         return len(self.measured[0]) // HISTOGRAM_L1[self.relation] if self.has_coin_for_each_cell else 1
+
+    def evidence_of(self, answer: IntArray) -> float:
+        """How much more likely an answer is on table 1, as a logarithm."""
+        return evidence(self.disclosure, answer, self.measured)
+
+    def expected(self, runs: int, alpha: float = 0.05) -> float:
+        """What so many runs would show if the stated law holds: exactly for a choice, by trials of the law for noise.
+
+        Nothing is opened for it, so many pairs of tables can be compared.
+        """
+        made, (first, second) = self.disclosure, self.measured
+        if isinstance(made, Select):
+            if np.array_equal(first, second):
+                return 0.0
+            rate = float(made.noise.rate)
+            logs = [[log_chance(own, place, rate) for place in range(made.candidates)] for own in (first, second)]
+            times = np.rint(np.exp(logs).mean(axis=0) * runs).astype(np.int64)
+            sizes = np.repeat(np.abs(np.subtract(logs[0], logs[1])), times)
+        elif isinstance(made, GaussianMeasure):
+            mu = float(np.linalg.norm((second - first).astype(np.float64)) / math.sqrt(made.noise.variance))
+            sizes = np.abs(mu * norm.ppf(uniform_trials(1)[0]) + mu**2 / 2)
+        else:
+            steps = float(made.noise.rate) * np.abs(second - first)
+            steps = steps[steps > 0][:, None]
+            noise = laplace_trials(len(steps))
+            sizes = np.abs((np.abs(noise + steps) - np.abs(noise)).sum(axis=0))
+        if not isinstance(made, Select):
+            sizes = np.resize(sizes, runs)
+        return self.claim.expected(sizes, alpha / 2)
 
     def audit(self, runs: int, *, alpha: float = 0.05) -> Tested:
         """Open it so many times, each time with fresh coins, and guess them."""
@@ -73,7 +111,7 @@ class Part:
             return self._by_cells(runs, alpha)
         coins = fair_coins(runs)
         opened = self.opened([self.measured[int(coin)] for coin in coins])
-        law = np.array([evidence(self.disclosure, answer, self.measured) for answer in opened])
+        law = np.array([self.evidence_of(answer) for answer in opened])
         others: dict[str, NDArray[np.float64]] = {}
         if not isinstance(self.disclosure, Select):
             answers = np.array(opened)
@@ -111,6 +149,7 @@ class Part:
     def opened(self, measured: Sequence[IntArray]) -> list[IntArray]:
         """What the gate opens of each of these, one after the other, with fresh noise."""
         found: list[IntArray] = []
+        known = {party: SharesOfOne() for party in self.coalition}
         made, first = self.disclosure, self.parties[0]
 
         def job(engine: IdealEngine) -> None:
@@ -126,8 +165,23 @@ class Part:
                 if engine.party == first:
                     found.append(answer)
 
-        Room(self.parties).run(job)
-        return found
+        Room(self.parties, engine=engine_with_known_shares(known) if known else None).run(job)
+        return [answer - sum(own.shares[place] for own in known.values()) for place, answer in enumerate(found)]
+
+
+TRIALS = 4000
+
+
+def uniform_trials(entries: int) -> NDArray[np.float64]:
+    """Numbers between 0 and 1 to compare pairs of tables with: shape (entries, TRIALS)."""
+    words = SystemCoins().words((entries, TRIALS)).view(np.uint64)
+    return (words.astype(np.float64) + 0.5) / 2.0**64
+
+
+def laplace_trials(entries: int) -> NDArray[np.float64]:
+    """Noises of scale 1; only their sums' sizes matter, so ends are cut."""
+    centered = (uniform_trials(entries) - 0.5).clip(-0.4999999, 0.4999999)
+    return np.asarray(-np.sign(centered) * np.log1p(-2 * np.abs(centered)))
 
 
 def _reveal(gate: RevealGate, engine: IdealEngine, disclosure: Disclosure, own: IntArray) -> IntArray:

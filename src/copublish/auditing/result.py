@@ -14,6 +14,7 @@ from rich.text import Text
 
 from copublish.auditing.statistics import Claim, Tested
 from copublish.auditing.symbols import Symbol
+from copublish.auditing.tables import Pair
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 
 FORMAT = 1
@@ -35,8 +36,7 @@ class Number:
         tested: What guesses showed.
         runs: How often it was played.
         coins_per_run: How many coins each of these had.
-        base, record: The pair of tables.
-        relation: How they are neighbors.
+        pair: The tables.
         verdict: Whether the claim can hold.
     """
 
@@ -46,9 +46,7 @@ class Number:
     tested: Tested
     runs: int
     coins_per_run: int
-    base: str
-    record: str
-    relation: str
+    pair: Pair
     verdict: Verdict
 
     def to_dict(self) -> dict[str, Any]:
@@ -64,10 +62,14 @@ class Number:
             "reachable": self.claim.reachable,
             "runs": self.runs,
             "coins_per_run": self.coins_per_run,
-            "pair": {"base": self.base, "record": self.record, "relation": self.relation},
+            "pair": _pair(self.pair),
             "verdict": self.verdict,
             "calibration": [{"guesses": n, "right": right, "predicted": said} for n, right, said in bins],
         }
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    return {"base": pair.base, "record": pair.record, "relation": pair.relation, "people": pair.people}
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,7 +125,7 @@ class Audit:
             "disclosures": [number.to_dict() for number in self.disclosures],
             "symbols": [
                 {
-                    "pair": {"base": s.pair.base, "record": s.pair.record, "relation": s.pair.relation},
+                    "pair": _pair(s.pair),
                     "view": s.view,
                     "outcomes": list(s.outcomes),
                     "differs": s.differs,
