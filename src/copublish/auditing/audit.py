@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.auditing.choosing import telling_parts, worst_pair
@@ -83,7 +85,8 @@ def audit(
             tested = judged(found.coins, found.law, claim, others, alpha=1 - CONFIDENCE)
             for view in seeing:
                 name = view if view == PUBLIC else f"party '{view}'"
-                numbers.append(_number(name, "view", claim, tested, found.runs, found.coins_per_run, pair))
+                number = _number(name, "view", claim, tested, found.runs, found.coins_per_run, pair)
+                numbers.append(replace(number, sizes=np.abs(found.law)))
     parts = list(telling_parts(agreement, seconds, progress))
     for coalition in coalitions_of(agreement):
         for part, pair in parts:

@@ -32,6 +32,9 @@ RUNS_TO_COME = 10_000
 STEPS_OF_EPSILON, STEPS_OF_MU = (2.0, 4.0, 6.0), (1.0, 2.0, 3.0)
 """How far apart tables are that show most, with few and with many changed values: their people times epsilon or mu."""
 
+PARTS_OF_THE_BUDGET = (1, 4, 16, 64)
+"""A disclosure has a part of the budget: one of so many, about. So many more people show most of it."""
+
 ALPHA = 0.025
 
 GOLDEN = (5**0.5 - 1) / 2
@@ -93,8 +96,9 @@ def telling_parts(agreement: Agreement, seconds: float, progress: Progress) -> I
     begin, plan = time.monotonic(), plan_of(agreement)
     best: dict[tuple[str, str, str | None], tuple[float, Part, Pair]] = {}
     pairs = list(valid_pairs(agreement, agreement.privacy.neighbors, SystemCoins()))
-    people = numbers_of_people(claim_of(plan, pairs[0]))
-    tried = [pairs[number].of_people(k) for number in spread_out(len(pairs)) for k in (1, *people)]
+    usual = numbers_of_people(claim_of(plan, pairs[0]))
+    some = usual[len(usual) // 2]
+    tried = [pairs[number].of_people(k * some) for number in spread_out(len(pairs)) for k in PARTS_OF_THE_BUDGET]
     for place, pair in enumerate(tried):
         progress("choosing tables for disclosures", place, len(tried))
         if place and time.monotonic() - begin > seconds:

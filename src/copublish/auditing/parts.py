@@ -33,6 +33,9 @@ from copublish.types import IntArray
 DRAWN_AT_ONCE = 500
 """Selections whose noise is in memory together."""
 
+EVIDENCE_OF_A_CELL = 2.0
+"""Epsilon of all people who are behind the coin of a cell: with more, a guess is hardly ever wrong and tells less."""
+
 MOST_EARLIER = 32
 """Cells before a cell that its residual is compared with, so that large tables do not take the square of their size."""
 
@@ -44,7 +47,7 @@ class Part:
     Attributes:
         parties: Who opens it.
         relation: How the tables are neighbors.
-        people: In how many people they differ; where every cell has a coin, one person is behind each.
+        people: In how many people they differ.
         coalition: Owners whose shares of the noise are known and taken off what is opened.
     """
 
@@ -69,8 +72,10 @@ class Part:
             delta = made.whole.delta_without_sampler if hasattr(made, "whole") else made.agreed_delta * Fraction(63, 64)
             rho = float(made.rho(self.relation))
             return Claim(float(made.epsilon(self.relation)), float(delta), rho, is_gaussian=True, people=self.people)
-        people = 1 if self.has_coin_for_each_cell else self.people
-        return Claim(float(made.epsilon(self.relation)), slack=float(made.delta(self.relation)), people=people)
+        epsilon, slack = float(made.epsilon(self.relation)), float(made.delta(self.relation))
+        # Where every cell has a coin, so many people are behind each that one guess tells most of one person.
+        people = max(1, round(EVIDENCE_OF_A_CELL / epsilon)) if self.has_coin_for_each_cell else self.people
+        return Claim(epsilon, slack=slack, people=people)
 
     def coins_per_run(self) -> int:
         """How many coins one opening guesses."""
@@ -86,6 +91,8 @@ class Part:
         Nothing is opened for it, so many pairs of tables can be compared.
         """
         made, (first, second) = self.disclosure, self.measured
+        if self.has_coin_for_each_cell:
+            return float(self.coins_per_run())  # its tables do not matter
         if isinstance(made, Select):
             if np.array_equal(first, second):
                 return 0.0
@@ -125,9 +132,9 @@ class Part:
         n = self.coins_per_run()
         coins = fair_coins(runs * n).reshape(runs, n)
         base = np.broadcast_to(self.measured[0][: n * width], (runs, n * width)).reshape(runs, n, width)
-        # Adding: a record in the cell or none. Replacing: it is in the first or in the second cell of two.
+        # Adding: records in the cell or none. Replacing: they are in the first or in the second cell of two.
         steps = [np.zeros(width, np.int64), np.ones(width, np.int64)] if width == 1 else [[1, 0], [0, 1]]
-        on = [base + np.array(step) for step in steps]
+        on = [base + self.claim.people * np.array(step) for step in steps]
         tables = np.where(coins[:, :, None], on[1], on[0]).reshape(runs, -1)
         rest = np.broadcast_to(self.measured[0][n * width :], (runs, len(self.measured[0]) - n * width))
         answers = np.array(self.opened(list(np.concatenate([tables, rest], axis=1))))[:, : n * width]

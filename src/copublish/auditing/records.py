@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,14 +93,13 @@ class RecordGame:
         owners = self._agreement.owners
         if self._agreement.partition == "horizontal":
             coins = coins[owners.index(party) :: len(owners)] if party in owners else coins[:0]
-        mixed = {
-            kind: {
-                name: np.where(coins, getattr(new.fragment, kind)[name], values)
-                for name, values in getattr(old.fragment, kind).items()
-            }
-            for kind in ("private_codes", "private_numbers")
-        }
-        return replace(old, fragment=replace(old.fragment, **mixed))
+
+        def mix(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+            return {name: np.where(coins, second[name], first[name]) for name in first}
+
+        codes = mix(old.fragment.private_codes, new.fragment.private_codes)
+        numbers = mix(old.fragment.private_numbers, new.fragment.private_numbers)
+        return replace(old, fragment=replace(old.fragment, private_codes=codes, private_numbers=numbers))
 
 
 def _order(agreement: Agreement) -> IntArray:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -38,6 +40,7 @@ class Number:
         coins_per_run: How many coins each of these had.
         pair: The tables.
         verdict: Whether the claim can hold.
+        sizes: Of a view, how large the evidence of each coin was; not written anywhere.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Number:
     coins_per_run: int
     pair: Pair
     verdict: Verdict
+    sizes: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""

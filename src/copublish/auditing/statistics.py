@@ -24,6 +24,7 @@ from copublish.auditing.bounds import (
     mu_of_share,
     p_value,
     rho_of_share,
+    share_of_mu,
     share_of_rho,
     share_right,
 )
@@ -103,6 +104,8 @@ class Claim:
             share = float(share_right(self.epsilon * self.people))
         else:
             share = share_of_rho(self.rho * self.people**2)
+        if self.mu is not None:
+            share = min(share, share_of_mu(self.mu, self.people))
         return min(1.0, p_value(right, guesses, share) + guesses * self._slack)
 
     @property
