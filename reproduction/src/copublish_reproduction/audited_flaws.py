@@ -104,13 +104,13 @@ def _sum_of_shares(coins: Bools, generator: np.random.Generator) -> NDArray[Any]
     """Three entries of a scatter matrix that one record moves by 1 each, with ten owners' printed noise."""
     scale, upper = gamma_scale(2, 10, 1.0, "printed"), np.triu_indices(2)
     noise = [sum(noise_share(2, 10, scale, generator) for _ in range(10)) for _ in coins]
-    return coins[:, None] + np.array([np.asarray(one)[upper] for one in noise])
+    return np.asarray(coins[:, None] + np.array([np.asarray(one)[upper] for one in noise]))
 
 
 def _one_share(coins: Bools, generator: np.random.Generator) -> NDArray[Any]:
     """What the curator finds of one of ten owners: its matrix with its own share of the noise."""
     scale, upper = gamma_scale(2, 10, 1.0, "theorem"), np.triu_indices(2)
-    return coins[:, None] + np.array([noise_share(2, 10, scale, generator)[upper] for _ in coins])
+    return np.asarray(coins[:, None] + np.array([noise_share(2, 10, scale, generator)[upper] for _ in coins]))
 
 
 def _others_shares(coins: Bools, generator: np.random.Generator) -> NDArray[Any]:

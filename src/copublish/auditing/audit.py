@@ -23,6 +23,7 @@ from copublish.auditing.coalitions import coalitions_of
 from copublish.auditing.parts import Part
 from copublish.auditing.players import Players
 from copublish.auditing.result import CONFIDENCE, VERDICT_LEVEL, Audit, Number
+from copublish.auditing.secure import secure_runs_of
 from copublish.auditing.statistics import Claim, Tested, judged, learned_columns
 from copublish.auditing.symbols import PUBLIC, Symbol, symbols_of
 from copublish.auditing.tables import Pair, invalid_pairs, pairs_against, valid_pairs
@@ -36,6 +37,8 @@ from copublish.release.preflight import prepare, software_versions
 VIEWS, CHOOSING = 0.65, 0.15
 """Shares of the time for playing views and for choosing tables; the rest is for disclosures and whole runs."""
 
+SECURE_RUNS = 4
+
 RUNS_OF_A_PART = {"selection": 12_000, "sums": 8_000}
 COINS_OF_A_PART, FEWEST_RUNS = 40_000, 200
 """Of a table that has a coin for each cell; and how often everything is opened at least."""
@@ -48,6 +51,7 @@ def audit(
     runs: int | None = None,
     views: Sequence[str] | None = None,
     workers: int | None = None,
+    secure_runs: int = SECURE_RUNS,
     progress: Progress = no_progress,
 ) -> Audit:
     """Play an agreed mechanism against worst-case neighbors, and tell how much of its epsilon shows in each view.
@@ -58,6 +62,7 @@ def audit(
         runs: How many runs each view gets; by default as many as the time allows.
         views: `public` and names of parties; by default all.
         workers: How many processes play; by default one for each core. 0 plays in this one.
+        secure_runs: How many whole runs there are on the agreed engine, two for each pair of tables.
         progress: Told about every step.
 
     Raises:
@@ -104,6 +109,11 @@ def audit(
         made = part.disclosure
         numbers.append(_number(made.label, "disclosure", part.claim, tested, n, part.coins_per_run(), pair))
     progress("disclosures", len(parts), len(parts))
+    secure = []
+    progress("runs on the agreed engine", 0, max(1, secure_runs))
+    for compared in secure_runs_of(agreement, secure_runs):
+        secure.append(compared)
+        progress("runs on the agreed engine", 2 * len(secure), secure_runs)
     level = VERDICT_LEVEL / max(1, len(numbers))
     numbers = [replace(n, verdict="refuted" if n.tested.p_value < level else "consistent") for n in numbers]
     return Audit(
@@ -115,6 +125,7 @@ def audit(
         tuple(n for n in numbers if n.kind == "view"),
         tuple(n for n in numbers if n.kind == "disclosure"),
         tuple(symbols),
+        tuple(secure),
         tuple(_skipped(agreement)),
         time.monotonic() - begin,
     )

@@ -23,8 +23,8 @@ from copublish.mechanisms.registry import plan_of
 from copublish.privacy.coins import SystemCoins
 from copublish.progress import Progress
 
-FIRST_LOOK, SECOND_LOOK, MOST_PROMISING = 6, 60, 6
-"""Runs of every pair to choose from, runs of those that look best, and how many these are."""
+SECOND_LOOK, MOST_PROMISING = 50, 5
+"""Runs of the pairs that look best by law, and how many these are."""
 
 RUNS_TO_COME = 10_000
 """For which a pair is chosen."""
@@ -51,39 +51,50 @@ def numbers_of_people(claim: Claim) -> list[int]:
 
 
 def worst_pair(agreement: Agreement, pairs: Sequence[Pair], seconds: float, tell: Callable[[int, int], None]) -> Pair:
-    """The pair of which runs should show most, of those there is time for."""
+    """The pair of which runs should show most, of those there is time for.
+
+    A first look takes the laws of what one course discloses; those that look best are played.
+    """
     plan, begin = plan_of(agreement), time.monotonic()
     people = [1] if tells_records(agreement) else numbers_of_people(claim_of(plan, pairs[0]))
     some = people[len(people) // 2]
-    order = spread_out(len(pairs))
-    is_known = is_one_measurement(agreement)  # then the law says all, and nothing has to be played
-    looked: list[tuple[float, int, Pair]] = []
-
-    def look(number: int, pair: Pair, runs: int) -> None:
-        if is_known:
-            (part,) = parts_of(Game(agreement, pair))
-            shown = part.expected(RUNS_TO_COME, 2 * ALPHA)
-        else:
-            sizes = np.abs(play_runs(agreement, pair, runs).law)
-            many = np.resize(sizes, max(RUNS_TO_COME, len(sizes)))
-            shown = claim_of(plan, pair).expected(many, ALPHA)
-        looked.append((shown, number, pair))
-        tell(min(len(looked), of - 1), of)
-
     of = len(pairs) + MOST_PROMISING * len(people)
-    for place in order:
+    looked: list[tuple[float, Pair]] = []
+    for number, place in enumerate(spread_out(len(pairs))):
         if looked and time.monotonic() - begin > seconds / 2:
             break
-        look(place, pairs[place].of_people(some), FIRST_LOOK)
-    promising = [pairs[number] for _, number, _ in sorted(looked, key=lambda one: -one[0])[:MOST_PROMISING]]
-    first, looked = looked, []
+        shown = (
+            _by_law(agreement, pairs[place].of_people(some)) if people != [1] else _by_runs(agreement, pairs[place], 1)
+        )
+        looked.append((shown, pairs[place]))
+        tell(number, of)
+    promising = [pair for _, pair in sorted(looked, key=lambda one: -one[0])[:MOST_PROMISING]]
+    found = [(0.0, promising[0].of_people(some))]
     in_order = sorted(people, key=lambda k: k != some)  # if time is short, the others are left out
     for number, pair in enumerate(pair.of_people(k) for k in in_order for pair in promising):
         if time.monotonic() - begin > seconds:
             break
-        look(number, pair, SECOND_LOOK)
+        look = _by_law if is_one_measurement(agreement) else _by_runs  # then the law says all
+        found.append((look(agreement, pair), pair))
+        tell(len(pairs) + number, of)
     tell(of, of)
-    return max(looked or first, key=lambda one: one[0])[2]
+    return max(found, key=lambda one: one[0])[1]
+
+
+def _by_law(agreement: Agreement, pair: Pair) -> float:
+    """What runs would show of what one course discloses, by the stated laws."""
+    law = np.sum([part.trials() for part in parts_of(Game(agreement, pair))], axis=0)
+    return _expected(agreement, pair, law)
+
+
+def _by_runs(agreement: Agreement, pair: Pair, runs: int = SECOND_LOOK) -> float:
+    """What runs would show, by the evidence of a few of them."""
+    return _expected(agreement, pair, play_runs(agreement, pair, runs).law)
+
+
+def _expected(agreement: Agreement, pair: Pair, law: Floats) -> float:
+    many = np.resize(np.abs(law), max(RUNS_TO_COME, law.size))
+    return claim_of(plan_of(agreement), pair).expected(many, ALPHA)
 
 
 def spread_out(n: int) -> list[int]:

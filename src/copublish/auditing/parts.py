@@ -85,32 +85,29 @@ class Part:
         """How much more likely an answer is on table 1, as a logarithm."""
         return evidence(self.disclosure, answer, self.measured)
 
-    def expected(self, runs: int, alpha: float = 0.05) -> float:
-        """What so many runs would show if the stated law holds: exactly for a choice, by trials of the law for noise.
-
-        Nothing is opened for it, so many pairs of tables can be compared.
-        """
+    def trials(self) -> NDArray[np.float64]:
+        """Evidence of TRIALS answers on table 1 by the stated law. Nothing is opened, so many pairs can be compared."""
         made, (first, second) = self.disclosure, self.measured
+        if np.array_equal(first, second):
+            return np.zeros(TRIALS)
+        if isinstance(made, Select):
+            rate = float(made.noise.rate)
+            logs = np.array([[log_chance(own, i, rate) for i in range(made.candidates)] for own in (first, second)])
+            places = np.searchsorted(np.cumsum(np.exp(logs[1])), uniform_trials(1)[0])
+            return np.asarray((logs[1] - logs[0])[np.minimum(places, made.candidates - 1)])
+        if isinstance(made, GaussianMeasure):
+            mu = float(np.linalg.norm((second - first).astype(np.float64)) / math.sqrt(made.noise.variance))
+            return np.asarray(mu * norm.ppf(uniform_trials(1)[0]) + mu**2 / 2)
+        steps = float(made.noise.rate) * np.abs(second - first)
+        steps = steps[steps > 0][:, None]
+        noise = laplace_trials(len(steps))
+        return np.asarray((np.abs(noise + steps) - np.abs(noise)).sum(axis=0))
+
+    def expected(self, runs: int, alpha: float = 0.05) -> float:
+        """What so many runs would show if the stated law holds."""
         if self.has_coin_for_each_cell:
             return float(self.coins_per_run())  # its tables do not matter
-        if isinstance(made, Select):
-            if np.array_equal(first, second):
-                return 0.0
-            rate = float(made.noise.rate)
-            logs = [[log_chance(own, place, rate) for place in range(made.candidates)] for own in (first, second)]
-            times = np.rint(np.exp(logs).mean(axis=0) * runs).astype(np.int64)
-            sizes = np.repeat(np.abs(np.subtract(logs[0], logs[1])), times)
-        elif isinstance(made, GaussianMeasure):
-            mu = float(np.linalg.norm((second - first).astype(np.float64)) / math.sqrt(made.noise.variance))
-            sizes = np.abs(mu * norm.ppf(uniform_trials(1)[0]) + mu**2 / 2)
-        else:
-            steps = float(made.noise.rate) * np.abs(second - first)
-            steps = steps[steps > 0][:, None]
-            noise = laplace_trials(len(steps))
-            sizes = np.abs((np.abs(noise + steps) - np.abs(noise)).sum(axis=0))
-        if not isinstance(made, Select):
-            sizes = np.resize(sizes, runs)
-        return self.claim.expected(sizes, alpha / 2)
+        return self.claim.expected(np.resize(np.abs(self.trials()), runs), alpha / 2)
 
     def audit(self, runs: int, *, alpha: float = 0.05) -> Tested:
         """Open it so many times, each time with fresh coins, and guess them."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rich.console import RenderableType
 from rich.text import Text
 
+from copublish.auditing.secure import SecureRun
 from copublish.auditing.statistics import Claim, Tested
 from copublish.auditing.symbols import Symbol
 from copublish.auditing.tables import Pair
@@ -89,6 +90,7 @@ class Audit:
         views: For the public and for each party the largest epsilon that runs prove.
         disclosures: The same for everything that is opened, alone and against its own budget.
         symbols: Whole runs with records that are not as agreed.
+        secure_runs: Such runs on the agreed engine, between processes.
         skipped: Pairs of tables that the certificate says are not protected.
         seconds: How long it took.
     """
@@ -101,6 +103,7 @@ class Audit:
     views: tuple[Number, ...]
     disclosures: tuple[Number, ...]
     symbols: tuple[Symbol, ...]
+    secure_runs: tuple[SecureRun, ...]
     skipped: tuple[str, ...]
     seconds: float
 
@@ -108,7 +111,7 @@ class Audit:
     def verdict(self) -> Verdict:
         """Whether all that is stated can hold."""
         numbers = (*self.views, *self.disclosures)
-        is_told = any(symbol.differs for symbol in self.symbols)
+        is_told = any(symbol.differs for symbol in self.symbols) or any(run.differs for run in self.secure_runs)
         return "refuted" if is_told or any(n.verdict == "refuted" for n in numbers) else "consistent"
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,6 +140,16 @@ class Audit:
                     "right": s.right,
                 }
                 for s in self.symbols
+            ],
+            "secure_runs": [
+                {
+                    "pair": _pair(run.pair),
+                    "outcomes": list(run.outcomes),
+                    "bytes_sent": list(run.bytes_sent),
+                    "course_was_same": run.course_was_same,
+                    "differs": run.differs,
+                }
+                for run in self.secure_runs
             ],
             "seconds": round(self.seconds, 1),
         }
@@ -169,6 +182,12 @@ class Audit:
         yield Text(f"{len(pairs)} whole runs with records that are not as agreed: " + ("" if told else "nothing told."))
         for symbol in told:
             yield Text(f"  - to '{symbol.view}' {symbol.differs} tells of a record: {symbol.pair.record}", style="red")
+        if self.secure_runs:
+            unlike = [run.differs for run in self.secure_runs if run.differs]
+            said = "".join(f" {one} DIFFERS." for one in unlike) or " they end alike and send as much."
+            yield Text(
+                f"{2 * len(self.secure_runs)} of them on the agreed engine:{said}", style="red" if unlike else ""
+            )
         yield from (Text(f"Not protected, so not audited: {sentence}") for sentence in self.skipped)
         words = {
             "consistent": "Consistent with what is stated. An audit can refute a promise and never prove it.",

@@ -132,7 +132,7 @@ def bases(agreement: Agreement, coins: Coins) -> Iterator[tuple[str, list[Values
     yield "every score tied", tied
     yield "one class leads in a corner", [*tied[: max(0, n - 30)], *[known[0]] * min(30, n)]
     yield "random records", [random_record(agreement, coins) for _ in range(n)]
-    for points in (1, 2, 3, 4):
+    for points in (1, 2, 3, 4, 2, 3, 4, 3):
         heap = [random_record(agreement, coins) for _ in range(points)]
         yield f"{points} random points", (heap * math.ceil(n / points))[:n]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -55,8 +55,19 @@ def simulate_in_processes(
     notice: Notice = no_notice,
     timeout_seconds: int = 600,
     coins: Mapping[str, Coins] | None = None,
+    sent: Callable[[str, int], object] = lambda party, size: None,
 ) -> Release:
     """Run every party in its own process on the agreed engine and return the release they all hold.
+
+    Args:
+        agreement: The agreement.
+        data: Every owner's rows.
+        ledger_files: Each party's ledger; without them nothing is remembered.
+        progress: Told about every step.
+        notice: Told which party lists other people than before.
+        timeout_seconds: How long a party waits for the others.
+        coins: Each party's coins; the system's, if not given.
+        sent: Told how many bytes each party has sent in all.
 
     Raises:
         CopublishError: What stopped the party that stopped first.
@@ -95,7 +106,7 @@ def simulate_in_processes(
             for end in pipes[party].values():
                 end.close()  # so that the end of the process is the end of its pipes
         try:
-            results = _collect(connections, progress, notice)
+            results = _collect(connections, progress, notice, sent)
         finally:
             for process in processes.values():
                 process.join(timeout=FAREWELL_SECONDS)
@@ -135,6 +146,7 @@ def _party(
                 plan, fragment, engine, ledger, tell, notice=lambda said: connection.send(("notice", said))
             )
         sent = engine.bytes_sent + (0 if messenger is None else messenger.bytes_sent)
+        connection.send(("sent", sent))
         others = "the other party" if len(agreement.parties) == 2 else "the other parties"
         tell(f"sent {sent / 2**20:.1f} MiB to {others}", 1, 1)
         connection.send(("release", release))
@@ -162,7 +174,9 @@ def throwaway_ledger(plan: Plan[Any], kind: type[Ledger] = Ledger) -> Ledger:
     return ledger
 
 
-def _collect(connections: Mapping[str, Connection], progress: Progress, notice: Notice) -> dict[str, Release]:
+def _collect(
+    connections: Mapping[str, Connection], progress: Progress, notice: Notice, sent: Callable[[str, int], object]
+) -> dict[str, Release]:
     """Wait for every party; if one fails, give the others a moment to say why, and raise the cause."""
     results: dict[str, Release] = {}
     errors: list[CopublishError] = []
@@ -181,6 +195,9 @@ def _collect(connections: Mapping[str, Connection], progress: Progress, notice: 
             if kind == "progress":
                 if party == first_party:
                     progress(*content)
+                continue
+            if kind == "sent":
+                sent(party, content)
                 continue
             if kind == "notice":
                 notice(f"At '{party}': {content}")
