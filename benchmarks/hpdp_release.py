@@ -13,20 +13,18 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
-import re
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.local import processes
+from copublish.files.regular import MIB
+from copublish.local.processes import simulate_in_processes
 from copublish.progress import no_progress
 from copublish_reproduction import datasets
 from hpdp_accuracy import ELSEWHERE, agreement_for, attributes_of, spread
@@ -44,34 +42,12 @@ def read(folder: Path) -> pd.DataFrame:
     return table.assign(**{"native-country": countries.where(countries.isin(COUNTRIES), ELSEWHERE)})
 
 
-class Listener:
-    """A party's end of the pipe that remembers how much the party says it sent."""
-
-    def __init__(self, party: str, end: Connection, mib: dict[str, float]) -> None:
-        self._party, self._end, self._mib = party, end, mib
-
-    def fileno(self) -> int:
-        return self._end.fileno()
-
-    def recv(self) -> Any:
-        kind, content = self._end.recv()
-        if kind == "progress" and (sent := re.match(r"sent ([\d.]+) MiB", content[0])):
-            self._mib[self._party] = float(sent.group(1))
-        return kind, content
-
-
 def secure_release(agreement: cp.Agreement, data: Mapping[str, pd.DataFrame]) -> tuple[float, dict[str, float]]:
     """Release once; return the seconds it took and what each party sent."""
-    mib: dict[str, float] = {}
-    collect = processes._collect
-
-    def listening(connections: Mapping[str, Connection], progress: Any) -> Any:
-        return collect({p: Listener(p, end, mib) for p, end in connections.items()}, progress)
-
+    sent: dict[str, int] = {}
     start = time.perf_counter()
-    with mock.patch.object(processes, "_collect", listening):
-        processes.simulate_in_processes(agreement, data, progress=no_progress)
-    return time.perf_counter() - start, mib
+    simulate_in_processes(agreement, data, progress=no_progress, bytes_sent=sent)
+    return time.perf_counter() - start, {party: n / MIB for party, n in sent.items()}
 
 
 def paillier(owners: int) -> dict[str, Any] | None:

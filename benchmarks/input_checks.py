@@ -19,6 +19,7 @@ from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
+from unittest import mock
 
 import numpy as np
 
@@ -27,11 +28,14 @@ from adult import adult_agreement, read_adult, scatter_cells, split_columns
 from copublish.engine.interface import Marks
 from copublish.engine.programs.packing import Packing
 from copublish.engine.secret import Secret
+from copublish.engine.spu.engine import SpuEngine
 from copublish.engine.spu.marks import WORD_BITS
 from copublish.engine.spu.products import Lines, assemble, tiles, tiles_per_row
 from copublish.engine.spu.requests import Call, Kept
+from copublish.local import processes
+from copublish.release import engines
 from copublish.types import IntArray, Program
-from secure_release import SCALING_AGREEMENT, Measured, MeasuredEngine, made_up, print_runs, secure
+from secure_release import SCALING_AGREEMENT, Measured, made_up, print_runs, secure
 
 
 def product(xp: ModuleType, x: IntArray, y: IntArray) -> IntArray:
@@ -54,7 +58,7 @@ def any_places(xp: ModuleType, *given: IntArray, packing: Packing) -> IntArray:
 WITHOUT_REPAIR = {"one_cell_each": any_cells, "places_of_each": any_places}
 
 
-class UncheckedEngine(MeasuredEngine):
+class UncheckedEngine(SpuEngine):
     """The secure engine as it would be without checks. Never for a release that anyone sees."""
 
     def _checked_table(self, down: Lines, across: Lines, n_records: int, packing: Packing) -> Secret:
@@ -69,17 +73,36 @@ class UncheckedEngine(MeasuredEngine):
         return super()._marks(marks, WITHOUT_REPAIR[program.__name__], shape, **public)
 
 
+def unchecked_party(*arguments: Any) -> None:
+    """Run a party as `simulate_in_processes` does, without checks."""
+    with mock.patch.object(engines, "SpuEngine", UncheckedEngine):
+        run_party(*arguments)
+
+
+run_party = processes._party
+"""What a party's process runs."""
+
+
+def without_checks(*arguments: Any) -> tuple[Measured, cp.Release, Any]:
+    """As `secure`, without checks."""
+    with mock.patch.object(processes, "_party", unchecked_party):
+        return secure(*arguments)
+
+
 def compared(name: str, agreement: cp.Agreement, frames: Any, repetitions: int) -> dict[str, Any]:
     """The same release with and without checks, in turn."""
     found: dict[str, list[Measured]] = {"with checks": [], "without": []}
     releases = []
     for _ in range(repetitions):
-        for kind, engine in (("with checks", MeasuredEngine), ("without", UncheckedEngine)):
-            measured, release, _ = secure(f"{name}, {kind}", agreement, frames, engine)
+        for kind, run in (("with checks", secure), ("without", without_checks)):
+            measured, release, _ = run(f"{name}, {kind}", agreement, frames)
             found[kind].append(measured)
             releases.append(release)
     if any(not release.table("counts").equals(releases[0].table("counts")) for release in releases):
         raise AssertionError("checks changed what was released")
+    with_checks, without = (runs[0].calls["openings"][0] for runs in found.values())
+    if with_checks != without + 1:
+        raise AssertionError("what was wrong with inputs is opened once, unless checks are left out")
     best = {kind: min(runs, key=lambda run: run.seconds) for kind, runs in found.items()}
 
     def ratio(value: Callable[[Measured], float]) -> float:
@@ -101,6 +124,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder with adult.data; a made-up table without it")
     parser.add_argument("--records", type=int, default=20_000, help="of the made-up table")
+    parser.add_argument("--splits", type=int, default=8, help="of the made-up table")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--parts", nargs="+", choices=["vertical", "arbitrary"], default=["vertical", "arbitrary"])
     parser.add_argument("--format", choices=["text", "json"], default="text")
@@ -112,7 +136,8 @@ def main() -> None:
             agreement = adult_agreement(arguments.data, "1", n=30_000, partition=name)
             frames = split_columns(table) if name == "vertical" else scatter_cells(table)
         else:
-            agreement = cp.agreement_from_mapping({**SCALING_AGREEMENT, "partition": name})
+            mechanism = {"name": "specialization", "specializations": arguments.splits}
+            agreement = cp.agreement_from_mapping({**SCALING_AGREEMENT, "partition": name, "mechanism": mechanism})
             frames = made_up(arguments.records)
             if name == "arbitrary":
                 continue  # the made-up table has its columns at one party each

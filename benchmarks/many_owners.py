@@ -57,7 +57,9 @@ class Owner:
     def run(self) -> None:
         """Run this owner in this process."""
         settings = RunSettings(self.folder / f"{self.name}-release")
-        ledger, identity = throwaway_ledger(prepare(self.agreement)), load_identity(self.folder / self.name)
+        file = self.folder / f"{self.name}.db"
+        file.unlink(missing_ok=True)  # of a release before
+        ledger, identity = throwaway_ledger(prepare(self.agreement), file=file), load_identity(self.folder / self.name)
         data = self.folder / f"{self.name}.parquet"
         result = run_party(
             ready_party(self.agreement, self.name, data, identity, ledger, settings),

@@ -30,7 +30,7 @@ from copublish.engine.programs.gaussian_noise import add_chosen_noise, gaussian_
 from copublish.engine.programs.noise import handicaps, noisy_argmax
 from copublish.engine.spu.requests import Call, OwnedMatrix, Run
 from marginals_accuracy import adult, agreement_for
-from secure_release import Measured, MeasuredEngine, cpu_seconds, print_runs, secure
+from secure_release import Measured, cpu_seconds, kind_of, print_runs, secure
 
 PARTS = ("adult", "link", "columns", "records")
 
@@ -42,17 +42,14 @@ PHASES = {
 }
 
 
-class MarginalsEngine(MeasuredEngine):
-    """The secure engine, which also notes what each request is for."""
-
-    def kind_of(self, request: object) -> str:
-        """Return the phase of a release that a request belongs to."""
-        if not isinstance(request, Run):
-            return "exchanges"
-        if any(isinstance(step, OwnedMatrix) for step in request.steps):
-            return "products"
-        programs = {step.program for step in request.steps if isinstance(step, Call)}
-        return next((phase for program, phase in PHASES.items() if program in programs), "other programs")
+def phase_of(request: object) -> str:
+    """Return the phase of a release that a request belongs to."""
+    if not isinstance(request, Run):
+        return kind_of(request)
+    if any(isinstance(step, OwnedMatrix) for step in request.steps):
+        return "products"
+    programs = {step.program for step in request.steps if isinstance(step, Call)}
+    return next((phase for program, phase in PHASES.items() if program in programs), "other programs")
 
 
 def by_columns(agreement: cp.Agreement, table: pd.DataFrame) -> tuple[cp.Agreement, dict[str, pd.DataFrame]]:
@@ -71,7 +68,7 @@ def by_columns(agreement: cp.Agreement, table: pd.DataFrame) -> tuple[cp.Agreeme
 
 def measured(name: str, agreement: cp.Agreement, frames: dict[str, pd.DataFrame]) -> dict[str, Any]:
     """Return what one secure release took, by phase; what no engine call took is reading, fitting and writing."""
-    found, release, _ = secure(name, agreement, frames, MarginalsEngine)
+    found, release, _ = secure(name, agreement, frames, phase_of)
     phases = {kind: seconds for kind, (_, seconds) in found.calls.items()}
     phases["fitting, reading, writing"] = found.seconds - sum(phases.values())
     tables = release.certificate.to_json()["disclosures"]

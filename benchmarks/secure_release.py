@@ -25,26 +25,25 @@ import pickle
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pandas as pd
 
 import copublish as cp
 from adult import PARTIES, adult_agreement, read_adult, scatter_cells, split_columns
+from copublish.engine.spu.compiling import text_of
 from copublish.engine.spu.engine import SpuEngine
+from copublish.engine.spu.recording import CONNECT
 from copublish.engine.spu.requests import Call, Exchange, Intersect, Kept, OwnedMatrix, Run
-from copublish.engine.spu.worker import _signature
 from copublish.fragments.fragment import Fragment
 from copublish.local import processes
 from copublish.local.simulation import read_fragments
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.progress import no_progress
-from copublish.release import engines
 from copublish.release.folder import generalization_of
 from copublish_reproduction.hpdp_paillier import paillier_library
 from paillier_moments import KEY_BITS, MIB, ciphertext_mib
@@ -116,55 +115,37 @@ def filled(request: Any, generator: np.random.Generator) -> Any:
 
 @dataclass
 class PartyRecord:
-    """What one party's processes did: their memory and traffic, and every request to the engine's worker."""
+    """What one party's processes did: their memory and traffic, and every request to the engine's worker, hollow."""
 
-    bytes_sent: int = 0
+    file: str
     cpu_seconds: dict[str, float] = field(default_factory=dict)
     peak_mib: dict[str, float] = field(default_factory=dict)
     requests: list[Any] = field(default_factory=list)
-    seconds: list[tuple[str, float]] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
     sent: list[int] = field(default_factory=list)
-    programs: set[str] = field(default_factory=set)
+
+    def asked(self, request: object, seconds: float, bytes_sent: int) -> None:
+        """Note a request without the data in it."""
+        self.requests.append(hollow(request))
+        self.seconds.append(seconds)
+        self.sent.append(bytes_sent)
+
+    def ends(self, process: int) -> None:
+        """Note memory and processor time of the worker while it is still there, and leave the record in a file."""
+        self.peak_mib |= {"worker": peak_mib(process), "party": peak_mib()}
+        self.cpu_seconds |= {"worker": cpu_seconds(process), "party": cpu_seconds()}
+        Path(self.file).write_bytes(pickle.dumps(self))
 
 
-class MeasuredEngine(SpuEngine):
-    """The secure engine, which also keeps a record of what it was asked."""
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        self.record = PartyRecord()
-        records.append(self.record)
-        super().__init__(*arguments, **options)
-
-    def close(self, *, politely: bool = True) -> None:
-        """Note the worker's memory and processor time while it is still there."""
-        if self._worker.process.pid is not None and self._worker.process.is_alive():
-            self.record.peak_mib["worker"] = peak_mib(self._worker.process.pid)
-            self.record.cpu_seconds["worker"] = cpu_seconds(self._worker.process.pid)
-        super().close(politely=politely)
-        self.record.bytes_sent = self.bytes_sent
-
-    def kind_of(self, request: object) -> str:
-        """What a request is for."""
-        return kind_of(request)
-
-    def _ask(self, request: object) -> Any:
-        start, before = time.perf_counter(), self.bytes_sent
-        answer = super()._ask(request)
-        self.record.sent.append(self.bytes_sent - before)
-        kind = self.kind_of(request) if self.record.seconds else "start-up"  # the first request waits for both workers
-        self.record.seconds.append((kind, time.perf_counter() - start))
-        if request != "close":
-            self.record.requests.append(hollow(request))
-        if isinstance(request, Run):
-            self.record.programs.add(program_of(request))
-        return answer
-
-
-records: list[PartyRecord] = []
-"""Of this process: a party's process has one engine."""
+def recorders(folder: str, parties: Sequence[str]) -> dict[str, PartyRecord]:
+    """A recorder for each party, which leaves its record in a folder."""
+    return {party: PartyRecord(str(Path(folder, party))) for party in parties}
 
 
 def kind_of(request: object) -> str:
+    """What a request is for."""
+    if request == CONNECT:
+        return "start-up"
     if isinstance(request, Run):
         return "openings" if request.opens else "products"
     return "exchanges"
@@ -172,41 +153,19 @@ def kind_of(request: object) -> str:
 
 def program_of(request: Run) -> str:
     """Return what a compiled program has to depend on: its steps and the shapes of its inputs, and no names."""
-    shapes = [hollow(step) for step in request.steps if not isinstance(step, Call | Kept)]
+    shapes = [step for step in request.steps if not isinstance(step, Call | Kept)]
     shapes += [step.shape for step in request.steps if isinstance(step, Kept)]
     without_data = [replace(s, entries=None) if isinstance(s, OwnedMatrix) else s for s in shapes]
-    return repr((_signature(request.steps), without_data, request.opens))
-
-
-def write_record(folder: str, party: str) -> None:
-    records[0].peak_mib["party"] = peak_mib()
-    records[0].cpu_seconds["party"] = cpu_seconds()
-    Path(folder, party).write_bytes(pickle.dumps(records[0]))
-
-
-def measured_party(
-    folder: str,
-    engine: type[MeasuredEngine],
-    connection: Any,
-    agreement: cp.Agreement,
-    addresses: tuple[str, ...],
-    timeout_seconds: int,
-    party: str,
-    *own: Any,
-) -> None:
-    """Run one party as `simulate_in_processes` does, and leave a record of it in a folder."""
-    engines.SpuEngine = engine  # type: ignore[misc]
-    processes._party(connection, agreement, addresses, timeout_seconds, party, *own)
-    write_record(folder, party)
+    return repr((text_of(request.steps), without_data, request.opens))
 
 
 def bare_party(folder: str, party: str, parties: tuple[str, ...], requests: list[Any]) -> None:
     """Put requests to a party's engine and do nothing else."""
     addresses = tuple(f"unix:{folder}/{number}.sock" for number in range(len(parties)))
-    with MeasuredEngine(party, parties, addresses) as engine:
+    with SpuEngine(party, parties, addresses) as engine:
+        engine.recorder = recorders(folder, parties)[party]
         for request in requests:
             engine._ask(request)
-    write_record(folder, party)
 
 
 @dataclass(frozen=True)
@@ -232,18 +191,29 @@ class Measured:
     leaves: tuple[int, int] = (0, 0)
 
 
-def summary(name: str, n: int, seconds: float, found: Mapping[str, PartyRecord]) -> Measured:
+def summary(
+    name: str, n: int, seconds: float, found: Mapping[str, PartyRecord], kind: Callable[[object], str] = kind_of
+) -> Measured:
     peaks = {"coordinator": peak_mib()}
     for party, record in found.items():
         peaks |= {f"{what} {party}": mib for what, mib in record.peak_mib.items()}
     first = next(iter(found.values()))
     by_kind: dict[str, list[float]] = defaultdict(list)
-    for kind, taken in first.seconds:
-        by_kind[kind].append(taken)
+    for request, taken in zip(first.requests, first.seconds, strict=True):
+        by_kind[kind(request)].append(taken)
     calls = {kind: (len(taken), sum(taken)) for kind, taken in by_kind.items()}
-    sent = sum(record.bytes_sent for record in found.values()) / MIB
+    sent = sum(sum(record.sent) for record in found.values()) / MIB
     cpu = sum(sum(record.cpu_seconds.values()) for record in found.values())
-    return Measured(name, n, seconds, cpu, sent, peaks, calls, len(first.programs))
+    programs = {program_of(request) for request in first.requests if isinstance(request, Run)}
+    return whole(Measured(name, n, seconds, cpu, sent, peaks, calls, len(programs)))
+
+
+def whole(measured: Measured) -> Measured:
+    """Refuse a measurement of a secure release with a counter that did not count."""
+    counted = {what: value for what, value in asdict(measured).items() if what not in ("leaves", "name")}
+    if empty := [what for what, value in counted.items() if not value]:
+        raise AssertionError(f"{measured.name}: nothing was counted of {', '.join(empty)}")
+    return measured
 
 
 def read_records(folder: str, parties: Sequence[str]) -> dict[str, PartyRecord]:
@@ -265,19 +235,24 @@ def secure(
     name: str,
     agreement: cp.Agreement,
     frames: dict[str, pd.DataFrame],
-    engine: type[MeasuredEngine] = MeasuredEngine,
+    kind: Callable[[object], str] = kind_of,
 ) -> tuple[Measured, cp.Release, dict[str, PartyRecord]]:
     """Run a whole release on the secure engine and measure it."""
     coins = {party: FixedCoins(number) for number, party in enumerate(agreement.parties)}
     forget_peak()
     with tempfile.TemporaryDirectory() as folder:
-        with mock.patch.object(processes, "_party", functools.partial(measured_party, folder, engine)):
-            start = time.perf_counter()
-            release = processes.simulate_in_processes(agreement, frames, progress=no_progress, coins=coins)
-            seconds = time.perf_counter() - start
-        found = read_records(folder, agreement.party_names)
+        start = time.perf_counter()
+        release = processes.simulate_in_processes(
+            agreement,
+            frames,
+            progress=no_progress,
+            coins=coins,
+            recorders=recorders(folder, agreement.compute_nodes),
+        )
+        seconds = time.perf_counter() - start
+        found = read_records(folder, agreement.compute_nodes)
     n = len(next(iter(frames.values())))
-    measured = summary(name, n, seconds, found)
+    measured = summary(name, n, seconds, found, kind)
     has_leaves = agreement.mechanism.name == "specialization"
     return replace(measured, leaves=leaves_of(release)) if has_leaves else measured, release, found
 
@@ -286,7 +261,10 @@ def bare(name: str, n: int, recorded: Mapping[str, PartyRecord]) -> Measured:
     """Make the engine calls of a release again, with the same shapes, made-up data and nothing around them."""
     generator = np.random.default_rng(0)
     parties = tuple(recorded)
-    requests = {party: [filled(request, generator) for request in recorded[party].requests] for party in parties}
+    requests = {
+        party: [filled(request, generator) for request in recorded[party].requests if not isinstance(request, str)]
+        for party in parties
+    }
     context = multiprocessing.get_context("spawn")
     forget_peak()
     with tempfile.TemporaryDirectory() as folder:

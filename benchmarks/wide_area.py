@@ -32,13 +32,12 @@ from copublish.agreement.parties import Party as AgreedParty
 from copublish.engine.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
 from copublish.engine.programs.noise import handicaps, noisy_argmax
 from copublish.engine.programs.packing import add_packed_noise
-from copublish.engine.spu.engine import SpuEngine
+from copublish.engine.spu.recording import CONNECT
 from copublish.engine.spu.requests import Call, Exchange, Intersect, OwnedMatrix, Run, ShareOf
 from copublish.local.processes import throwaway_ledger
 from copublish.node.identity import load_identity, new_identity
 from copublish.node.run import RunSettings, ready_party, run_party
 from copublish.progress import no_progress
-from copublish.release import engines
 from copublish.release.preflight import prepare
 from secure_release import FixedCoins, cpu_seconds
 from support.hosts import TwoHosts, WideArea
@@ -66,13 +65,15 @@ class Party:
 
     def run(self) -> None:
         """Run this party in this process, and write its release and the processor time it took."""
-        engines.SpuEngine = TellingEngine  # type: ignore[misc]
+        told = Telling()
+        file = self.data.with_suffix(".db")
+        file.unlink(missing_ok=True)  # of a release before
         ready = ready_party(
             self.agreement,
             self.name,
             self.data,
             load_identity(self.identity),
-            throwaway_ledger(prepare(self.agreement)),
+            throwaway_ledger(prepare(self.agreement), file=file),
             RunSettings(self.release),
         )
         run_party(
@@ -81,28 +82,24 @@ class Party:
             waiting=lambda what: None,
             log=lambda event, **facts: None,
             coins=FixedCoins(self.agreement.party_names.index(self.name)),
+            recorder=told,
         )
-        self.data.with_suffix(".cpu").write_text(str(cpu_seconds() + TellingEngine.worker_cpu_seconds))
+        self.data.with_suffix(".cpu").write_text(str(cpu_seconds() + told.worker_cpu_seconds))
 
 
-class TellingEngine(SpuEngine):
-    """The secure engine, which also tells when a phase is done."""
+class Telling:
+    """Tells when a phase is done."""
 
-    worker_cpu_seconds = 0.0
+    def __init__(self) -> None:
+        self.worker_cpu_seconds = 0.0
 
-    def close(self, *, politely: bool = True) -> None:
-        """Note the worker's processor time while it is still there."""
-        if self._worker.process.is_alive():
-            TellingEngine.worker_cpu_seconds = cpu_seconds(str(self._worker.process.pid))
-        super().close(politely=politely)
-
-    def _ask(self, request: object) -> Any:
-        if not self._worker.is_connected:
-            super()._ask(Exchange(("hello", None)))
-            print("connection", flush=True)
-        answer = super()._ask(request)
+    def asked(self, request: object, seconds: float, bytes_sent: int) -> None:
+        """Tell which phase a request belonged to."""
         print(phase_of(request), flush=True)
-        return answer
+
+    def ends(self, process: int) -> None:
+        """Note the worker's processor time while it is still there."""
+        self.worker_cpu_seconds = cpu_seconds(process)
 
 
 PHASES = {
@@ -123,6 +120,8 @@ def phase_of(request: object) -> str:
         return next((phase for program, phase in PHASES.items() if program in programs), "other programs")
     if isinstance(request, Intersect):
         return "alignment"
+    if request == CONNECT:
+        return "connection"
     return "exchanges" if isinstance(request, Exchange) else "close"
 
 

@@ -1,8 +1,29 @@
-"""What all tests share: whatever server a test started is stopped at the end, in every test process."""
+"""What all tests share: whatever server a test started is stopped at the end, and programs are compiled once a run."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+
+import pytest
+
+from copublish.files.home import PROGRAMS_VARIABLE
 from support import postgres
+
+PROGRAMS = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Test processes start after this one and take the folder over; nothing is left from an earlier run."""
+    if PROGRAMS_VARIABLE not in os.environ:
+        config.stash[PROGRAMS] = os.environ[PROGRAMS_VARIABLE] = tempfile.mkdtemp(prefix="copublish-programs-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The folder goes with the process that made it."""
+    if PROGRAMS in config.stash:
+        shutil.rmtree(config.stash[PROGRAMS], ignore_errors=True)
 
 
 def pytest_sessionfinish() -> None:

@@ -160,7 +160,11 @@ class PassphraseError(MeetingError):
 
 def plain_text(said: object, limit: int = 200) -> str:
     """Words of somebody else as one short line that is safe to show in a terminal and a log."""
-    return "".join(character if character.isprintable() else " " for character in str(said)[:limit])
+    try:
+        text = str(said)
+    except RecursionError:  # lists in lists, as deep as JSON can be
+        text = "something that is no text"
+    return "".join(character if character.isprintable() else " " for character in text[:limit])
 
 
 def is_unsafe(character: str) -> bool:

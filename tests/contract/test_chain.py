@@ -12,9 +12,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -24,53 +22,12 @@ from typer.testing import CliRunner
 
 from copublish.cli import app
 from copublish.errors import EditedLedgerError, LedgerError
-from copublish.privacy.accounting import Cost
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.privacy.ledger_chain import KEYS
+from copublish.privacy.ledger_chain import BEGUN, KEYS, append_tables
+from support.full_ledger import columns, full
 from support.old_ledgers import old_file
 
 KILLS = 6
-PRICE = Cost(add_remove=Fraction(1, 10), replace=Fraction(1, 5))
-STATEMENT = json.dumps({"signers": {"bank": "a", "lab": "b"}, "ledger_heads": {"bank": None, "lab": "c"}})
-
-
-def fill(book: Ledger) -> None:
-    """Write something of every kind."""
-    book.set_limit("people", Limit(Fraction(5), "add-remove"))
-    book.set_limit("people", Limit(Fraction(7), "replace"))
-    for name in ("first", "second"):
-        with book.reserve("people", name, "h", PRICE) as charge:
-            charge.disclose("counts", PRICE)
-    book.limit_alignments("people", 5)
-    book.key_of_lists("people")
-    number = book.record_alignment(
-        dataset="people",
-        release="first",
-        agreement_hash="h",
-        kind="common records",
-        compared_by="by 'id'",
-        peers=["lab"],
-        length=3,
-        commitment="a" * 64,
-    )
-    book.record_peer_lists(number, {"lab": "b" * 64})
-    book.lock("people", "loans", "It cheated.")
-    book.unlock("people", "loans")
-    row = book.give_receipt(
-        run="1", release="first", agreement_hash="h", party="bank", head=book.head(), statement=STATEMENT
-    )
-    book.keep_signatures(row, "{}")
-    book.forget_receipts("lab")
-
-
-@cache
-def full() -> bytes:
-    with TemporaryDirectory() as folder:
-        book = Ledger(Path(folder) / "party.db")
-        fill(book)
-        assert book.edits() == []
-        book.close()
-        return (Path(folder) / "party.db").read_bytes()
 
 
 def changed(folder: Path, change: Callable[[sqlite3.Connection], object]) -> list[str]:
@@ -149,9 +106,8 @@ def cells() -> list[tuple[str, str, int]]:
     with closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(full())
         return [
-            (table, row[1], rowid)
-            for table in KEYS
-            for row in database.execute(f"PRAGMA table_info({table})").fetchall()
+            (table, column, rowid)
+            for table, column in columns(KEYS, numbers=True)
             for (rowid,) in database.execute(f"SELECT rowid FROM {table}").fetchall()
         ]
 
@@ -179,6 +135,29 @@ def test_every_row_that_is_removed_or_put_in_is_found(tmp_path: Path) -> None:
 def test_a_chain_that_was_thrown_away_does_not_make_a_new_ledger(tmp_path: Path) -> None:
     for change in ("DELETE FROM chain", "DROP TABLE chain"):
         assert any("does not begin" in said for said in changed(tmp_path, lambda d, c=change: d.execute(c)))
+
+
+def test_a_ledger_that_says_to_be_an_older_one_is_not_begun_again(tmp_path: Path) -> None:
+    def edit(database: sqlite3.Connection) -> None:
+        database.execute("UPDATE charges SET epsilon_add_remove = '0' WHERE id = 1")
+        database.execute("PRAGMA user_version = 0")
+
+    assert any("Table charges, id 1" in said for said in changed(tmp_path, edit))
+    assert not list(tmp_path.glob("*before-chain*"))
+    with closing(Ledger(tmp_path / "party.db")) as book:
+        assert len(book.heads()) == length()
+
+
+def test_a_chain_that_was_begun_twice_is_found_with_what_was_edited_before(tmp_path: Path) -> None:
+    """As a version that took such a ledger for an older one would have left it, with hashes that follow."""
+
+    def begin(database: sqlite3.Connection) -> None:
+        database.execute("UPDATE charges SET epsilon_add_remove = '0' WHERE id = 1")
+        append_tables(database, BEGUN, at="2026")
+
+    found = changed(tmp_path, begin)
+    assert any(f"Entry {length() + 1} of the chain: it was begun a second time" in said for said in found)
+    assert any("Table charges, id 1" in said for said in found)
 
 
 def test_a_chain_whose_hashes_were_all_computed_anew_is_found_by_what_was_signed(tmp_path: Path) -> None:
@@ -322,9 +301,30 @@ def test_a_broken_chain_cannot_be_accepted(ledger_file: Path) -> None:
     with closing(sqlite3.connect(ledger_file)) as database:
         database.execute("DELETE FROM chain WHERE position = 3")
         database.commit()
+    before = json.loads(command("verify", ledger_file, "--format", "json")[1])
     code, output = command(ledger_file, "--accept-edits", "please")
     assert code == 5 and "is broken" in output
+    assert json.loads(command("verify", ledger_file, "--format", "json")[1]) == before  # nothing was written
+
+
+@pytest.mark.parametrize("why", ["", " ", "\n"])
+def test_edits_are_not_accepted_without_a_reason(ledger_file: Path, why: str) -> None:
+    code, output = command(ledger_file, "--accept-edits", why)
+    assert code == 2 and "say why" in output
     assert command("verify", ledger_file)[0] == 5
+
+
+def test_verify_names_edits_beside_a_receipt_that_cannot_be_read(ledger_file: Path) -> None:
+    ledger_file.write_bytes(full())
+    with closing(sqlite3.connect(ledger_file)) as database:
+        database.execute("UPDATE receipts SET statement = '[' WHERE id = 1")
+        database.execute("UPDATE charges SET epsilon_add_remove = '0' WHERE id = 1")
+        database.commit()
+    code, output = command("verify", ledger_file, "--format", "json")
+    told = json.loads(output)
+    assert code == 5 and told["signed_runs"] is None and told["entries"] == length()
+    for words in ("Table charges, id 1", "Table receipts, id 1", "receipts.statement"):
+        assert any(words in said for said in told["problems"]), words
 
 
 def test_a_ledger_that_is_called_verify_can_still_be_shown(tmp_path: Path, monkeypatch) -> None:

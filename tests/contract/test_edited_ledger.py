@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from contextlib import suppress
 from fractions import Fraction
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -19,35 +16,9 @@ from copublish.cli import app
 from copublish.cli.ledger_text import print_ledger
 from copublish.cli.terminal import Format
 from copublish.errors import BudgetExceededError, LedgerError
-from copublish.privacy.accounting import Cost
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.release.ledger_evidence import receipt_problems
-
-PRICE = Cost(add_remove=Fraction(1, 10), replace=Fraction(1, 5))
-
-CELLS = {
-    "limits": (
-        *("dataset", "neighbours", "epsilon", "set_at", "delta"),
-        *("pure_epsilon", "rho", "delta_for_rho", "delta_for_rest"),
-    ),
-    "charges": (
-        *("dataset", "release", "agreement_hash", "epsilon_add_remove", "epsilon_replace", "delta"),
-        *("state", "reserved_at", "ended_at"),
-        *("account", "rho_add_remove", "rho_replace", "rho_delta", "rho_distance"),
-    ),
-    "disclosures": ("charge", "position", "label", "epsilon_add_remove", "epsilon_replace", "delta", "charged_at"),
-    "alignment_limits": ("dataset", "most", "set_at"),
-    "alignments": (
-        *("dataset", "release", "agreement_hash", "kind", "compared_by", "peers", "size_class"),
-        *("commitment", "begun_at"),
-    ),
-    "peer_lists": ("alignment", "peer", "commitment"),
-    "list_keys": ("dataset", "key"),
-    "locks": ("dataset", "peer", "certificate", "why", "locked_at", "unlocked_at"),
-    "receipts": ("run", "release", "agreement_hash", "party", "head", "given_at", "statement", "signatures"),
-    "forgotten_receipts": ("party", "up_to", "forgotten_at"),
-    "chain": ("kind", "content", "salt", "hash"),
-}
+from support.full_ledger import PRICE, columns, compare, full_of_anything
 
 NUMBERS = st.from_regex(r"-?[0-9]{1,6}([/.e][-+]?[0-9]{1,6})?", fullmatch=True)
 
@@ -62,56 +33,15 @@ CONTENTS = st.one_of(
 )
 
 
-def compare(book: Ledger) -> None:
-    """Write one comparison of identifiers, and what the peer told about its list."""
-    number = book.record_alignment(
-        dataset="people",
-        release="r",
-        agreement_hash="h",
-        kind="common records",
-        compared_by="by 'id'",
-        peers=["lab"],
-        length=3,
-        commitment="a" * 64,
-    )
-    book.record_peer_lists(number, {"lab": "b" * 64})
-
-
-@cache
-def one_charge() -> bytes:
-    """A ledger with one charge, as a file whose cells may hold anything."""
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "party.db"
-        book = Ledger(path)
-        book.set_limit("people", Limit(Fraction(5), "add-remove"))
-        with book.reserve("people", "r", "h", PRICE) as charge:
-            charge.disclose("counts", PRICE)
-        book.limit_alignments("people", 5)
-        book.key_of_lists("people")
-        compare(book)
-        book.lock("people", "loans", "It cheated.")
-        said = json.dumps({"signers": {"bank": "x", "lab": "y"}, "ledger_heads": {"bank": "1", "lab": "2"}})
-        number = book.give_receipt(
-            run="1", release="r", agreement_hash="h", party="bank", head=book.head(), statement=said
-        )
-        book.keep_signatures(number, "{}")
-        book.forget_receipts("lab")
-        book.close()
-        database = sqlite3.connect(path)
-        database.execute("PRAGMA writable_schema = ON")
-        database.execute("UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '')")
-        database.commit()
-        database.close()
-        return path.read_bytes()
-
-
 def edited(path: Path, table: str, column: str, content: object, *, as_text: bool = False) -> Ledger:
-    """A ledger with one charge, in which somebody has set a cell to something, whatever the schema said about it."""
-    path.write_bytes(one_charge())
+    """A ledger in which somebody has set a cell of the last row to something, whatever the schema said about it."""
+    path.write_bytes(full_of_anything())
     database = sqlite3.connect(path)
     database.execute("PRAGMA synchronous = OFF")
     value = "CAST(? AS TEXT)" if as_text else "?"
-    database.execute(f"UPDATE {table} SET {column} = {value}", (content,))
+    database.execute(
+        f"UPDATE {table} SET {column} = {value} WHERE rowid = (SELECT max(rowid) FROM {table})", (content,)
+    )
     database.commit()
     database.close()
     book = Ledger(path)
@@ -136,16 +66,16 @@ def use(book: Ledger) -> None:
         with suppress(LedgerError):
             ask()
     with suppress(LedgerError):
-        book.heads_given_to("y")
+        book.heads_given_to("b")
     with suppress(LedgerError):
-        book.head_held_of("y")
+        book.head_held_of("b")
     with suppress(LedgerError):
         compare(book)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    place=st.sampled_from([(table, column) for table, columns in CELLS.items() for column in columns]),
+    place=st.sampled_from(columns()),
     content=CONTENTS,
     as_text=st.booleans(),
 )

@@ -301,7 +301,9 @@ def test_spu_is_loaded_by_its_worker_alone():
         for p in MODULES
         if {name.split(".")[0] for name in imports_of(p)} & {"spu", "jax"}
     }
-    assert loaders == {"engine/spu/worker.py"}
+    assert loaders == {"engine/spu/worker.py", "engine/spu/compiling.py"}
+    importers = [p.name for p in MODULES if "copublish.engine.spu.compiling" in imports_of(p)]
+    assert importers == ["worker.py"]
 
 
 def test_nothing_shipped_names_a_registry_or_this_machine():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import fcntl
 import time
 
 import psutil
@@ -9,30 +11,17 @@ import pytest
 
 import copublish as cp
 from copublish.errors import MeetingError
+from copublish.node import dialing
 from copublish.node.channel import Channel, RefusedError, UnreachableError
 from copublish.node.dialing import PROTOCOL, dial
+from copublish.node.listening import AlreadyRunningError
 from copublish.node.measuring import answer_measurements
 from copublish.node.offers import SPARE
 from copublish.node.parking import MAX_PARKED
 from copublish.node.port import Port
-from copublish.node.proxy import ProxyError
-from support.circle import SECONDS, Circle, identities_in
+from copublish.node.proxy import ProxyError, ProxyUnreachableError, connect_out
+from support.circle import SECONDS, Circle
 from support.waiting import wait_until
-
-
-@pytest.fixture(scope="module")
-def identities(tmp_path_factory):
-    return identities_in(tmp_path_factory.mktemp("identities"), 3)
-
-
-@pytest.fixture
-def circle(identities):
-    """p0 and p1 can be dialed, p2 dials out."""
-    with Circle(identities, 3) as found:
-        del found.mapping["parties"]["p2"]["host"]
-        found.mapping["parties"]["p2"]["reach"] = "dial-out"
-        found.agreement = cp.agreement_from_mapping(found.mapping)
-        yield found
 
 
 def parked(port: Port, peer: str) -> list[Channel]:
@@ -77,6 +66,19 @@ def test_it_has_no_place_to_listen_and_runs_once(circle):
         Port(circle.agreement, "p2", circle.identities["p2"])
     other = cp.agreement_from_mapping({**circle.mapping, "name": "another"})
     Port(other, "p2", circle.identities["p2"]).close()
+
+
+def test_who_holds_the_run_is_told_by_the_partys_folder_which_its_containers_share(circle, monkeypatch, tmp_path):
+    """A lock of the machine's network would neither hold between containers nor let two folders be."""
+    circle.port("p2")
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+    Port(circle.agreement, "p2", circle.identities["p2"]).close()
+    (lock,) = (tmp_path / "runs").iterdir()
+    with lock.open("w") as held_by_another_container:
+        fcntl.flock(held_by_another_container, fcntl.LOCK_EX)
+        with pytest.raises(AlreadyRunningError):
+            Port(circle.agreement, "p2", circle.identities["p2"])
+    Port(circle.agreement, "p2", circle.identities["p2"]).close()
 
 
 def test_only_the_agreed_certificate_may_park_and_only_a_party_that_dials_out(circle):
@@ -129,18 +131,27 @@ def test_who_calls_on_a_parked_connection_cannot_pass_for_somebody_else(circle, 
 
 def test_what_a_party_parks_says_nothing_and_answers_signs_of_life_alone(circle, monkeypatch):
     monkeypatch.setattr("copublish.node.parking.SIGN_OF_LIFE_SECONDS", 0.2)
-    monkeypatch.setattr("copublish.node.parking.ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr("copublish.node.parking.ANSWER_SECONDS", SECONDS)
     p0 = circle.port("p0")
-    talks, answers = park(circle), park(circle)
-    for _ in range(2):
-        assert answers.receive_message(seconds=SECONDS) == {"alive": True}
+    silent, answers = park(circle), park(circle)
+    for _ in range(3):  # the silent one is asked first and keeps the other one from nothing
+        assert answers.receive_message(seconds=SECONDS / 2) == {"alive": True}
         answers.send_message({"alive": True})
-    talks.receive_message(seconds=SECONDS)
-    talks.close()
-    wait_until(lambda: len(parked(p0, "p2")) <= 1)
+    assert silent.receive_message(seconds=SECONDS) == {"alive": True}
+    silent.close()
+    wait_until(lambda: len(parked(p0, "p2")) == 1)
 
 
-def test_a_problem_with_ones_own_proxy_is_told_to_others_without_its_name():
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        (ProxyError("The proxy inner.bank.example:3128 does not let you connect."), "a proxy of its own is in the way"),
+        (ProxyUnreachableError("inner.bank.example:3128 is not reached"), "a proxy of its own is in the way"),
+        (MeetingError("Your key '/secret/key.pem' can no longer be used."), "something on its own side is in the way"),
+        (UnreachableError("nobody listens at proxy.example:7700"), "nobody listens at proxy.example:7700"),
+    ],
+)
+def test_what_is_in_the_way_on_ones_own_side_is_told_to_others_without_its_name(problem, told):
     class Other:
         def __init__(self) -> None:
             self.said, self.heard = [{"what": "dial back", "bytes": 0}], []
@@ -157,8 +168,18 @@ def test_a_problem_with_ones_own_proxy_is_told_to_others_without_its_name():
             pass
 
     def refused() -> None:
-        raise ProxyError("The proxy inner.bank.example:3128 does not let you connect.")
+        raise problem
 
     other = Other()
     answer_measurements(other, refused)
-    assert other.heard == [{"problem": "a proxy of its own is in the way"}]
+    assert other.heard == [{"problem": told}]
+
+
+def test_a_key_that_can_no_longer_be_used_leaves_no_connection_behind(circle, tmp_path, monkeypatch):
+    circle.port("p0")
+    opened = []
+    monkeypatch.setattr(dialing, "connect_out", lambda *where: opened.append(connect_out(*where)) or opened[-1])
+    gone = dataclasses.replace(circle.identities["p1"], key_file=tmp_path / "gone.pem", key=None)
+    with pytest.raises(MeetingError, match="can no longer be used"):
+        dial(circle.agreement, "p1", gone, "p0", "status")
+    assert [sock.fileno() for sock in opened] == [-1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -17,25 +18,10 @@ from copublish.node.proxy import Proxy
 from copublish.node.relay import Limits
 from copublish.planning.links import ROUND_TRIPS, predict_over_link
 from support import small_mapping
-from support.circle import SECONDS, Circle, identities_in
+from support.circle import SECONDS, Circle
 from support.http_proxy import HttpProxy
-from support.node import on_loopback
+from support.node import free_port, on_loopback
 from support.relays import running_relay
-
-
-@pytest.fixture(scope="module")
-def identities(tmp_path_factory):
-    return identities_in(tmp_path_factory.mktemp("identities"), 3)
-
-
-@pytest.fixture
-def circle(identities):
-    """p0 and p1 can be dialed, p2 dials out."""
-    with Circle(identities, 3) as found:
-        del found.mapping["parties"]["p2"]["host"]
-        found.mapping["parties"]["p2"]["reach"] = "dial-out"
-        found.agreement = cp.agreement_from_mapping(found.mapping)
-        yield found
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +44,7 @@ def test_all_is_well_where_every_other_party_waits(circle):
         f"{what} {peer}" for what in ("node of", "clock of", "agreement of", "link to") for peer in ("p1", "p2")
     } < {*found}
     link = found["link to p1"].link
+    assert {finding.peer for finding in found.values()} == {None, "p1", "p2"}
     assert 0 < link.round_trip_seconds < 5 and min(link.bytes_per_second) > 1000
     assert "reaches you at 127.0.0.1" in found["way back from p1"].found
     assert "way back from p2" not in found, "it has dialed in already"
@@ -123,9 +110,38 @@ def test_clocks_are_compared(circle):
     looks = Doctor(circle.agreement, "p0", circle.identities["p0"].key_file.parent)
     facts = doctors.facts_of(circle.agreement)
     for seconds, ok, words in ((0.2, True, "agrees"), (600, True, "600 s ahead"), (-200_000, False, "200000 s behind")):
-        (clock, _) = looks._compare("p1", {"time": 1000.0 + seconds, "facts": facts}, 1000.0)
+        (clock, _) = looks._compare("p1", {"time": 1e9 + seconds, "facts": facts}, 1e9)
         assert (clock.ok, words in clock.found) == (ok, True), clock
-    assert [f.ok for f in looks._compare("p1", {"time": True, "facts": None}, 1000.0)] == [None]
+    for said in (True, None, "now", [], float("nan"), float("inf"), -1, 10**400):
+        (clock, _) = looks._compare("p1", {"time": said, "facts": None}, 1e9)
+        assert (clock.ok, clock.found) == (None, "it does not say what time it is there"), said
+
+
+def test_a_port_that_cannot_be_opened_is_told_from_that_of_ones_own_run(circle):
+    folder, (host, port) = circle.identities["p0"].key_file.parent, circle.agreement.parties["p0"].address
+
+    def own_port(**settings: object) -> Finding:
+        findings = Doctor(circle.agreement, "p0", folder, **settings).look()
+        return next(finding for finding in findings if finding.what == "own port")
+
+    with socket.create_server((host, port)) as other:
+        other.settimeout(SECONDS)
+
+        def hang_up() -> None:
+            other.accept()[0].close()
+
+        hangs_up = circle.do(hang_up)
+        found = own_port()
+        hangs_up.result(SECONDS)
+        assert (found.ok, "Address already in use" in found.found) == (False, True)
+        assert own_port(listen=(host, free_port())).ok is True
+    ours = circle.port("p0")
+    assert own_port() == Finding("own port", True, "your own run listens there; the others ask it instead")
+    ours.close()
+    assert own_port().ok is True
+    circle.port("p2")
+    hidden = look(circle, "p2")["own port"]
+    assert hidden.ok is True and "Another run of 'p2' with this agreement is under way" in hidden.found
 
 
 def test_a_machine_before_its_certificate_has_a_wrong_clock(tmp_path):
@@ -157,11 +173,7 @@ def test_a_name_that_is_not_known_and_a_proxy_that_refuses_are_said(circle, monk
 
 def test_two_that_dial_out_are_examined_over_their_relay(identities):
     with running_relay(Limits(call_seconds=0.3)) as relay, Circle(identities, 2) as circle:
-        for party in circle.mapping["parties"].values():
-            del party["host"]
-            party["reach"] = "dial-out"
-        circle.mapping["network"] = {"relay": relay.address}
-        circle.agreement = cp.agreement_from_mapping(circle.mapping)
+        circle.hide("p0", "p1", relay=relay.address)
         alone = look(circle, "p0", wait_seconds=0)["node of p1"]
         assert alone.ok is False and "does not wait at the relay" in alone.found and "hashes" in alone.ask
         circle.port("p1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -236,9 +237,8 @@ def test_a_loss_that_only_another_party_knows_of_is_passed_on(three, monkeypatch
             "Party 'p2' stopped: its ledger refuses.",
         ),
         ({"stop": "it lost 'p2'", "lost": "p2"}, "Party 'p2' stopped (the connection ended)."),
-        ({"stop": "its ledger refuses", "of": "p2"}, "Party 'p2' stopped: its ledger refuses."),
-        ({"stop": "its ledger refuses", "of": "nobody"}, "Party 'p1' stopped: its ledger refuses."),
-        ({"stop": "it lost 'p2'", "lost": ["p2"], "of": {}}, "Party 'p1' stopped: it lost 'p2'."),
+        ({"stop": "its ledger refuses", "lost": "nobody"}, "Party 'p1' stopped: its ledger refuses."),
+        ({"stop": "it lost 'p2'", "lost": ["p2"]}, "Party 'p1' stopped: it lost 'p2'."),
     ],
 )
 def test_who_still_waits_for_others_names_the_one_that_stopped_first(three, said, heard):
@@ -250,6 +250,33 @@ def test_who_still_waits_for_others_names_the_one_that_stopped_first(three, said
     with pytest.raises(MeetingError) as caught:
         waiting._hear(waiting.lines["p1"], Heard())
     assert str(caught.value) == f"{heard} Nothing was measured."
+
+
+def test_who_still_waits_passes_on_who_stopped_so_that_those_who_have_met_do_not_name_it(three):
+    """A party may have met all others, and heard the number of the run from one that has not heard it from all."""
+    waiting = Rendezvous(three.port("p2"), FACTS, lambda what: None, lambda event, **facts: None)
+    said: list[dict[str, object]] = []
+
+    class Line:
+        def say(self, message: dict[str, object]) -> None:
+            said.append(message)
+
+        def close(self) -> None:
+            pass
+
+    def stops() -> bool:
+        waiting._who_left, waiting._why_we_leave = "p1", "its data do not fit the agreement"
+        raise MeetingError("Party 'p1' stopped.")
+
+    waiting.lines, waiting._step = {"p0": Line()}, stops
+    with pytest.raises(MeetingError):
+        waiting.keep(time.monotonic() + SECONDS)
+    with Circle(three.identities, 3) as circle:
+        meetings = circle.all_meet(circle.ports())
+        meetings["p2"]._last_word(said[0])
+        meetings["p1"].say_stop("its data do not fit the agreement")
+        wait_until(meetings["p0"]._first_is_known.is_set)
+        assert meetings["p0"].loss() == "Party 'p1' stopped: its data do not fit the agreement."
 
 
 def test_a_party_that_names_another_run_later_is_lost(three):

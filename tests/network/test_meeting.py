@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import struct
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -106,6 +108,23 @@ def test_the_reason_of_a_party_that_stops_is_heard_and_acted_on(pair):
         two.say_stop("its data do not fit the agreement")
         assert acted.wait(SECONDS)
         assert one.loss() == "Party 'loans' stopped: its data do not fit the agreement."
+
+
+LONG, NESTED = json.dumps("\u5c71" * 40_000), f"{'[' * 900}{']' * 900}"
+
+
+@pytest.mark.parametrize("reason", [LONG, NESTED], ids=["long", "nested"])
+def test_a_reason_that_cannot_be_passed_on_as_it_is_is_heard_and_passed_on_short(pair, reason):
+    """The bank tells a third party why it lost the lender: that message is no larger than words are."""
+    with pair.port("bank") as bank, pair.port("loans") as loans:
+        one, two = meet_both(pair, bank, loans)
+        word = f'{{"stop": {reason}}}'.encode()
+        two._lines["bank"][0].send_bytes(struct.pack(">I", len(word)) + word, seconds=SECONDS)
+        assert one.loss().startswith("Party 'loans' stopped: ")
+        said = []
+        one._last_word = said.append
+        one.say_lost()
+    assert said[0]["lost"] == "loans" and isinstance(said[0]["why"], str) and len(said[0]["why"]) <= 200
 
 
 def test_a_party_that_vanishes_is_noticed(pair):

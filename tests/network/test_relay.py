@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ from copublish.node.relay_talk import RELAY_PROTOCOL, place_of
 from copublish.node.run import RunSettings, ready_party, run_party
 from copublish.privacy.ledger import Ledger, Limit
 from support import random_table
-from support.circle import SECONDS, Circle, identities_in
+from support.circle import SECONDS, Circle
 from support.http_proxy import HttpProxy
 from support.node import free_port, source_path
 from support.relays import RunningRelay, running_relay
@@ -44,22 +45,13 @@ from support.waiting import wait_until
 MARK = b"private content " * 64
 
 
-@pytest.fixture(scope="module")
-def identities(tmp_path_factory):
-    return identities_in(tmp_path_factory.mktemp("identities"), 3)
-
-
 @contextmanager
 def hidden_parties(identities, relay: str, how_many: int = 2) -> Iterator[Circle]:
     """Parties that all dial out and meet at a relay."""
     with Circle(identities, how_many) as circle:
-        for party in circle.mapping["parties"].values():
-            del party["host"]
-            party["reach"] = "dial-out"
-        circle.mapping["network"] = {"relay": relay}
         circle.mapping["engine"], circle.mapping["mechanism"] = {"name": "masked-sum"}, {"name": "copula"}
         del circle.mapping["records"]["identifier"]
-        circle.agreement = cp.agreement_from_mapping(circle.mapping)
+        circle.hide(*circle.names, relay=relay)
         yield circle
 
 
@@ -129,11 +121,15 @@ def test_what_two_parties_say_through_a_recording_relay_is_not_in_what_it_record
             assert end.result(SECONDS).release == {MARK}
         whole = b"".join(recorded)
         certificates = [identity.certificate.fingerprint(_sha256()) for identity in circle.identities.values()]
+        words = (MARK[:16], b"purpose", b"meeting", b"nonce", circle.agreement.hash.encode(), *certificates)
+        # The same relay records what two say who have no TLS of their own, and there the search finds every word.
+        waits, calls = joined(relay)
+        calls.sock.sendall(b" ".join(words))
+        waits._exactly(len(b" ".join(words)))
+        in_the_clear = b"".join(recorded)[len(whole) :]
     assert len(whole) > 6 * len(MARK)
-    words = (MARK[:16], b"p0", b"purpose", b"meeting", b"nonce", circle.agreement.hash.encode(), *certificates)
-    found = [word for word in words if word in whole and len(word) > 2]
-    assert found == []
-    assert MARK[:16] in b"".join((whole, MARK)), "the search finds what is there"
+    assert [word in whole for word in words] == [False] * len(words)
+    assert [word in in_the_clear for word in words] == [True] * len(words)
 
 
 def _sha256():
@@ -362,17 +358,15 @@ def test_whatever_a_stranger_sends_ends_its_own_connection_and_nothing_else(fuzz
     with contextlib.suppress(OSError):
         stranger.sendall(noise)
     stranger.close()
-    waits, calls = Stranger(fuzzed, hello("wait")), Stranger(fuzzed, hello("call"))
-    assert (waits.hear(), calls.hear()) == ({"joined": True}, {"joined": True})
+    waits, calls = joined(fuzzed)
     waits.sock.close()
     calls.sock.close()
-    wait_until(lambda: not fuzzed.relay._room._taken and not fuzzed.relay._pairs)
+    wait_until(lambda: not fuzzed.relay._room._taken and not fuzzed.relay._joined._taken)
 
 
 def test_two_who_know_a_place_are_joined_and_bytes_pass_unchanged_both_ways():
     with running_relay() as relay:
-        waits, calls = Stranger(relay, hello("wait")), Stranger(relay, hello("call"))
-        assert (waits.hear(), calls.hear()) == ({"joined": True}, {"joined": True})
+        waits, calls = joined(relay)
         content = os.urandom(1_000_000)
         for one, other in ((waits, calls), (calls, waits)):
             sender = threading.Thread(target=one.sock.sendall, args=(content,))
@@ -422,12 +416,63 @@ def test_who_says_nothing_or_gives_no_sign_of_life_loses_its_place():
         assert Stranger(relay, hello("call", "b" * 64)).hear() == {"joined": True}
 
 
-def test_refusals_without_end_do_not_fill_the_log():
-    with running_relay(Limits(log_lines=5)) as relay:
-        for _ in range(12):
-            Stranger(relay, ["noise"]).hear()
-        wait_until(lambda: relay.relay._refusals == 12)
-        assert len(relay.events("refused")) == 5
+def joined(relay: RunningRelay) -> tuple[Stranger, Stranger]:
+    waits = Stranger(relay, hello("wait"))
+    calls = Stranger(relay, hello("call"))
+    assert (waits.hear(), calls.hear()) == ({"joined": True}, {"joined": True})
+    return waits, calls
+
+
+def test_nothing_that_strangers_do_without_end_fills_the_log(monkeypatch):
+    now = [100.0]  # one minute, however slow the machine is
+    monkeypatch.setattr("copublish.node.log.time", mock.Mock(monotonic=lambda: now[0]))
+    with running_relay(Limits(log_lines=3)) as relay:
+        for times in range(1, 6):
+            for stranger in (Stranger(relay, ["noise"]), *joined(relay)):
+                stranger.sock.close()
+            wait_until(lambda n=times: relay.relay._log._times["refused"] == relay.relay._log._times["ended"] == n)
+        assert [len(relay.events(kind)) for kind in ("refused", "joined", "ended")] == [3, 3, 3]
+        now[0] += 60
+        Stranger(relay, ["noise"]).hear()
+        wait_until(lambda: len(relay.events("refused")) == 4)
+        assert relay.events("joined in all") == relay.events("ended in all") == [{"times": 5}]
+
+
+def test_a_larger_relay_lets_one_address_have_more_and_a_smaller_one_no_less_than_usual():
+    assert Limits.of(waiting=Limits.waiting, pairs=Limits.pairs) == Limits()
+    larger, smaller = Limits.of(waiting=4096, pairs=8192), Limits.of(waiting=8, pairs=4)
+    assert (larger.of_one_address, larger.joined_of_one_address) == (1024, 4096)
+    assert (smaller.of_one_address, smaller.joined_of_one_address) == (128, 512)
+
+
+def test_connections_that_are_joined_are_bounded_by_address_and_who_waits_keeps_its_place():
+    with running_relay(Limits(joined_of_one_address=2, call_seconds=0.2)) as relay:
+        pair = joined(relay)
+        waits = Stranger(relay, hello("wait"))
+        assert Stranger(relay, hello("call")).hear() == {"refused": "too many connections are joined"}
+        pair[0].sock.close()
+        wait_until(lambda: not relay.relay._joined._taken)
+        assert (Stranger(relay, hello("call")).hear(), waits.hear()) == ({"joined": True}, {"joined": True})
+
+
+def test_a_pair_ends_that_is_silent_or_there_for_too_long_and_one_that_is_held_up_does_not():
+    with running_relay(Limits(silent_seconds=0.4)) as relay:
+        held_up, silent = joined(relay), joined(relay)
+        held_up[1].sock.settimeout(0.3)
+        with pytest.raises(TimeoutError):  # its other end reads nothing
+            held_up[1].sock.sendall(bytes(2**26))
+        assert silent[0].hear() is None and silent[1].hear() is None
+        assert [entry["why"] for entry in relay.events("ended")] == ["silent"]
+        time.sleep(0.5)
+        assert len(relay.events("ended")) == 1
+    with running_relay(Limits(pair_seconds=0.3)) as relay:
+        waits, calls = joined(relay)
+        while not relay.events("ended"):
+            with contextlib.suppress(OSError):
+                calls.sock.sendall(b"a word")
+            time.sleep(0.05)
+        assert relay.events("ended")[0]["why"] == "too long"
+        assert waits.sock.recv(6) == b"a word"
 
 
 def test_firewalls_see_tls_to_the_name_of_the_relay(identities):

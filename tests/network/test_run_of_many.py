@@ -226,7 +226,7 @@ def test_a_release_of_four_over_mutual_tls_is_the_ideal_one_for_the_same_coins(
         frames = {name: table[number::3] for number, name in enumerate(agreement.owners)}
 
         def party(name: str):
-            ledger = throwaway_ledger(plan_of(agreement))
+            ledger = throwaway_ledger(plan_of(agreement), file=tmp_path / f"{name}.db")
             settings = RunSettings(tmp_path / name, wait_seconds=SECONDS, timeout_seconds=4 * SECONDS)
             return run_party(
                 ready_party(agreement, name, frames.get(name), circle.identities[name], ledger, settings),
@@ -266,7 +266,7 @@ def test_a_person_at_two_owners_ends_the_run_in_the_same_words_at_every_party(id
         frames["p2"] = table[1::2]
 
         def party(name: str):
-            ledger = throwaway_ledger(plan_of(agreement))
+            ledger = throwaway_ledger(plan_of(agreement), file=tmp_path / f"{name}.db")
             settings = RunSettings(tmp_path / name, wait_seconds=SECONDS, timeout_seconds=4 * SECONDS)
             ready = ready_party(agreement, name, frames.get(name), circle.identities[name], ledger, settings)
             try:

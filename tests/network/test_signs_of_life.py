@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-import copublish as cp
-from copublish.node import meeting, messenger, offers, parking, proxy, pump, relay_talk
+from copublish.node import meeting, messenger, offers, parking, proxy, pump, relay_talk, rendezvous
 from copublish.node.messenger import PortMessenger
 from copublish.node.port import Port
 from copublish.node.proxy import Proxy
 from copublish.node.pump import Frames
 from copublish.node.relay import Limits
-from support.circle import SECONDS, Circle, identities_in
+from support.circle import SECONDS, Circle
 from support.http_proxy import HttpProxy
 from support.relays import running_relay
 
@@ -23,14 +22,10 @@ IDLE_SECONDS, SIGN_SECONDS = 0.8, 0.2
 RUN_SECONDS = 2.0
 
 
-@pytest.fixture(scope="module")
-def identities(tmp_path_factory):
-    return identities_in(tmp_path_factory.mktemp("identities"), 3)
-
-
 def often(monkeypatch, seconds: float) -> None:
-    for module in (meeting, messenger, offers, parking, pump, relay_talk):
+    for module in (meeting, messenger, offers, parking, pump, relay_talk, rendezvous):
         monkeypatch.setattr(module, "SIGN_OF_LIFE_SECONDS", seconds)
+    monkeypatch.setattr(rendezvous, "RETRY_SECONDS", SIGN_SECONDS / 2)
     monkeypatch.setattr(proxy, "means_loopback", lambda host: False)
 
 
@@ -60,25 +55,26 @@ class EngineLink:
 
 @pytest.mark.parametrize("seconds", [SIGN_SECONDS, 60], ids=["with signs of life", "without"])
 def test_signs_of_life_keep_what_a_proxy_would_end(identities, monkeypatch, tmp_path, seconds):
-    """p0 can be dialed, p1 and p2 dial out through a proxy; they meet, wait, speak. Without signs of life they fail."""
+    """p0 can be dialed, p1 and p2 dial out through a proxy; p2 is late; they meet, wait, speak.
+
+    Without signs of life they fail.
+    """
     often(monkeypatch, seconds)
     gate = HttpProxy(idle_seconds=IDLE_SECONDS).start()
     way_out = Proxy(gate.address[0], gate.address[1])
-    with running_relay(Limits(sign_seconds=seconds)) as relay, Circle(identities, 3) as circle:
-        for name in ("p1", "p2"):
-            circle.mapping["parties"][name] = {
-                "reach": "dial-out",
-                "certificate": circle.identities[name].fingerprint,
-            }
-        circle.mapping["network"] = {"relay": relay.address}
-        circle.agreement = cp.agreement_from_mapping(circle.mapping)
-        ports = {
-            name: circle._stack.enter_context(
+    limits = Limits(sign_seconds=seconds, call_seconds=SIGN_SECONDS)
+    with running_relay(limits) as relay, Circle(identities, 3) as circle:
+        circle.hide("p1", "p2", relay=relay.address)
+        ports, meetings = {}, {}
+        for name in circle.names:
+            if name == "p2":
+                time.sleep(2 * IDLE_SECONDS)
+                assert (gate.ended_idle == 0) == (seconds == SIGN_SECONDS)
+            ports[name] = circle._stack.enter_context(
                 Port(circle.agreement, name, circle.identities[name], timeout_seconds=SECONDS, proxy=way_out)
             )
-            for name in circle.names
-        }
-        meetings = circle.all_meet(ports)
+            meetings[name] = circle.meet(ports[name])
+        meetings = {name: future.result(SECONDS) for name, future in meetings.items()}
         messengers = {
             name: circle._stack.enter_context(PortMessenger(port, meetings[name].run, SECONDS))
             for name, port in ports.items()

@@ -201,7 +201,11 @@ def test_a_person_in_one_cell_of_each_of_two_tiles_is_found(pair):
 
 
 def count_marks(engine: Any, marks: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    return engine._open(engine.joint_matches(*(Marks(own, (0, 1)) for own in marks), Packing(CELLS)))
+    """A table in several tiles beside and below each other."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(products, "MAX_PRODUCT_CELLS", 2)
+        counted = engine.joint_matches(*(Marks(own, (0, 1)) for own in marks), Packing(CELLS))
+    return engine._open(counted)
 
 
 def test_a_person_whom_a_party_marks_in_several_cells_or_none_counts_once_or_not_at_all(pair):
@@ -231,16 +235,16 @@ def read_marked(engine: Any, argument: tuple[np.ndarray, int, bool]) -> tuple[fl
     down = np.zeros((COPIES * TARGETS, RECORDS), dtype=np.bool_)
     down[np.arange(COPIES * TARGETS), np.repeat(np.arange(TARGETS), COPIES)] = True
     is_cheat, right = engine.party == PARTIES[0], []
-    for _ in range(runs):
+    with pytest.MonkeyPatch.context() as patch:
+        if not is_repaired:
+            patch.setattr(spu_engine, "one_cell_each", any_cells)
+        secret = engine.joint_matches(
+            Marks(down if is_cheat else np.ones_like(down), (0, 1)),
+            Marks(np.ones_like(honest) if is_cheat else honest, (0, 1)),
+            Packing(2),
+        )
+    for _ in range(runs):  # the counts are the same in each; what a run draws anew is the noise
         gate, _, disclosure = gate_of(engine, 2 * COPIES * TARGETS)
-        with pytest.MonkeyPatch.context() as patch:
-            if not is_repaired:
-                patch.setattr(spu_engine, "one_cell_each", any_cells)
-            secret = engine.joint_matches(
-                Marks(down if is_cheat else np.ones_like(down), (0, 1)),
-                Marks(np.ones_like(honest) if is_cheat else honest, (0, 1)),
-                Packing(2),
-            )
         noisy = gate.reveal_measurement(SecretCounts(secret, Packing(2)), disclosure).reshape(TARGETS, COPIES, 2)
         for told in (noisy[:, 0], noisy.sum(axis=1)):
             right.append((told.argmax(axis=1) == honest_cells[:TARGETS]).mean())

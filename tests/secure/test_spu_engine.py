@@ -22,10 +22,11 @@ from copublish.engine.counts import SecretCounts
 from copublish.engine.programs.noise import handicaps, noisy_argmax
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
+from copublish.engine.spu.compiling import _as_jax
 from copublish.engine.spu.marks import half_of_square
 from copublish.engine.spu.requests import Call, LinkSettings, Run, Xored
 from copublish.engine.spu.vetting import refuse_unvetted
-from copublish.engine.spu.worker import Worker, _as_jax
+from copublish.engine.spu.worker import Worker
 from copublish.privacy.accounting import Cost
 from copublish.privacy.disclosures import Measure, Select
 from copublish.privacy.geometric import geometric_noise

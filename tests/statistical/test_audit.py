@@ -223,10 +223,9 @@ def test_a_run_on_the_agreed_engine_that_sends_more_with_a_record_is_noticed(mon
     release = cp.simulate(agreement, next(secure.secure_pairs(agreement)).frames(agreement, 0))
     sizes: list[int] = []
 
-    def playing(agreed: Any, frames: Any, *, sent: Any, coins: Any, **named: Any) -> Any:
+    def playing(agreed: Any, frames: Any, *, bytes_sent: dict[str, int], coins: Any, **named: Any) -> Any:
         assert set(coins) == {"p0", "p1"} and set(frames) == {"p0", "p1"}
-        sent("p0", 5000)
-        sent("p1", sizes.pop())
+        bytes_sent.update(p0=5000, p1=sizes.pop())
         return release
 
     monkeypatch.setattr(secure, "simulate_in_processes", playing)

@@ -20,7 +20,7 @@ from scipy import stats
 
 import copublish as cp
 from copublish.mechanisms.vhdp.run_perturbation import perturb_categories, perturb_numbers
-from copublish.privacy.disclosures import PerturbCategory, PerturbNumber
+from copublish.privacy.perturbations import PerturbCategory, PerturbNumber
 from support import SeededCoins, seeded, simulate_with
 
 ALPHA, RECORDS, ATTACKED, STANDARD_ERRORS = 1e-4, 40_000, 20_000, 5

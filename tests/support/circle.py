@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import copublish as cp
+from copublish.files.home import HOME_VARIABLE
 from copublish.node.identity import Identity, new_identity
 from copublish.node.meeting import Meeting
 from copublish.node.port import Port
@@ -41,6 +44,8 @@ class Circle:
         self.told: dict[str, list[str]] = {name: [] for name in self.names}
         self.log: dict[str, list[tuple[str, dict[str, Any]]]] = {name: [] for name in self.names}
         self._stack, self._pool = ExitStack(), ThreadPoolExecutor(2 * how_many)
+        home = self.identities[self.names[0]].key_file.parent.parent
+        self._stack.enter_context(mock.patch.dict(os.environ, {HOME_VARIABLE: str(home)}))
 
     def __enter__(self) -> Circle:
         return self
@@ -48,6 +53,15 @@ class Circle:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
         self._pool.shutdown(wait=False)
+
+    def hide(self, *names: str, relay: str | None = None) -> None:
+        """Let parties dial out alone, and meet each other at a relay if there is one."""
+        for name in names:
+            del self.mapping["parties"][name]["host"]
+            self.mapping["parties"][name]["reach"] = "dial-out"
+        if relay is not None:
+            self.mapping["network"] = {"relay": relay}
+        self.agreement = cp.agreement_from_mapping(self.mapping)
 
     def port(self, name: str, identity: Identity | None = None) -> Port:
         log = self.log[name]

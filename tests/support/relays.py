@@ -6,13 +6,14 @@ import asyncio
 import contextlib
 import ssl
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
 from copublish.cli.relay_command import _context
-from copublish.node import relay
+from copublish.node import passing
 from copublish.node.listening import listen_at
 from copublish.node.relay import Limits, Relay
 from support.node import free_port
@@ -47,7 +48,7 @@ class RunningRelay:
             await self.relay.serve(listener)
 
         def run() -> None:
-            meddling = mock.patch.object(relay, "_pass_on", _meddling(meddle)) if meddle else contextlib.nullcontext()
+            meddling = mock.patch.object(passing, "pass_on", _meddling(meddle)) if meddle else contextlib.nullcontext()
             with meddling, listener, contextlib.suppress(asyncio.CancelledError):
                 asyncio.run(serve())
 
@@ -75,13 +76,11 @@ def running_relay(
 
 
 def _meddling(meddle: Meddle) -> Callable[..., Awaitable[None]]:
-    async def pass_on(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter, counts: dict[str, int], which: str
-    ) -> None:
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way: passing.OneWay) -> None:
         with contextlib.suppress(OSError, ssl.SSLError):
-            while data := await reader.read(relay.CHUNK):
-                changed = await meddle(data, counts[which])
-                counts[which] += len(data)
+            while data := await reader.read(passing.CHUNK):
+                changed = await meddle(data, way.n_bytes)
+                way.n_bytes, way.last_heard = way.n_bytes + len(data), time.monotonic()
                 if changed is None:
                     return
                 writer.write(changed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from fractions import Fraction
@@ -16,6 +16,7 @@ import copublish as cp
 from copublish.engine.ideal import IdealEngine, Room
 from copublish.evidence.approvals import Approval, approve, own_approvals
 from copublish.evidence.signing import Signer
+from copublish.local.processes import throwaway_ledger
 from copublish.local.simulation import read_fragments
 from copublish.mechanisms.registry import plan_of
 from copublish.node.identity import Identity, new_identity
@@ -34,20 +35,26 @@ def today() -> date:
 
 @dataclass
 class Signers:
-    """Two parties with a folder each."""
+    """Two owners of data with a folder each, and as many parties without data as are named."""
 
     folder: Path
     needed: Mapping[str, int] = field(default_factory=dict)
     changes: Mapping[str, Any] = field(default_factory=dict)
     identities: dict[str, Identity] = field(default_factory=dict)
     signers: Mapping[str, str] = field(default_factory=dict)
+    guests: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in NAMES:
+        for name in self.names:
             self.identities[name] = new_identity(name, self.folder / name / "identity", days=30)
+        for name in NAMES:
             ledger = Ledger(self.ledger_file(name))
             ledger.set_limit("people", Limit(Fraction(50), "add-remove"))
             ledger.close()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*NAMES, *self.guests)
 
     def ledger_file(self, name: str) -> Path:
         return self.folder / name / "ledger.db"
@@ -55,8 +62,9 @@ class Signers:
     @property
     def agreement(self) -> cp.Agreement:
         mapping = small_mapping(**self.changes)
-        for name in NAMES:
+        for name in self.names:
             mapping["parties"][name] = {
+                **({"data": False} if name in self.guests else {}),
                 "certificate": self.identities[name].fingerprint,
                 "approvals": self.needed.get(name, 0),
                 **({"signer": self.signers[name]} if name in self.signers else {}),
@@ -90,17 +98,17 @@ class Signers:
         witnesses: Mapping[str, Witness] | None = None,
         *,
         around: Callable[[IdealEngine], IdealEngine] = lambda engine: engine,
-        out: Path | None = None,
-        names: Sequence[str] = NAMES,
+        ledgers: Mapping[str, Ledger] | None = None,
     ) -> dict[str, cp.Release]:
-        """Run a release at both parties; return what each ended with, also written below each one's folder."""
+        """Run a release at all parties; return what each ended with. Ledgers are their own, unless given."""
         agreement = self.agreement
         generator = np.random.default_rng(5)
         frames = fragment_frames(agreement, random_table(agreement, 80, generator), generator)
-        fragments = read_fragments(agreement, frames)
-        witnesses = witnesses or {name: self.witness(name) for name in names}
-        ledgers = {name: Ledger(self.ledger_file(name)) for name in names}
-        for ledger in ledgers.values():
+        fragments = read_fragments(agreement, {name: frames[name] for name in NAMES})
+        witnesses = witnesses or {name: self.witness(name) for name in self.names}
+        own = {name: Ledger(self.ledger_file(name)) for name in NAMES}
+        own |= {name: throwaway_ledger(plan_of(agreement)) for name in self.guests} | dict(ledgers or {})
+        for ledger in own.values():
             ledger._database.execute("PRAGMA synchronous = OFF")  # these tests cut no power
 
         def job(engine: IdealEngine) -> cp.Release:
@@ -109,7 +117,7 @@ class Signers:
                 plan_of(agreement),
                 fragments[name],
                 around(engine),
-                ledgers[name],
+                own[name],
                 no_progress,
                 witness=witnesses.get(name),
             )
@@ -117,5 +125,5 @@ class Signers:
         try:
             return Room(agreement.party_names).run(job)
         finally:
-            for ledger in ledgers.values():
+            for ledger in own.values():
                 ledger.close()

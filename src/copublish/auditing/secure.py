@@ -125,7 +125,7 @@ def _seen(agreement: Agreement, pair: Pair, table: int, keys: dict[str, bytes]) 
             progress=no_progress,
             timeout_seconds=TIMEOUT_SECONDS,
             coins={party: RepeatedCoins(key) for party, key in keys.items()},
-            sent=sent.__setitem__,
+            bytes_sent=sent,
         )
     except CopublishError as exc:
         return _Seen(f"{type(exc).__name__}: {exc}")

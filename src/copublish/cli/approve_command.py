@@ -16,8 +16,11 @@ from copublish.cli.keys import (
     IdentityOption,
     PassphraseCommandOption,
     PassphraseFileOption,
+    PinCommandOption,
+    PinFileOption,
     SignerOption,
     passphrase_from,
+    pin_from,
     signer_of,
 )
 from copublish.cli.terminal import Format, FormatOption, note, print_json, refuse_unknown_party, results_console
@@ -49,6 +52,8 @@ def approve(
     signer: SignerOption = None,
     passphrase_file: PassphraseFileOption = None,
     passphrase_command: PassphraseCommandOption = None,
+    pin_file: PinFileOption = None,
+    pin_command: PinCommandOption = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Sign that a named person of your organization approves of an agreement. Offline; nobody is called.
@@ -64,7 +69,8 @@ def approve(
     agreed = load_agreement(agreement)
     party = _party(agreed, party)
     last = _day(until)
-    signs = signer_of(agreed, party, identity, signer, passphrase_from(passphrase_file, passphrase_command))
+    passphrase, pin = passphrase_from(passphrase_file, passphrase_command), pin_from(pin_file, pin_command)
+    signs = signer_of(agreed, party, identity, signer, passphrase=passphrase, pin=pin)
     if problem := signer_problem(agreed, party, signs.chain):
         raise MeetingError(f"Your key does not fit the agreement: it {problem}. Nothing was signed.")
     approval = sign_approval(

@@ -11,15 +11,14 @@ import typer
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.cli.keys import IdentityOption, PassphraseCommandOption, PassphraseFileOption, passphrase_from
-from copublish.cli.run_command import CredentialsOption, ProxyOption
+from copublish.cli.node_command import WORDS
+from copublish.cli.run_command import CredentialsOption, ListenOption, ProxyOption, address_from
 from copublish.cli.terminal import Format, FormatOption, note, print_json, refuse_unknown_party, results_console
 from copublish.errors import MeetingError
 from copublish.node.doctor import Doctor, Finding
 from copublish.node.identity import identity_folder
 from copublish.node.measuring import Link
 from copublish.node.proxy import proxy_from
-
-WORDS = {True: "ok", False: "NO", None: "?"}
 
 
 def register(app: typer.Typer) -> None:
@@ -35,6 +34,7 @@ def doctor(
     proxy_credentials: CredentialsOption = None,
     passphrase_file: PassphraseFileOption = None,
     passphrase_command: PassphraseCommandOption = None,
+    listen: ListenOption = None,
     wait: Annotated[int, typer.Option(min=1, help="Seconds to wait for the other parties to come.")] = 10,
     output: FormatOption = Format.TEXT,
 ) -> None:
@@ -50,14 +50,20 @@ def doctor(
     refuse_unknown_party(party, agreed.parties)
     passphrase = passphrase_from(passphrase_file, passphrase_command)
     looks = Doctor(
-        agreed, party, identity or identity_folder(party), proxy_from(proxy, proxy_credentials), wait, passphrase
+        agreed,
+        party,
+        identity or identity_folder(party),
+        proxy_from(proxy, proxy_credentials),
+        wait,
+        passphrase,
+        None if listen is None else address_from(listen),
     )
     found: list[Finding] = []
     for finding in looks.look():
         found.append(finding)
         if output is Format.TEXT:
             _print(finding)
-    links = {finding.what.removeprefix("link to "): finding.link for finding in found if finding.link is not None}
+    links = {finding.peer: finding.link for finding in found if finding.link is not None}
     predicted = _predict(agreed, links)
     could_begin = all(finding.ok is not False for finding in found) and len(links) == len(agreed.parties) - 1
     if output is Format.JSON:
@@ -74,7 +80,7 @@ def doctor(
         raise typer.Exit(MeetingError.exit_code)
 
 
-def _predict(agreement: Agreement, links: dict[str, Link]) -> dict[str, Any] | None:
+def _predict(agreement: Agreement, links: dict[str | None, Link]) -> dict[str, Any] | None:
     """What a run would take over the slowest link, by the cost model."""
     if not links:
         return None

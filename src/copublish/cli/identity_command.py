@@ -9,7 +9,15 @@ from typing import Annotated
 import typer
 
 from copublish.agreement.parties import HOST_PATTERN
-from copublish.cli.keys import PassphraseCommandOption, PassphraseFileOption, new_passphrase, passphrase_from
+from copublish.cli.keys import (
+    PassphraseCommandOption,
+    PassphraseFileOption,
+    PinCommandOption,
+    PinFileOption,
+    new_passphrase,
+    passphrase_from,
+    pin_from,
+)
 from copublish.cli.terminal import Format, FormatOption, note, print_json, results_console
 from copublish.node.identity import Identity, identity_folder, new_identity
 from copublish.node.signers import AnyIdentity, load_signer
@@ -54,6 +62,12 @@ def new(
     module: Annotated[
         Path | None, typer.Option(help="The token's library, like /usr/lib/softhsm/libsofthsm2.so.")
     ] = None,
+    key_label: Annotated[
+        str | None,
+        typer.Option(help="Label of the new key on the token. Default: 'copublish NAME'; a renewed one needs another."),
+    ] = None,
+    pin_file: PinFileOption = None,
+    pin_command: PinCommandOption = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Make a key and a certificate, and print what to put into the agreement.
@@ -63,22 +77,29 @@ def new(
 
     With --passphrase the key's file is encrypted, and 'run' and 'approve' ask for it. With --token the key is made on a
     token and never leaves it: it signs releases and approvals, and the agreement names it under 'signer'. For the
-    network an identity in a file is needed all the same. The token's PIN comes from where a passphrase would.
+    network an identity in a file is needed all the same. A key on a token is renewed by another one beside it, under
+    another --key-label and in another --identity; the next agreement names it.
 
     Example: copublish identity new --name bank --host bank.example:7700
 
     Example: copublish identity new --name bank --token bank-2026 --module /usr/lib/softhsm/libsofthsm2.so
     """
     _check_host(host, dial_out=dial_out)
-    if token is not None:
-        _print(
-            _on_token(name, folder, token, module, passphrase_file, passphrase_command, days),
-            None,
-            output,
-            dial_out=dial_out,
-        )
-        return
     is_secret = passphrase or passphrase_file is not None or passphrase_command is not None
+    if token is not None:
+        if is_secret:
+            raise typer.BadParameter("a token has a PIN and no passphrase. Give --pin-file", param_hint="--token")
+        if module is None:
+            raise typer.BadParameter("say which library speaks with the token", param_hint="--module")
+        pin = pin_from(pin_file, pin_command)(f"the token '{token}'")
+        made_there = _on_token(name, folder, token, module, key_label or f"copublish {name}", pin, days)
+        _print(made_there, None, output, dial_out=dial_out)
+        return
+    if any(given is not None for given in (module, key_label, pin_file, pin_command)):
+        raise typer.BadParameter(
+            "--module, --key-label, --pin-file and --pin-command are for a key on a token. Name it",
+            param_hint="--token",
+        )
     secret = new_passphrase(passphrase_file, passphrase_command) if is_secret else None
     made = new_identity(name, folder or identity_folder(name), days=days, passphrase=secret)
     _print(made, host, output, dial_out=dial_out)
@@ -94,6 +115,8 @@ def show(
     folder: FolderOption = None,
     passphrase_file: PassphraseFileOption = None,
     passphrase_command: PassphraseCommandOption = None,
+    pin_file: PinFileOption = None,
+    pin_command: PinCommandOption = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Print the fingerprint of your certificate again.
@@ -101,25 +124,23 @@ def show(
     Example: copublish identity show --name bank
     """
     _check_host(host, dial_out=dial_out)
-    passphrase = passphrase_from(passphrase_file, passphrase_command)
-    _print(load_signer(folder or identity_folder(name), passphrase), host, output, dial_out=dial_out)
+    passphrase, pin = passphrase_from(passphrase_file, passphrase_command), pin_from(pin_file, pin_command)
+    shown = load_signer(folder or identity_folder(name), passphrase=passphrase, pin=pin)
+    _print(shown, host, output, dial_out=dial_out)
 
 
 def _on_token(
     name: str,
     folder: Path | None,
     token: str,
-    module: Path | None,
-    passphrase_file: Path | None,
-    passphrase_command: str | None,
+    module: Path,
+    key_label: str,
+    pin: str,
     days: int,
 ) -> AnyIdentity:
     from copublish.node.token import TokenPlace, new_token_identity
 
-    if module is None:
-        raise typer.BadParameter("say which library speaks with the token", param_hint="--module")
-    pin = passphrase_from(passphrase_file, passphrase_command)(f"the token '{token}'")
-    place = TokenPlace(module=str(module.absolute()), token=token, key=f"copublish {name}")
+    place = TokenPlace(module=str(module.absolute()), token=token, key=key_label)
     return new_token_identity(name, folder or identity_folder(f"{name}-signer"), place, pin, days=days)
 
 

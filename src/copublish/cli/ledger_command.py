@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from copublish.cli.ledger_text import print_ledger
 from copublish.cli.ledger_verify import verify
 from copublish.cli.terminal import Format, FormatOption, note, parse_pairs
-from copublish.errors import EditedLedgerError, LedgerError
+from copublish.errors import LedgerError, visible
 from copublish.files.home import default_ledger, make_private_folder
 from copublish.privacy.disclosures import NEIGHBORS, Neighbors
 from copublish.privacy.ledger import Ledger
@@ -132,6 +132,8 @@ def ledger(
     limits = {name: _read_limit(text) for name, text in parse_pairs(limit or [], "--limit").items()}
     times = {name: _read_times(text) for name, text in parse_pairs(alignments or [], "--alignments").items()}
     unlocked = parse_pairs(unlock or [], "--unlock")
+    if accept_edits is not None and not accept_edits.strip():
+        raise typer.BadParameter("say why, for whoever reads the ledger later", param_hint="--accept-edits")
     if not file.exists() and not limits:
         raise typer.BadParameter(f"there is no ledger '{file}'; --limit DATASET=EPSILON creates one")
     make_private_folder(file.parent)
@@ -158,16 +160,12 @@ def ledger(
 
 def _accept_edits(book: Ledger, why: str) -> None:
     """Go on with edited tables, if the chain itself is whole; what it cannot tell any more is not accepted."""
-    if not book.edits():
+    edits = book.edits()
+    if not edits:
         raise typer.BadParameter("nothing was edited", param_hint="--accept-edits")
-    for edit in book.edits():
-        note(edit)
+    for edit in edits:
+        note(visible(edit))
     book.accept_edits(why)
-    if left := book.edits():
-        raise EditedLedgerError(
-            f"The chain of the ledger '{book.path}' is broken, and nobody can tell what it said. {left[0]} Restore the "
-            "newest backup that holds, or begin a new ledger whose limits are lower by what was spent."
-        )
 
 
 def _read_limit(text: str) -> tuple[Fraction | None, Fraction | None]:

@@ -38,13 +38,16 @@ def verify(
         raise typer.BadParameter(f"there is no ledger '{file}'")
     book = Ledger(file)
     try:
-        problems = book.edits()
-        signed = book.receipts()
-        problems += receipt_problems(book)
+        problems, heads = book.edits(), book.heads()
+        signed_runs = None
+        try:
+            signed_runs = len(book.receipts())
+            problems += receipt_problems(book)
+        except LedgerError as exc:  # one that cannot be read does not hide what else was found
+            problems.append(str(exc))
         for folder in release or []:
             problems += release_problems(book, folder)
-        entries = len(book.heads())
-        facts = {"entries": entries, "signed_runs": len(signed), "head": book.head()}
+        facts = {"entries": len(heads), "signed_runs": signed_runs, "head": heads[-1] if heads else None}
     finally:
         book.close()
     if output is Format.JSON:
@@ -53,8 +56,8 @@ def verify(
         for problem in problems:
             results_console().print(f"NO  {visible(problem)}", markup=False, soft_wrap=True)
         if not problems:
-            runs = "1 signed run" if len(signed) == 1 else f"{len(signed)} signed runs"
-            said = f"ok  {entries} entries, each of which follows from the one before; {runs}. Head: {facts['head']}"
+            runs = "1 signed run" if signed_runs == 1 else f"{signed_runs} signed runs"
+            said = f"ok  {len(heads)} entries, each of which follows from the one before; {runs}. Head: {facts['head']}"
             results_console().print(said, markup=False, soft_wrap=True)
     if problems:
         raise typer.Exit(LedgerError.exit_code)

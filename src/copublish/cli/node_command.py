@@ -17,14 +17,17 @@ from copublish.cli.run_command import CredentialsOption, InsecureOption, ProxyOp
 from copublish.cli.terminal import Format, FormatOption, print_json, refuse_unknown_party, results_console
 from copublish.errors import MeetingError
 from copublish.node.channel import UnreachableError
-from copublish.node.dialing import dial, refuse_unfit_hosts
+from copublish.node.dialing import dial, own_run_listens, refuse_unfit_hosts
 from copublish.node.identity import Identity, Passphrase, identity_folder, load_identity
+from copublish.node.listening import listen_at
 from copublish.node.proxy import Proxy, proxy_from
+
+WORDS = {True: "ok", False: "NO", None: "?"}
 
 app = typer.Typer(no_args_is_help=True, help="Look at your own node and at those of the other parties.")
 
-Finding = tuple[str, bool, str]
-"""What was looked at, whether it is well, and what was found."""
+Finding = tuple[str, bool | None, str]
+"""What was looked at, whether it is well or cannot be known now, and what was found."""
 
 
 def register(main: typer.Typer) -> None:
@@ -51,8 +54,8 @@ def status(
 ) -> None:
     """Check step by step whether you could meet every other party. Touches no data and costs nothing.
 
-    Exit code 0 if all is well, 8 if something is in the way. Another party is reached only while its own
-    'copublish run' is waiting.
+    Exit code 0 if nothing is in the way as far as can be seen, 8 if something is. Another party is reached only while
+    its own 'copublish run' is waiting; one that dials in is not seen, which '?' marks.
 
     Example: copublish node status agreement.toml --party bank
     """
@@ -64,8 +67,8 @@ def status(
         print_json([{"what": what, "ok": is_well, "found": said} for what, is_well, said in found])
     else:
         for what, is_well, said in found:
-            results_console().print(f"{'ok' if is_well else 'NO':3} {what}: {said}", markup=False, soft_wrap=True)
-    if not all(is_well for _, is_well, _ in found):
+            results_console().print(f"{WORDS[is_well]:3} {what}: {said}", markup=False, soft_wrap=True)
+    if any(is_well is False for _, is_well, _ in found):
         raise typer.Exit(MeetingError.exit_code)
 
 
@@ -85,36 +88,41 @@ def _look(
     if agreement.parties[party].dials_out:
         yield "own port", True, "none: by the agreement you only dial out"
     else:
-        yield _own_port(agreement.parties[party].address[1])
+        yield _own_port(agreement, party, who)
     for peer in agreement.parties:
         if peer != party:
             yield from _peer(agreement, party, who, peer, proxy)
 
 
-def _own_port(port: int) -> Finding:
+def _own_port(agreement: Agreement, party: str, who: Identity | None) -> Finding:
+    own = agreement.parties[party].address
     try:
-        socket.create_server(("", port)).close()
-    except OSError as exc:
-        return "own port", True, f"{port} is in use ({exc.strerror}): by your own run, or by another program"
-    return "own port", True, f"{port} is free; others reach you there while 'copublish run' waits"
+        listen_at(None, own, secure=who is not None).close()
+    except MeetingError as exc:
+        if who is None:  # without certificates they look the same
+            return "own port", None, f"{own[1]} is in use, by your own run or by another program"
+        if own_run_listens(agreement, party, who):
+            return "own port", True, f"your own run listens at {own[1]}"
+        return "own port", False, str(exc)
+    return "own port", True, f"{own[1]} is free; others reach you there while 'copublish run' waits"
 
 
 def _peer(agreement: Agreement, party: str, who: Identity | None, peer: str, proxy: Proxy | None) -> Iterator[Finding]:
     way = way_between(agreement, party, peer)
     if way == "call back":
-        yield f"node of {peer}", True, "dials you while your own 'copublish run' waits; 'copublish doctor' waits for it"
+        yield f"node of {peer}", None, "dials you while your own 'copublish run' waits; 'copublish doctor' waits for it"
         return
     relay = agreement.network
     host, port = relay.relay_address if way == "relay" else agreement.parties[peer].address
-    whose = f"relay to {peer}" if way == "relay" else f"name of {peer}"
+    whose, asked = (f"relay to {peer}", "who runs the relay") if way == "relay" else (f"name of {peer}", peer)
     if proxy is not None and proxy.is_for(host, port):
         yield whose, True, f"'{host}' is looked up by the proxy {proxy.name}"
         yield from _node_of(agreement, party, who, peer, proxy)
         return
     try:
         addresses = sorted({str(entry[4][0]) for entry in socket.getaddrinfo(host, None)})
-    except OSError:
-        yield whose, False, f"'{host}' is not known. Ask {peer} for the right name"
+    except (OSError, UnicodeError):
+        yield whose, False, f"'{host}' is not known. Ask {asked} for the right name"
         return
     yield whose, True, f"'{host}' is {', '.join(addresses)}"
     yield from _node_of(agreement, party, who, peer, proxy)

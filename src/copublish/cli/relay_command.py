@@ -42,7 +42,8 @@ def relay(
     ] = None,
     timeout: Annotated[int, typer.Option(min=5, help="Seconds that a connection may be dead.")] = 600,
     waiting: Annotated[
-        int, typer.Option(min=2, help="Most connections that may wait; a party has two for each other one.")
+        int,
+        typer.Option(min=2, help="Most connections that may wait, a quarter of one address; a party has two for each."),
     ] = Limits.waiting,
     pairs: Annotated[int, typer.Option(min=1, help="Most connections that may be joined at once.")] = Limits.pairs,
     log: Annotated[Path | None, typer.Option(help="File for the log. Default: stdout.")] = None,
@@ -51,12 +52,13 @@ def relay(
 
     Needs no data, no key of a party and no agreement. Parties name it in the agreement (network.relay) and speak mutual
     TLS through it, end to end. It sees from which addresses, when and how much; one line of JSON for each connection
-    says so, and nothing about content. Ends with Ctrl-C.
+    says so, or their number if there are very many, and nothing about content. Joined connections end that are silent
+    for three minutes, which no party is, or last for a week. Ends with Ctrl-C.
 
     Example: copublish relay --listen 0.0.0.0:443
     """
     host, port = address_from(listen)
-    limits = Limits(waiting=waiting, pairs=pairs)
+    limits = Limits.of(waiting=waiting, pairs=pairs)
     _make_room(limits.files)
     tell: Callable[..., None] = _to_stdout if log is None else RunLog(log)
     listener = listen_at((host, port), (host, port), secure=True)

@@ -17,9 +17,12 @@ from copublish.cli.keys import (
     IdentityOption,
     PassphraseCommandOption,
     PassphraseFileOption,
+    PinCommandOption,
+    PinFileOption,
     SignerOption,
     identity_of,
     passphrase_from,
+    pin_from,
     signer_of,
 )
 from copublish.cli.ledger_text import show_left, show_rho_left
@@ -55,6 +58,9 @@ from copublish.release.describe import describe_plan
 InsecureOption = Annotated[
     bool, typer.Option("--insecure", help="No TLS and no certificates; for parties on loopback alone.")
 ]
+ListenOption = Annotated[
+    str | None, typer.Option(help="ADDRESS:PORT to listen at, if not the port of your host in the agreement.")
+]
 ProxyOption = Annotated[
     str | None,
     typer.Option(help="HTTP proxy to the outside, like http://proxy.example:3128, or none. Default: HTTPS_PROXY."),
@@ -83,13 +89,13 @@ def run(
     signer: SignerOption = None,
     passphrase_file: PassphraseFileOption = None,
     passphrase_command: PassphraseCommandOption = None,
+    pin_file: PinFileOption = None,
+    pin_command: PinCommandOption = None,
     approvals: Annotated[
         Path | None,
         typer.Option(help="Folder with your people's approvals. Default: AGREEMENT.approvals, beside the agreement."),
     ] = None,
-    listen: Annotated[
-        str | None, typer.Option(help="ADDRESS:PORT to listen at, if not the port of your host in the agreement.")
-    ] = None,
+    listen: ListenOption = None,
     wait: Annotated[int, typer.Option(min=1, help="Seconds to wait for the other parties to come.")] = 3600,
     timeout: Annotated[int, typer.Option(min=5, help="Seconds to wait for an answer once they are there.")] = 600,
     proxy: ProxyOption = None,
@@ -120,7 +126,12 @@ def run(
     passphrase = passphrase_from(passphrase_file, passphrase_command)
     who = None if insecure else identity_of(party, identity, passphrase)
     has_own_signer = signer is not None or agreed.parties[party].signer is not None
-    signs = None if insecure or not has_own_signer else signer_of(agreed, party, identity, signer, passphrase)
+    pin = pin_from(pin_file, pin_command)
+    signs = (
+        None
+        if insecure or not has_own_signer
+        else signer_of(agreed, party, identity, signer, passphrase=passphrase, pin=pin)
+    )
     book, pays = ledger_of(agreed, party, ledger)
     ready = ready_party(
         agreed,

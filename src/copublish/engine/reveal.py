@@ -241,8 +241,11 @@ class RevealGate:
 
     def _charge(self, disclosure: Disclosure) -> None:
         cost = cost_of([disclosure], number_of_records_is_public=self.number_of_records_is_public)
-        if isinstance(disclosure, ConcentratedSelect | ConcentratedMeasure):
-            if disclosure.whole in self._filters:
-                cost = NOTHING  # the whole budget was charged with its first part
-            self._filters.setdefault(disclosure.whole, RhoFilter(disclosure.whole)).let_pass(disclosure)
-        self.charge.disclose(disclosure.label, cost)  # on disk before anything is known
+        if not isinstance(disclosure, ConcentratedSelect | ConcentratedMeasure):
+            self.charge.disclose(disclosure.label, cost)  # on disk before anything is known
+            return
+        charged = self._filters.get(disclosure.whole)
+        spent = charged or RhoFilter(disclosure.whole)
+        spent.let_pass(disclosure)
+        self.charge.disclose(disclosure.label, NOTHING if charged else cost)  # the whole budget with its first part
+        self._filters[disclosure.whole] = spent  # not before: what a ledger refused has not been charged

@@ -29,6 +29,13 @@ PEERS_TOLERANCE = timedelta(days=1)
 """Clocks of two organizations may differ by this much before an approval counts as expired."""
 
 
+_ALSO_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
+)
+"""What shows as nothing beside format characters: what Unicode calls ignorable by default (joiners of graphemes,
+fillers, selectors of variants), and the empty cell of Braille."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Approval(TypedJson):
     """One person's approval.
@@ -99,7 +106,7 @@ def approve(
     """
     for what, text in (("name", name), ("role", role), ("note", note)):
         is_one_line = len(text) <= MAX_TEXT and next(unsafe_texts(text), None) is None
-        if not is_one_line or (what != "note" and not text.strip()):
+        if not is_one_line or (what != "note" and not _who(text)):
             raise ApprovalError(f"The {what} has to be one line of 1 to {MAX_TEXT} printable characters.")
     if until is not None and until < today:
         raise ApprovalError(f"The last day, {until.isoformat()}, is over. Nothing was signed.")
@@ -262,6 +269,8 @@ def _read(content: object) -> Approval:
         raise ValueError("a text that no approval has")
     if approval.to_json() != content:
         raise ValueError("it is not spelled as an approval")
+    if not _who(approval.name):
+        raise ValueError("an approval by nobody")
     for day in (approval.approved_on, approval.until):
         if day is not None and _day(day) is None:
             raise ValueError("a day that is none")
@@ -277,5 +286,10 @@ def _day(text: str) -> date | None:
 
 
 def _who(name: str) -> str:
-    """A name as people are told apart: neither capitals nor spaces make another person."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    """A name as people are told apart: neither capitals, spaces nor what nobody sees make another person."""
+    seen = unicodedata.normalize("NFKC", "".join(character for character in name if not _is_invisible(character)))
+    return " ".join(unicodedata.normalize("NFKC", seen.casefold()).split())
+
+
+def _is_invisible(character: str) -> bool:
+    return unicodedata.category(character) == "Cf" or _ALSO_INVISIBLE.fullmatch(character) is not None

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from copublish.agreement.model import Agreement
+from copublish.engine.spu.recording import EngineRecorder
 from copublish.errors import (
     CopublishError,
     EngineError,
@@ -55,19 +56,13 @@ def simulate_in_processes(
     notice: Notice = no_notice,
     timeout_seconds: int = 600,
     coins: Mapping[str, Coins] | None = None,
-    sent: Callable[[str, int], object] = lambda party, size: None,
+    recorders: Mapping[str, EngineRecorder] | None = None,
+    bytes_sent: dict[str, int] | None = None,
 ) -> Release:
     """Run every party in its own process on the agreed engine and return the release they all hold.
 
-    Args:
-        agreement: The agreement.
-        data: Every owner's rows.
-        ledger_files: Each party's ledger; without them nothing is remembered.
-        progress: Told about every step.
-        notice: Told which party lists other people than before.
-        timeout_seconds: How long a party waits for the others.
-        coins: Each party's coins; the system's, if not given.
-        sent: Told how many bytes each party has sent in all.
+    Coins are for tests and recorders for benchmarks; a party's go to its process. `bytes_sent` takes what each party
+    sent to all others.
 
     Raises:
         CopublishError: What stopped the party that stopped first.
@@ -96,6 +91,7 @@ def simulate_in_processes(
                 pipes[party],
                 ledger_file,
                 (coins or {}).get(party),
+                (recorders or {}).get(party),
             )
             # Not a daemon: the party has a child of its own, the engine's worker.
             processes[party] = context.Process(
@@ -106,7 +102,7 @@ def simulate_in_processes(
             for end in pipes[party].values():
                 end.close()  # so that the end of the process is the end of its pipes
         try:
-            results = _collect(connections, progress, notice, sent)
+            results = _collect(connections, progress, notice, {} if bytes_sent is None else bytes_sent)
         finally:
             for process in processes.values():
                 process.join(timeout=FAREWELL_SECONDS)
@@ -129,6 +125,7 @@ def _party(
     pipes: Ends,
     ledger_file: str | Path | None,
     coins: Coins | None,
+    recorder: EngineRecorder | None,
 ) -> None:
     """Run the main path of one party and send what came of it."""
     forbid_core_dumps()
@@ -140,15 +137,15 @@ def _party(
 
     try:
         plan, fragment = prepare(agreement), read_fragment(agreement, party, source)  # before anybody is called
-        with engine_for(agreement, party, addresses, messenger, coins, timeout_seconds) as engine:
+        with engine_for(agreement, party, addresses, messenger, coins, timeout_seconds, recorder) as engine:
             ledger = open_ledger(plan, ledger_file)
             release = publish_release(
                 plan, fragment, engine, ledger, tell, notice=lambda said: connection.send(("notice", said))
             )
         sent = engine.bytes_sent + (0 if messenger is None else messenger.bytes_sent)
-        connection.send(("sent", sent))
         others = "the other party" if len(agreement.parties) == 2 else "the other parties"
         tell(f"sent {sent / 2**20:.1f} MiB to {others}", 1, 1)
+        connection.send(("sent", sent))
         connection.send(("release", release))
     except CopublishError as exc:
         if isinstance(exc, InvalidInputsError):
@@ -164,9 +161,9 @@ def open_ledger(plan: Plan[Any], file: str | Path | None) -> Ledger:
     return throwaway_ledger(plan) if file is None else Ledger(file)
 
 
-def throwaway_ledger(plan: Plan[Any], kind: type[Ledger] = Ledger) -> Ledger:
-    """A ledger in memory with just the budget of one release."""
-    ledger = kind(":memory:")
+def throwaway_ledger(plan: Plan[Any], kind: type[Ledger] = Ledger, *, file: str | Path = ":memory:") -> Ledger:
+    """A ledger with just the budget of one release; in memory, where no file is named."""
+    ledger = kind(file)
     cost, neighbors = plan.cost(), plan.agreement.privacy.neighbors
     ledger.set_limit(
         plan.agreement.dataset, Limit(cost.under(neighbors), neighbors, cost.delta)
@@ -175,7 +172,7 @@ def throwaway_ledger(plan: Plan[Any], kind: type[Ledger] = Ledger) -> Ledger:
 
 
 def _collect(
-    connections: Mapping[str, Connection], progress: Progress, notice: Notice, sent: Callable[[str, int], object]
+    connections: Mapping[str, Connection], progress: Progress, notice: Notice, bytes_sent: dict[str, int]
 ) -> dict[str, Release]:
     """Wait for every party; if one fails, give the others a moment to say why, and raise the cause."""
     results: dict[str, Release] = {}
@@ -197,7 +194,7 @@ def _collect(
                     progress(*content)
                 continue
             if kind == "sent":
-                sent(party, content)
+                bytes_sent[party] = content
                 continue
             if kind == "notice":
                 notice(f"At '{party}': {content}")

@@ -35,8 +35,19 @@ class RefusedError(MeetingError):
     """A peer is not who the agreement says, or says that we are not: trying again does not help."""
 
 
+class UnprovenPeerError(RefusedError):
+    """Who answers does not prove to be the agreed party: it speaks no TLS, or shows another certificate."""
+
+
 class UnreachableError(MeetingError):
     """Nobody answers at the other party's address: trying again may help."""
+
+
+class SilentError(UnreachableError):
+    """There is no answer at all, where others are not there or refuse."""
+
+    def __init__(self, whom: str) -> None:
+        super().__init__(f"no answer from {whom}")
 
 
 class ChannelClosedError(MeetingError):

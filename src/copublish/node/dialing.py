@@ -13,6 +13,8 @@ from copublish.node.channel import (
     Channel,
     ChannelClosedError,
     RefusedError,
+    SilentError,
+    UnprovenPeerError,
     UnreachableError,
     means_loopback,
     peer_problem,
@@ -20,9 +22,9 @@ from copublish.node.channel import (
     secure_channel,
 )
 from copublish.node.identity import Identity
-from copublish.node.proxy import Proxy, connect_out
+from copublish.node.proxy import DIAL_SECONDS, Proxy, connect_out, not_reached
 from copublish.node.relay_talk import call_at_relay
-from copublish.node.tuning import NO_ANSWER, dial_problem, tune
+from copublish.node.tuning import tune
 
 PROTOCOL = 3
 
@@ -51,12 +53,12 @@ def dial(
     sock = _reach(agreement, party, peer, proxy, timeout_seconds)
     try:
         channel = _checked(sock, agreement, identity, peer, where)
-    except RefusedError:
-        sock.close()
-        raise
     except (ChannelClosedError, OSError) as exc:
         sock.close()
         raise UnreachableError(f"the connection was closed by {where}") from exc
+    except BaseException:
+        sock.close()
+        raise
     return say_what_for(channel, party, peer, purpose, run=run, where=where)
 
 
@@ -88,7 +90,7 @@ def answer_of(channel: Channel, greeting: dict[str, Any], where: str) -> dict[st
         raise UnreachableError(f"the connection was closed by {where}") from exc
     except (MeetingError, OSError) as exc:  # connected and silent: it may be busy
         channel.close()
-        raise UnreachableError(f"{NO_ANSWER} {where}") from exc
+        raise SilentError(where) from exc
 
 
 def status_of(channel: Channel) -> dict[str, Any]:
@@ -97,6 +99,26 @@ def status_of(channel: Channel) -> dict[str, Any]:
         return channel.receive_message(seconds=HANDSHAKE_SECONDS)
     finally:
         channel.close()
+
+
+def own_run_listens(agreement: Agreement, party: str, identity: Identity, at: tuple[str, int] | None = None) -> bool:
+    """Whether what listens at this party's own port is a run of its own: it shows the agreed certificate.
+
+    Args:
+        agreement: Names the certificate.
+        party: Who asks.
+        identity: Its key and certificate.
+        at: Where it would listen, if not at the port of its host.
+    """
+    host, port = at or agreement.parties[party].address
+    if at is None or not host.strip("0.:"):  # at every address
+        host = host if means_loopback(host) else "127.0.0.1"
+    try:
+        with socket.create_connection((host, port), timeout=DIAL_SECONDS) as sock:
+            _, chain = secure_channel(sock, identity, is_server=False)
+    except (OSError, UnicodeError, MeetingError):
+        return False
+    return peer_problem(agreement, party, chain) is None
 
 
 def where_in_words(agreement: Agreement, party: str, peer: str) -> str:
@@ -118,8 +140,12 @@ def _reach(agreement: Agreement, party: str, peer: str, proxy: Proxy | None, tim
     try:
         sock = connect_out(host, port, proxy)
     except (OSError, UnicodeError) as exc:
-        raise UnreachableError(f"{dial_problem(exc)} {host}:{port}") from exc
-    tune(sock, timeout_seconds)
+        raise not_reached(exc, f"{host}:{port}") from exc
+    try:
+        tune(sock, timeout_seconds)
+    except OSError as exc:  # it has been closed already
+        sock.close()
+        raise UnreachableError(f"the connection was closed by {host}:{port}") from exc
     return sock
 
 
@@ -132,10 +158,10 @@ def _checked(sock: socket.socket, agreement: Agreement, identity: Identity | Non
             return plain_channel(sock)
         channel, chain = secure_channel(sock, identity, is_server=False)
     except RefusedError as exc:
-        raise RefusedError(f"{who} {exc}. Nothing was sent.") from exc
+        raise UnprovenPeerError(f"{who} {exc}. Nothing was sent.") from exc
     if problem := peer_problem(agreement, peer, chain):
         channel.close()
-        raise RefusedError(f"{who} {problem}. Nothing was sent.")
+        raise UnprovenPeerError(f"{who} {problem}. Nothing was sent.")
     return channel
 
 

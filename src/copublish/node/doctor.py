@@ -9,7 +9,7 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,9 +18,10 @@ from typing import Any
 from copublish.agreement.model import Agreement
 from copublish.agreement.network import way_between
 from copublish.errors import MeetingError, plain_text
-from copublish.node.channel import Channel, RefusedError, UnreachableError
-from copublish.node.dialing import dial, refuse_unfit_hosts, status_of
+from copublish.node.channel import Channel, RefusedError, UnprovenPeerError, UnreachableError
+from copublish.node.dialing import dial, own_run_listens, refuse_unfit_hosts, status_of
 from copublish.node.identity import CLOCK_TOLERANCE, Identity, Passphrase, load_identity
+from copublish.node.listening import AlreadyRunningError
 from copublish.node.measuring import Link, ask_to_dial_back, measure
 from copublish.node.port import Port
 from copublish.node.proxy import Proxy, ProxyError, connect_out
@@ -28,6 +29,9 @@ from copublish.release.preflight import differences, facts_of
 
 NOTABLE_SECONDS = 60.0
 """By how much clocks may differ before it is said."""
+
+LAST_TIME = datetime.max.replace(tzinfo=UTC).timestamp()
+"""No clock says more."""
 
 RETRY_SECONDS = 0.5
 
@@ -46,6 +50,7 @@ class Finding:
         ok: Whether it is well; none if that cannot be known now.
         found: What was found.
         ask: What to ask somebody for, in words for them.
+        peer: Which other party it is about, if about one.
         link: What the link is like, where it was measured.
     """
 
@@ -53,6 +58,7 @@ class Finding:
     ok: bool | None
     found: str
     ask: str | None = None
+    peer: str | None = None
     link: Link | None = None
 
 
@@ -67,6 +73,7 @@ class Doctor:
         proxy: The way out, if there is one.
         wait_seconds: How long the others may take to come.
         passphrase: Asked if the key has one.
+        listen: Where a run would listen, if not at the port of the party's host.
     """
 
     agreement: Agreement
@@ -75,6 +82,7 @@ class Doctor:
     proxy: Proxy | None = None
     wait_seconds: float = 5.0
     passphrase: Passphrase | None = None
+    listen: tuple[str, int] | None = None
 
     def look(self) -> Iterator[Finding]:
         """Yield what is found, one thing after the other. Touches no data and costs nothing."""
@@ -100,19 +108,25 @@ class Doctor:
             yield finding
             for peer in self.agreement.parties:
                 if peer != self.party:
-                    yield from self._peer(peer, who, port, deadline)
+                    yield from (replace(found, peer=peer) for found in self._peer(peer, who, port, deadline))
             if port is not None:
                 time.sleep(LINGER_SECONDS)
 
     def _own_port(self, who: Identity, stack: contextlib.ExitStack) -> tuple[Port | None, Finding]:
         """Open the port as a run would, so that others can be asked to dial it."""
-        try:
-            port = stack.enter_context(Port(self.agreement, self.party, who, timeout_seconds=60, proxy=self.proxy))
-        except MeetingError as exc:
-            said = f"{exc} If that is your own run, it is asked instead"
-            return None, Finding("own port", True, said)
         own = self.agreement.parties[self.party]
-        said = "none: by the agreement you only dial out" if own.dials_out else f"{own.address[1]} is free"
+        try:
+            port = Port(self.agreement, self.party, who, listen=self.listen, timeout_seconds=60, proxy=self.proxy)
+        except AlreadyRunningError as exc:
+            return None, Finding("own port", True, f"none: by the agreement you only dial out. {exc}")
+        except MeetingError as exc:
+            if not own.dials_out and own_run_listens(self.agreement, self.party, who, self.listen):
+                return None, Finding("own port", True, "your own run listens there; the others ask it instead")
+            ask = None if own.dials_out else "Ask whoever looks after this machine what uses the port."
+            return None, Finding("own port", False, str(exc), ask)
+        stack.enter_context(port)
+        number = (self.listen or own.address)[1] if not own.dials_out else None
+        said = "none: by the agreement you only dial out" if number is None else f"{number} is free"
         return port, Finding("own port", True, said)
 
     def _peer(self, peer: str, who: Identity, port: Port | None, deadline: float) -> Iterator[Finding]:
@@ -187,11 +201,10 @@ class Doctor:
             start, status = _ask_patiently(connect, deadline)
             took = time.time() - start
         except RefusedError as exc:
-            meddled = "does not speak TLS" in str(exc) or "certificate" in str(exc)
             ask = (
                 "If the certificate is one of your own organization, a firewall decrypts the connection: ask your "
                 f"network team to leave it alone. Otherwise ask '{peer}' for its fingerprint."
-                if meddled
+                if isinstance(exc, UnprovenPeerError)
                 else None
             )
             yield Finding(what, False, str(exc), ask)
@@ -229,13 +242,7 @@ class Doctor:
 
     def _compare(self, peer: str, status: dict[str, object], now: float) -> Iterator[Finding]:
         """Compare clocks, agreements and versions with another party."""
-        at = status.get("time")
-        if isinstance(at, int | float) and not isinstance(at, bool):
-            ahead = float(at) - now
-            words = f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} yours"
-            is_close = abs(ahead) < NOTABLE_SECONDS
-            said = "agrees with yours" if is_close else f"is {words}. Certificates and ledgers go by clocks"
-            yield Finding(f"clock of {peer}", abs(ahead) < CLOCK_TOLERANCE.total_seconds(), said)
+        yield _other_clock(peer, status.get("time"), now)
         try:
             different = differences(facts_of(self.agreement), status.get("facts"))
         except ValueError:
@@ -280,6 +287,19 @@ def _ask_patiently(connect: Callable[[str], Channel], deadline: float) -> tuple[
             if time.monotonic() > deadline:
                 raise
             time.sleep(RETRY_SECONDS)
+
+
+def _other_clock(peer: str, said: object, now: float) -> Finding:
+    """What another party's clock says; it may have said anything."""
+    what = f"clock of {peer}"
+    if not isinstance(said, int | float) or isinstance(said, bool) or not 0 <= said <= LAST_TIME:  # not a number fails
+        return Finding(what, None, "it does not say what time it is there")
+    ahead = said - now
+    if abs(ahead) < NOTABLE_SECONDS:
+        return Finding(what, True, "agrees with yours")
+    words = f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} yours"
+    is_tolerable = abs(ahead) < CLOCK_TOLERANCE.total_seconds()
+    return Finding(what, is_tolerable, f"is {words}. Certificates and ledgers go by clocks")
 
 
 def _own_clock(who: Identity) -> Finding:

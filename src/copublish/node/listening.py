@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import hashlib
+import os
 import socket
 import threading
 import time
@@ -11,10 +13,15 @@ from pathlib import Path
 
 from copublish.agreement.model import Agreement
 from copublish.errors import MeetingError
+from copublish.files.home import home_folder, make_private_folder
 from copublish.node.channel import ChannelClosedError, means_loopback
 
 ENGINE_PATIENCE_SECONDS = 120.0
 """How long a connection of the engine waits for the worker at its end, which may still be loading."""
+
+
+class AlreadyRunningError(MeetingError):
+    """Another run of this party with this agreement is under way."""
 
 
 def listen_at(listen: tuple[str, int] | None, own: tuple[str, int], *, secure: bool) -> socket.socket:
@@ -37,19 +44,39 @@ def listen_at(listen: tuple[str, int] | None, own: tuple[str, int], *, secure: b
         ) from exc
 
 
-def only_one_here(agreement: Agreement, party: str) -> socket.socket:
+class OnlyOneHere:
     """What one run of a party that opens no port holds while it lasts, as others hold their port.
 
-    A second one would be called in its place.
+    A second one would be called in its place. It is a locked file beside the ledger, which containers of one party
+    share, unlike ports and sockets. The lock is gone with the process, however that ends; the empty file stays.
+
+    Raises:
+        AlreadyRunningError: If another run holds it.
+        MeetingError: If the file cannot be written.
     """
-    name = hashlib.sha256(f"copublish {agreement.hash} {party}".encode()).hexdigest()
-    held = socket.socket(socket.AF_UNIX)
-    try:
-        held.bind(f"\0{name}")  # in no file system: it is gone with the process, however that ends
-    except OSError as exc:
-        held.close()
-        raise MeetingError(f"Another run of '{party}' with this agreement is under way on this machine.") from exc
-    return held
+
+    def __init__(self, agreement: Agreement, party: str) -> None:
+        name = hashlib.sha256(f"copublish {agreement.hash} {party}".encode()).hexdigest()
+        file = home_folder() / "runs" / f"{name}.lock"
+        try:
+            make_private_folder(file.parent)
+            self._file = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+        except OSError as exc:
+            raise MeetingError(f"'{file}' cannot be written ({exc.strerror}), which marks a run under way.") from exc
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as exc:
+            os.close(self._file)
+            raise AlreadyRunningError(f"Another run of '{party}' with this agreement is under way.") from exc
+        except OSError as exc:
+            os.close(self._file)
+            raise MeetingError(f"'{file}' cannot be locked ({exc.strerror}), which marks a run under way.") from exc
+
+    def close(self) -> None:
+        """Let others run."""
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
 
 
 def connect_patiently(path: Path, closed: threading.Event) -> socket.socket:

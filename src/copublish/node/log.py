@@ -1,4 +1,4 @@
-"""The log of a run: one file, one JSON object for each event, and never a private value.
+"""The log of a run, or of a relay: one file, one JSON object for each event, and never a private value.
 
 Events carry public facts alone: names from the agreement, addresses, phases, numbers of bytes. Rows, identifiers,
 counts and shares never reach this module; errors are logged by the message that is shown, which names columns and
@@ -11,6 +11,8 @@ import contextlib
 import json
 import os
 import threading
+import time
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,6 +45,31 @@ class RunLog:
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
+
+
+class RationedLog:
+    """Passes on so many events of a kind in a minute and counts the others: strangers must not fill a disk.
+
+    Args:
+        log: Where they go.
+        lines: How many of a kind in a minute. There are few kinds, none of which a stranger names.
+    """
+
+    def __init__(self, log: Callable[..., None], lines: int) -> None:
+        self._log, self._lines = log, lines
+        self._minute, self._times = 0, Counter[str]()
+
+    def __call__(self, event: str, **facts: object) -> None:
+        """Log one event; before the first of a minute, how many there were of those left out in the last one."""
+        minute = int(time.monotonic() // 60)
+        if minute != self._minute:
+            for kind, times in self._times.items():
+                if times > self._lines:
+                    self._log(f"{kind} in all", times=times)
+            self._minute, self._times = minute, Counter()
+        self._times[event] += 1
+        if self._times[event] <= self._lines:
+            self._log(event, **facts)
 
 
 def log_file(folder: Path, release: str, party: str) -> Path:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from copublish.errors import MeetingError, plain_text
-from copublish.node.channel import Channel
+from copublish.node.channel import Channel, RefusedError, UnreachableError
+from copublish.node.proxy import OwnProxyError
 
 MAX_BYTES = 2 * 2**20
 """Of one transfer."""
@@ -57,11 +58,15 @@ def answer_measurements(channel: Channel, dial_back: Callable[[], None]) -> None
 
 
 def _dialed_back(dial_back: Callable[[], None]) -> dict[str, Any]:
+    """What is told about dialing back: of what is in the way on our own side, no more than that it is there."""
     try:
         dial_back()
-    except MeetingError as exc:
-        # Where our own proxy is concerns nobody else.
-        return {"problem": "a proxy of its own is in the way" if "proxy" in str(exc) else str(exc)}
+    except OwnProxyError:
+        return {"problem": "a proxy of its own is in the way"}
+    except (RefusedError, UnreachableError) as exc:
+        return {"problem": str(exc)}  # names what the agreement names
+    except MeetingError:
+        return {"problem": "something on its own side is in the way"}  # its key, say: the message names a path
     return {"ok": True}
 
 

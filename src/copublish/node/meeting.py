@@ -10,7 +10,7 @@ from typing import Any
 
 from copublish.errors import MeetingError, plain_text
 from copublish.node.port import Log, Port
-from copublish.node.rendezvous import Rendezvous, Waiting, left
+from copublish.node.rendezvous import Rendezvous, Waiting, left, lost_word
 from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
 
 LAST_WORD_SECONDS = 2.0
@@ -82,7 +82,9 @@ class Meeting:
                 named = message.get("lost")
                 self._lost = left(peer, message, self._over_what(peer))
                 self._first_lost = named if isinstance(named, str) and named in self._lines else peer
-                self._first_reason = message.get("why" if self._first_lost != peer else "stop")
+                why = message.get("why" if self._first_lost != peer else "stop")
+                # As it is passed on: what a peer sent may be too much for others, or not to be written at all.
+                self._first_reason = None if why is None else plain_text(why)
             if "lost" not in message:
                 self._first_is_known.set()
             acts = tuple(self._on_loss)
@@ -107,7 +109,7 @@ class Meeting:
         """Tell the peers that we stop because somebody else did, or is silent, so that all can name the first one."""
         lost = silent or self._first_lost
         why = self._first_reason if silent is None else "it was silent"
-        self._last_word({"stop": f"it lost '{lost}'", "lost": lost, **({} if why is None else {"why": why})})
+        self._last_word(lost_word(lost, why))
 
     def say_done(self) -> None:
         """Tell the peers that we are finished, so that our leaving is no loss."""

@@ -6,14 +6,15 @@ are parked; the other end is in `offers.py`.
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterable
 
 from copublish.errors import MeetingError
-from copublish.node.channel import Channel, UnreachableError
+from copublish.node.channel import Channel, SilentError, UnreachableError
 from copublish.node.dialing import say_what_for
-from copublish.node.tuning import NO_ANSWER, SIGN_OF_LIFE_SECONDS
+from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
 
 ANSWER_SECONDS = 5.0
 MAX_PARKED = 6
@@ -60,11 +61,13 @@ class Parked:
         while True:
             channel = self._take(peer, deadline)
             if channel is None:
-                raise UnreachableError(f"{NO_ANSWER} '{peer}', which dials in itself and has not done so")
+                raise SilentError(f"'{peer}', which dials in itself and has not done so")
             try:
                 return say_what_for(channel, party, peer, purpose, run=run, where=where)
-            except UnreachableError as exc:
-                if str(exc).startswith(NO_ANSWER) or time.monotonic() > deadline:
+            except SilentError:
+                raise
+            except UnreachableError:
+                if time.monotonic() > deadline:
                     raise
 
     def close(self) -> None:
@@ -93,19 +96,24 @@ class Parked:
             channel.close()
 
     def _keep_alive(self) -> None:
-        """Exchange a word on every connection now and then, one after the other, and let go those that have ended."""
+        """Exchange a word on every connection now and then; one that is silent keeps no other one waiting."""
         while not self._closed.wait(SIGN_OF_LIFE_SECONDS):
             with self._changed:
                 waiting = [(party, channel) for party, mine in self._waiting.items() for channel in mine]
             for party, channel in waiting:
-                with self._changed:
-                    if channel not in self._waiting[party]:
-                        continue  # somebody calls on it
-                    self._waiting[party].remove(channel)
-                try:
-                    channel.send_message({"alive": True}, seconds=ANSWER_SECONDS)
-                    channel.receive_message(seconds=ANSWER_SECONDS)
-                except MeetingError:
-                    channel.close()
-                else:
-                    self.park(party, channel)
+                with contextlib.suppress(RuntimeError):  # out of threads: the next time, then
+                    threading.Thread(target=self._exchange_words, args=(party, channel), daemon=True).start()
+
+    def _exchange_words(self, party: str, channel: Channel) -> None:
+        """Ask for a sign of life, and let go who gives none."""
+        with self._changed:
+            if channel not in self._waiting[party]:
+                return  # somebody calls on it
+            self._waiting[party].remove(channel)
+        try:
+            channel.send_message({"alive": True}, seconds=ANSWER_SECONDS)
+            channel.receive_message(seconds=ANSWER_SECONDS)
+        except MeetingError:
+            channel.close()
+        else:
+            self.park(party, channel)

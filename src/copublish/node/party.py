@@ -96,7 +96,7 @@ def run(
     who = None
     if not insecure:
         who = load_identity(identity_folder(party) if identity is None else Path(identity), passphrase)
-    signs = None if signer is None or insecure else load_signer(Path(signer), passphrase)
+    signs = None if signer is None or insecure else load_signer(Path(signer), passphrase=passphrase, pin=passphrase)
     book, _ = ledger_of(agreement, party, ledger)
     try:
         settings = RunSettings(

@@ -34,7 +34,7 @@ from copublish.node.channel import (
 from copublish.node.dialing import PROTOCOL, dial, refuse_unfit_hosts
 from copublish.node.engine_link import EngineLinks
 from copublish.node.identity import Identity, common_name
-from copublish.node.listening import listen_at, only_one_here
+from copublish.node.listening import OnlyOneHere, listen_at
 from copublish.node.measuring import answer_measurements
 from copublish.node.offers import Offers
 from copublish.node.parking import Parked
@@ -105,14 +105,14 @@ class Port:
             address = self._listener.getsockname()
             log("listening", address=f"{address[0]}:{address[1]}", secure=identity is not None)
 
-    def _hold(self, listen: tuple[str, int] | None) -> tuple[socket.socket | None, socket.socket | None]:
+    def _hold(self, listen: tuple[str, int] | None) -> tuple[socket.socket | None, OnlyOneHere | None]:
         """Listen at the port, or hold what stands for it at a party that opens none."""
         own = self.agreement.parties[self.party]
         if not own.dials_out:
             return listen_at(listen, own.address, secure=self.identity is not None), None
         if listen is not None:
             raise MeetingError("--listen: by the agreement you only dial out, and open no port.")
-        return None, only_one_here(self.agreement, self.party)
+        return None, OnlyOneHere(self.agreement, self.party)
 
     def _offer(self) -> Offers:
         """Open the connections that others may call us on."""
@@ -137,11 +137,12 @@ class Port:
     def close(self) -> None:
         """Close the port and every connection."""
         self._closed.set()
-        for listener in (self._listener, self._only_one):
-            if listener is not None:
-                with contextlib.suppress(OSError):
-                    listener.shutdown(socket.SHUT_RDWR)
-                listener.close()
+        if self._listener is not None:
+            with contextlib.suppress(OSError):
+                self._listener.shutdown(socket.SHUT_RDWR)
+            self._listener.close()
+        if self._only_one is not None:
+            self._only_one.close()
         if self._offers is not None:
             self._offers.close()
         self._parked.close()

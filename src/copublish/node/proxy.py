@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from copublish.errors import MeetingError, plain_text
-from copublish.node.channel import RefusedError, UnreachableError, means_loopback
+from copublish.node.channel import RefusedError, SilentError, UnreachableError, means_loopback
 
 VARIABLES, EXEMPTIONS = ("https_proxy", "HTTPS_PROXY"), ("no_proxy", "NO_PROXY")
 """In the order in which other programs look."""
@@ -35,8 +35,16 @@ NO_PROXY = "none"
 """What `--proxy` is told to use none, whatever the environment says."""
 
 
-class ProxyError(RefusedError):
+class OwnProxyError(MeetingError):
+    """This party's own proxy is in the way. Where that is concerns nobody else."""
+
+
+class ProxyError(OwnProxyError, RefusedError):
     """The proxy refuses, or is none: trying again does not help."""
+
+
+class ProxyUnreachableError(OwnProxyError, UnreachableError):
+    """The proxy is not reached, or reaches nobody: trying again may help."""
 
 
 @dataclass(frozen=True)
@@ -150,7 +158,7 @@ def connect_out(host: str, port: int, proxy: Proxy | None) -> socket.socket:
 
     Raises:
         OSError, UnicodeError: If nobody is reached, where no proxy is used.
-        UnreachableError: If the proxy is not reached, or reaches nobody.
+        ProxyUnreachableError: If the proxy is not reached, or reaches nobody.
         ProxyError: If the proxy refuses.
     """
     if proxy is None or not proxy.is_for(host, port):
@@ -158,13 +166,24 @@ def connect_out(host: str, port: int, proxy: Proxy | None) -> socket.socket:
     try:
         sock = socket.create_connection((proxy.host, proxy.port), timeout=DIAL_SECONDS)
     except (OSError, UnicodeError) as exc:
-        raise UnreachableError(f"the proxy {proxy.name} is not reached ({_why(exc)})") from exc
+        raise ProxyUnreachableError(f"the proxy {proxy.name} is not reached ({_why(exc)})") from exc
     try:
         _ask_to_connect(sock, host, port, proxy)
     except BaseException:
         sock.close()
         raise
     return sock
+
+
+def not_reached(error: OSError | UnicodeError, where: str) -> UnreachableError:
+    """What it means that a connection to somewhere could not be opened."""
+    if isinstance(error, TimeoutError):
+        return SilentError(where)
+    if isinstance(error, socket.gaierror | UnicodeError):
+        return UnreachableError(f"the name is not known: {where}")
+    if isinstance(error, ConnectionRefusedError):
+        return UnreachableError(f"nobody listens at {where}")
+    return UnreachableError(f"cannot reach ({error.strerror}) {where}")
 
 
 def _ask_to_connect(sock: socket.socket, host: str, port: int, proxy: Proxy) -> None:
@@ -181,9 +200,9 @@ def _ask_to_connect(sock: socket.socket, host: str, port: int, proxy: Proxy) -> 
                 break
             answer += data
     except TimeoutError:
-        raise UnreachableError(f"the proxy {proxy.name} gave no answer about {target}") from None
+        raise ProxyUnreachableError(f"the proxy {proxy.name} gave no answer about {target}") from None
     except OSError as exc:
-        raise UnreachableError(f"the proxy {proxy.name} ended the connection ({_why(exc)})") from exc
+        raise ProxyUnreachableError(f"the proxy {proxy.name} ended the connection ({_why(exc)})") from exc
     _refuse_unless_connected(answer, target, proxy)
     sock.settimeout(None)
 
@@ -192,7 +211,7 @@ def _refuse_unless_connected(answer: bytes, target: str, proxy: Proxy) -> None:
     head, end, rest = answer.partition(b"\r\n\r\n")
     status = re.match(rb"HTTP/1\.[01] (\d{3})(?: ([^\r\n]*))?", head)
     if not answer:
-        raise UnreachableError(f"the proxy {proxy.name} ended the connection without an answer about {target}")
+        raise ProxyUnreachableError(f"the proxy {proxy.name} ended the connection without an answer about {target}")
     # Whoever is behind it does not speak before it is spoken to.
     if status is None or not end or (rest and status[1].startswith(b"2")):
         raise ProxyError(f"What answers at {proxy.name} is no HTTP proxy. Is --proxy or HTTPS_PROXY right?")
@@ -202,7 +221,7 @@ def _refuse_unless_connected(answer: bytes, target: str, proxy: Proxy) -> None:
     if code == 407:
         raise ProxyError(_about_credentials(head, proxy))
     if code >= 500:
-        raise UnreachableError(f"the proxy {proxy.name} does not reach {target} ({code} {said})")
+        raise ProxyUnreachableError(f"the proxy {proxy.name} does not reach {target} ({code} {said})")
     raise ProxyError(
         f"The proxy {proxy.name} does not let you connect to {target} ({code} {said}). Ask your network team to allow "
         f"CONNECT to {target}; many proxies allow port 443 alone."

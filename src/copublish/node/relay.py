@@ -2,8 +2,8 @@
 
 It has no data and no keys of anybody, and knows no agreement: a place is a number that two parties know
 (`relay_talk.py`). What it sees is what any network sees: from which addresses, when and how much. Everything about it
-is bounded, because anybody can connect: connections that wait, of one address and in all, what they may say, and how
-long they may stay.
+is bounded, because anybody can connect: connections that wait and that are joined, of one address and in all, what they
+may say before, how long they may stay, and what is logged about them.
 
 Privacy:
     Reveals: to whoever runs it, addresses, times and amounts. Content has TLS of its own, end to end, and a relay that
@@ -20,16 +20,17 @@ import socket
 import ssl
 import struct
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from copublish.errors import plain_text
+from copublish.node.log import RationedLog
+from copublish.node.passing import CHUNK, OneWay, Side, pass_both_ways
 from copublish.node.relay_talk import ALIVE, JOINED, NOBODY_WAITS, REFUSED, RELAY_PROTOCOL
 from copublish.node.tuning import SIGN_OF_LIFE_SECONDS, tune
 from copublish.node.waiting_room import Places
 
-CHUNK = 64 * 1024
 LENGTH = struct.Struct(">I")
 MAX_WORD_BYTES = 512
 SPARE_FILES = 64
@@ -45,22 +46,39 @@ class Limits:
             for each other party that dials out.
         at_one_place: Those that wait at one place. A party keeps two there; an older one makes room for a newer one.
         pairs: Connections that are joined, in pairs.
+        joined_of_one_address: Connections of one address that are joined, or call. Two parties of a run have six pairs
+            at most times.
         hello_seconds: How long a connection may take to say what it is for.
         wait_seconds: How long one may wait to be called. Parties come again.
         call_seconds: How long a call waits for somebody.
         sign_seconds: How often who waits is asked for a sign of life, and how long it may take.
-        log_lines: How many refusals are logged in a minute; the others are counted.
+        silent_seconds: How long a pair may say nothing. Parties say a word every 20 seconds.
+        pair_seconds: How long a pair may last.
+        log_lines: How many events of a kind are logged in a minute; the others are counted.
     """
 
     waiting: int = 512
     of_one_address: int = 128
     at_one_place: int = 4
     pairs: int = 1024
+    joined_of_one_address: int = 512
     hello_seconds: float = 10.0
     wait_seconds: float = 900.0
     call_seconds: float = 4.0
     sign_seconds: float = SIGN_OF_LIFE_SECONDS
+    silent_seconds: float = 9 * SIGN_OF_LIFE_SECONDS
+    pair_seconds: float = 7 * 24 * 3600.0
     log_lines: int = 60
+
+    @staticmethod
+    def of(*, waiting: int, pairs: int) -> Limits:
+        """Limits of a larger or smaller relay: one address may have a quarter, or as many as at a usual one."""
+        return Limits(
+            waiting=waiting,
+            of_one_address=max(Limits.of_one_address, waiting // 4),
+            pairs=pairs,
+            joined_of_one_address=max(Limits.joined_of_one_address, 2 * pairs // 4),
+        )
 
     @property
     def files(self) -> int:
@@ -124,13 +142,13 @@ class Relay:
         limits: Limits | None = None,
         timeout_seconds: int = 600,
     ) -> None:
-        self._context, self._log, self._timeout = context, log, timeout_seconds
+        self._context, self._timeout = context, timeout_seconds
         self._limits = limits or Limits()
+        self._log = RationedLog(log, self._limits.log_lines)
         self._room = Places(self._limits.of_one_address, self._limits.waiting)
         self._places: dict[str, list[_Guest]] = {}
         self._arrived = asyncio.Condition()
-        self._pairs = 0
-        self._minute, self._refusals = 0, 0
+        self._joined = Places(self._limits.joined_of_one_address, 2 * self._limits.pairs)
 
     async def serve(self, listener: socket.socket) -> None:
         """Accept connections for ever."""
@@ -168,7 +186,7 @@ class Relay:
         except TimeoutError:
             self._refused(came_from, "it said nothing in time")
         except (OSError, EOFError, ssl.SSLError) as exc:
-            self._tell("left", came_from, type(exc).__name__)
+            self._log("left", address=came_from, reason=type(exc).__name__)
         finally:
             if guest is None:
                 sock.close()
@@ -228,12 +246,23 @@ class Relay:
     async def _call(self, guest: _Guest, place: str) -> None:
         """Find somebody who waits at a place; the one that waits does the rest."""
         deadline = time.monotonic() + self._limits.call_seconds
-        while (waiting := await self._one_that_waits(place, deadline)) is not None:
-            guest.accepted = asyncio.get_running_loop().create_future()
-            waiting.called.set_result(guest)
-            if await guest.accepted:
-                return
+        # Before anybody is called: who has too many must not use up those that wait.
+        with self._place_to_be_joined(guest):
+            while (waiting := await self._one_that_waits(place, deadline)) is not None:
+                guest.accepted = asyncio.get_running_loop().create_future()
+                waiting.called.set_result(guest)
+                if await guest.accepted:
+                    return
         raise _RefusedError(NOBODY_WAITS)
+
+    @contextlib.contextmanager
+    def _place_to_be_joined(self, guest: _Guest) -> Iterator[None]:
+        if not self._joined.enter(guest.address):
+            raise _RefusedError("too many connections are joined")
+        try:
+            yield
+        finally:
+            self._joined.leave(guest.address)
 
     async def _one_that_waits(self, place: str, deadline: float) -> _Guest | None:
         """The newest connection that waits at a place; none if none comes in time."""
@@ -251,45 +280,31 @@ class Relay:
                 newest.called.set_result(None)
 
     async def _join(self, caller: _Guest, guest: _Guest, place: str) -> None:
-        """Pass on what two connections say until either ends."""
-        if self._pairs >= self._limits.pairs:
-            raise _RefusedError("too many connections are joined")
-        self._pairs += 1
-        start = time.monotonic()
-        counts = {"from_caller": 0, "from_called": 0}
-        facts = {"place": place[:8], "caller": caller.address, "called": guest.address}
-        try:
-            for one in (guest, caller):
-                self._leave_room(one)
-                await one.say({JOINED: True})
-            self._log("joined", **facts)
-            ways = [
-                asyncio.create_task(_pass_on(caller.reader, guest.writer, counts, "from_caller")),
-                asyncio.create_task(_pass_on(guest.reader, caller.writer, counts, "from_called")),
-            ]
-            _, still_going = await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
-            for way in still_going:
-                way.cancel()
-        finally:
-            self._pairs -= 1
-            self._log("ended", **facts, seconds=round(time.monotonic() - start, 1), **counts)
-            caller.writer.close()  # what was written is sent before
-            if not caller.accepted.done():
-                caller.accepted.set_result(True)
+        """Pass on what two connections say until either ends, or they are silent or there for too long."""
+        with self._place_to_be_joined(guest):
+            start, why = time.monotonic(), "closed"
+            from_caller, from_called = OneWay(), OneWay()
+            facts = {"place": place[:8], "caller": caller.address, "called": guest.address}
+            try:
+                for one in (guest, caller):
+                    self._leave_room(one)
+                    await one.say({JOINED: True})
+                self._log("joined", **facts)
+                why = await pass_both_ways(
+                    (Side(caller.reader, caller.writer), Side(guest.reader, guest.writer)),
+                    (from_caller, from_called),
+                    silent_seconds=self._limits.silent_seconds,
+                    most_seconds=self._limits.pair_seconds,
+                )
+            finally:
+                counts = {"from_caller": from_caller.n_bytes, "from_called": from_called.n_bytes}
+                self._log("ended", **facts, seconds=round(time.monotonic() - start, 1), why=why, **counts)
+                caller.writer.close()  # what was written is sent before
+                if not caller.accepted.done():
+                    caller.accepted.set_result(True)
 
     def _refused(self, address: str, reason: str) -> None:
-        self._tell("refused", address, reason)
-
-    def _tell(self, event: str, address: str, reason: str) -> None:
-        """Log that somebody was turned away or left; of many in a minute, their number."""
-        minute = int(time.monotonic() // 60)
-        if minute != self._minute:
-            if self._refusals > self._limits.log_lines:
-                self._log("refused or left in all", times=self._refusals)
-            self._minute, self._refusals = minute, 0
-        self._refusals += 1
-        if self._refusals <= self._limits.log_lines:
-            self._log(event, address=address, reason=plain_text(reason))
+        self._log("refused", address=address, reason=plain_text(reason))
 
 
 def _understand(word: dict[str, Any]) -> tuple[str, str]:
@@ -299,14 +314,3 @@ def _understand(word: dict[str, Any]) -> tuple[str, str]:
     if role not in ("wait", "call") or not isinstance(place, str) or not re.fullmatch(r"[0-9a-f]{64}", place):
         raise _RefusedError("it does not speak as parties do")
     return str(role), place
-
-
-async def _pass_on(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, counts: dict[str, int], which: str
-) -> None:
-    """Pass on what one side says until it ends. A side that takes nothing keeps the other one waiting, not memory."""
-    with contextlib.suppress(OSError, ssl.SSLError):
-        while data := await reader.read(CHUNK):
-            writer.write(data)
-            await writer.drain()
-            counts[which] += len(data)

@@ -26,12 +26,14 @@ from copublish.node.channel import (
     Channel,
     ChannelClosedError,
     RefusedError,
+    SilentError,
+    UnprovenPeerError,
     UnreachableError,
     outer_channel,
 )
-from copublish.node.proxy import Proxy, connect_out
+from copublish.node.proxy import Proxy, connect_out, not_reached
 from copublish.node.pump import carry
-from copublish.node.tuning import NO_ANSWER, SIGN_OF_LIFE_SECONDS, dial_problem, tune
+from copublish.node.tuning import SIGN_OF_LIFE_SECONDS, tune
 
 RELAY_PROTOCOL = 1
 JOINED, ALIVE, REFUSED = "joined", "alive", "refused"
@@ -59,7 +61,7 @@ def enter_relay(
     try:
         sock = connect_out(host, port, proxy)
     except (OSError, UnicodeError) as exc:
-        raise UnreachableError(f"{dial_problem(exc)} {name}") from exc
+        raise not_reached(exc, name) from exc
     try:
         tune(sock, timeout_seconds)
         channel = outer_channel(sock, host)
@@ -70,10 +72,10 @@ def enter_relay(
         raise UnreachableError(f"the connection was closed by {name}") from exc
     except RefusedError as exc:
         sock.close()
-        raise RefusedError(f"What answers as {name} {exc}. Nothing was sent.") from exc
+        raise UnprovenPeerError(f"What answers as {name} {exc}. Nothing was sent.") from exc
     except MeetingError as exc:
         sock.close()
-        raise UnreachableError(f"{NO_ANSWER} {name}") from exc
+        raise SilentError(name) from exc
     return channel
 
 
@@ -110,13 +112,13 @@ def call_at_relay(
         raise UnreachableError(f"the connection was closed by {name}") from exc
     except MeetingError as exc:
         channel.close()
-        raise UnreachableError(f"{NO_ANSWER} {name}") from exc
+        raise SilentError(name) from exc
     if JOINED in answer:
         return _leads_to(channel)
     channel.close()
     refused = answer.get(REFUSED)
     if refused == NOBODY_WAITS:
-        raise UnreachableError(f"{NO_ANSWER} '{callee}', which does not wait at {name}")
+        raise SilentError(f"'{callee}', which does not wait at {name}")
     raise UnreachableError(f"{name} says: {plain_text(refused)}")
 
 

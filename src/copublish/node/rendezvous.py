@@ -19,6 +19,7 @@ from copublish.errors import MeetingError, plain_text
 from copublish.node.channel import HANDSHAKE_SECONDS, Channel, UnreachableError
 from copublish.node.port import Log, Port
 from copublish.node.proxy import ProxyError
+from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
 from copublish.release.preflight import differences
 
 RETRY_SECONDS = 0.5
@@ -50,16 +51,24 @@ class Line:
     has_spoken: bool = False
     trouble: str = ""
     refusal: MeetingError | None = None
+    last_said: float = 0.0
 
     def say(self, message: dict[str, Any]) -> bool:
         """Whether it could be said."""
         if self.to_peer is None:
             return False
+        self.last_said = time.monotonic()
         try:
             self.to_peer.send_message(message)
         except MeetingError:
             self.hang_up()
         return self.to_peer is not None
+
+    def keep_alive(self) -> None:
+        """Say a word if none was said for long, so that nothing on the way ends what is idle."""
+        is_due = time.monotonic() - self.last_said >= SIGN_OF_LIFE_SECONDS
+        if is_due and self.to_peer is not None and self.to_peer.is_idle():
+            self.say({"alive": True})
 
     def hang_up(self) -> None:
         """Close the connection that we dialed, which leads nowhere."""
@@ -114,9 +123,10 @@ class Rendezvous:
                     raise MeetingError(f"{self._missing()} Nothing was measured.")
         except BaseException:
             for line in self.lines.values():
-                if self._why_we_leave is not None:
-                    of = {} if self._who_left is None else {"of": self._who_left}
-                    line.say({"stop": self._why_we_leave, **of})
+                if self._who_left is not None:
+                    line.say(lost_word(self._who_left, self._why_we_leave))
+                elif self._why_we_leave is not None:
+                    line.say({"stop": self._why_we_leave})
                 line.close()
             raise
         run = self.run
@@ -134,6 +144,7 @@ class Rendezvous:
                 line.from_peer = newest
             if line.to_peer is not None and line.to_peer.has_ended():
                 line.hang_up()
+            line.keep_alive()
             self._listen(line)
         self._dial()
         run = self.run
@@ -161,7 +172,7 @@ class Rendezvous:
             self._hear(line, line.from_peer)
 
     def _hear(self, line: Line, from_peer: Channel) -> None:
-        """Take the next message: what the peer has agreed to, the number of the run, or why it leaves."""
+        """Take the next message: what the peer agreed to, the number of the run, why it leaves, or a sign of life."""
         try:
             message = from_peer.receive_message(seconds=HANDSHAKE_SECONDS)
         except MeetingError:
@@ -171,16 +182,14 @@ class Rendezvous:
             self._why_we_leave = f"'{self._port.party}' and '{line.peer}' differ in the agreement or in versions"
             refuse_differences(self._facts, message.get("facts"), line.peer)
             self._why_we_leave = None
-            line.nonce = str(message["nonce"])
+            line.nonce = plain_text(message["nonce"])
         elif "agreed" in message:
-            line.they_agreed = str(message["agreed"])
+            line.they_agreed = plain_text(message["agreed"])
         elif "stop" in message:
-            # Who passes on that another one stopped, or that it lost it, is not the one that is to be named.
-            named = self._party_in(message, "of")
-            if (lost := self._party_in(message, "lost")) is not None:
-                named, message = lost, {"stop": message["why"]} if "why" in message else {}
-            self._who_left = named or line.peer
-            self._why_we_leave = plain_text(message.get("stop", f"it lost '{self._who_left}'"))
+            self._who_left = line.peer
+            if (lost := self._party_in(message, "lost")) is not None:  # who passes it on is not the one to be named
+                self._who_left, message = lost, {"stop": message["why"]} if "why" in message else {}
+            self._why_we_leave = plain_text(message["stop"]) if "stop" in message else None
             raise MeetingError(f"{left(self._who_left, message)} Nothing was measured.")
 
     def _party_in(self, message: dict[str, Any], key: str) -> str | None:
@@ -190,11 +199,15 @@ class Rendezvous:
     def _dial(self) -> None:
         """Dial whoever is not reached, all at once: a party that does not answer keeps nobody else waiting."""
         missing = [line for line in self.lines.values() if line.to_peer is None]
+        reached = [line for line in self.lines.values() if line.to_peer is not None]
         threads = [threading.Thread(target=self._dial_one, args=(line,), daemon=True) for line in missing]
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            while thread.is_alive():  # for longer than what is idle may be
+                thread.join(SIGN_OF_LIFE_SECONDS / 4)
+                for line in reached:
+                    line.keep_alive()
         for line in missing:
             if line.refusal is not None:
                 is_proxy = isinstance(line.refusal, ProxyError)
@@ -267,6 +280,11 @@ def refuse_differences(here: dict[str, str], there: object, peer: str) -> None:
             f"You and party '{peer}' differ in: {different}. No data were touched. All parties need the same agreement "
             "and the same versions."
         )
+
+
+def lost_word(peer: str, why: str | None) -> dict[str, Any]:
+    """Last word of a party that stops because another one did, so that all can name the first one."""
+    return {"stop": f"it lost '{peer}'", "lost": peer, **({} if why is None else {"why": why})}
 
 
 def left(peer: str, message: dict[str, Any], over: str = "") -> str:

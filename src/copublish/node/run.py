@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from copublish.agreement.model import Agreement
+from copublish.engine.spu.recording import EngineRecorder
 from copublish.errors import (
     ApprovalError,
     BehindLedgerError,
@@ -193,6 +194,7 @@ def run_party(
     log: Log,
     notice: Notice = no_notice,
     coins: Coins | None = None,
+    recorder: EngineRecorder | None = None,
 ) -> RunResult:
     """Meet the other parties, compute the release with them and write it.
 
@@ -203,6 +205,7 @@ def run_party(
         log: Told about events, never about data.
         notice: Told whose list of people is another one than before; that is for a person, and not for the log.
         coins: Its coins; the system's, if not given.
+        recorder: Told about the requests to a compute node's engine, for benchmarks.
 
     Raises:
         MeetingError: If the parties cannot meet, or differ in what they agreed to.
@@ -225,7 +228,7 @@ def run_party(
         facts = facts_of(agreement)
         meeting = Meeting(port, facts, wait_seconds=settings.wait_seconds, waiting=waiting, log=log)
         try:
-            release = _compute(ready, port, meeting, progress, notice, coins)
+            release = _compute(ready, port, meeting, progress, notice, coins, recorder)
         except BaseException as exc:
             # Asked before anything is said: who waits for a party that waits itself must not name it.
             silence = _silence_in(exc)
@@ -251,7 +254,13 @@ def run_party(
 
 
 def _compute(
-    ready: ReadyParty, port: Port, meeting: Meeting, progress: Progress, notice: Notice, coins: Coins | None
+    ready: ReadyParty,
+    port: Port,
+    meeting: Meeting,
+    progress: Progress,
+    notice: Notice,
+    coins: Coins | None,
+    recorder: EngineRecorder | None,
 ) -> Release:
     agreement, party, settings = ready.plan.agreement, ready.party, ready.settings
     loading = loading_seconds(agreement)
@@ -261,7 +270,7 @@ def _compute(
     ):
         meeting.on_loss(messenger.abort)
         addresses = _link_nodes(agreement, party, port, meeting.run, folder)
-        with engine_for(agreement, party, addresses, messenger, coins, settings.timeout_seconds) as engine:
+        with engine_for(agreement, party, addresses, messenger, coins, settings.timeout_seconds, recorder) as engine:
             meeting.on_loss(engine.abort)
             staged = partial(Release.staged, folder=settings.out, overwrite=settings.overwrite)
             return publish_release(

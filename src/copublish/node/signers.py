@@ -32,8 +32,13 @@ class AnyIdentity(Signer, Protocol):
         ...
 
 
-def load_signer(folder: Path, passphrase: Passphrase | None) -> AnyIdentity:
+def load_signer(folder: Path, *, passphrase: Passphrase | None = None, pin: Passphrase | None = None) -> AnyIdentity:
     """The signer in a folder.
+
+    Args:
+        folder: Where its certificate is.
+        passphrase: Asked if its key is in a file that has one.
+        pin: Asked if its key is on a token.
 
     Raises:
         MeetingError: If there is none, or it cannot be used.
@@ -41,5 +46,5 @@ def load_signer(folder: Path, passphrase: Passphrase | None) -> AnyIdentity:
     if (folder / TOKEN_FILE).exists():
         from copublish.node.token import load_token_signer
 
-        return load_token_signer(folder, passphrase)
+        return load_token_signer(folder, pin)
     return load_identity(folder, passphrase)

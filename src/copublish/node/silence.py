@@ -6,8 +6,8 @@ import threading
 import time
 
 from copublish.errors import MeetingError
+from copublish.node.channel import SilentError
 from copublish.node.port import Port
-from copublish.node.tuning import NO_ANSWER
 
 ANSWER_SECONDS = 5.0
 """How long a party that is well may take to answer at its port, on a busy machine too."""
@@ -34,7 +34,9 @@ def _ask(port: Port, peer: str, answers: dict[str, bool]) -> None:
     """Note whether a party answers, be it with a refusal."""
     try:
         port.dial(peer, "status").close()
-    except MeetingError as exc:
-        answers[peer] = not str(exc).startswith(NO_ANSWER)
+    except SilentError:
+        answers[peer] = False
+    except MeetingError:
+        answers[peer] = True
     else:
         answers[peer] = True

@@ -103,7 +103,7 @@ def new_token_identity(name: str, folder: Path, place: TokenPlace, pin: str, *, 
     return TokenSigner(name, folder, (certificate,), place, pin)
 
 
-def load_token_signer(folder: Path, passphrase: Passphrase | None) -> TokenSigner:
+def load_token_signer(folder: Path, pin: Passphrase | None) -> TokenSigner:
     """Read which key on which token signs, and try it.
 
     Raises:
@@ -117,9 +117,9 @@ def load_token_signer(folder: Path, passphrase: Passphrase | None) -> TokenSigne
         raise MeetingError(f"There is no identity in '{folder}': {Path(exc.filename).name} is missing.") from exc
     except (OSError, ValueError, RecursionError, x509.InvalidVersion):
         raise MeetingError(f"The identity in '{folder}' cannot be read: it is damaged.") from None
-    if passphrase is None:
+    if pin is None:
         raise PassphraseError(f"The token '{place.token}' has a PIN, and nobody was asked for it.")
-    signer = TokenSigner(common_name(chain[0]), folder, chain, place, passphrase(f"the token '{place.token}'"))
+    signer = TokenSigner(common_name(chain[0]), folder, chain, place, pin(f"the token '{place.token}'"))
     # Before anybody is called: a token that cannot sign now must not end a run after everything was spent.
     if signature_problem(chain[0], b"copublish: does this key sign?", signer.sign(b"copublish: does this key sign?")):
         raise MeetingError(f"In '{folder}' the certificate is not that of the key '{place.key}' on the token.")
@@ -175,7 +175,9 @@ def _make_key(place: TokenPlace, pin: str) -> ec.EllipticCurvePublicKey:
 
         wanted = {pkcs11.Attribute.LABEL: place.key, pkcs11.Attribute.CLASS: pkcs11.ObjectClass.PRIVATE_KEY}
         if any(True for _ in session.get_objects(wanted)):
-            raise MeetingError(f"The token '{place.token}' has a key '{place.key}' already. Choose another label.")
+            raise MeetingError(
+                f"The token '{place.token}' has a key '{place.key}' already. Choose another --key-label."
+            )
         parameters = session.create_domain_parameters(
             pkcs11.KeyType.EC,
             {pkcs11.Attribute.EC_PARAMS: encode_named_curve_parameters("secp256r1")},

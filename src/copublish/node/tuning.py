@@ -5,9 +5,6 @@ from __future__ import annotations
 import socket
 from dataclasses import dataclass
 
-NO_ANSWER = "no answer from"
-"""How messages begin about a party that is silent, where others are not there or refuse."""
-
 SIGN_OF_LIFE_SECONDS = 20.0
 """How often something is said on connections that are idle. The system's own signs of life end at a proxy, which
 terminates TCP, and proxies and firewalls forget what is idle: the strictest of the usual limits is 30 s or 60 s."""
@@ -61,14 +58,3 @@ def tune(sock: socket.socket, timeout_seconds: int) -> None:
     ):
         if hasattr(socket, option):  # Linux
             sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
-
-
-def dial_problem(error: OSError | UnicodeError) -> str:
-    """Why nobody was reached, in words that the address follows."""
-    if isinstance(error, socket.gaierror | UnicodeError):
-        return "the name is not known:"
-    if isinstance(error, ConnectionRefusedError):
-        return "nobody listens at"
-    if isinstance(error, TimeoutError):
-        return NO_ANSWER
-    return f"cannot reach ({error.strerror})"

@@ -7,18 +7,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 from copublish.privacy.concentrated import ConcentratedRounds, ConcentratedSelect
-from copublish.privacy.disclosures import (
-    NEIGHBORS,
-    Disclosure,
-    Divided,
-    GaussianMeasure,
-    Measure,
-    PerturbCategory,
-    PerturbNumber,
-    Select,
-    Unprotected,
-)
+from copublish.privacy.disclosures import NEIGHBORS, Disclosure, Divided, GaussianMeasure, Measure, Select, Unprotected
 from copublish.privacy.geometric import laplace_quantile
+from copublish.privacy.perturbations import PerturbCategory, PerturbNumber
 from copublish.privacy.statements import UNBOUNDED, UNPROTECTED, ByRelation, DisclosureStatement, Law, Noise
 
 NORMAL_95 = 1.96

@@ -1,8 +1,8 @@
 """What becomes known in a release, each with what it costs.
 
 There are two ways out of a secret: *select* an index and *measure* integers. An owner may also *perturb* a column of
-its own records before it leaves. What leaves it unprotected, because the agreement says so in words, is a disclosure as
-well: one without a price.
+its own records before it leaves, see `perturbations.py`. What leaves it unprotected, because the agreement says so in
+words, is a disclosure as well: one without a price.
 
 A disclosure is calibrated to one neighboring relation and costs a known amount in the other one as well, because its
 noise is fixed while what one person can change differs.
@@ -22,7 +22,6 @@ from pydantic.dataclasses import dataclass as typed
 from copublish.privacy.discrete_gaussian import BATCHES, DiscreteGaussian, gaussian_noise
 from copublish.privacy.geometric import Geometric, geometric_noise, laplace_quantile
 from copublish.privacy.noise_shares import NoiseShares, SharedLaplace, shared_laplace
-from copublish.privacy.randomized_response import RandomizedResponse, randomized_response
 from copublish.privacy.zcdp import epsilon_for, rho_for
 from copublish.types import TypedJson
 
@@ -279,89 +278,6 @@ class GaussianMeasure:
         """Delta: the agreed one, which holds the sampler's part, or more if that is larger than foreseen."""
         sampler = self._sampler_delta(self.epsilon(neighbors), self.noise)
         return max(self.agreed_delta, self._delta_without_sampler + sampler)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PerturbCategory:
-    """Publish a column of categories record by record, each value by randomized response of its owner's.
-
-    Args:
-        label: What becomes known.
-        budget: Epsilon spent under the relation replace.
-        n_values: Number of values.
-
-    Privacy:
-        Guarantee: budget-DP if one person's value is replaced, exactly: the other rows have one law under both
-        neighbors. A row for every person shows how many there are, so nothing holds if somebody is added.
-    """
-
-    label: str
-    budget: Fraction
-    n_values: int
-    place: Place = UNPLACED
-    kind: Literal["perturb"] = "perturb"
-
-    @property
-    def response(self) -> RandomizedResponse:
-        """The law of a published value."""
-        return randomized_response(self.budget, self.n_values)
-
-    def epsilon(self, neighbors: Neighbors) -> Fraction | None:
-        """The exact cost under a relation; none if no finite epsilon holds."""
-        return self.budget if neighbors == "replace" else None
-
-    def delta(self, neighbors: Neighbors) -> Fraction:
-        """Part of the sampler: nothing, its own law keeps the budget."""
-        return Fraction(0)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PerturbNumber:
-    """Publish a column of numbers record by record, each with discrete Laplace noise of its owner's, within the bounds.
-
-    Args:
-        label: What becomes known.
-        budget: Epsilon spent under the relation replace.
-        steps: How many steps of the last decimal lie between the bounds: how far a replaced value moves at most.
-        step: One such step, in the column's own unit.
-        missing: Whether values may be missing.
-
-    Privacy:
-        Guarantee: budget-DP if one person's value is replaced: the ratio of the laws is at most p^-steps. Clipping to
-        the bounds comes after. Where values may be missing, half of the budget is for randomized response on whether
-        the value is missing and half for the noise; a missing value counts as a number in the middle, and what is
-        said to be missing loses its number after the noise.
-        Sampler: one entry changes, at distance 2 * distance, before and after.
-    """
-
-    label: str
-    budget: Fraction
-    steps: int
-    step: float
-    missing: bool = False
-    place: Place = UNPLACED
-    kind: Literal["perturb"] = "perturb"
-
-    @property
-    def noise(self) -> Geometric:
-        """The noise of a number, in steps."""
-        return geometric_noise(self.budget / (1 + self.missing) / self.steps)
-
-    @property
-    def response(self) -> RandomizedResponse | None:
-        """The law of whether a value is said to be missing."""
-        return randomized_response(self.budget / 2, 2) if self.missing else None
-
-    def epsilon(self, neighbors: Neighbors) -> Fraction | None:
-        """The exact cost under a relation; none if no finite epsilon holds."""
-        return self.budget if neighbors == "replace" else None
-
-    def delta(self, neighbors: Neighbors) -> Fraction:
-        """A bound on what the sampler's distance to the exact law adds."""
-        return price_of_exchange(self.budget) * 2 * self.noise.distance
-
-
-Perturb = PerturbCategory | PerturbNumber
 
 
 @dataclass(frozen=True, kw_only=True)

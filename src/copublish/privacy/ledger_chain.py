@@ -161,6 +161,8 @@ def _broken_links(entries: Sequence[ChainEntry]) -> Iterator[str]:
                 f"Entry {entry.position} of the chain ({_kind(entry)}): its hash does not follow from what it says "
                 "and from the entry before. It was edited, moved or put in."
             )
+        if entry.kind == BEGUN and entry.position != 1:
+            yield f"Entry {entry.position} of the chain: it was begun a second time, which copublish never does."
         previous, expected = entry.hash, entry.position + 1
 
 
@@ -175,6 +177,8 @@ def _replayed(entries: Sequence[ChainEntry]) -> Tables:
         content = json.loads(entry.content)
         if entry.kind in KEYS:
             written[entry.kind][_key(entry.kind, content)] = content
+        elif entry.kind == BEGUN and entry.position != 1:
+            continue  # what it says was not written one by one, and nobody has accepted it
         elif entry.kind in (BEGUN, ACCEPTED):
             written = {table: {_key(table, row): row for row in content["tables"].get(table, ())} for table in KEYS}
         else:

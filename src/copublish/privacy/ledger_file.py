@@ -12,7 +12,7 @@ from typing import cast
 
 from copublish.errors import LedgerError
 from copublish.privacy.ledger_cells import GarbledCellError
-from copublish.privacy.ledger_chain import BEGUN, CHAIN_SCHEMA, append_row, append_tables
+from copublish.privacy.ledger_chain import BEGUN, CHAIN_SCHEMA, append_row, append_tables, entries_of
 
 LOCK_TIMEOUT_SECONDS = 30.0
 
@@ -123,17 +123,19 @@ class LedgerFile:
         """Make a new ledger, or bring one from before there was a chain up to date: all of it, or nothing.
 
         What an older ledger says stands as it is. It is kept in a copy beside the file, and is the first entry of the
-        chain.
+        chain. A ledger that has a chain is no older one, whatever its version says: nothing of it is taken as it is.
         """
         with self._transaction():
             if self._version() != 0:  # another process was faster
                 return
-            if self._columns_of("charges") and self.path != ":memory:":
+            is_chained = bool(self._columns_of("chain")) and bool(entries_of(self._database))
+            if self._columns_of("charges") and self.path != ":memory:" and not is_chained:
                 _keep_copy(self.path)
             for statement in filter(None, map(str.strip, (_SCHEMA + CHAIN_SCHEMA).split(";"))):
                 self._database.execute(statement)
             self._fill_in_columns()
-            append_tables(self._database, BEGUN, at=now())
+            if not is_chained:
+                append_tables(self._database, BEGUN, at=now())
             self._database.execute(f"PRAGMA user_version = {CHAINED}")
 
     def _add_later_columns(self) -> None:

@@ -54,7 +54,14 @@ class History(LedgerFile):
     def accept_edits(self, why: str) -> None:
         """Go on with tables as they are. The chain keeps what they were before, and why somebody accepted them.
 
-        An entry of the chain itself that was edited stays found: nothing can tell what it said.
+        Raises:
+            EditedLedgerError: If the chain itself is broken: nothing can tell what it said. Nothing is written then.
         """
         with self._transaction():
             append_tables(self._database, ACCEPTED, at=now(), why=why)
+            if left := problems_of(entries_of(self._database), tables_of(self._database)):  # rolled back
+                raise EditedLedgerError(
+                    f"The chain of the ledger '{self.path}' is broken, and nobody can tell what it said. {left[0]} "
+                    "Nothing was accepted. Restore the newest backup that holds, or begin a new ledger whose limits "
+                    "are lower by what was spent."
+                )

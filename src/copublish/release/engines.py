@@ -15,6 +15,7 @@ from copublish.engine.spu.engine import MarkingNode, ReplicatedMarkingNode, SpuE
 from copublish.engine.spu.guests import GuestEngine, MarkingGuest
 from copublish.engine.spu.node import SpuNode
 from copublish.engine.spu.process import LOADING_SECONDS
+from copublish.engine.spu.recording import EngineRecorder
 from copublish.engine.spu.requests import CHEETAH
 from copublish.errors import AgreementError
 from copublish.privacy.coins import Coins
@@ -84,6 +85,7 @@ def engine_for(
     messenger: Messenger | None,
     coins: Coins | None = None,
     timeout_seconds: int = 600,
+    recorder: EngineRecorder | None = None,
 ) -> SpuNode | GuestEngine | MaskedSumEngine:
     """A party's end of the agreed engine, to be used in a `with` statement.
 
@@ -95,12 +97,15 @@ def engine_for(
         messenger: Connections to all parties; may be missing if `needs_messenger` says so.
         coins: This party's coins.
         timeout_seconds: How long to wait for the others.
+        recorder: Told about a compute node's requests, for benchmarks.
 
     Raises:
         AgreementError: If the secure engine cannot compute this agreement.
     """
     refuse_unfit_engine(agreement)
     engine = _engine_for(agreement, party, addresses, messenger, coins, timeout_seconds)
+    if isinstance(engine, SpuNode):
+        engine.recorder = recorder
     if agreement.compares_people and messenger is not None:
         engine.comparison = comparison_by(messenger, agreement.owners, agreement.helper)
     return engine

@@ -14,7 +14,14 @@ from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import SumEngine
-from copublish.errors import ApprovalError, BehindLedgerError, EngineError, MeetingError, ProgramMismatchError
+from copublish.errors import (
+    ApprovalError,
+    BehindLedgerError,
+    EngineError,
+    LedgerError,
+    MeetingError,
+    ProgramMismatchError,
+)
 from copublish.evidence.approvals import Approval, needed_approvals, told_approvals
 from copublish.evidence.certificates import Chain, certificate_problem, chain_from_pem, fingerprint, pem_of
 from copublish.evidence.signatures import ReleaseStatement, Signatures, digests_of, is_hash
@@ -26,7 +33,7 @@ NONCE_BYTES = 32
 
 SHOWN_HEADS = 16
 """How many of its last heads a party shows every other one: it may have signed runs that ended before the other one
-had its signature. Always so many, so that nobody else can count their runs together."""
+had its signature. Always so many and in an order that means nothing, so that nobody else can count their runs."""
 
 
 @dataclass(frozen=True)
@@ -77,15 +84,23 @@ def gather(
     Raises:
         ApprovalError: If a party has too few approvals, or one does not count.
         BehindLedgerError: If a party's ledger lacks what that party signed in an earlier run with this one.
+        LedgerError: If this party holds data, and its ledger is gone with its process.
         MeetingError: If a party shows another certificate than the agreed one.
+        ProgramMismatchError: If a party told something else than it should, or not the same to all.
 
     Privacy:
         Reveals: names, roles and notes of who approved, to all parties and later to the public. Of a ledger nothing:
-            heads are salted, and are shown as hashes with this run's number, always as many, so a third party can
-            tell neither which they are nor how many are real.
+            heads are salted, and are shown as hashes with this run's number, always as many and sorted. A third party
+            can tell neither how many are real nor in which order they came. Of a release whose head it knows it can
+            tell whether the two have signed 16 or more since.
     """
     if witness is None:
         return None
+    if agreement.parties[party].data and not ledger.lasts:
+        raise LedgerError(
+            f"The ledger '{ledger.path}' is not kept, and a party that holds data has to show at the next run what it "
+            "has signed in this one. Nothing was measured. Make one in a file: copublish ledger --limit DATASET=EPSILON"
+        )
     own = {
         "nonce": os.urandom(NONCE_BYTES).hex(),
         "certificates": [pem_of(certificate) for certificate in witness.signer.chain],
@@ -97,6 +112,9 @@ def gather(
     approvals = {name: _approvals(agreement, name, said, chains[name], today) for name, said in told.items()}
     run = _number_of_run(told)
     gathering = Gathering(run, chains, approvals, witness)
+    # Before ledgers are looked at: who was told another number for the run would find every other ledger behind.
+    shown = [{name: list(map(fingerprint, chain)) for name, chain in chains.items()}, _digests(approvals)]
+    _refuse_if_heard_otherwise(engine, [run, *shown], topic="who signs and who approved")
     _refuse_ledgers_behind(gathering, party, engine, ledger)
     return gathering
 
@@ -107,7 +125,8 @@ def sign_release(
     """Sign a release together with the others, and keep their signatures in the ledger as receipts.
 
     Raises:
-        EngineError: If a party's signature is not one under the same statement. Nothing is published then.
+        EngineError: If a party's signature is not one under the same statement, an owner of data tells no head, or
+            a party did not tell all others the same. Nothing is published then.
 
     Privacy:
         Reveals: the head of this party's ledger, which tells nothing about what is in it, to everybody.
@@ -118,6 +137,12 @@ def sign_release(
     heads = dict(zip(agreement.parties, engine.exchange(own_head, topic="heads of ledgers"), strict=True))
     if wrong := [name for name, head in heads.items() if head is not None and not is_hash(head)]:
         raise ProgramMismatchError(f"Party '{wrong[0]}' told something else than the head of a ledger.")
+    if without := [name for name, head in heads.items() if head is None and agreement.parties[name].data]:
+        raise ProgramMismatchError(
+            f"Party '{without[0]}' told no head of a ledger, and it holds data: it could show any ledger at the next "
+            "run. Nothing is published."
+        )
+    _refuse_if_heard_otherwise(engine, heads, topic="heads of ledgers")
     statement = ReleaseStatement(
         release=agreement.name,
         agreement_hash=agreement.hash,
@@ -128,7 +153,7 @@ def sign_release(
         issuers={name: tuple(map(fingerprint, chain[1:])) for name, chain in gathering.chains.items()},
         ledger_heads=heads,
         approvals_needed=needed_approvals(agreement),
-        approvals={name: tuple(found.digest for found in told) for name, told in gathering.approvals.items()},
+        approvals={name: tuple(digests) for name, digests in _digests(gathering.approvals).items()},
     )
     # Before the signature leaves: what others can hold of this ledger, it has to know itself.
     number = None
@@ -155,7 +180,30 @@ def sign_release(
     if number is not None:
         kept = {"certificates": signed.certificates, "signatures": signed.signatures}
         ledger.keep_signatures(number, spelled(kept))
+    # One key can sign the same twice with other numbers, and all shall end with the same bytes.
+    _refuse_if_heard_otherwise(engine, signed.signatures, topic="signatures")
     return replace(release, signatures=signed)
+
+
+def _digests(approvals: Mapping[str, tuple[Approval, ...]]) -> dict[str, list[str]]:
+    return {name: [approval.digest for approval in told] for name, told in approvals.items()}
+
+
+def _refuse_if_heard_otherwise(engine: SumEngine, heard: object, *, topic: str) -> None:
+    """Raise unless every party has heard the same from every other one.
+
+    Who tells one party this and another that makes them differ in what they sign, and each would take the other one
+    for a liar. From two digests nobody can tell who it was, so nobody is named.
+
+    Raises:
+        ProgramMismatchError: If two parties have heard different things.
+    """
+    digest = hashlib.sha256(spelled(heard).encode()).hexdigest()
+    if any(other != digest for other in engine.exchange(digest, topic=f"{topic}, as heard")):
+        raise ProgramMismatchError(
+            f"The parties heard different things about {topic}: one of them told the others not the same, or their "
+            "software differs. Nobody can tell from here which one. Nothing is published."
+        )
 
 
 def _chain(agreement: Agreement, party: str, said: Any) -> Chain:
@@ -194,7 +242,7 @@ def _refuse_ledgers_behind(gathering: Gathering, party: str, engine: SumEngine, 
         if held is None:
             continue
         earlier_run, head, when = held
-        if _shown_head(gathering.run, peer, party, earlier_run, head) not in _list_for(told[peer], party):
+        if _shown_head(gathering.run, peer, party, earlier_run, head) not in _list_of(peer, told[peer], party):
             raise BehindLedgerError(
                 f"On {when[:10]} party '{peer}' signed what its ledger held, and the ledger that it runs with now does "
                 "not know of it: it was restored from an old copy, edited, or is another file. Budget that it spent "
@@ -203,17 +251,17 @@ def _refuse_ledgers_behind(gathering: Gathering, party: str, engine: SumEngine, 
             )
 
 
-def _list_for(told: Any, party: str) -> Any:
+def _list_of(peer: str, told: Any, party: str) -> list[str]:
     found = told.get(party) if isinstance(told, dict) else None
     if not isinstance(found, list) or len(found) != SHOWN_HEADS or not all(map(is_hash, found)):
-        raise ProgramMismatchError("A party did not show its ledger as agreed. Nothing was measured.")
+        raise ProgramMismatchError(f"Party '{peer}' did not show its ledger as it should. Nothing was measured.")
     return found
 
 
 def _shown_to(run: str, party: str, peer: str, given: list[tuple[str, str]]) -> list[str]:
-    """The last heads that a peer may hold, in hashes that mean something to it alone, and random ones beside them."""
+    """The last heads that a peer may hold, in hashes that mean something to it alone, and random ones among them."""
     real = [_shown_head(run, party, peer, earlier, head) for earlier, head in given[:SHOWN_HEADS]]
-    return real + [os.urandom(32).hex() for _ in range(SHOWN_HEADS - len(real))]
+    return sorted(real + [os.urandom(32).hex() for _ in range(SHOWN_HEADS - len(real))])
 
 
 def _shown_head(run: str, party: str, peer: str, earlier_run: str, head: str) -> str:

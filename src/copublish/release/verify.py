@@ -6,16 +6,17 @@ another way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from copublish.errors import ReleaseError, plain_text
 from copublish.evidence.approvals import PEERS_TOLERANCE, Approval, approval_problem, number_of_people
 from copublish.evidence.certificates import Chain, fingerprint, is_issued_by
 from copublish.evidence.signatures import SIGNATURES_FILE, Signatures, digests_of
-from copublish.files.regular import read_inside
+from copublish.files.regular import read_regular
 from copublish.release.folder import LARGEST_TABLE, Release, load_release
 
 UNSIGNED = (
@@ -105,29 +106,57 @@ def refuse_wrong_signatures(release: Release) -> None:
         chains = signed.chains()
     except ValueError as exc:
         raise ReleaseError(f"The signatures of this release cannot be checked: {plain_text(exc)}.") from exc
-    findings = [
-        *_about(release, signed, chains),
-        *_of_parties(signed, chains, {}),
-        *_approvals(release, signed, chains),
-    ]
-    for finding in findings:
+    for finding in _about_signatures(release, signed, chains):
         if not finding.is_well:
             raise ReleaseError(f"This release does not hold: {finding.what}: {finding.said}. See: copublish verify")
 
 
+def _about_signatures(release: Release, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
+    yield from _about(release, signed, chains)
+    yield from _of_parties(signed, chains, {})
+    yield from _approvals(release, signed, chains)
+
+
 def _whole(folder: Path, signed: Signatures) -> Iterator[Finding]:
     """Whether what was signed is this folder: every file of it, and nothing else."""
-    statement = signed.statement
+    files = signed.statement.files
     try:
-        there = {path.name for path in folder.iterdir()} - {SIGNATURES_FILE}
-        found = digests_of({name: read_inside(folder, name, LARGEST_TABLE) for name in there & statement.files.keys()})
+        there = set(_names_in(folder, files))
+        links = {name for name in there if (folder / name).is_symlink()}
+        found = {
+            name: read_regular(folder / name, LARGEST_TABLE, follow=False) for name in (there - links) & files.keys()
+        }
     except OSError as exc:
-        yield Finding("signed files", False, f"'{exc.filename}' cannot be read: {exc.strerror}")
+        yield Finding("signed files", False, f"'{plain_text(exc.filename)}' cannot be read: {exc.strerror}")
         return
-    wrong = [f"'{plain_text(name)}' was changed" for name, digest in found.items() if digest != statement.files[name]]
-    wrong += [f"'{plain_text(name)}' is missing" for name in sorted(statement.files.keys() - there)]
-    wrong += [f"'{plain_text(name)}' was not signed" for name in sorted(there - statement.files.keys())]
+    wrong = changed_files(found, files)
+    wrong += [f"'{plain_text(name)}' is a symbolic link" for name in sorted(links)]
+    wrong += [f"'{plain_text(name)}' is missing" for name in sorted(files.keys() - there)]
+    wrong += [
+        f"'{plain_text(name)}' was not signed" for name in sorted(there - links - files.keys() - {SIGNATURES_FILE})
+    ]
     yield Finding("signed files", not wrong, "; ".join(wrong) or f"all {len(found)}, and no others")
+
+
+def _names_in(folder: Path, signed: Collection[str]) -> Iterator[str]:
+    """What is in a folder, with folders below it if something in them was signed; others are names like files."""
+    folders = {str(parent) for name in signed for parent in PurePosixPath(name).parents}
+    below = [""]
+    while below:
+        here = below.pop()
+        with os.scandir(folder / here) as entries:
+            for entry in entries:
+                name = f"{here}{entry.name}"
+                if entry.is_dir(follow_symlinks=False) and name in folders:
+                    below.append(f"{name}/")
+                else:
+                    yield name
+
+
+def changed_files(contents: Mapping[str, bytes], signed: Mapping[str, str]) -> list[str]:
+    """Words for every file whose digest is not the one that was signed."""
+    digests = digests_of(contents)
+    return [f"'{plain_text(name)}' was changed" for name, digest in digests.items() if digest != signed[name]]
 
 
 def _about(release: Release, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
@@ -152,7 +181,9 @@ def _about(release: Release, signed: Signatures, chains: Mapping[str, Chain]) ->
         ),
     }
     other = [what for what, is_same in pairs.items() if not is_same]
-    said = f"names otherwise than the certificate: {', '.join(other)}" if other else "is about this certificate"
+    said = f"is about this certificate, for the agreement {plain_text(statement.agreement_hash)}"
+    if other:
+        said = f"names otherwise than the certificate: {', '.join(other)}"
     yield Finding("signed statement", not other, said)
 
 
@@ -177,12 +208,15 @@ def _is_by_authority(chain: Chain, authority: str) -> bool:
 
 def _approvals(release: Release, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
     statement = signed.statement
-    published = date.fromisoformat(release.certificate.deployment.basic.publication_date)
+    try:
+        day = date.fromisoformat(release.certificate.deployment.basic.publication_date) - PEERS_TOLERANCE
+    except (ValueError, OverflowError):  # what somebody made up may be no day, or one that has none before it
+        yield Finding("day of publication", False, "is none, so nobody can tell whether approvals held")
+        return
     for party, chain in chains.items():
         found, needed = signed.approvals.get(party, ()), statement.approvals_needed.get(party, 0)
         if not found and not needed:
             continue
-        day = published - PEERS_TOLERANCE
         problems = [
             f"that of '{plain_text(approval.name, 60)}' {problem.words}"
             for approval in found

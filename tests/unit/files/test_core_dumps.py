@@ -48,7 +48,7 @@ def test_a_crash_leaves_no_core_and_would_leave_one_otherwise(tmp_path):
 
 LOOK = """
 import ctypes, os, resource, subprocess, sys
-from copublish.engine.spu.worker import _bytes_written, _open_counters
+from copublish.engine.spu.confinement import bytes_written, open_counters
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.scratch import Scratch
 
@@ -70,11 +70,11 @@ if os.geteuid() == 0:
     ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # changing the user has taken it
 me = os.getpid()
 print("before", os.stat(f"/proc/{me}/environ").st_uid == os.geteuid(), looks(me))
-counters = _open_counters()
+counters = open_counters()
 forbid_core_dumps()
 print("after", os.stat(f"/proc/{me}/environ").st_uid == 0, looks(me))
 print("limit", *resource.getrlimit(resource.RLIMIT_CORE))
-print("counts", _bytes_written(counters) > 0, _open_counters() is None)
+print("counts", bytes_written(counters) > 0, open_counters() is None)
 sys.stdout.flush()
 print("starts", subprocess.run(["true"]).returncode)
 """

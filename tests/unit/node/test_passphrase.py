@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import serialization
 from typer.testing import CliRunner
 
 from copublish.cli import app
-from copublish.cli.keys import PASSPHRASE_VARIABLE, passphrase_from
+from copublish.cli.keys import PASSPHRASE_VARIABLE, PIN_VARIABLE, passphrase_from, pin_from
 from copublish.errors import MeetingError, PassphraseError
 from copublish.node.identity import load_identity, new_identity
 
@@ -61,14 +61,20 @@ def test_it_comes_from_a_file_a_command_or_a_variable_in_this_order(tmp_path: Pa
     assert passphrase_from(file, "echo from the command")("x") == "from the file"
     assert passphrase_from(None, "echo from the command")("x") == "from the command"
     assert passphrase_from(None, None)("x") == "from the variable"
+    monkeypatch.setenv(PIN_VARIABLE, "the PIN")
+    assert pin_from(None, None)("x") == "the PIN"
+    assert passphrase_from(None, None)("x") == "from the variable"
 
 
 @pytest.mark.parametrize(
-    "command", ["false", "no-such-program", "true", f"{sys.executable} -c \"import os; os.write(1, b'\\xff')\""]
+    "command",
+    ["false", "no-such-program", "true", "", " ", "'", f"{sys.executable} -c \"import os; os.write(1, b'\\xff')\""],
 )
 def test_a_command_that_says_nothing_is_clear(command: str) -> None:
-    with pytest.raises(PassphraseError, match="No passphrase could be had"):
+    with pytest.raises(PassphraseError, match="No passphrase could be had") as caught:
         passphrase_from(None, command)("x")
+    if not command.strip("' "):
+        assert "--passphrase-command names no program" in str(caught.value)
 
 
 def test_a_file_that_others_can_read_is_refused(tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ from copublish.mechanisms.marginals.settings import MAX_COLUMNS, MAX_TABLE_CELLS
 from copublish.mechanisms.specialization.run_scores import CandidateScores
 from copublish.mechanisms.specialization.score_programs import balanced_gains, max_scores, tv_gains
 from copublish.mechanisms.vhdp import run_perturbation
-from copublish.privacy.disclosures import PerturbNumber
 from copublish.privacy.discrete_gaussian import MAX_SIZE_BITS, DiscreteGaussian
+from copublish.privacy.perturbations import PerturbNumber
 
 Law = dict[int, Fraction]
 

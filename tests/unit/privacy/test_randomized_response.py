@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copublish.mechanisms.vhdp.run_perturbation import perturb_categories, perturb_numbers
-from copublish.privacy.disclosures import Divided, PerturbCategory, PerturbNumber
+from copublish.privacy.disclosures import Divided
 from copublish.privacy.geometric import COIN_BITS
+from copublish.privacy.perturbations import PerturbCategory, PerturbNumber
 from copublish.privacy.randomized_response import RandomizedResponse, fits
 
 LAWS = settings(max_examples=200, deadline=None, derandomize=True, database=None)

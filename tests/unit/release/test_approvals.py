@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -10,16 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app
-from copublish.errors import ApprovalError
-from copublish.evidence.approvals import Approval, approve, own_approvals, told_approvals
+from copublish.errors import ApprovalError, PassphraseError
+from copublish.evidence.approvals import Approval, approve, number_of_people, own_approvals, told_approvals
 from copublish.local.demo import write_demo
-from copublish.node.identity import new_identity
+from copublish.node.identity import load_identity, new_identity
 from copublish.node.run import RunSettings, ready_party
 from copublish.privacy.ledger import Ledger
 from copublish.release.draft import example_agreement
@@ -28,6 +30,13 @@ from support import small_mapping
 from support.signed import NAMES, Signers, today
 
 DAY = timedelta(days=1)
+
+INVISIBLE = (
+    "",
+    *"\u00ad\u200b\u200c\u200d\u2060\ufeff",  # of Unicode's category Cf
+    *"\u034f\u115f\u1160\u17b4\u180e\u3164\ufe0f\uffa0\u2065\u2800\U000e0041\U000e0100",  # of others
+)
+"""Characters that fonts show as nothing: by Unicode, those with the property Default_Ignorable_Code_Point."""
 
 
 @pytest.fixture
@@ -47,7 +56,9 @@ def test_two_different_people_are_enough_and_are_listed_in_the_report_and_by_ver
     release = signers.publish()["loans"]
     assert {name: len(found) for name, found in release.signatures.approvals.items()} == {"bank": 2, "loans": 1}
     page = cp.report(release).html
-    for words in ("Ada Lovelace", "data protection officer", "ok for 2026", "signed by bank, loans"):
+    statement = release.signatures.statement
+    told = (*statement.signers.values(), *statement.ledger_heads.values(), signers.agreement.hash)
+    for words in ("Ada Lovelace", "data protection officer", "ok for 2026", "signed by bank, loans", *told):
         assert words in page
     lost = replace(release.signatures, signatures={**release.signatures.signatures, "bank": "00"})
     with pytest.raises(cp.ReleaseError, match="signature of bank"):
@@ -60,6 +71,11 @@ def test_two_different_people_are_enough_and_are_listed_in_the_report_and_by_ver
         (lambda s: None, "and there are 0"),
         (lambda s: s.approve("bank", "Ada"), "and there are 1"),
         (lambda s: [s.approve("bank", name, note=name) for name in ("Ada L", "  ada  l", "ADA L")], "there are 1"),
+        (lambda s: [s.approve("bank", f"Ada{c}") for c in INVISIBLE], "there are 1"),
+        (
+            lambda s: [s.approve("bank", name) for name in ("Jos\u00e9", "Jose\u034f\u0301", "JOSE\u0301")],
+            "there are 1",
+        ),
         (lambda s: [s.approve("loans", name) for name in ("Ada", "Bo")], "there are 0"),
         (
             lambda s: [s.approve("bank", n, today=today() - 9 * DAY, until=today() - DAY) for n in ("Ada", "Bo")],
@@ -70,7 +86,16 @@ def test_two_different_people_are_enough_and_are_listed_in_the_report_and_by_ver
             "is for another agreement",
         ),
     ],
-    ids=["none", "one", "one person three times", "of another party", "expired", "for another agreement"],
+    ids=[
+        "none",
+        "one",
+        "one person three times",
+        "invisible",
+        "marks",
+        "of another party",
+        "expired",
+        "for another agreement",
+    ],
 )
 def test_too_few_that_count_are_refused_at_home(signers, approve_all: Callable, words: str) -> None:
     approve_all(signers)
@@ -85,6 +110,23 @@ def other(signers: Signers) -> cp.Agreement:
 def forged(signers: Signers) -> Approval:
     stranger = new_identity("bank", signers.folder / "stranger", days=30)
     return approve(signers.agreement, "bank", stranger, name="Mallory", role="officer", today=today())
+
+
+def test_names_that_look_different_are_different_people(signers) -> None:
+    for name in ("\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "Jose", "Jos\u00e9"):  # a joiner belongs to the first
+        signers.approve("bank", name)
+    assert number_of_people(ready(signers)) == 3
+
+
+@pytest.mark.parametrize("name", ["", " ", "\u200b", " \u2060 \u3164"])
+def test_nobody_cannot_approve(signers, name: str) -> None:
+    with pytest.raises(ApprovalError, match="The name has to be"):
+        signers.approve("bank", name)
+    named = approve(signers.agreement, "bank", signers.identities["bank"], name="Ada", role="r", today=today())
+    nobody = replace(named, name=name)
+    signed = replace(nobody, signature=signers.identities["bank"].sign(nobody.message))
+    with pytest.raises(ApprovalError, match="something else than approvals"):
+        told_approvals([signed.to_json()], signers.agreement, "bank", signers.identities["bank"].chain, today=today())
 
 
 def test_a_forged_one_is_refused_even_if_there_are_enough_others(signers) -> None:
@@ -264,6 +306,65 @@ def test_run_refuses_without_approvals_before_anybody_is_called_and_shows_them_w
     assert "is over" in str(over.exception)
     line = command("approve", "agreement.toml", "--as", "x\ny", "--name", "y")
     assert "one line" in str(line.exception)
+
+
+def _of_another_agreement(desk: Path) -> None:
+    changed = re.sub(r"\nepsilon = .*", "\nepsilon = 0.5", (desk / "agreement.toml").read_text())
+    (desk / "other.toml").write_text(changed)
+    _approved(desk, "other.toml")
+
+
+def _approved(desk: Path, agreement: str = "agreement.toml", **changes: Any) -> None:
+    agreed, folder = cp.load_agreement(desk / agreement), desk / "agreement.approvals"
+    signer = load_identity(desk / "home" / "identities" / "bank")
+    folder.mkdir()
+    for name in ("Ada", "Bo"):
+        given = {"signer": signer, "today": today(), **changes}
+        approval = approve(agreed, "bank", given.pop("signer"), name=name, role="officer", **given)
+        (folder / f"{name}.json").write_text(json.dumps(approval.to_json()))
+
+
+def _locked_away(desk: Path) -> None:
+    key = desk / "home" / "identities" / "bank" / "key.pem"
+    private = serialization.load_pem_private_key(key.read_bytes(), None)
+    hidden = serialization.BestAvailableEncryption(b"correct")
+    key.write_bytes(private.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, hidden))
+
+
+@pytest.mark.parametrize(
+    "prepare, error, words",
+    [
+        (_approved, AssertionError, "called"),  # shows that the others would have been
+        (_of_another_agreement, ApprovalError, "is for another agreement"),
+        (
+            lambda d: _approved(d, signer=new_identity("bank", d / "stranger", days=30)),
+            ApprovalError,
+            "is forged or was changed",
+        ),
+        (lambda d: _approved(d, today=today() - 9 * DAY, until=today() - DAY), ApprovalError, "expired on"),
+        (lambda d: (_approved(d), _locked_away(d)), PassphraseError, "The passphrase is not that of the key"),
+    ],
+    ids=["good", "for another agreement", "forged", "expired", "wrong passphrase"],
+)
+def test_run_spends_nothing_and_calls_nobody(desk: Path, monkeypatch, prepare, error, words: str) -> None:
+    ledger = Ledger(desk / "ledger.db")
+    ledger.set_limit("customers-2026", cp.Limit(5, "add-remove"))
+    before = ledger.heads()
+    ledger.close()
+    prepare(desk)
+
+    def call(*arguments: object, **others: object) -> None:
+        raise AssertionError("somebody was called")
+
+    monkeypatch.setattr("copublish.node.run.Port", call)
+    monkeypatch.setenv("COPUBLISH_PASSPHRASE", "wrong")
+    done = command(
+        *("run", "agreement.toml", "--party", "bank", "--data", "bank.parquet", "--ledger", "ledger.db"),
+        *("--out", "release", "--yes"),
+    )
+    assert isinstance(done.exception, error) and words in str(done.exception)
+    assert Ledger(desk / "ledger.db").heads() == before
+    assert not (desk / "release").exists()
 
 
 def test_another_key_than_the_agreed_one_cannot_approve(desk: Path) -> None:

@@ -21,17 +21,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from copublish.engine.alignment.curve import (
-    POINT_BYTES,
-    Draw,
-    Factor,
-    Points,
-    from_bytes,
-    made_up_points,
-    multiples_of,
-)
+from copublish.engine.alignment.curve import Draw, Factor, Points, from_bytes, made_up_points, multiples_of
 from copublish.engine.alignment.joint_key import agree_on_key
 from copublish.engine.alignment.lists import receive_list, send_list
+from copublish.engine.alignment.point_lists import ascending_points, multiplied, no_points, points_of
 from copublish.engine.alignment.pseudonyms import (
     PSEUDONYM_BYTES,
     Pseudonyms,
@@ -136,9 +129,9 @@ class PaddedChain:
 
     def _find(self, before: str, n: int) -> BoolArray:
         """Which of this owner's records, in the order it asked, are common to it and all before it."""
-        answered = self._receive(before, ANSWERED)
+        answered = points_of(receive_list(self._messenger, before, ANSWERED), before)
         if len(answered) != n or have_repeated(answered):
-            raise _nonsense(before)
+            raise no_points(before)
         self._wait_for(self._owners[: self._owners.index(before)])
         return np.isin(answered, self._multiply(self._before, before, PADDED))
 
@@ -146,7 +139,7 @@ class PaddedChain:
         """Wait until these have passed on their lists, one after the other: no wait is longer than one link takes."""
         for owner in owners:
             if self._messenger.receive(owner, DONE):
-                raise _nonsense(owner)
+                raise no_points(owner)
 
     def _padded(self, own: _Own, is_common: BoolArray) -> Points:
         """The common records' points and made-up ones, together as many as this owner has records.
@@ -157,19 +150,7 @@ class PaddedChain:
 
     def _multiply(self, factor: Factor, sender: str, topic: str) -> Points:
         """What another owner sent in the order of its bytes, times a factor of this one."""
-        points = self._receive(sender, topic)
-        if not is_ascending(points):
-            raise _nonsense(sender)
-        try:
-            return factor.times(points)
-        except ValueError:
-            raise _nonsense(sender) from None
-
-    def _receive(self, sender: str, topic: str) -> Points:
-        content = receive_list(self._messenger, sender, topic)
-        if len(content) % POINT_BYTES:
-            raise _nonsense(sender)
-        return from_bytes(content)
+        return multiplied(factor, ascending_points(receive_list(self._messenger, sender, topic), sender), sender)
 
     def _tell(self, names: Pseudonyms, is_common: BoolArray) -> IntArray:
         """Tell the other owners which records are common to all, by name: this is the last owner."""
@@ -192,7 +173,3 @@ class PaddedChain:
         if len(content) % PSEUDONYM_BYTES or not is_there.all() or not is_ascending(told):
             raise ProgramMismatchError(f"Party '{last}' named records that there are not.")
         return ordered[at].astype(np.int64)
-
-
-def _nonsense(sender: str) -> ProgramMismatchError:
-    return ProgramMismatchError(f"Party '{sender}' sent no list of points. Nothing was compared.")

@@ -13,20 +13,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from copublish.engine.alignment.curve import (
-    POINT_BYTES,
-    Draw,
-    Factor,
-    Points,
-    from_bytes,
-    made_up_points,
-    multiples_of,
-)
+from copublish.engine.alignment.curve import Draw, Factor, Points, made_up_points, multiples_of
 from copublish.engine.alignment.joint_key import agree_on_key
 from copublish.engine.alignment.lists import pass_on_list, receive_list, send_list
-from copublish.engine.alignment.pseudonyms import have_repeated, is_ascending
+from copublish.engine.alignment.point_lists import ascending_points, multiplied
+from copublish.engine.alignment.pseudonyms import have_repeated
 from copublish.engine.messages import Messenger
-from copublish.errors import EngineError, ProgramMismatchError
+from copublish.errors import EngineError
 
 PASSED_ON, COMPLETE, ANSWER = "list of points passed on", "list of points complete", "any shared"
 """What messages are about."""
@@ -68,7 +61,8 @@ class RoundsOfLists:
             send_list(self._messenger, first, COMPLETE, complete.tobytes())
             return self._messenger.receive(first, ANSWER) != b"\0"
         others = [
-            _checked(receive_list(self._messenger, owner, COMPLETE), owner, padded_to) for owner in self._owners[1:]
+            ascending_points(receive_list(self._messenger, owner, COMPLETE), owner, length=padded_to)
+            for owner in self._owners[1:]
         ]
         is_shared = have_repeated(np.concatenate([complete, *others]))
         for other in self._messenger.parties:
@@ -89,21 +83,5 @@ class RoundsOfLists:
         before, after = self._owners[number - 1], self._owners[(number + 1) % len(self._owners)]
         for _ in self._owners[1:]:
             content = pass_on_list(self._messenger, after, before, PASSED_ON, points.tobytes())
-            received = _checked(content, before, length)
-            try:
-                points = np.sort(self._factor.times(received))
-            except ValueError:
-                raise _nonsense(before) from None
+            points = np.sort(multiplied(self._factor, ascending_points(content, before, length=length), before))
         return points
-
-
-def _checked(content: bytes, sender: str, length: int) -> Points:
-    """A list in the order of its bytes, of the public length if there is one."""
-    points = from_bytes(content) if len(content) % POINT_BYTES == 0 else None
-    if points is None or (length and len(points) != length) or not is_ascending(points):
-        raise _nonsense(sender)
-    return points
-
-
-def _nonsense(sender: str) -> ProgramMismatchError:
-    return ProgramMismatchError(f"Party '{sender}' sent no list of points. Nothing was compared.")

@@ -35,8 +35,8 @@ from copublish.engine.spu.marks import (
 )
 from copublish.engine.spu.node import SpuNode
 from copublish.engine.spu.products import (
-    MAX_PRODUCT_CELLS,
     ONE_COUNT,
+    Between,
     Lines,
     Tile,
     all_wrong,
@@ -45,6 +45,7 @@ from copublish.engine.spu.products import (
     most_records,
     on_two_lines,
     padded_records,
+    tile_places,
     tiles,
     tiles_per_row,
 )
@@ -93,31 +94,27 @@ class MarkingNode(SpuNode):
         return squared
 
     def _multiplied(self, rows: Kept, places: Kept) -> Secret:
-        """A product of shares, in bands that each make few ciphertexts."""
+        """A product of shares, in tiles that each come back in one ciphertext."""
         (n_rows, n_records), elements = rows.shape, places.shape[1]
-        height, found = max(1, MAX_PRODUCT_CELLS // elements), []
-        for top in range(0, n_rows, height):
-            band = (top, min(top + height, n_rows))
+        found, call = [], Call(crossed_product, (0, 1, 2, 3, 4), {})
+        for band, across in tile_places(n_rows, elements):
             shares = [ShareOf(rows, rank, band) for rank in range(2)] + [
-                ShareOf(places, rank, (0, n_records)) for rank in range(2)
+                ShareOf(places, rank, (0, n_records), across) for rank in range(2)
             ]
-            call = Call(crossed_product, (0, 1, 2, 3, 4), {})
-            found += self._keep_parts((*shares, OwnProducts(rows, places, band), call), [(band[1] - top, elements)])
-        return self.compute(assemble, *found, per_row=1, shape=(n_rows, elements))
+            found += self._keep_parts((*shares, OwnProducts(rows, places, band, across), call), [_size(band, across)])
+        return self.compute(assemble, *found, per_row=tiles_per_row(elements), shape=(n_rows, elements))
 
     def _squared(self, cells: Kept) -> Secret:
         """A product of shares with themselves, of which one half is computed."""
-        n_cells = cells.shape[0]
-        height, found = max(1, MAX_PRODUCT_CELLS // n_cells), []
-        for top in range(0, n_cells, height):
-            band = (top, min(top + height, n_cells))
-            shares = (ShareOf(cells, 0, band), ShareOf(cells, 1, (0, n_cells)))
-            found += self._keep_parts((*shares, Call(half_of_square, (0, 1), {})), [(band[1] - top, n_cells)])
+        n_cells, found = cells.shape[0], []
+        for band, across in tile_places(n_cells, n_cells):
+            shares = (ShareOf(cells, 0, band), ShareOf(cells, 1, across))
+            found += self._keep_parts((*shares, Call(half_of_square, (0, 1), {})), [_size(band, across)])
         n, shape = len(found), (n_cells, n_cells)
         (squared,) = self._keep_parts(
             (
                 *map(kept_step, found),
-                Call(assemble, tuple(range(n)), {"per_row": 1, "shape": shape}),
+                Call(assemble, tuple(range(n)), {"per_row": tiles_per_row(n_cells), "shape": shape}),
                 OwnProducts(cells, cells, (0, n_cells), is_transposed=True),
                 Call(square, (n, n + 1), {}),
             ),
@@ -269,6 +266,10 @@ class SpuEngine(MarkingNode):
         # nearly all of it could find the rest by trial.
         pseudonyms = np.concatenate([pseudonyms, made_up_pseudonyms(1 + made_up)])
         return positions_of(self._ask(Intersect(pseudonyms)), pseudonyms)
+
+
+def _size(rows: Between, columns: Between) -> tuple[int, int]:
+    return rows[1] - rows[0], columns[1] - columns[0]
 
 
 def kept_step(secret: Secret) -> Kept:

@@ -7,6 +7,7 @@ something is opened (`expressions.py`), because rounds and calls dominate.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
@@ -26,6 +27,7 @@ from copublish.engine.spu.coalitions import assumptions_of, secrecy_of
 from copublish.engine.spu.expressions import Node, steps_of
 from copublish.engine.spu.guests import Guests
 from copublish.engine.spu.process import WorkerProcess
+from copublish.engine.spu.recording import CONNECT, EngineRecorder
 from copublish.engine.spu.requests import (
     CHEETAH,
     NODES_OF_PROTOCOL,
@@ -75,6 +77,7 @@ class SpuNode(ComparesByMessages):
             raise EngineError(f"{protocol} runs between {NODES_OF_PROTOCOL[protocol]} compute nodes, got {len(nodes)}.")
         self.party, self.nodes, self.protocol, self.messenger = party, tuple(nodes), protocol, messenger
         self.own_coins: Coins = coins or SystemCoins()
+        self.recorder: EngineRecorder | None = None
         self._kept = 0
         self._rank = self.nodes.index(party)
         self._worker = WorkerProcess(
@@ -130,6 +133,8 @@ class SpuNode(ComparesByMessages):
                 # All that was agreed has been exchanged by now, so a worker that is lost while closing loses nothing.
                 with suppress(EngineError):
                     self._ask("close")
+            if self.recorder is not None and self._worker.process.pid is not None and self._worker.process.is_alive():
+                self.recorder.ends(self._worker.process.pid)
         finally:
             self._worker.end()
 
@@ -209,7 +214,16 @@ class SpuNode(ComparesByMessages):
         return f"kept{self._kept}"
 
     def _ask(self, request: object) -> Any:
-        return self._worker.ask(request)
+        if self.recorder is None:
+            return self._worker.ask(request)
+        if not self._worker.is_connected:
+            start = time.perf_counter()
+            self._worker.wait_until_connected()
+            self.recorder.asked(CONNECT, time.perf_counter() - start, 0)
+        start, before = time.perf_counter(), self.bytes_sent
+        answer = self._worker.ask(request)
+        self.recorder.asked(request, time.perf_counter() - start, self.bytes_sent - before)
+        return answer
 
     def _node_that_left(self) -> str | None:
         """A compute node that left the messenger. Without guests that tells nothing: it is not used then."""

@@ -10,6 +10,7 @@ from typing import Any
 from copublish.engine.spu.requests import LinkSettings
 from copublish.engine.spu.worker import serve
 from copublish.errors import EngineError, PartyLostError, SilenceError, plain_text
+from copublish.files.home import programs_folder
 from copublish.files.scratch import Scratch
 
 LOADING_SECONDS = 120
@@ -48,7 +49,8 @@ class WorkerProcess:
         self.is_connected = False
         self.scratch = Scratch("copublish-worker-")
         self._timeout, self._others, self._node_that_left = timeout_seconds, others, node_that_left
-        settings = LinkSettings(rank, tuple(addresses), timeout_seconds, str(self.scratch.path), protocol)
+        scratch, programs = str(self.scratch.path), str(programs_folder())
+        settings = LinkSettings(rank, tuple(addresses), timeout_seconds, scratch, protocol, programs)
         context = multiprocessing.get_context("spawn")  # SPU's threads do not survive a fork
         self._connection, other_end = context.Pipe()
         self.process = context.Process(target=serve, args=(other_end, settings), daemon=True)

@@ -22,7 +22,8 @@ from copublish.engine.spu.requests import OwnedMatrix
 from copublish.types import IntArray
 
 MAX_PRODUCT_CELLS = 8192
-"""Larger products come back in several ciphertexts that share their randomness; smaller ones in one."""
+"""Larger products come back in several ciphertexts that share their randomness; smaller ones in one. Every product of
+two nodes' private matrices is cut into tiles for it (`tile_places`)."""
 
 MAX_PRODUCT_WORK = 60_000_000
 """Records times cells of one product: the evaluating side needs about 40 bytes for each."""
@@ -35,6 +36,9 @@ ONE_COUNT = Packing(1)
 
 Sizes = tuple[int, ...]
 """Numbers of cells, one for each group of lines."""
+
+Between = tuple[int, int]
+"""The first of some rows or columns, and the first after them."""
 
 Scores = tuple[tuple[int, ...], ...]
 """Scores of the cells, one tuple for each group of lines."""
@@ -56,6 +60,21 @@ def most_records(n_cells: int) -> int:
 def tiles_per_row(n_columns: int) -> int:
     """How many tiles stand beside each other in a table with so many columns."""
     return -(-n_columns // MAX_PRODUCT_CELLS)
+
+
+def tile_places(n_rows: int, n_columns: int, *, height: int | None = None) -> Iterator[tuple[Between, Between]]:
+    """Yield the rows and the columns of every tile of a product, row by row of tiles.
+
+    Args:
+        n_rows: Of the product.
+        n_columns: The same.
+        height: How many rows a tile has, if what is multiplied is smaller than the matrices that are given.
+    """
+    width = min(n_columns, MAX_PRODUCT_CELLS)
+    height = max(1, MAX_PRODUCT_CELLS // width) if height is None else height
+    for top in range(0, n_rows, height):
+        for left in range(0, n_columns, width):
+            yield (top, min(top + height, n_rows)), (left, min(left + width, n_columns))
 
 
 @dataclass(frozen=True)
@@ -136,30 +155,26 @@ def tiles(rank: int, down: Lines, across: Lines, n_records: int) -> Iterator[Til
         across: The columns.
         n_records: Public.
     """
-    padded = padded_records(n_records)
-    width, height = min(across.number, MAX_PRODUCT_CELLS), down.number
-    if down.scores is None:
-        height = max(1, MAX_PRODUCT_CELLS // width)
-    elif across.number > MAX_PRODUCT_CELLS or len(down.sizes) * len(across.sizes) > MAX_PRODUCT_CELLS:
-        raise ValueError("scores of so many columns are not multiplied at once")
-    for top in range(0, down.number, height):
-        bottom = min(top + height, down.number)
-        for left in range(0, across.number, width):
-            right = min(left + width, across.number)
-            own_down, own_across = None, None
-            if rank == 0:
-                own_down = down.between(top, bottom)
-            else:
-                line, record, value = across.between(left, right)
-                own_across = record, line, value
-            yield Tile(
-                OwnedMatrix(0, (bottom - top, padded), own_down),
-                OwnedMatrix(1, (padded, right - left), own_across),
-                _pieces(down.sizes, top, bottom),
-                _pieces(across.sizes, left, right),
-                top,
-                left,
-            )
+    padded, height = padded_records(n_records), None
+    if down.scores is not None:
+        height = down.number
+        if across.number > MAX_PRODUCT_CELLS or len(down.sizes) * len(across.sizes) > MAX_PRODUCT_CELLS:
+            raise ValueError("scores of so many columns are not multiplied at once")
+    for (top, bottom), (left, right) in tile_places(down.number, across.number, height=height):
+        own_down, own_across = None, None
+        if rank == 0:
+            own_down = down.between(top, bottom)
+        else:
+            line, record, value = across.between(left, right)
+            own_across = record, line, value
+        yield Tile(
+            OwnedMatrix(0, (bottom - top, padded), own_down),
+            OwnedMatrix(1, (padded, right - left), own_across),
+            _pieces(down.sizes, top, bottom),
+            _pieces(across.sizes, left, right),
+            top,
+            left,
+        )
 
 
 def _starts(sizes: Sizes) -> list[int]:

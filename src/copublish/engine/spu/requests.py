@@ -15,6 +15,9 @@ CHEETAH, ABY3 = "CHEETAH", "ABY3"
 NODES_OF_PROTOCOL = {CHEETAH: 2, ABY3: 3}
 """The protocols on offer, and how many parties compute."""
 
+ALL: tuple[int, int | None] = (0, None)
+"""Every column."""
+
 
 @dataclass(frozen=True)
 class Shared:
@@ -66,20 +69,22 @@ class Kept:
 
 @dataclass(frozen=True)
 class ShareOf:
-    """What one node has of a kept secret, or of some of its rows, as an input of that node alone."""
+    """What one node has of a kept secret, or of some of its rows and columns, as an input of that node alone."""
 
     kept: Kept
     owner: int
     rows: tuple[int, int]
+    columns: tuple[int, int | None] = ALL
 
 
 @dataclass(frozen=True)
 class OwnProducts:
-    """The sum over nodes of what each of them gets from its own shares: some rows of a kept secret times another."""
+    """The sum over nodes of what each of them gets from its own shares: some rows of a kept secret times columns."""
 
     left: Kept
     right: Kept
     rows: tuple[int, int]
+    columns: tuple[int, int | None] = ALL
     is_transposed: bool = False
     """Whether the right one is transposed first."""
 
@@ -141,3 +146,5 @@ class LinkSettings:
     scratch_folder: str
     """For SPU's temporary files; the party removes it, however the worker ends."""
     protocol: str = CHEETAH
+    programs_folder: str | None = None
+    """Where compiled programs are kept from one run to the next."""

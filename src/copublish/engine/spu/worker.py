@@ -1,7 +1,7 @@
 """The process in which SPU lives.
 
 A peer that dies takes the process down that SPU runs in, without a Python exception, so a party never loads SPU
-itself: it talks to this worker over a pipe, and the worker's end becomes one of our errors (`engine/spu_process.py`).
+itself: it talks to this worker over a pipe, and the worker's end becomes one of our errors (`engine/spu/process.py`).
 
 The worker runs nothing but programs whose compiled code consists of vetted integer operations, and only after all
 parties have compared the hash of that code.
@@ -9,30 +9,26 @@ parties have compared the hash of that code.
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import hashlib
 import os
-import pickle
-import signal
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
 from copublish.engine.alignment.pseudonyms import Pseudonyms
-from copublish.engine.programs.ranges import sum_within
 from copublish.engine.public_values import from_text, to_text
+from copublish.engine.spu.compiling import Compiler, results_of
+from copublish.engine.spu.confinement import bytes_written, die_with_parent, open_counters, silence_and_confine
 from copublish.engine.spu.psi_files import NAME, read_pseudonyms, remove_traces, write_pseudonyms
 from copublish.engine.spu.replicated import SUM_TYPE, XOR_TYPE, share_of_sum, share_of_xor
 from copublish.engine.spu.requests import (
     ABY3,
     NODES_OF_PROTOCOL,
-    Call,
     Exchange,
     Forget,
     Intersect,
@@ -47,7 +43,6 @@ from copublish.engine.spu.requests import (
     Step,
     Xored,
 )
-from copublish.engine.spu.vetting import refuse_unvetted
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.types import IntArray
 
@@ -57,17 +52,14 @@ SUMMAND_TYPE = "cheetah.AShr<FM64>"
 BOOLEAN_TYPE = "cheetah.BShr<FM64,64>"
 """What SPU calls a share of CHEETAH whose parts are XORed, 64 bits in a word."""
 
-RESULT = "result"
-"""What a program calls what it computes, with a number; kept results get names of their own afterwards."""
-
 
 def serve(connection: Connection, settings: LinkSettings) -> None:
     """Answer requests until the pipe is closed. Runs as the main function of the worker process."""
-    _die_with_parent()
-    counters = _open_counters()
+    die_with_parent()
+    counters = open_counters()
     forbid_core_dumps()
     try:
-        _silence_and_confine(settings.scratch_folder)
+        silence_and_confine(settings.scratch_folder)
     except OSError:  # the party was killed before we could ask to die with it, and its folder is gone
         os._exit(0)
     try:
@@ -79,7 +71,8 @@ def serve(connection: Connection, settings: LinkSettings) -> None:
         connection.send(("connected", None))
         while True:
             request = connection.recv()
-            connection.send(("done", (worker.answer(request), _bytes_written(counters))))
+            answer = worker.answer(request)
+            connection.send(("done", (answer, bytes_written(counters) - worker.bytes_kept)))
     except EOFError:
         pass
     except BaseException as exc:
@@ -95,7 +88,6 @@ class Worker:
     """SPU's runtime of one party."""
 
     settings: LinkSettings
-    _compiled: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         protocol, nodes = self.settings.protocol, len(self.settings.addresses)
@@ -111,7 +103,7 @@ class Worker:
         import spu.utils.frontend as frontend
         from spu import libspu
 
-        self._spu, self._library, self._frontend = spu, libspu, frontend
+        self._spu, self._library = spu, libspu
         logging = libspu.logging.LogOptions()
         logging.enable_console_logger = False
         libspu.logging.setup_logging(logging)
@@ -120,8 +112,15 @@ class Worker:
         config = self._config()
         self._io = spu.Io(len(self.settings.addresses), config)
         self._runtime = spu.Runtime(self._link, config)
-        self._options = libspu.CompilerOptions()
-        self._options.disallow_mix_types_opts = True
+        folder = self.settings.programs_folder
+        self._compiler = Compiler(
+            frontend, libspu, 1 if self._is_replicated else nodes, None if folder is None else Path(folder)
+        )
+
+    @property
+    def bytes_kept(self) -> int:
+        """What was written to disk for later runs, and sent to nobody."""
+        return self._compiler.bytes_kept
 
     def _connect(self) -> Any:
         description = self._library.link.Desc()
@@ -179,8 +178,8 @@ class Worker:
         self._runtime.run(executable)
         for name in names:
             self._runtime.del_var(name)
-        results = [(self._runtime.get_var(name), self._runtime.get_var_meta(name)) for name in _results(request)]
-        for name in _results(request):
+        results = [(self._runtime.get_var(name), self._runtime.get_var_meta(name)) for name in results_of(request)]
+        for name in results_of(request):
             self._runtime.del_var(name)
         if not request.opens:
             for name, (share, _) in zip(request.keep_as, results, strict=True):
@@ -230,7 +229,7 @@ class Worker:
         if isinstance(step, OwnedMatrix):
             return [(step.dense(), step.owner)]
         if isinstance(step, ShareOf):
-            share = self._own_share(step.kept)[slice(*step.rows)]
+            share = self._own_share(step.kept)[slice(*step.rows), slice(*step.columns)]
             return [(share if step.owner == self.settings.rank else np.zeros_like(share), step.owner)]
         if isinstance(step, OwnProducts):
             return self._inputs_of(Shared(self._own_product(step)))
@@ -252,7 +251,7 @@ class Worker:
     def _own_product(self, step: OwnProducts) -> IntArray:
         left, right = self._own_share(step.left)[slice(*step.rows)], self._own_share(step.right)
         # In the ring: it wraps. NumPy multiplies integers several times faster if columns lie together.
-        return left @ (right.T if step.is_transposed else np.asfortranarray(right))
+        return left @ (right.T if step.is_transposed else np.asfortranarray(right))[:, slice(*step.columns)]
 
     def _share(self, step: Step, own: IntArray) -> Any:
         """This node's share of the sum or the XOR of what every node knows alone."""
@@ -274,25 +273,8 @@ class Worker:
         return share
 
     def _executable(self, request: Run, names: list[str], shapes: list[tuple[int, ...]]) -> Any:
-        """Compile, vet and compare with the other parties; once for each program and shape."""
-        key = hashlib.sha256(
-            pickle.dumps((_signature(request.steps), names, shapes, _results(request), request.opens))
-        ).hexdigest()
-        if key not in self._compiled:
-            secret = self._library.Visibility.VIS_SECRET
-            executable, _ = self._frontend.compile(
-                self._frontend.Kind.JAX,
-                _as_jax(request, 1 if self._is_replicated else len(self.settings.addresses)),
-                [np.zeros(shape, np.int64) for shape in shapes],
-                {},
-                names,
-                [secret] * len(names),
-                lambda _: _results(request),
-                copts=self._options,
-            )
-            refuse_unvetted(executable.code.decode(), opens=request.opens)
-            self._compiled[key] = executable
-        executable = self._compiled[key]
+        """The program of a request, compared with the other parties' before it runs."""
+        executable = self._compiler.executable(request, names, shapes)
         digests = self._link.all_gather(hashlib.sha256(executable.code).hexdigest())
         if len(set(digests)) > 1:
             raise ValueError("the parties compiled different programs; nothing was run")
@@ -331,82 +313,3 @@ def _quietly(work: Any, *arguments: Any) -> None:
         work(*arguments)
     except Exception:
         raise ValueError("private set intersection failed") from None
-
-
-def _results(request: Run) -> list[str]:
-    """Names of a program's results."""
-    return [f"{RESULT}{number}" for number in range(max(1, len(request.keep_as)))]
-
-
-def _as_jax(request: Run, n_summands: int) -> Any:
-    """The function that JAX traces: the steps of a run on its inputs."""
-
-    def function(*inputs: Any) -> Any:
-        import jax.numpy as jnp
-        from spu.experimental import reveal
-
-        waiting = list(inputs)
-        values: list[Any] = []
-        for step in request.steps:
-            if isinstance(step, Call):
-                arguments = [values[number] for number in step.arguments]
-                values.append(step.program(jnp, *arguments, **step.public))
-            elif isinstance(step, Ranged):
-                # Each node's own words lose the bits above the range before anybody else's are added.
-                values.append(sum_within(jnp, *(waiting.pop(0) for _ in range(n_summands)), bits=step.bits))
-            elif isinstance(step, Shared | OwnProducts):
-                parts = [waiting.pop(0) for _ in range(n_summands)]
-                values.append(sum(parts[1:], start=parts[0]))
-            else:
-                values.append(waiting.pop(0))
-        if request.opens:
-            return reveal(values[-1])
-        return tuple(values[-1]) if request.by_rows else values[-1]
-
-    return function
-
-
-def _signature(steps: Sequence[Step]) -> list[Any]:
-    """Key of a compiled program: all that it depends on, and no local data."""
-    found: list[Any] = []
-    for step in steps:
-        if isinstance(step, Call):
-            public = {
-                key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in step.public.items()
-            }
-            found.append((step.program.__module__, step.program.__qualname__, step.arguments, sorted(public.items())))
-        else:
-            found.append((type(step).__name__, step.bits if isinstance(step, Ranged) else None))
-    return found
-
-
-def _silence_and_confine(scratch: str) -> None:
-    """Keep SPU's chatter off the terminal and its temporary files in one folder."""
-    os.environ["TMPDIR"] = tempfile.tempdir = scratch
-    os.chdir(scratch)  # SPU writes a log file where it stands
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.dup2(nowhere, 2)
-
-
-def _open_counters() -> TextIO | None:
-    """The kernel's counters of this process, opened while it may still be (Linux)."""
-    with contextlib.suppress(OSError):
-        return Path("/proc/self/io").open()
-    return None
-
-
-def _bytes_written(counters: TextIO | None) -> int:
-    """The bytes this process has written so far, nearly all of them to the other parties."""
-    if counters is not None:
-        counters.seek(0)
-        for line in counters:
-            if line.startswith("wchar:"):
-                return int(line.split()[1])
-    return 0
-
-
-def _die_with_parent() -> None:
-    """Ask the kernel to end this process when its party ends, so that no worker is left behind (Linux)."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 
 from copublish.agreement.model import Agreement
 from copublish.mechanisms.marginals.junction_tree import Columns, cells_of
@@ -215,24 +216,15 @@ class Measurements:
         """The disclosure of which table is chosen in a round, or that none is."""
         common = "the table whose counts are farthest from the model's, or none"
         place, label = Place(CHOICE, number=number, common=common), f"round {number}: {common}"
-        n_candidates, neighbors = len(self.candidates) + 1, self.agreement.privacy.neighbors
-        if self.currency == "rho":
-            return ConcentratedSelect(
-                place=place,
-                label=label,
-                budget=selection_epsilon(budget),
-                calibrated_to=neighbors,
-                score_range=SCORE_RANGE,
-                candidates=n_candidates,
-                whole=self.whole,
-            )
-        return Select(
+        is_part = self.currency == "rho"
+        disclosure: Callable[..., Select] = partial(ConcentratedSelect, whole=self.whole) if is_part else Select
+        return disclosure(
             place=place,
             label=label,
-            budget=budget,
-            calibrated_to=neighbors,
+            budget=selection_epsilon(budget) if is_part else budget,
+            calibrated_to=self.agreement.privacy.neighbors,
             score_range=SCORE_RANGE,
-            candidates=n_candidates,
+            candidates=len(self.candidates) + 1,
         )
 
     def disclosures(self) -> list[Disclosure]:
@@ -248,24 +240,27 @@ class Measurements:
         common = self.choice(1, self.purse.left).place.common
         return f"in at most {self.rounds} rounds: {common}, and that table; the first tables again with what is left"
 
+    def _largest(self, budget: Fraction) -> Measure | ConcentratedMeasure:
+        """The disclosure of the largest table that may be chosen."""
+        return self.chosen(max(self.candidates, key=lambda table: cells_of(table, self.sizes)), 1, budget)
+
     def _rounds_of_rho(self) -> ConcentratedRounds:
-        budget, usual = self.purse.next_round(), max(self.candidates, key=lambda table: cells_of(table, self.sizes))
-        table = self.chosen(usual, 1, budget.table if budget else self.purse.left)
+        budget = self.purse.next_round()
         return ConcentratedRounds(
             place=Place(ROUNDS),
             label=self._label_of_rounds,
             rho_budget=self.purse.left,
             whole=self.whole,
-            usual=table,  # type: ignore[arg-type]  # the currency is rho
+            usual=self._largest(budget.table if budget else self.purse.left),  # type: ignore[arg-type]  # it is rho
         )
 
     def _rounds_of_epsilon(self) -> Divided:
-        budget, usual = self.purse.next_round(), max(self.candidates, key=lambda table: cells_of(table, self.sizes))
+        budget = self.purse.next_round()
         least = self.purse.step if budget is None else min(budget.selection, budget.table)
         left, neighbors = self.purse.left, self.agreement.privacy.neighbors
         parts = (
             (self.choice(1, least), self.choice(1, left)),
-            (self.chosen(usual, 1, least), self.chosen(usual, 1, left)),
+            (self._largest(least), self._largest(left)),
         )
         # Both a table's change and a selection's range double if a record is replaced.
         factor: dict[Neighbors, Fraction] = {"add-remove": Fraction(1), "replace": Fraction(2)}
@@ -274,7 +269,7 @@ class Measurements:
             label=self._label_of_rounds,
             parts=(*parts * self.rounds, (self.again(SMALLEST_REST * left), self.again(left))),
             budget={relation: left * factor[relation] / factor[neighbors] for relation in NEIGHBORS},
-            usual=self.chosen(usual, 1, budget.table if budget else left),
+            usual=self._largest(budget.table if budget else left),
         )
 
 

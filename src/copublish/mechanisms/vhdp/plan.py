@@ -13,7 +13,8 @@ from copublish.agreement.settings import drawing_mechanisms
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.shared.allocation import Allocation
 from copublish.privacy.certify import Method
-from copublish.privacy.disclosures import Disclosure, Perturb, PerturbCategory, PerturbNumber, Place
+from copublish.privacy.disclosures import Disclosure, Place
+from copublish.privacy.perturbations import Perturb, PerturbCategory, PerturbNumber
 
 if TYPE_CHECKING:
     from copublish.engine.interface import SumEngine

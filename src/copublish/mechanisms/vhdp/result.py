@@ -9,7 +9,7 @@ import numpy as np
 
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.mechanisms.shared.allocation import Allocation, Gains
-from copublish.privacy.disclosures import Perturb
+from copublish.privacy.perturbations import Perturb
 from copublish.types import IntArray
 
 

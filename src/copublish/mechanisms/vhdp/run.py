@@ -22,7 +22,7 @@ from copublish.mechanisms.vhdp.plan import VhdpPlan
 from copublish.mechanisms.vhdp.result import VhdpResult
 from copublish.mechanisms.vhdp.run_perturbation import perturb_categories, perturb_numbers
 from copublish.privacy.coins import Coins
-from copublish.privacy.disclosures import Perturb, PerturbCategory
+from copublish.privacy.perturbations import Perturb, PerturbCategory
 from copublish.progress import Progress
 from copublish.types import IntArray
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from copublish.engine.programs.noise import geometric
 from copublish.privacy.coins import Coins
-from copublish.privacy.disclosures import PerturbCategory, PerturbNumber
 from copublish.privacy.geometric import COIN_BITS, Geometric
+from copublish.privacy.perturbations import PerturbCategory, PerturbNumber
 from copublish.privacy.randomized_response import RandomizedResponse
 from copublish.types import IntArray
 

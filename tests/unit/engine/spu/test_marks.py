@@ -1,4 +1,4 @@
-"""The repair of marks: whatever was marked, at most one cell of a record is left, and it is the first one."""
+"""Marks: whatever was marked, the first cell of a record is left; and their products, in tiles of a bounded size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ import pytest
 
 from copublish.engine.interface import Columns
 from copublish.engine.programs.packing import Packing
-from copublish.engine.spu.marks import first_marked, one_cell_each, places_of_each, scores_of_each, words_of
+from copublish.engine.secret import Secret
+from copublish.engine.spu import products
+from copublish.engine.spu.engine import MarkingNode
+from copublish.engine.spu.expressions import Node
+from copublish.engine.spu.marks import (
+    crossed_product,
+    first_marked,
+    half_of_square,
+    one_cell_each,
+    places_of_each,
+    scores_of_each,
+    words_of,
+)
+from copublish.engine.spu.requests import Call, Kept, OwnProducts, ShareOf
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 7, 8, 33, 64, 65])
@@ -38,3 +51,60 @@ def test_cells_places_and_scores_follow_from_what_all_parties_marked():
     packing = Packing(5, lanes=3)
     packed = -places_of_each(np, *words, packing=packing)[:100]
     assert packing.unpack(packed).sum(axis=1).tolist() == both.any(axis=0).astype(int).tolist()
+
+
+class BothNodes(MarkingNode):
+    """Two nodes' shares in one place and multiplied in the clear.
+
+    Attributes:
+        sizes: Number of cells of every product of one node's matrix and the other's.
+    """
+
+    def __init__(self) -> None:
+        self.shares: list[np.ndarray] = []
+        self.sizes: list[int] = []
+
+    def keep(self, value: np.ndarray) -> Kept:
+        mask = np.random.default_rng(len(self.shares)).integers(-(2**63), 2**63, value.shape)
+        self.shares.append(np.stack([mask, value - mask]))
+        return Kept(str(len(self.shares) - 1), value.shape)
+
+    def open(self, secret: Secret) -> np.ndarray:
+        return self._value(secret._handle.step)
+
+    def compute(self, program, *secrets, **public):
+        found = program(np, *map(self.open, secrets), **public)
+        return Secret(Node(self.keep(found)), found.shape)
+
+    def _keep_parts(self, steps, shapes):
+        values = []
+        for step in steps:
+            if isinstance(step, Call):
+                values.append(step.program(np, *(values[number] for number in step.arguments), **step.public))
+                if step.program in (crossed_product, half_of_square):
+                    self.sizes.append(values[-1].size)
+            else:
+                values.append(self._value(step))
+        assert [values[-1].shape] == shapes
+        return [Secret(Node(self.keep(values[-1])), shapes[0])]
+
+    def _value(self, step):
+        if isinstance(step, ShareOf):
+            return self.shares[int(step.kept.name)][step.owner][slice(*step.rows), slice(*step.columns)]
+        if isinstance(step, OwnProducts):
+            left, right = self.shares[int(step.left.name)], self.shares[int(step.right.name)]
+            right = right.transpose(0, 2, 1) if step.is_transposed else right[..., slice(*step.columns)]
+            return (left[:, slice(*step.rows)] @ right).sum(axis=0)
+        return self.shares[int(step.name)].sum(axis=0)
+
+
+@pytest.mark.parametrize(("n_rows", "n_columns"), [(3, 20), (20, 3), (1, 8), (5, 5), (1, 1)])
+def test_no_product_of_two_nodes_matrices_is_larger_than_comes_back_in_one_ciphertext(monkeypatch, n_rows, n_columns):
+    """A larger one shares randomness between ciphertexts, and hides less (docs/secure-engine.md)."""
+    monkeypatch.setattr(products, "MAX_PRODUCT_CELLS", 8)
+    nodes, generator = BothNodes(), np.random.default_rng(2)
+    x, y = generator.integers(-1, 1, (n_rows, 30)), generator.integers(-1, 1, (30, n_columns))
+    assert np.array_equal(nodes.open(nodes._multiplied(nodes.keep(x), nodes.keep(y))), x @ y)
+    assert np.array_equal(nodes.open(nodes._squared(nodes.keep(y.T))), y.T @ y)
+    assert max(nodes.sizes) <= 8
+    assert sum(nodes.sizes) == n_rows * n_columns + n_columns**2
