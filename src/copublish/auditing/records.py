@@ -23,8 +23,9 @@ from copublish.engine.reveal import RevealGate
 from copublish.local.simulation import read_fragments
 from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.joint_table import JointTable
-from copublish.privacy.disclosures import Disclosure, PerturbCategory, PerturbNumber
+from copublish.privacy.disclosures import Disclosure
 from copublish.privacy.geometric import COIN_BITS
+from copublish.privacy.perturbations import PerturbCategory, PerturbNumber
 from copublish.progress import no_progress
 from copublish.release.alignment import align_records
 from copublish.types import IntArray
