@@ -47,7 +47,7 @@ QUIET_SECONDS = 2 * 600
 LEVEL, SHARE = VERDICT_LEVEL / 10, 0.95
 """A variant counts as found at the level of an audit with ten numbers, in so many of its audits."""
 
-MOST_DOUBLINGS = 14
+MOST_DOUBLINGS, FIRST_RUNS, WHOLE_RUNS = 14, 25, 24
 
 
 def agreement_of(mechanism: str, size: str, epsilon: str) -> cp.Agreement:
@@ -115,28 +115,27 @@ def in_quiet_minutes(view: Number, used: float) -> float:
     return view.claim.expected(np.resize(view.sizes, int(len(view.sizes) * QUIET_SECONDS / used)), 0.025)
 
 
-def verdicts(repeat: int, seconds: float, tell: Callable[[str], None]) -> dict[str, Any]:
-    """Audit sound mechanisms so often, in turns, for so long each."""
+def verdicts(found: dict[str, Any], repeat: int, seconds: float, keep: Callable[[], None]) -> Iterator[str]:
+    """Audit sound mechanisms in turns, for so long each, until there are so many; yield words about each."""
     cases = [(mechanism, epsilon) for epsilon in ("0.5", "1") for mechanism in MECHANISMS]
-    refuted, least, numbers = [], 1.0, 0
-    begin, used = time.monotonic(), processor_seconds()
-    for number in range(repeat):
-        mechanism, epsilon = cases[number % len(cases)]
-        agreement = agreement_of(mechanism, "small", epsilon)
-        found = cp.audit(agreement, minutes=seconds / 60, workers=0, secure_runs=0)
-        every = (*found.views, *found.disclosures)
-        least, numbers = min(least, *(one.tested.p_value for one in every)), numbers + len(every)
-        refuted += [f"{mechanism} {epsilon}"] * (found.verdict == "refuted")
-        tell(f"audit {number + 1} of {repeat}: {found.verdict}")
-    return {
-        "audits": repeat,
-        "seconds_each": seconds,
-        "numbers": numbers,
-        "refuted": refuted,
-        "least_p_value": least,
-        "seconds": round(time.monotonic() - begin),
-        "cpu_seconds": round(processor_seconds() - used),
-    }
+    found.setdefault("audits", 0)
+    for name, empty in {"refuted": [], "least_p_value": 1.0, "numbers": 0, "cpu_seconds": 0.0}.items():
+        found.setdefault(name, empty)
+    found["seconds_each"] = seconds
+    while found["audits"] < repeat:
+        mechanism, epsilon = cases[found["audits"] % len(cases)]
+        used = processor_seconds()
+        audit = cp.audit(
+            agreement_of(mechanism, "small", epsilon), minutes=seconds / 60, views=["public"], workers=0, secure_runs=0
+        )
+        every = (*audit.views, *audit.disclosures)
+        found["least_p_value"] = min(found["least_p_value"], *(one.tested.p_value for one in every))
+        found["numbers"] += len(every)
+        found["refuted"] += [f"{mechanism} {epsilon}"] * (audit.verdict == "refuted")
+        found["audits"] += 1
+        found["cpu_seconds"] = round(found["cpu_seconds"] + processor_seconds() - used, 1)
+        keep()
+        yield f"audit {found['audits']} of {repeat}: {audit.verdict}"
 
 
 def runs_until_found(audit: Callable[[int], Tested], audits: int, start: int) -> tuple[int | None, float]:
@@ -150,7 +149,7 @@ def runs_until_found(audit: Callable[[int], Tested], audits: int, start: int) ->
     return None, accused / audits
 
 
-def broken(audits: int, tell: Callable[[str], None]) -> list[dict[str, Any]]:
+def broken(audits: int, start: int, tell: Callable[[str], None]) -> list[dict[str, Any]]:
     """Every broken variant and every published flaw with the runs until it is found."""
     found = []
     generator = np.random.default_rng(7)
@@ -164,11 +163,11 @@ def broken(audits: int, tell: Callable[[str], None]) -> list[dict[str, Any]]:
         ]
     )
     for number, words, audit in known:
-        runs, share = runs_until_found(audit, audits, start=25)
+        runs, share = runs_until_found(audit, audits, start)
         found.append({"number": number, "words": words, "runs": runs, "accused": share, "audits": audits})
         tell(f"{number}, {words}: {runs}")
     for words in TELLING:
-        symbol = symbol_of(words)
+        symbol = symbol_of(words, WHOLE_RUNS if start == FIRST_RUNS else 2)
         share = symbol.right / max(1, symbol.runs)
         found.append({"number": "variant", "words": words, "runs": 2, "accused": share, "audits": symbol.runs})
         tell(f"{words}: {symbol.differs}")
@@ -241,9 +240,10 @@ def table_of_disclosures(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
 def words_about_verdicts(found: dict[str, Any]) -> Iterator[str]:
     """How often sound mechanisms were accused."""
     yield (
-        f"**{found['audits']} audits of sound mechanisms** (all of the above, three columns, all views, "
-        f"{found['seconds_each']:g} s each): {len(found['refuted'])} verdicts `refuted`. The smallest of "
-        f"{found['numbers']:,} p-values was {found['least_p_value']:.2g}. {found['cpu_seconds']:,} processor seconds."
+        f"**{found['audits']} audits of sound mechanisms** (all of the above in turns, three columns, the public view "
+        f"and every disclosure, {found['seconds_each']:g} s each): {len(found['refuted'])} verdicts `refuted`. The "
+        f"smallest of {found['numbers']:,} p-values was {found['least_p_value']:.2g}. "
+        f"{found['cpu_seconds']:,.0f} processor seconds."
     )
 
 
@@ -287,14 +287,17 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=100, help="audits of sound mechanisms")
     parser.add_argument("--repeat-seconds", type=float, default=5)
     parser.add_argument("--audits", type=int, default=20, help="of every broken variant and number of runs")
+    parser.add_argument(
+        "--first-runs", type=int, default=FIRST_RUNS, help="of a broken variant; doubled until it is found"
+    )
     parser.add_argument("--results", type=Path, help="where results are kept as they come")
     parser.add_argument("--write", type=Path, help="a document with markers 'audits'")
     parser.add_argument("--short", action="store_true", help="one small audit of each kind: that it runs")
     parser.add_argument("--format", choices=["text", "json"], default="text")
     given = parser.parse_args()
     if given.short:
-        given.sizes, given.epsilons, given.mechanisms, given.minutes = ["small"], ["1"], ["hpdp, Laplace"], 0.1
-        given.repeat, given.repeat_seconds, given.audits, given.workers = 1, 2, 1, 0
+        given.sizes, given.epsilons, given.mechanisms, given.minutes = ["small"], ["1"], ["hpdp, Laplace"], 0.03
+        given.repeat, given.repeat_seconds, given.audits, given.first_runs, given.workers = 1, 1, 1, 200, 0
     results: dict[str, Any] = {}
     if given.results is not None and given.results.exists():
         results = json.loads(given.results.read_text(encoding="utf-8"))
@@ -318,11 +321,11 @@ def main() -> None:
                     tell(json.dumps(rows[-1]["view"] | {"of": f"{mechanism}, {size}, {epsilon}"}))
                     keep()
     if "broken" in given.parts and "broken" not in results:
-        results["broken"] = broken(given.audits, tell)
+        results["broken"] = broken(given.audits, given.first_runs, tell)
         keep()
-    if "repeat" in given.parts and "repeat" not in results:
-        results["repeat"] = verdicts(given.repeat, given.repeat_seconds, tell)
-        keep()
+    if "repeat" in given.parts:
+        for words in verdicts(results.setdefault("repeat", {}), given.repeat, given.repeat_seconds, keep):
+            tell(words)
     if given.write is not None:
         write_between_markers(given.write, "audits", markdown(results))
     print(json.dumps(results) if given.format == "json" else markdown(results))

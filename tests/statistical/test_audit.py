@@ -16,7 +16,7 @@ import pytest
 
 import copublish as cp
 from copublish.auditing import audit as auditing
-from copublish.auditing import choosing, secure, symbols
+from copublish.auditing import choosing, secure
 from copublish.auditing.game import Game, fair_coins
 from copublish.auditing.parts import Part
 from copublish.auditing.players import play_runs
@@ -154,9 +154,8 @@ def test_no_record_that_is_not_as_agreed_changes_how_a_run_ends_or_what_is_told(
         ("a message that depends on data", "what it is told: rows, for progress"),
     ],
 )
-def test_an_error_or_a_message_that_depends_on_data_is_told(monkeypatch, variant, differs):
-    monkeypatch.setattr(symbols, "RUNS", 6)
-    told = symbol_of(variant)
+def test_an_error_or_a_message_that_depends_on_data_is_told(variant, differs):
+    told = symbol_of(variant, 6)
     assert told.differs == differs and told.right == told.runs == 6
 
 

@@ -226,11 +226,11 @@ TELLING = {
 """What whole runs find, and who sees it."""
 
 
-def symbol_of(variant: str) -> symbols.Symbol:
+def symbol_of(variant: str, runs: int) -> symbols.Symbol:
     """Compare whole runs with and without a record that is out of bounds, for the view that a variant tells."""
     broken, view = TELLING[variant]
     agreement = cp.agreement_from_mapping(SMALL)
     pair = next(p for p in invalid_pairs(agreement, "add-remove") if "beyond" in p.record)
-    with broken():
+    with broken(), patch.object(symbols, "RUNS", runs):
         (found,) = symbols_of(agreement, pair, [view])
     return found
