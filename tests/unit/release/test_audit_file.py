@@ -99,6 +99,7 @@ def test_the_certificate_has_it_if_all_parties_do_and_is_otherwise_the_same(audi
     assert replace(with_it.certificate, audit=None) == without.certificate
     assert with_it.files()["counts.csv"] == without.files()["counts.csv"]
     assert audit.words.encode() in with_it.files()["README.md"]
+    assert audit.words in with_it.files()["nist-sp-800-226.json"].decode()
     assert Certificate.from_json(with_it.certificate.to_json()) == with_it.certificate
     assert "audit" not in without.certificate.to_json()  # so older certificates are read as before
     for other in (None, replace(audit, date="2026-01-02")):
