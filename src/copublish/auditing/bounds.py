@@ -74,7 +74,7 @@ def share_of_mu(mu: float, people: int = 1) -> float:
     Sums over whole numbers up to the point halfway between both tables are the midpoint rule for the normal integral:
     they are above it by the part 1 / 24 v, by Euler and Maclaurin, and v is at least 1 / mu^2. Twice that is allowed.
     """
-    return 0.5 + (float(norm.cdf(people * mu / 2)) - 0.5) * (1 + mu**2 / 12)
+    return min(1.0, 0.5 + (float(norm.cdf(people * mu / 2)) - 0.5) * (1 + mu**2 / 12))
 
 
 def epsilon_of_mu(mu: float, delta: float) -> float:

@@ -1,4 +1,4 @@
-"""`copublish audit`: files it writes, what it refuses and with which exit code. Audits themselves are played elsewhere."""
+"""`copublish audit`: files that it writes, what it refuses, and exit codes. Audits are played in other tests."""
 
 from __future__ import annotations
 
