@@ -10,7 +10,7 @@ RUN useradd --no-create-home --uid 10001 copublish
 WORKDIR /opt/copublish
 COPY pyproject.toml README.md LICENSE constraints.txt ./
 COPY src ./src
-RUN pip install --no-cache-dir --constraint constraints.txt .
+RUN pip install --no-cache-dir --constraint constraints.txt '.[secure]'
 
 # Data, agreement, ledger, key and release are in a folder of the host that is mounted here; none is in the image.
 WORKDIR /party

@@ -59,9 +59,9 @@ def mutual_tls() -> Iterator[Meeting]:
     """Connect the parties as `copublish run` does: through a port each, over mutual TLS."""
     from copublish.agreement.loading import load_agreement
     from copublish.agreement.parties import Party
+    from copublish.drafting.example import example_agreement
     from copublish.node.identity import new_identity
     from copublish.node.port import Port
-    from copublish.release.draft import example_agreement
 
     with tempfile.TemporaryDirectory(prefix="copublish-benchmark-") as name, ExitStack() as stack:
         folder = Path(name)

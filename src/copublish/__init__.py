@@ -15,10 +15,13 @@ Everything that the command line does, for notebooks and scripts:
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import PackageNotFoundError, version
-from typing import TYPE_CHECKING
+
+TYPE_CHECKING = False
+"""True for type checkers alone. Not taken from `typing`: the command line can be stopped without a traceback only after
+this file has run, so it loads next to nothing."""
 
 if TYPE_CHECKING:
+    __version__: str
     from copublish.agreement.loading import agreement_from_mapping, load_agreement
     from copublish.agreement.model import Agreement
     from copublish.auditing.audit import audit
@@ -120,20 +123,26 @@ _HOMES = {
 _OTHER_NAMES = {"plan": "plan_release"}
 """What a public name is called at home, where that is not its own name."""
 
-try:
-    __version__ = version("copublish")
-except PackageNotFoundError:  # a source tree that was not installed
-    __version__ = "unknown"
-
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is first used: helpers and `--help` need not load the data libraries."""
     if name not in __all__:
         raise AttributeError(f"module 'copublish' has no attribute '{name}'")
+    if name == "__version__":
+        return _version()
     home = next((module for module, names in _HOMES.items() if name in names), "copublish.errors")
     value = getattr(importlib.import_module(home), _OTHER_NAMES.get(name, name))
     globals()[name] = value
     return value
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("copublish")
+    except PackageNotFoundError:  # a source tree that was not installed
+        return "unknown"
 
 
 def __dir__() -> list[str]:

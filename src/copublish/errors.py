@@ -158,6 +158,12 @@ class PassphraseError(MeetingError):
     """A key has a passphrase, or a token a PIN, that is missing or wrong."""
 
 
+class StoppedError(CopublishError):
+    """A person stopped a command that may have charged a ledger; the message says what the ledger has."""
+
+    exit_code = 130
+
+
 def plain_text(said: object, limit: int = 200) -> str:
     """Words of somebody else as one short line that is safe to show in a terminal and a log."""
     try:

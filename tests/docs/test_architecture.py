@@ -36,9 +36,11 @@ ALLOWED = {
     "fragments": {"fragments", "agreement", "privacy", "files"},
     "engine": {"engine", "privacy", "files"},
     "mechanisms": {"mechanisms", "engine", "fragments", "agreement", "privacy"},
+    # Drafts know names and types of columns, and what an owner has confirmed; the rows stay behind `fragments`.
+    "drafting": {"drafting", "mechanisms", "fragments", "agreement", "files"},
     "release": {"release", "mechanisms", "engine", "fragments", "agreement", "privacy", "evidence", "files"},
     # All parties on one machine.
-    "local": {"local", "release", "mechanisms", "engine", "fragments", "agreement", "privacy", "files"},
+    "local": {"local", "drafting", "release", "mechanisms", "engine", "fragments", "agreement", "privacy", "files"},
     # The network sees whole runs; nothing below it sees the network.
     "node": {"node", "local", "release", "mechanisms", "engine", "fragments", "agreement", "privacy"}
     | {"evidence", "files"},
@@ -47,9 +49,11 @@ ALLOWED = {
     # Planning simulates whole releases, on data that are not private; nothing on the publish path knows of it.
     "planning": {"planning", "evaluation", "local", "release", "mechanisms", "engine", "fragments", "agreement"},
     # Audits play whole runs on made-up tables; nothing on the publish path knows of them.
-    "auditing": {"auditing", "local", "release", "mechanisms", "engine", "fragments", "agreement", "privacy"},
+    "auditing": {"auditing", "local", "release", "mechanisms", "engine", "fragments", "agreement", "privacy"}
+    | {"files"},
     "cli": {
         "cli",
+        "drafting",
         "auditing",
         "planning",
         "evaluation",

@@ -21,8 +21,8 @@ from support.commands import run
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
-    *("demo", "init", "check", "describe", "plan", "simulate", "run", "show", "generalize", "evaluate", "report"),
-    *("ledger", "propose", "approve", "verify"),
+    *("demo", "init", "merge", "check", "describe", "plan", "simulate", "run", "show", "generalize", "evaluate"),
+    *("report", "ledger", "propose", "approve", "verify"),
 )
 SUBCOMMANDS = (("ledger", "verify"), ("identity", "new"), ("identity", "show"), ("node", "status"))
 
@@ -177,36 +177,10 @@ def test_generalize_writes_the_released_labels(demo, tmp_path):
     assert "'purpose' has values that are not in the agreed list" in run(*call, "--strict", code=4).stderr
 
 
-def test_init_writes_an_example_that_runs_and_a_draft_without_private_values(demo, tmp_path):
+def test_init_writes_an_example_that_runs_and_replaces_nothing(tmp_path):
     run("init", tmp_path / "a.toml")
     run("describe", tmp_path / "a.toml")
     run("init", tmp_path / "a.toml", code=1)
-    run("init", tmp_path / "b.toml", "--from", demo / "loans.csv")
-    text = (tmp_path / "b.toml").read_text()
-    drafted = tomllib.loads(text)["attributes"]
-    assert {name: attribute["kind"] for name, attribute in drafted.items()} == {
-        "purpose": "categorical",
-        "amount": "numerical",
-        "months": "numerical",
-    }
-    loans = pd.read_csv(demo / "loans.csv")
-    for value in (*loans["customer_id"].head(50), *loans["purpose"].unique(), "yes"):
-        assert not re.search(rf'"{value}"', text), "a draft must not repeat private values"
-    assert "values" in run("describe", tmp_path / "b.toml", code=3).stderr
-
-
-def test_init_asks_for_the_essentials(tmp_path):
-    answers = "heart\nclinic, registry\nsideways\narbitrary\npatient\nill\n0.5\n"
-    done = run("init", tmp_path / "a.toml", "--ask", answers=answers)
-    assert "Please answer horizontal, vertical or arbitrary" in done.stderr
-    asked = tomllib.loads((tmp_path / "a.toml").read_text())
-    assert list(asked["parties"]) == ["clinic", "registry"]
-    assert (asked["partition"], asked["records"]["identifier"], asked["class"]["name"]) == (
-        "arbitrary",
-        "patient",
-        "ill",
-    )
-    assert asked["privacy"]["epsilon"] == 0.5
 
 
 def test_a_party_that_cannot_pay_costs_the_others_nothing(demo, tmp_path):

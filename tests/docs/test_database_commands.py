@@ -102,5 +102,5 @@ def test_init_drafts_from_the_columns_of_a_table(folder: Path, postgres: Postgre
     run("init", "drafted.toml", "--from", postgres.url(), "--table", loans, cwd=folder)
     text = (folder / "drafted.toml").read_text()
     assert READER_PASSWORD not in text
-    kinds = dict(re.findall(r'\[attributes\.(\w+)\]\nkind = "(\w+)"', text))
-    assert kinds == {"purpose": "categorical", "amount": "numerical", "months": "numerical"}
+    kinds = dict(re.findall(r'\[attributes\.(\w+)\]\nkind = "([\w ]+)"', text))
+    assert kinds == {"purpose": "categorical", "amount": "numerical", "months": "FILL IN", "default": "categorical"}

@@ -21,6 +21,7 @@ from copublish.agreement.computation import Computation
 from copublish.agreement.model import Agreement, Privacy, Records
 from copublish.agreement.network import Network
 from copublish.agreement.parties import Party
+from copublish.agreement.placeholders import places_to_fill_in
 from copublish.agreement.settings import MechanismSettings, known_settings, names_of_mechanisms
 from copublish.errors import AgreementError, plain_text, unsafe_texts
 from copublish.files.regular import MIB, read_inside, read_regular
@@ -39,6 +40,15 @@ def load_agreement(path: str | Path) -> Agreement:
         AgreementError: With one sentence for every problem found.
     """
     path = Path(path)
+    return agreement_from_mapping(read_content(path), folder=path.parent, source=str(path))
+
+
+def read_content(path: Path) -> dict[str, Any]:
+    """The nested mappings of a file, an agreement or a draft of one; nothing in them is checked.
+
+    Raises:
+        AgreementError: If the file cannot be read, or is no TOML.
+    """
     try:
         text = _newlines(read_regular(path, LARGEST_FILE).decode("utf-8-sig"))
     except FileNotFoundError as exc:
@@ -50,7 +60,7 @@ def load_agreement(path: str | Path) -> Agreement:
     except OSError as exc:
         raise AgreementError(str(path), [f"cannot be read: {exc.strerror}"]) from exc
     try:
-        content = tomllib.loads(text, parse_float=Decimal)
+        return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as exc:
         hint = (
             "Text needs quotes, decimals a point (1.5), each section stands once, and true and false are written in "
@@ -59,7 +69,6 @@ def load_agreement(path: str | Path) -> Agreement:
         raise AgreementError(str(path), [f"not valid TOML: {_plain(str(exc))}. {hint}"]) from exc
     except (ValueError, ArithmeticError, RecursionError) as exc:
         raise AgreementError(str(path), ["has a number or a nesting that is too large to read"]) from exc
-    return agreement_from_mapping(content, folder=path.parent, source=str(path))
 
 
 def taxonomy_files(path: Path) -> list[str]:
@@ -82,9 +91,10 @@ def agreement_from_mapping(
     Raises:
         AgreementError: With one sentence for every problem found.
     """
-    _refuse_unsafe(content, source)  # before anything else, since other messages name keys
+    refuse_unsafe(content, source)  # before anything else, since other messages name keys
+    unfilled = list(places_to_fill_in(content))
     content, problems = _with_taxonomies(content, Path(folder))
-    _refuse_unsafe(content, source)
+    refuse_unsafe(content, source)
     settings, of_mechanism = _settings(content.get("mechanism"))
     try:
         agreement = Agreement.model_validate(content if settings is None else {**content, "mechanism": settings})
@@ -96,12 +106,19 @@ def agreement_from_mapping(
             found = [error for error in found if error["loc"] and error["loc"][0] != "mechanism"]
         problems += [line for error in found for line in _sentences(error)]
     problems += of_mechanism
+    if unfilled:  # what else is wrong with them follows from it
+        problems = [line for line in problems if not line.startswith(tuple(f"{place}:" for place in unfilled))]
+        problems = [*map(_unfilled, unfilled), *problems]
     if problems:
         raise AgreementError(source, list(dict.fromkeys(problems)))
     return agreement
 
 
-def _refuse_unsafe(content: Mapping[str, Any], source: str) -> None:
+def _unfilled(place: str) -> str:
+    return f"{place}: still to be filled in{EXAMPLES.get(place.rpartition('.')[2], '')}"
+
+
+def refuse_unsafe(content: Mapping[str, Any], source: str) -> None:
     """Raise if a text could steer the terminal on which somebody consents."""
     problems = list(dict.fromkeys(islice(unsafe_texts(content), MOST_UNSAFE)))
     if problems:
@@ -305,6 +322,8 @@ EXAMPLES = {
     "class": ": write a section [class] with a name and values",
     "attributes": ": write a section for each, like [attributes.age]",
     "mechanism": ": write a section [mechanism] with a name",
+    "kind": ', like kind = "categorical" or kind = "numerical"',
+    "identifier": ': the column by which records are joined, like identifier = "customer_id"',
     "dataset": ": the name under which the ledgers count what was spent on these data",
 }
 

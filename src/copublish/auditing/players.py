@@ -19,6 +19,7 @@ from copublish.auditing.parts import Part
 from copublish.auditing.records import PEOPLE, RecordGame, tells_records
 from copublish.auditing.statistics import structure
 from copublish.auditing.tables import Pair
+from copublish.files.interrupts import deaf_children, end_quietly_when_interrupted
 from copublish.mechanisms.registry import plan_of
 from copublish.privacy.disclosures import GaussianMeasure, Measure, Select
 
@@ -176,10 +177,12 @@ class Players:
 
     def _start(self, pool: ProcessPoolExecutor, pair: Pair, runs: int | None) -> Future[Runs]:
         n = MOST_RUNS if runs is None else max(1, runs // (2 * self._workers))
-        return pool.submit(play_runs, self._agreement, pair, n, SECONDS_AT_ONCE)
+        with deaf_children():  # the first call starts the processes
+            return pool.submit(play_runs, self._agreement, pair, n, SECONDS_AT_ONCE)
 
 
 def _one_thread() -> None:
+    end_quietly_when_interrupted()
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)

@@ -111,7 +111,13 @@ def _run(folder: Path, files: dict[str, Path]) -> Path:
             stderr=None if number == 0 else subprocess.PIPE,  # one party's progress is enough to look at
             text=True,
         )
-    said = {party: process.communicate()[1] for party, process in processes.items()}
+    try:
+        said = {party: process.communicate()[1] for party, process in processes.items()}
+    except KeyboardInterrupt:  # they heard it as well, and tell each other before they end
+        for process in processes.values():
+            process.terminate()
+            process.wait()
+        raise
     if failed := [party for party, process in processes.items() if process.returncode]:
         words = "\n".join(filter(None, said.values()))
         raise EngineError(f"The run of {' and '.join(failed)} failed. Nothing is published.\n{words}")

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any
 
 import typer
 
-from copublish.cli.terminal import TableOption, note
+from copublish.cli.init_questions import Owner, ask_about_columns, ask_essentials, ask_for_columns
+from copublish.cli.merge_command import tell_what_is_open, what_is_open
+from copublish.cli.questions import option
+from copublish.cli.terminal import note
+from copublish.drafting.answers import (
+    column_from,
+    epsilon_from,
+    expected_from,
+    name_from,
+    number_from,
+    partition_from,
+)
+from copublish.drafting.dictionary import Dictionary, read_dictionary
+from copublish.drafting.draft import Decided, Draft, Essentials, PartyColumns, columns_of, draft_agreement
+from copublish.drafting.example import example_agreement
+from copublish.drafting.text import draft_text
 from copublish.errors import CopublishError
-from copublish.fragments.sources import Source, open_source, source_from
-from copublish.release.draft import Draft, Kind, draft_agreement, example_agreement
+from copublish.fragments.column_types import column_types
+from copublish.fragments.sources import source_from
 
-PARTITIONS = ("horizontal", "vertical", "arbitrary")
+PARTY_AND_DATA = re.compile(r"(?P<party>[A-Za-z0-9][A-Za-z0-9._-]*)=(?P<data>.+)", re.S)
 
 
 def register(app: typer.Typer) -> None:
@@ -24,68 +40,161 @@ def register(app: typer.Typer) -> None:
 def init(
     path: Annotated[Path, typer.Argument(help="Where to write the agreement.")] = Path("agreement.toml"),
     data: Annotated[
-        str | None,
-        typer.Option("--from", help="Draft the attributes' kinds from the columns of this file or database."),
+        list[str] | None,
+        typer.Option(
+            "--from", help="Draft columns from a file or database: DATA, or PARTY=DATA. Repeat it for each party."
+        ),
     ] = None,
-    table: TableOption = None,
-    ask: Annotated[
+    table: Annotated[
+        list[str] | None,
+        typer.Option(help="Which table, if the data are in a database: TABLE, or PARTY=TABLE for several parties."),
+    ] = None,
+    party: Annotated[
+        str | None,
+        typer.Option(help="Whose data --from names, if it does not say. Default: the name of the file or the table."),
+    ] = None,
+    dictionary: Annotated[
+        Path | None,
+        typer.Option(help="Public data dictionary, .csv or .json: name, kind, values, bounds, unit, description."),
+    ] = None,
+    identifier: Annotated[str | None, typer.Option(help="Column that identifies a person.")] = None,
+    class_: Annotated[str | None, typer.Option("--class", help="Column to predict.")] = None,
+    partition: Annotated[str | None, typer.Option(help="horizontal, vertical or arbitrary.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the release.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Name under which ledgers count what is spent.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The privacy budget of the release.")] = None,
+    expected: Annotated[str | None, typer.Option(help="Public estimate of the number of records.")] = None,
+    offer_values: Annotated[
+        bool,
+        typer.Option(
+            "--offer-values",
+            help="At a terminal: show values of your text columns one by one. Those that you confirm become public.",
+        ),
+    ] = False,
+    ask_: Annotated[
         bool | None, typer.Option("--ask/--no-ask", help="Ask questions. Default: only at a terminal.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
     """Write a commented agreement to start from.
 
-    Asks for the essentials at a terminal; elsewhere, or with --no-ask, it writes a complete example. With --from it
-    drafts the attributes from the column names and types of your data: values and bounds are left for you to
-    fill in from public knowledge, because an agreement is public and must not repeat private data.
+    With --from it drafts the attributes from the column names and types of your data, and with --dictionary from a
+    public code book. Of your data no value gets into the draft, because an agreement is public: what is not known
+    is marked FILL IN, for you to take from public knowledge. Every party drafts its own columns, and 'copublish
+    merge' makes one agreement of the drafts. Asks for the essentials at a terminal. Without --from and --dictionary
+    it writes a complete example, or asks.
 
     Example: copublish init agreement.toml --from bank.csv
+
+    Example: copublish init bank.toml --party bank --from bank.csv --dictionary dictionary.csv --identifier customer_id
+    --class default
+
+    Example: copublish init agreement.toml --from bank=bank.csv --from loans=loans.csv --dictionary dictionary.csv
     """
     if path.exists() and not force:
         raise CopublishError(f"'{path}' exists. Choose another name, or add --force to replace it.")
-    if table is not None and data is None:
+    asking = sys.stdin.isatty() if ask_ is None else ask_
+    if offer_values and not (asking and data):
+        raise typer.BadParameter(
+            "it shows values of --from and asks about each: add --ask", param_hint="--offer-values"
+        )
+    owners = _owners(data or [], table or [], party)
+    described = {} if dictionary is None else read_dictionary(dictionary)
+    given: dict[str, Any] = {
+        "name": option(name, name_from, "--name"),
+        "dataset": option(dataset, name_from, "--dataset"),
+        "partition": option(partition, partition_from, "--partition"),
+        "epsilon": option(epsilon, epsilon_from, "--epsilon"),
+        "expected": option(expected, expected_from, "--expected"),
+    }
+    said_something = any(value is not None for value in (*given.values(), identifier, class_, party))
+    if not (owners or described or asking or said_something):
+        path.write_text(example_agreement(), encoding="utf-8")
+        note(f"Wrote {path}, a complete example. Then: copublish describe {path}")
+        return
+    parts = [PartyColumns(owner.party, column_types(owner.source)) for owner in owners]
+    if not parts:
+        parts = [PartyColumns(party, dict.fromkeys(described, "unknown"))]
+    known = list(columns_of(parts))
+    given["identifier"] = option(identifier, column_from(known), "--identifier")
+    # A class that this party does not hold is named all the same, and the dictionary may know it.
+    elsewhere = [column for column in described if column not in known]
+    given["class_name"] = option(class_, column_from([*known, *elsewhere] if described else []), "--class")
+    said = {key: value for key, value in given.items() if value is not None}
+    parties = [part.party for part in parts if part.party is not None]
+    essentials, decided = Essentials(**said, parties=parties), Decided()
+    if asking:
+        essentials = ask_essentials(said, parts, described)
+        if not known:
+            parts = [PartyColumns(party, dict.fromkeys(ask_for_columns(essentials), "unknown"))]
+        decided = ask_about_columns(essentials, parts, described, owners if offer_values else [])
+    draft = draft_agreement(essentials, parts, described, decided)
+    path.write_text(draft_text(draft), encoding="utf-8")
+    _tell(path, draft, owners, parts, described)
+
+
+def _owners(data: list[str], tables: list[str], party: str | None) -> list[Owner]:
+    """Whose data are where: as --from says, by --party, or by the name of the file or the table."""
+    named: list[tuple[str | None, str]] = []
+    for text in data:
+        is_file = "://" not in text and Path(text).exists()  # a name of a file may hold an equals sign
+        pair = None if is_file else PARTY_AND_DATA.fullmatch(text)
+        named.append((None, text) if pair is None else (pair["party"], pair["data"]))
+    if party is not None and len(data) > 1:
+        raise typer.BadParameter("with several --from, write PARTY=DATA in each", param_hint="--party")
+    table_of = _tables(tables, [name for name, _ in named])
+    owners = []
+    for name, text in named:
+        source, table = source_from(text, table_of.get(name)), table_of.get(name)
+        owner = name or party or re.sub(r"[^A-Za-z0-9._-]+", "-", table or Path(text).stem).strip("-._") or "party"
+        option(owner, name_from, "--party")
+        owners.append(Owner(owner, source))
+    names = [owner.party for owner in owners]
+    if len(set(names)) < len(names):
+        raise typer.BadParameter("two of them would be of one party: write PARTY=DATA in each", param_hint="--from")
+    return owners
+
+
+def _tables(tables: list[str], parties: list[str | None]) -> dict[str | None, str]:
+    if tables and not parties:
         raise typer.BadParameter("name the database of the table with --from", param_hint="--table")
-    kinds = None if data is None else _kinds(data, source_from(data, table))
-    asking = sys.stdin.isatty() if ask is None else ask
-    text = example_agreement() if kinds is None and not asking else draft_agreement(_draft(kinds, asking))
-    path.write_text(text, encoding="utf-8")
-    fill_in = text.count("FILL IN")
-    if kinds is not None:
-        note("The column names (of a CSV file: its first line) stand in the agreement, which is public.")
-    note(f"Wrote {path}." + (f" Fill in the {fill_in} places marked FILL IN." if fill_in else ""))
-    note(f"Then: copublish describe {path}")
+    if len(tables) == 1 and len(parties) == 1:
+        return {parties[0]: tables[0].removeprefix(f"{parties[0]}=")}
+    found: dict[str | None, str] = {}
+    for text in tables:
+        name, separator, table = text.partition("=")
+        if not separator or name not in parties or name in found:
+            raise typer.BadParameter("write PARTY=TABLE, once for each party of --from", param_hint="--table")
+        found[name] = table
+    return found
 
 
-def _draft(kinds: dict[str, Kind] | None, asking: bool) -> Draft:
-    def question(text: str, default: str) -> str:
-        return str(typer.prompt(text, default=default, err=True)) if asking else default
-
-    columns: dict[str, Kind] = kinds if kinds is not None else {"age": "numerical", "job": "categorical"}
-    named = [name for name in columns if name.lower() == "id" or name.lower().endswith(("_id", "-id"))]
-    name = question("Name of the release", "my-release")
-    parties = [party.strip() for party in question("Parties, separated by commas", "party-a, party-b").split(",")]
-    partition = question("Partition: horizontal, vertical or arbitrary", "vertical")
-    while partition not in PARTITIONS:
-        partition = question("Please answer horizontal, vertical or arbitrary", "vertical")
-    identifier = question("Column that identifies a person", named[0] if named else "id")
-    class_name = question("Column to predict (the class)", list(columns)[-1] if kinds is not None else "outcome")
-    epsilon = question("Epsilon", "1.0")
-    attributes = {column: kind for column, kind in columns.items() if column not in (identifier, class_name)}
-    return Draft(
-        name=name,
-        partition=cast(Literal["horizontal", "vertical", "arbitrary"], partition),
-        parties=parties,
-        identifier=identifier,
-        class_name=class_name,
-        epsilon=epsilon,
-        kinds=attributes,
-    )
+def _tell(path: Path, draft: Draft, owners: list[Owner], parts: list[PartyColumns], dictionary: Dictionary) -> None:
+    if owners:
+        note("The column names (of a CSV file: its first line) stand in the draft, which others will see.")
+        if any(_looks_like_a_value(name) for part in parts for name in part.types):
+            note("WARNING: a column is called by a number. If the data have no line of column names, delete the draft.")
+    types = columns_of(parts)
+    unused = [f"'{name}'" for name in dictionary if owners and name not in types]
+    if unused:
+        note(f"In the dictionary, but not in these data: {', '.join(unused)}.")
+    if draft.content["partition"] == "horizontal" and len(parts) > 1:
+        partial = [f"'{name}'" for name in types if not all(name in part.types for part in parts)]
+        if partial:
+            note(f"Left out, because not every party has it: {', '.join(partial)}.")
+    questions = what_is_open(draft.content, path)
+    if len(draft.content["parties"]) != 1:
+        tell_what_is_open(path, questions)
+        return
+    # That there is one party alone is no question to it.
+    tell_what_is_open(path, tuple(question for question in questions if not question.startswith("parties:")), then=None)
+    note(f"When the other parties have drafted theirs: copublish merge {path} THEIRS --out agreement.toml")
 
 
-def _kinds(data: str, source: Source) -> dict[str, Kind]:
-    """Read column names and types, and no values."""
-    with open_source(source, "The data") as opened:
-        schema = opened.table.schema()
-        if data.lower().endswith(".csv"):
-            schema = opened.connection.read_csv(data, header=True).schema()  # typed here, to tell numbers from text
-    return {name: "numerical" if kind.is_numeric() else "categorical" for name, kind in schema.items()}
+def _looks_like_a_value(name: str) -> bool:
+    """Whether a name of a column is a number, as it is where a file begins with somebody's record."""
+    try:
+        number_from(name)
+    except ValueError:
+        return False
+    return True

@@ -27,6 +27,7 @@ from copublish.cli.keys import (
 )
 from copublish.cli.ledger_text import show_left, show_rho_left
 from copublish.cli.prices import price_in_words
+from copublish.cli.stopping import telling_what_ledgers_have
 from copublish.cli.terminal import (
     Format,
     FormatOption,
@@ -51,7 +52,7 @@ from copublish.node.run import ReadyParty, RunResult, RunSettings, ready_party
 from copublish.privacy.accounting import Cost
 from copublish.privacy.certify import warning_of
 from copublish.privacy.described import show_exact
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.privacy.ledger import Entry, Ledger, Limit
 from copublish.release.audit_file import default_audit_file
 from copublish.release.describe import describe_plan
 
@@ -156,8 +157,12 @@ def run(
     run_log = RunLog(log or log_file(home_folder() / "logs", agreed.name, party), tell=note if verbose else None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other parties are told and folders go
     start = time.monotonic()
+
+    def charges() -> dict[str, list[Entry]]:
+        return {"Your ledger": book.entries()} if pays else {}
+
     try:
-        with progress_bars() as progress:
+        with progress_bars() as progress, telling_what_ledgers_have(charges):
             result = run_logged(
                 ready, run_log, progress=progress, waiting=lambda what: note(f"Waiting for {what}"), notice=note
             )

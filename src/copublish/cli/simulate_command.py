@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -9,6 +10,7 @@ from typing import Annotated
 import typer
 
 from copublish.agreement.loading import load_agreement
+from copublish.cli.stopping import telling_what_ledgers_have
 from copublish.cli.terminal import (
     Format,
     FormatOption,
@@ -23,7 +25,7 @@ from copublish.cli.terminal import (
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.local.simulation import simulate as run_simulation
 from copublish.privacy.certify import warning_of
-from copublish.privacy.ledger import open_existing_ledger
+from copublish.privacy.ledger import Entry, Ledger, open_existing_ledger
 from copublish.release.folder import refuse_existing
 
 
@@ -83,7 +85,7 @@ def simulate(
     for file in ledger_files.values():
         open_existing_ledger(Path(file), agreed.dataset).close()
     sources = {party: source_from(value, table_of.get(party)) for party, value in data_of.items()}
-    with progress_bars() as progress:
+    with progress_bars() as progress, telling_what_ledgers_have(lambda: _charges(ledger_files)):
         release = run_simulation(
             agreed,
             sources,
@@ -111,3 +113,13 @@ def simulate(
         f"Released {release.size_words} to {out}. See: copublish show {out}",
         markup=False,
     )
+
+
+def _charges(ledger_files: Mapping[str, str]) -> dict[str, list[Entry]]:
+    """What every party's ledger was charged so far."""
+    found = {}
+    for party, file in ledger_files.items():
+        ledger = Ledger(file)
+        found[f"The ledger of '{party}'"] = ledger.entries()
+        ledger.close()
+    return found

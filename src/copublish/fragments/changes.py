@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 
-from copublish.agreement.domain import MISSING_LABEL, NumericalDomain, format_number
+from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, NumericalDomain, format_number
 from copublish.agreement.encoding_rules import ColumnRule
-from copublish.fragments.encoding import Rule, broken_rule
+from copublish.fragments.encoding import Rule, broken_rule, texts_of
+from copublish.fragments.spelling import spelled_otherwise
 from copublish.types import BoolArray, IntArray
 
 AnyRule = Literal[Rule, "null class", "doubled", "no identifier", "not compared"]
@@ -99,9 +102,26 @@ class Changes:
         )
 
 
-def words_of_cells(rule: Rule, column: ColumnRule, *, is_class: bool) -> tuple[str, str]:
-    """What a column has that breaks a rule, and what is done about it."""
-    return broken_rule(rule, column.domain, is_class=is_class), _effect(rule, column)
+def changed_cells(
+    rule: Rule, rows: BoolArray, column: ColumnRule, values: pa.Array | None, *, is_class: bool
+) -> Iterator[tuple[tuple[str, str], BoolArray]]:
+    """Yield what cells have that break a rule and what is done about it, in words, and which cells.
+
+    Args:
+        rule: The one that is broken.
+        rows: Where.
+        column: The column's domain, and where values go that are not in it.
+        values: The column as it came from the source, if its spelling is to be looked at: not in a run, in which
+            nothing may fail that is not needed.
+        is_class: Whether it is the class.
+    """
+    effect = _effect(rule, column)
+    if values is not None and rule == "unlisted" and isinstance(column.domain, CategoricalDomain):
+        for words, found in spelled_otherwise(texts_of(values), rows, column.domain):
+            yield (words, effect), found
+            rows = rows & ~found
+    if rows.any():
+        yield (broken_rule(rule, column.domain, is_class=is_class), effect), rows
 
 
 def _effect(rule: Rule, column: ColumnRule) -> str:

@@ -6,7 +6,7 @@ of the agreement, and what they changed is told to the rows' owner, where it ask
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ import pyarrow as pa
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.errors import FragmentError, SourceError
-from copublish.fragments.changes import AnyRule, Change, Changes, words_of_cells
+from copublish.fragments.changes import AnyRule, Change, Changes, changed_cells
 from copublish.fragments.encoding import as_text, column_expression, encode_batch, quantize, texts_of
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.identifiers import Identifiers, normalize_batch
@@ -40,7 +40,7 @@ def read_fragment(agreement: Agreement, party: str, source: Source | None) -> Fr
         Stability: `encode_batch` and `rows_that_stay` state it for each step. One person more or less is one record
             more or less; a person with other values is one record with other codes.
     """
-    return read_and_tell(agreement, party, source)[0]
+    return _read(agreement, party, source, with_rows=False, explains=False)[0]
 
 
 def read_and_tell(
@@ -58,10 +58,16 @@ def read_and_tell(
         FragmentError: If columns are not as agreed. No value raises it.
         SourceError: If the source cannot be read at all.
     """
+    return _read(agreement, party, source, with_rows=with_rows, explains=True)
+
+
+def _read(
+    agreement: Agreement, party: str, source: Source | None, *, with_rows: bool, explains: bool
+) -> tuple[Fragment, tuple[Change, ...]]:
     if refuse_unagreed_source(agreement, party, source) is None:
         return empty_fragment(agreement, party), ()
     with _opened(agreement, party, source) as opened:
-        reader = _Reader(agreement, party, with_rows=with_rows)
+        reader = _Reader(agreement, party, with_rows=with_rows, explains=explains)
         return reader.read(opened), reader.changes.listed()
 
 
@@ -124,6 +130,12 @@ def _column_problems(agreement: Agreement, party: str, present: list[str]) -> li
         for column in wanted
         if column not in present
     ]
+    if problems and (other := looks_like_data_of(agreement, present)) not in (None, party):
+        return [
+            f"This looks like the data of '{other}': columns that '{other}' alone holds are in them, and "
+            f"those of '{party}' are not. Name the data of '{party}', or the party '{other}'.",
+            *problems,
+        ]
     problems += ambiguous_columns(wanted, present)
     for column in present:
         if column in agreement.attributes and party not in agreement.holders(column):
@@ -133,6 +145,17 @@ def _column_problems(agreement: Agreement, party: str, present: list[str]) -> li
                 "cell has one holder: leave the column out, or change 'held_by'."
             )
     return problems
+
+
+def looks_like_data_of(agreement: Agreement, present: Sequence[str]) -> str | None:
+    """The party most of whose own columns are in data that have hardly any of the others'; none if it is not clear."""
+    shares = {}
+    for party in agreement.owners:
+        own = [column for column in agreement.attributes if agreement.holders(column) == (party,)]
+        shares[party] = sum(column in present for column in own) / len(own) if own else 0.0
+    best = max(shares, key=lambda party: shares[party])
+    others = [share for party, share in shares.items() if party != best]
+    return best if shares[best] > 0.5 and max(others) < 0.5 else None
 
 
 def ambiguous_columns(wanted: list[str], present: list[str]) -> list[str]:
@@ -176,10 +199,17 @@ def rows_that_stay(fragment: Fragment) -> IntArray:
 
 
 class _Reader:
-    """Goes through the rows once and keeps nothing of them but codes, identifiers and what was changed."""
+    """Goes through the rows once and keeps nothing of them but codes, identifiers and what was changed.
 
-    def __init__(self, agreement: Agreement, party: str, *, with_rows: bool = False) -> None:
-        self.agreement, self.party = agreement, party
+    Args:
+        agreement: What is agreed.
+        party: Whose rows.
+        with_rows: Whether the numbers of changed rows are kept.
+        explains: Whether it is looked for why values are not in an agreed list.
+    """
+
+    def __init__(self, agreement: Agreement, party: str, *, with_rows: bool = False, explains: bool = False) -> None:
+        self.agreement, self.party, self._explains = agreement, party, explains
         self.changes = Changes(with_rows=with_rows)
         self._rules = {column: agreement.encoding[column] for column in agreement.columns_of(party)}
         self._domains: dict[str, Domain] = {column: rule.domain for column, rule in self._rules.items()}
@@ -228,9 +258,10 @@ class _Reader:
         if column in self._numbers and isinstance(rule.domain, NumericalDomain) and encoded.numbers is not None:
             self._numbers[column].append(quantize(rule.domain, encoded.numbers, encoded.codes))
         for broken, rows in encoded.changed.items():
-            words = words_of_cells(broken, rule, is_class=is_class)
             named: AnyRule = "null class" if rule.makes_null_rows else broken
-            self.changes.note(column, named, words, rows, first=first)
+            values = batch.column(column) if self._explains else None
+            for words, found in changed_cells(broken, rows, rule, values, is_class=is_class):
+                self.changes.note(column, named, words, found, first=first)
 
     def _joined(self, column: str) -> Codes:
         parts = self._codes.pop(column)  # freed column by column, so that memory holds the codes about once

@@ -68,6 +68,7 @@ def without_connection(source: Source) -> Source:
     try:
         return cast("duckdb.DuckDBPyRelation", source).to_arrow_table()
     except Exception as exc:  # its message can quote cells
+        _pass_on_interrupt(exc)
         raise SourceError(f"The DuckDB relation cannot be read ({type(exc).__name__}).") from None
 
 
@@ -107,6 +108,7 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
         except CopublishError:
             raise
         except Exception as exc:  # the source's messages can quote rows, so only the kind of error is passed on
+            _pass_on_interrupt(exc)
             if isinstance(source, DatabaseTable):
                 raise SourceError(reading_problem(exc, source)) from None
             raise SourceError(f"{subject} cannot be read{_why(exc)}.") from None
@@ -150,7 +152,14 @@ def _table_of_file(path: Path, connection: Any, held: ExitStack) -> Any:
     except SourceError:
         raise
     except Exception as exc:  # DuckDB raises many kinds, and their messages can quote rows of the file
+        _pass_on_interrupt(exc)
         raise SourceError(f"'{path}' cannot be read as {path.suffix.lower()[1:].upper()}{_why(exc)}.") from None
+
+
+def _pass_on_interrupt(exc: Exception) -> None:
+    """Raise what a person meant who stopped a query: DuckDB makes an error of its own of it."""
+    if isinstance(exc.__cause__, KeyboardInterrupt):
+        raise KeyboardInterrupt from None
 
 
 def _why(exc: Exception) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from copublish.release.draft import example_agreement
+from copublish.drafting.example import example_agreement
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -25,6 +25,7 @@ from copublish.errors import (
     combined_error,
 )
 from copublish.files.core_dumps import forbid_core_dumps
+from copublish.files.interrupts import deaf_children
 from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import Source, without_connection
@@ -33,7 +34,7 @@ from copublish.mechanisms.base import Plan
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.progress import Notice, Progress, no_notice
-from copublish.release.engines import engine_for, loading_seconds, needs_messenger
+from copublish.release.engines import engine_for, loading_seconds, needs_messenger, refuse_missing_engine
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import prepare
@@ -73,6 +74,8 @@ def simulate_in_processes(
             "'if __name__ == \"__main__\":'."
         )
     prepare(agreement)
+    for party in agreement.compute_nodes:
+        refuse_missing_engine(agreement, party)
     context = multiprocessing.get_context("spawn")
     pipes = (
         pipes_between(agreement.party_names)
@@ -81,28 +84,33 @@ def simulate_in_processes(
     )
     with folder_for_sockets() as folder:
         addresses = tuple(f"unix:{folder}/{number}.sock" for number in range(len(agreement.compute_nodes)))
-        processes, connections = {}, {}
-        for party in agreement.parties:
-            connections[party], other_end = context.Pipe()
-            ledger_file = (ledger_files or {}).get(party)
-            own = (
-                party,
-                without_connection(data[party]) if party in data else None,
-                pipes[party],
-                ledger_file,
-                (coins or {}).get(party),
-                (recorders or {}).get(party),
-            )
-            # Not a daemon: the party has a child of its own, the engine's worker.
-            processes[party] = context.Process(
-                target=_party, args=(other_end, agreement, addresses, timeout_seconds, *own)
-            )
-            processes[party].start()
-            other_end.close()
-            for end in pipes[party].values():
-                end.close()  # so that the end of the process is the end of its pipes
+        processes: dict[str, Any] = {}
+        connections: dict[str, Connection] = {}
         try:
+            for party in agreement.parties:
+                connections[party], other_end = context.Pipe()
+                ledger_file = (ledger_files or {}).get(party)
+                own = (
+                    party,
+                    without_connection(data[party]) if party in data else None,
+                    pipes[party],
+                    ledger_file,
+                    (coins or {}).get(party),
+                    (recorders or {}).get(party),
+                )
+                # Not a daemon: the party has a child of its own, the engine's worker.
+                processes[party] = context.Process(
+                    target=_party, args=(other_end, agreement, addresses, timeout_seconds, *own)
+                )
+                with deaf_children():
+                    processes[party].start()
+                other_end.close()
+                for end in pipes[party].values():
+                    end.close()  # so that the end of the process is the end of its pipes
             results = _collect(connections, progress, notice, {} if bytes_sent is None else bytes_sent)
+        except (KeyboardInterrupt, SystemExit):
+            _end_at_once(processes.values())
+            raise
         finally:
             for process in processes.values():
                 process.join(timeout=FAREWELL_SECONDS)
@@ -113,6 +121,13 @@ def simulate_in_processes(
     if any(other.files() != first.files() for other in others):
         raise EngineError("The parties ended with different releases. Nothing is published.")
     return first
+
+
+def _end_at_once(processes: Iterable[Any]) -> None:
+    """End processes that have not heard what ended this one. Their folders, and their workers, go with them."""
+    for process in processes:
+        if process.is_alive():
+            process.terminate()
 
 
 def _party(

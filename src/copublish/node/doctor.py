@@ -25,6 +25,7 @@ from copublish.node.listening import AlreadyRunningError
 from copublish.node.measuring import Link, ask_to_dial_back, measure
 from copublish.node.port import Port
 from copublish.node.proxy import Proxy, ProxyError, connect_out
+from copublish.release.engines import WITHOUT_ENGINE, has_secure_engine, secure_engine_version
 from copublish.release.preflight import differences, facts_of
 
 NOTABLE_SECONDS = 60.0
@@ -86,6 +87,8 @@ class Doctor:
 
     def look(self) -> Iterator[Finding]:
         """Yield what is found, one thing after the other. Touches no data and costs nothing."""
+        if self.agreement.engine.name == "spu" and self.party in self.agreement.compute_nodes:
+            yield _secure_engine()
         try:
             who = load_identity(self.identity_folder, self.passphrase)
         except MeetingError as exc:
@@ -300,6 +303,12 @@ def _other_clock(peer: str, said: object, now: float) -> Finding:
     words = f"{abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} yours"
     is_tolerable = abs(ahead) < CLOCK_TOLERANCE.total_seconds()
     return Finding(what, is_tolerable, f"is {words}. Certificates and ledgers go by clocks")
+
+
+def _secure_engine() -> Finding:
+    if has_secure_engine():
+        return Finding("secure engine", True, f"SPU {secure_engine_version()} is installed")
+    return Finding("secure engine", False, f"{WITHOUT_ENGINE[:1].upper()}{WITHOUT_ENGINE[1:]}")
 
 
 def _own_clock(who: Identity) -> Finding:

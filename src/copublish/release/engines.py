@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 
 from copublish.agreement.model import Agreement
 from copublish.engine.alignment.comparison import comparison_by
@@ -17,10 +19,15 @@ from copublish.engine.spu.node import SpuNode
 from copublish.engine.spu.process import LOADING_SECONDS
 from copublish.engine.spu.recording import EngineRecorder
 from copublish.engine.spu.requests import CHEETAH
-from copublish.errors import AgreementError
+from copublish.errors import AgreementError, EngineError
 from copublish.privacy.coins import Coins
 from copublish.privacy.comparing import way_of
 from copublish.privacy.promise import computes_jointly
+
+SPU_VERSION = "0.9.5"
+"""The secure engine's, which the extra 'secure' installs. A party that does not compute may do without it."""
+
+WITHOUT_ENGINE = "the secure engine is not installed here. On Linux with Python 3.11: pip install 'copublish[secure]'"
 
 MOST_JOINED = 10
 """How many owners' columns are joined: each pair of parties has connections of its own, and all mark every record."""
@@ -34,6 +41,30 @@ def refuse_unfit_engine(agreement: Agreement) -> None:
     """
     if problems := _unfit(agreement):
         raise AgreementError(f"The agreement '{agreement.name}' cannot run on the secure engine; it", problems)
+
+
+def refuse_missing_engine(agreement: Agreement, party: str) -> None:
+    """Raise if a party computes by the agreement and the secure engine is not installed here.
+
+    Raises:
+        EngineError: Saying how to install it.
+    """
+    if agreement.engine.name == "spu" and party in agreement.compute_nodes and not has_secure_engine():
+        raise EngineError(f"Party '{party}' computes by the agreement, and {WITHOUT_ENGINE}")
+
+
+@cache
+def has_secure_engine() -> bool:
+    """Whether the extra 'secure' is installed."""
+    try:
+        return all(version(package) for package in ("spu", "jax", "jaxlib"))
+    except PackageNotFoundError:
+        return False
+
+
+def secure_engine_version() -> str:
+    """The version of the secure engine that is installed; where none is, the one that the others have to have."""
+    return version("spu") if has_secure_engine() else SPU_VERSION
 
 
 def _unfit(agreement: Agreement) -> list[str]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.errors import FragmentError
-from copublish.fragments.changes import AnyRule, Change, Changes, words_of_cells
+from copublish.fragments.changes import AnyRule, Change, Changes, changed_cells
 from copublish.fragments.encoding import Encoded, column_expression, encode_batch
 from copublish.fragments.reading import ambiguous_columns
 from copublish.fragments.sources import OpenSource, Source, open_source
@@ -134,9 +134,10 @@ def _convert_table(wanted: PublicColumns, opened: OpenSource, convert: Convert, 
             encoded = encode_batch(rule, batch, null_is_elsewhere=False)
             columns[name].append(convert(rule.domain, encoded))
             for broken, rows in encoded.changed.items():
-                what, effect = words_of_cells(broken, rule, is_class=name == class_name)
                 named: AnyRule = "null class" if rule.makes_null_rows else broken
-                changes.note(name, named, (what, WITHOUT_CLASS if rule.makes_null_rows else effect), rows)
+                is_class, values = name == class_name, batch.column(name)
+                for (what, effect), found in changed_cells(broken, rows, rule, values, is_class=is_class):
+                    changes.note(name, named, (what, WITHOUT_CLASS if rule.makes_null_rows else effect), found)
     types = {name: number_type if isinstance(domains[name], NumericalDomain) else pa.string() for name in domains}
-    found = pa.table({name: pa.chunked_array(parts, types[name]) for name, parts in columns.items()})
-    return Told(found, changes.listed())
+    table = pa.table({name: pa.chunked_array(parts, types[name]) for name, parts in columns.items()})
+    return Told(table, changes.listed())

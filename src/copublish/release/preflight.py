@@ -17,7 +17,7 @@ from copublish.mechanisms.registry import mechanisms, plan_of
 from copublish.privacy.certificate import CERTIFICATE_FORMAT
 from copublish.privacy.ledger import Ledger
 from copublish.release.comparison import compares_identifiers
-from copublish.release.engines import refuse_unfit_engine
+from copublish.release.engines import refuse_missing_engine, refuse_unfit_engine, secure_engine_version
 from copublish.release.folder import refuse_unwritable
 
 PROTOCOL = 7
@@ -58,6 +58,7 @@ def preflight(
             could not be written.
     """
     plan = prepare(agreement)
+    refuse_missing_engine(agreement, party)
     refuse_unwritable(out, overwrite=overwrite)
     check_columns(agreement, party, source)
     refuse_by_ledger(plan, party, ledger)
@@ -83,7 +84,8 @@ def refuse_by_ledger(plan: Plan[Any], party: str, ledger: Ledger) -> None:
 
 @cache
 def _package_versions() -> dict[str, str]:
-    return {package: importlib.metadata.version(package) for package in ("copublish", "numpy", "pyarrow", "spu")}
+    found = {package: importlib.metadata.version(package) for package in ("copublish", "numpy", "pyarrow")}
+    return {**found, "spu": secure_engine_version()}
 
 
 def software_versions() -> dict[str, str]:

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from copublish import AgreementError, agreement_from_mapping, load_agreement
-from copublish.release.draft import example_agreement
+from copublish.drafting.example import example_agreement
 from support import repartition, small_mapping
 
 JOBS = {"ANY": {"Worker": {"cook": {}, "clerk": {}, "driver": {}}, "Doctor": {"surgeon": {}, "vet": {}}}}

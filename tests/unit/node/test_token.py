@@ -11,13 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from copublish.cli import app
+from copublish.drafting.example import example_agreement
 from copublish.errors import LedgerError, MeetingError, PassphraseError
 from copublish.evidence.signing import signature_problem
 from copublish.local.demo import write_demo
 from copublish.node.identity import new_identity
 from copublish.node.signers import load_signer
 from copublish.node.token import TokenPlace, new_token_identity
-from copublish.release.draft import example_agreement
 from copublish.release.evidence import Witness
 from copublish.release.verify import verify_release
 from support.signed import NAMES, Signers

@@ -18,13 +18,13 @@ from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app
+from copublish.drafting.example import example_agreement
 from copublish.errors import ApprovalError, PassphraseError
 from copublish.evidence.approvals import Approval, approve, number_of_people, own_approvals, told_approvals
 from copublish.local.demo import write_demo
 from copublish.node.identity import load_identity, new_identity
 from copublish.node.run import RunSettings, ready_party
 from copublish.privacy.ledger import Ledger
-from copublish.release.draft import example_agreement
 from copublish.release.evidence import Witness
 from support import small_mapping
 from support.signed import NAMES, Signers, today

@@ -11,6 +11,7 @@ from copublish.engine.spu.requests import LinkSettings
 from copublish.engine.spu.worker import serve
 from copublish.errors import EngineError, PartyLostError, SilenceError, plain_text
 from copublish.files.home import programs_folder
+from copublish.files.interrupts import deaf_children
 from copublish.files.scratch import Scratch
 
 LOADING_SECONDS = 120
@@ -54,7 +55,8 @@ class WorkerProcess:
         context = multiprocessing.get_context("spawn")  # SPU's threads do not survive a fork
         self._connection, other_end = context.Pipe()
         self.process = context.Process(target=serve, args=(other_end, settings), daemon=True)
-        self.process.start()
+        with deaf_children():
+            self.process.start()
         other_end.close()
 
     def ask(self, request: object) -> Any:

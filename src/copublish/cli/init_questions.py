@@ -1,0 +1,145 @@
+"""What `copublish init` asks at a terminal: the essentials, and about every column what no dictionary says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from copublish.agreement.placeholders import FILL_IN
+from copublish.cli.questions import ask, confirm
+from copublish.cli.terminal import note
+from copublish.drafting.answers import (
+    bounds_from,
+    column_from,
+    epsilon_from,
+    expected_from,
+    kind_from,
+    name_from,
+    names_from,
+    parties_from,
+    partition_from,
+    values_from,
+)
+from copublish.drafting.dictionary import Dictionary
+from copublish.drafting.draft import Decided, Essentials, PartyColumns, columns_of, looks_like_identifier
+from copublish.errors import visible
+from copublish.fragments.column_types import column_types, offered_values
+from copublish.fragments.sources import Source
+
+MOST_OFFERED = 40
+"""Columns with more values than this are left to the code book."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Data that columns are drafted from, and whose they are."""
+
+    party: str
+    source: Source
+
+
+def ask_essentials(given: Mapping[str, Any], parts: Sequence[PartyColumns], dictionary: Dictionary) -> Essentials:
+    """Ask for what no column says and no option has said.
+
+    Args:
+        given: What options say, by the names of the answers.
+        parts: The columns that are known.
+        dictionary: Says perhaps which of them is the identifier, and which the class.
+    """
+    known = list(columns_of(parts))
+    parties = [part.party for part in parts if part.party is not None]
+    answers = dict(given)
+
+    def settle(key: str, text: str, read: Any, default: str = FILL_IN) -> None:
+        if key not in answers:
+            answers[key] = ask(text, read, default)
+
+    note(
+        "Enter takes what stands in brackets; FILL IN leaves something open. Nothing may come from looking at the data."
+    )
+    settle("name", "Name of the release", name_from, "my-release")
+    settle("dataset", "Name of the data set (ledgers count under it what is spent on these people)", name_from)
+    if len(parties) < 2:
+        which = "All parties" if parties else "Parties"
+        answer = ask(f"{which}, separated by commas", parties_from, FILL_IN if parties else "party-a, party-b")
+        parties = parties if isinstance(answer, str) else list(answer)
+    settle("partition", "Partition: horizontal, vertical or arbitrary", partition_from, "vertical")
+    roles = {entry.kind: name for name, entry in dictionary.items()}
+    by_name = next((column for column in known if looks_like_identifier(column)), FILL_IN)
+    settle("identifier", "Column that identifies a person", column_from(known), roles.get("identifier", by_name))
+    # The class may be a column of another party, which a dictionary knows.
+    anybodys = list(dict.fromkeys([*known, *dictionary]))
+    settle("class_name", "Column to predict (the class)", column_from(anybodys), roles.get("class", FILL_IN))
+    settle("epsilon", "Epsilon (0.1 to 2 is usual; smaller protects more)", epsilon_from)
+    settle("expected", "Public estimate of the number of records", expected_from)
+    return Essentials(**answers, parties=parties)
+
+
+def ask_about_columns(
+    essentials: Essentials, parts: list[PartyColumns], dictionary: Dictionary, offering: Sequence[Owner]
+) -> Decided:
+    """Ask about every column what the dictionary leaves open."""
+    types = columns_of(parts)
+    values: dict[str, Any] = dict(_confirmed_values(offering, types, dictionary, essentials))
+    kinds: dict[str, Any] = {}
+    bounds: dict[str, Any] = {}
+    for column, of_type in types.items():
+        entry = dictionary.get(column)
+        described = entry is not None and (entry.values is not None or entry.bounds is not None)
+        if column == essentials.identifier or column in values or described or of_type == "truth value":
+            continue
+        if column == essentials.class_name:
+            kinds[column] = "categorical"
+        elif entry is not None and entry.kind in ("categorical", "numerical"):
+            kinds[column] = entry.kind
+        elif of_type in ("whole number", "unknown", "date"):
+            what = "has whole numbers: a category (codes)" if of_type == "whole number" else "is a category"
+            kinds[column] = ask(f"'{column}' {what} or a number?", kind_from)
+        if kinds.get(column, "numerical" if of_type == "number" else "categorical") == "categorical":
+            values[column] = ask(f"Values of '{column}', divided by |", values_from)
+        elif kinds.get(column) != FILL_IN:
+            bounds[column] = ask(f"Bounds of '{column}', like 0..120", bounds_from)
+    return Decided(kinds=_without_open(kinds), values=_without_open(values), bounds=_without_open(bounds))
+
+
+def _without_open(answers: Mapping[str, Any]) -> dict[str, Any]:
+    return {column: answer for column, answer in answers.items() if answer != FILL_IN}
+
+
+def _confirmed_values(
+    owners: Sequence[Owner], types: Mapping[str, str], dictionary: Dictionary, essentials: Essentials
+) -> dict[str, list[str]]:
+    """Show owners values of their text columns, and keep those that they confirm.
+
+    Privacy:
+        Reveals: a value that is confirmed, to everybody who sees the agreement: that somebody in the data has it. No is
+            the default, and a value of few rows is called rare.
+    """
+    found: dict[str, list[str]] = {}
+    for owner in owners:
+        known = {name for name, entry in dictionary.items() if entry.values is not None}
+        texts = [
+            column
+            for column, of_type in column_types(owner.source).items()
+            if of_type in ("text", "truth word")
+            and types.get(column) == of_type
+            and column not in known
+            and column != essentials.identifier
+        ]
+        for column, values in offered_values(owner.source, texts, at_most=MOST_OFFERED):
+            for value in values:
+                rare = " It is rare: perhaps it is a person's." if value.is_rare else ""
+                if value.text not in found.get(column, []) and confirm(
+                    f"'{column}' of your data has '{visible(value.text)}'.{rare} Make it public, in the agreement?"
+                ):
+                    found.setdefault(column, []).append(value.text)
+    return found
+
+
+def ask_for_columns(essentials: Essentials) -> list[str]:
+    """Ask which columns there are, where no data and no dictionary say it."""
+    answer = ask("Columns of all parties, separated by commas", names_from)
+    named = [] if isinstance(answer, str) else list(answer)
+    roles = [name for name in (essentials.identifier, essentials.class_name) if name != FILL_IN]
+    return list(dict.fromkeys([*named, *roles]))

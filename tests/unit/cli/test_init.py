@@ -1,0 +1,169 @@
+"""`copublish init`: several parties, nothing of anybody's data, every question open or answered, answers checked."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from copublish.agreement.placeholders import FILL_IN, places_to_fill_in
+from copublish.cli import app
+
+PEOPLE = pd.DataFrame(
+    {
+        "person_id": ["P1", "P2", "P3"] * 20,
+        "region": [1, 2, 3] * 20,
+        "income": [1.5, 2.25, 77_123.75] * 20,
+        "town": ["Springfield", "Shelbyville", "Ogdenville"] * 20,
+        "insured": [True, False, True] * 20,
+        "born": pd.to_datetime(["2001-02-03"] * 60),
+        "ill": ["no", "yes", "no"] * 20,
+    }
+)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    PEOPLE.to_csv("clinic.csv", index=False)
+    PEOPLE.to_parquet("clinic.parquet", index=False)
+    PEOPLE[["person_id", "income", "ill"]].rename(columns={"income": "rent"}).to_csv("city hall.csv", index=False)
+    return tmp_path
+
+
+def init(*arguments: object, answers: str | None = None, code: int = 0) -> str:
+    done = CliRunner().invoke(app, ["init", *map(str, arguments)], input=answers)
+    assert done.exit_code == code, done.output
+    return " ".join(re.sub("[│╭╮╰╯─]", " ", done.output).split())
+
+
+def drafted(path: str = "agreement.toml") -> dict[str, Any]:
+    return tomllib.loads(Path(path).read_text())
+
+
+def test_no_file_is_dropped_and_every_column_keeps_its_party():
+    init("--from", "clinic.csv", "--from", "city hall.csv")
+    draft = drafted()
+    assert list(draft["parties"]) == ["clinic", "city-hall"]
+    assert draft["attributes"]["rent"]["held_by"] == "city-hall"
+    assert draft["attributes"]["town"]["held_by"] == "clinic"
+    assert draft["attributes"]["ill"]["held_by"] == ["clinic", "city-hall"]
+    init("b.toml", "--from", "a=clinic.csv", "--from", "b=city hall.csv", "--partition", "vertical")
+    assert drafted("b.toml")["attributes"]["ill"]["held_by"] == FILL_IN  # one of the two, and nobody has said which
+    assert list(drafted("b.toml")["parties"]) == ["a", "b"]
+    init("c.toml", "--from", "a=clinic.csv", "--from", "a=city hall.csv", code=2)
+
+
+def test_a_draft_says_what_types_say_and_leaves_the_rest_open():
+    told = init("--from", "clinic.parquet")
+    draft, text = drafted(), Path("agreement.toml").read_text()
+    kinds = {name: said["kind"] for name, said in draft["attributes"].items()}
+    assert kinds == {
+        "region": FILL_IN,  # codes or amounts?
+        "income": "numerical",
+        "town": "categorical",
+        "insured": "categorical",
+        "born": FILL_IN,
+        "ill": "categorical",
+    }
+    assert draft["attributes"]["insured"]["values"] == ["false", "true"]  # what its type is read as
+    assert 'perhaps "person_id"' in text
+    assert '"no"' not in text
+    for value in ("P1", "Springfield", "77123", "2001"):
+        assert value not in text + told, value
+    opened = set(places_to_fill_in(draft))
+    assert opened >= {"name", "dataset", "partition", "records.identifier", "records.expected", "privacy.epsilon"}
+    assert text.count(f'"{FILL_IN}"') == text.count(f"# {FILL_IN}: ") == len(opened)
+    assert all(f"{place}: still to be filled in" in told for place in opened)
+    done = CliRunner().invoke(app, ["check", "agreement.toml"])
+    assert all(f"{place}: still to be filled in" in str(done.exception) for place in opened)
+
+
+def test_in_a_csv_file_truth_values_are_text_and_their_spelling_is_left_to_people():
+    init("--from", "clinic.csv")
+    assert drafted()["attributes"]["insured"] == {
+        **{"kind": "categorical", "values": FILL_IN, "missing": "category", "held_by": "clinic"}
+    }
+
+
+def test_identifier_and_class_may_be_named_and_have_to_be_there():
+    init("--from", "clinic.csv", "--identifier", "person_id", "--class", "ill")
+    draft = drafted()
+    assert (draft["records"]["identifier"], draft["class"]["name"]) == ("person_id", "ill")
+    assert not {"person_id", "ill"} & set(draft["attributes"])
+    assert "Did you mean 'person_id'?" in init("b.toml", "--from", "clinic.csv", "--identifier", "Person_ID", code=2)
+    # The class may be another party's.
+    init("c.toml", "--from", "clinic.csv", "--class", "dead")
+    assert drafted("c.toml")["class"]["held_by"] == FILL_IN
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--epsilon", "no,yes"),
+        ("--epsilon", "0"),
+        ("--expected", "20.000"),
+        ("--partition", "sideways"),
+        ("--name", "a b"),
+        ("--party", "a/b"),
+        ("--offer-values", "--no-ask"),
+    ],
+)
+def test_options_are_checked_like_answers(option, value):
+    init("--from", "clinic.csv", option, value, code=2)
+    assert not Path("agreement.toml").exists()
+
+
+def test_answers_are_checked_while_they_are_typed():
+    answers = [
+        *("bad name", "study", "people-2026", "alone", "clinic, registry", "sideways", "arbitrary"),
+        *("nobody", "person_id", "ill", "no,yes", "0.5", "many", "2000"),
+        *("perhaps", "category", "1|2|3", "10..1", "0..100000", "", "", "", "no|yes"),
+    ]
+    told = init("--from", "clinic.csv", "--ask", answers="\n".join(answers) + "\n")
+    for words in ("letters, digits", "at least 2 parties", "horizontal, vertical or arbitrary", "no column 'nobody'"):
+        assert words in told
+    for words in ("write a number", "whole number of records", "1, 2, 3 are codes", "below the upper one"):
+        assert words in told
+    draft = drafted()
+    assert (draft["name"], draft["partition"], draft["privacy"]["epsilon"]) == ("study", "arbitrary", 0.5)
+    assert (draft["records"]["expected"], draft["class"]["values"]) == (2000, ["no", "yes"])
+    assert list(draft["parties"]) == ["clinic", "registry"]
+    assert draft["attributes"]["region"]["values"] == ["1", "2", "3"]
+    assert draft["attributes"]["income"]["bounds"] == [0, 100000]
+    assert draft["attributes"]["town"]["values"] == FILL_IN
+
+
+def test_values_of_data_are_offered_one_by_one_and_those_that_are_not_confirmed_stay_out():
+    frame = PEOPLE[["person_id", "town"]].copy()
+    frame.loc[0, "town"] = "Rareville"
+    frame.to_csv("towns.csv", index=False)
+    known = ["--name", "n", "--dataset", "d", "--partition", "vertical", "--epsilon", "1", "--expected", "100"]
+    known += ["--identifier", "person_id", "--class", "ill"]
+    answers = (
+        "towns, other\nn\n\ny\n\n"  # the parties; then Ogdenville no, Rareville no, Shelbyville yes, Springfield no
+    )
+    told = init("--from", "towns.csv", "--ask", "--offer-values", *known, answers=answers)
+    assert "'Rareville'. It is rare: perhaps it is a person's." in told
+    assert drafted()["attributes"]["town"]["values"] == ["Shelbyville"]
+    assert not re.search("Rareville|Ogdenville|Springfield|P1", Path("agreement.toml").read_text())
+
+
+def test_without_data_the_columns_are_asked_for():
+    answers = "heart\npeople\nclinic, registry\nvertical\npatient\nill\n1\n500\nage, sex\nnumber\n0..120\n\nno|yes\n"
+    init("--ask", answers=answers)
+    draft = drafted()
+    assert list(draft["attributes"]) == ["age", "sex"]
+    assert (draft["attributes"]["age"]["bounds"], draft["attributes"]["sex"]["kind"]) == ([0, 120], FILL_IN)
+    assert draft["records"]["identifier"] == "patient"
+
+
+def test_a_file_without_a_line_of_names_is_warned_of():
+    Path("rows.csv").write_text("P1,44,cook\nP2,18,clerk\n")
+    assert "WARNING: a column is called by a number" in init("--from", "rows.csv")
+    assert "WARNING" not in init("b.toml", "--from", "clinic.csv")
