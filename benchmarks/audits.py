@@ -25,7 +25,7 @@ import numpy as np
 import copublish as cp
 from copublish.auditing.result import VERDICT_LEVEL, Number
 from copublish.auditing.statistics import Tested
-from copublish.release.draft import COLUMNS_AND_PARTIES
+from copublish.drafting.example import COLUMNS_AND_PARTIES
 from copublish_reproduction.audited_flaws import FLAWS
 from support.broken_mechanisms import SMALL, TELLING, VARIANTS, symbol_of
 

@@ -251,6 +251,7 @@ def test_a_run_that_ends_otherwise_on_the_agreed_engine_refutes(monkeypatch):
     (found,) = secure.secure_runs_of(agreement, 2)
     assert found.differs == "how the run ends"
     no = replace(cp_audit(agreement), secure_runs=(found,))
+    assert "Some end with 'FragmentError" in str(no)
     assert no.verdict == "refuted" and "how the run ends DIFFERS" in str(no)
 
 

@@ -23,7 +23,7 @@ from copublish.auditing.coalitions import coalitions_of
 from copublish.auditing.parts import Part
 from copublish.auditing.players import Players
 from copublish.auditing.result import CONFIDENCE, VERDICT_LEVEL, Audit, Number
-from copublish.auditing.secure import secure_runs_of
+from copublish.auditing.secure import can_play_engine, secure_runs_of
 from copublish.auditing.statistics import Claim, Tested, judged, learned_columns
 from copublish.auditing.symbols import PUBLIC, Symbol, symbols_of
 from copublish.auditing.tables import Pair, invalid_pairs, pairs_against, valid_pairs
@@ -32,6 +32,7 @@ from copublish.mechanisms.base import Plan
 from copublish.privacy.coins import SystemCoins
 from copublish.privacy.disclosures import Select
 from copublish.progress import Progress, no_progress
+from copublish.release.engines import WITHOUT_ENGINE
 from copublish.release.preflight import prepare, software_versions
 
 VIEWS, CHOOSING = 0.65, 0.15
@@ -110,6 +111,8 @@ def audit(
         numbers.append(_number(made.label, "disclosure", part.claim, tested, n, part.coins_per_run(), pair))
     progress("disclosures", len(parts), len(parts))
     secure = []
+    if not can_play_engine(agreement):
+        secure_runs = 0
     progress("runs on the agreed engine", 0, max(1, secure_runs))
     for compared in secure_runs_of(agreement, secure_runs):
         secure.append(compared)
@@ -139,6 +142,8 @@ def _refuse_without_promise(agreement: Agreement, plan: Plan[Any]) -> None:
 
 
 def _skipped(agreement: Agreement) -> Iterator[str]:
+    if not can_play_engine(agreement):
+        yield f"runs on the agreed engine: {WITHOUT_ENGINE}"
     if agreement.partition != "horizontal":
         yield "who is in the table, which the parties know; for their views another party's values are replaced"
     if agreement.records.public:

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from copublish.auditing.secure import SecureRun
 from copublish.auditing.statistics import Claim, Tested
-from copublish.auditing.symbols import Symbol
+from copublish.auditing.symbols import RELEASED, Symbol
 from copublish.auditing.tables import Pair
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 
@@ -184,11 +184,13 @@ class Audit:
             yield Text(f"  - to '{symbol.view}' {symbol.differs} tells of a record: {symbol.pair.record}", style="red")
         if self.secure_runs:
             unlike = [run.differs for run in self.secure_runs if run.differs]
+            ends = {outcome for run in self.secure_runs for outcome in run.outcomes} - {RELEASED}
             said = "".join(f" {one} DIFFERS." for one in unlike) or " they end alike and send as much."
+            said += "".join(f" Some end with '{end}'." for end in sorted(ends))
             yield Text(
                 f"{2 * len(self.secure_runs)} of them on the agreed engine:{said}", style="red" if unlike else ""
             )
-        yield from (Text(f"Not protected, so not audited: {sentence}") for sentence in self.skipped)
+        yield from (Text(f"Not audited: {sentence}") for sentence in self.skipped)
         words = {
             "consistent": "Consistent with what is stated. An audit can refute a promise and never prove it.",
             "refuted": "REFUTED: what was found contradicts what is stated. Do not release with this software.",

@@ -22,6 +22,7 @@ from copublish.auditing.tables import Pair, invalid_pairs
 from copublish.errors import CopublishError
 from copublish.local.processes import simulate_in_processes
 from copublish.progress import no_progress
+from copublish.release.engines import has_secure_engine
 from copublish.types import IntArray
 
 TIMEOUT_SECONDS = 600
@@ -73,6 +74,11 @@ class _Seen:
     opened: tuple[tuple[object, ...], ...] = ()
     files: frozenset[str] = frozenset()
     sent: tuple[tuple[str, int], ...] = ()
+
+
+def can_play_engine(agreement: Agreement) -> bool:
+    """Whether the agreed engine is installed here; an audit does without it, and says so."""
+    return agreement.engine.name != "spu" or has_secure_engine()
 
 
 def secure_pairs(agreement: Agreement) -> Iterator[Pair]:

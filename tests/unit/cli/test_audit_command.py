@@ -13,9 +13,9 @@ from copublish.auditing.result import Audit
 from copublish.auditing.symbols import Symbol
 from copublish.auditing.tables import invalid_pairs
 from copublish.cli import app
+from copublish.drafting.example import example_agreement
 from copublish.errors import AgreementError
 from copublish.release.audit_file import default_audit_file, read_audit
-from copublish.release.draft import example_agreement
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import pytest
 
 import copublish as cp
 from copublish.auditing.result import Audit
+from copublish.drafting.example import example_agreement
 from copublish.engine.ideal import Room
 from copublish.errors import AgreementError
 from copublish.local.processes import throwaway_ledger
@@ -20,7 +21,6 @@ from copublish.privacy.audited import AuditStatement
 from copublish.privacy.certificate import Certificate
 from copublish.progress import no_progress
 from copublish.release.audit_file import default_audit_file, read_audit
-from copublish.release.draft import example_agreement
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
 from copublish.release.proposal import write_proposal
