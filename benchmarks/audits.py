@@ -121,7 +121,7 @@ def verdicts(found: dict[str, Any], repeat: int, seconds: float, keep: Callable[
     found.setdefault("audits", 0)
     for name, empty in {"refuted": [], "least_p_value": 1.0, "numbers": 0, "cpu_seconds": 0.0}.items():
         found.setdefault(name, empty)
-    found["seconds_each"] = seconds
+    found.setdefault("seconds_each", seconds)
     while found["audits"] < repeat:
         mechanism, epsilon = cases[found["audits"] % len(cases)]
         used = processor_seconds()
