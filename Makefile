@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark owners-benchmark hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults audits cost-model results microaggregation-benchmark allocation-benchmark clean
+.PHONY: help demo test check comparison input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark owners-benchmark hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark audits clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
 	@echo "make test       set up, then lint, types and tests"
 	@echo "make check      ruff and mypy alone"
+	@echo "make comparison  every mechanism and a trivial baseline in all scores on four tables, written to docs/results/comparison.md (needs ADULT)"
 	@echo "make accuracy   classification accuracy of Adult and Nursery releases (needs ADULT=folder with the data)"
 	@echo "make copula-accuracy  distances of Adult and Wine copula releases (needs ADULT=folder with the data)"
 	@echo "make marginals-accuracy  prediction and two-way tables of marginals releases of four tables (needs ADULT=folder with the data)"
@@ -51,6 +52,11 @@ test: check
 ADULT ?= ../shared/data
 accuracy: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --data $(ADULT)
+
+# 20 minutes of one core. COMPARISON passes options: --table heart --runs 2
+COMPARISON ?=
+comparison: $(READY)
+	$(BIN)/python benchmarks/comparison.py --data $(ADULT) --page docs/results/comparison.md $(COMPARISON)
 
 copula-accuracy: $(READY)
 	$(BIN)/python benchmarks/copula_accuracy.py --data $(ADULT)

@@ -4,9 +4,9 @@
 
 Prints one row per noise, epsilon and way to spread the records over the owners: accuracy of logistic regression trained
 on the synthetic records and tested on Adult's official test records (mean and standard error over the runs), beside
-training on the real records. The class share alone gives 0.754. Columns are Adult's without `education`, which
-`education-num` says as well, and with `native-country` as United-States or other: 49 coordinates. Calibrated to
-add/remove. Releases are simulated on the ideal engine, which gives the same ones as the secure one.
+training on the real records and the trivial baseline. The class share alone gives 0.754. Columns are Adult's without
+`education`, which `education-num` says as well, and with `native-country` as United-States or other: 49 coordinates.
+Calibrated to add/remove. Releases are simulated on the ideal engine, which gives the same ones as the secure one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
+from copublish.evaluation.baseline import BASELINE, ClassTables
 from copublish.evaluation.classification import accuracy
 from copublish_reproduction import datasets
 
@@ -113,6 +114,23 @@ def measure(folder: Path, noise: str, epsilon: str, owners: int, runs: int) -> d
     }
 
 
+def measure_baseline(folder: Path, noise: str, epsilon: str, runs: int) -> dict[str, Any]:
+    """Return mean accuracy over some draws of the trivial baseline, with the same budget and noise."""
+    train, test = read(folder)
+    tables = ClassTables.beside(agreement_for(attributes_of(folder), len(train), epsilon, noise))
+    drawn = [tables.draw(train, np.random.default_rng(run)) for run in range(runs)]
+    found = [accuracy(one, test, CLASS, "logistic-regression") for one in drawn]
+    return {
+        "noise": noise,
+        "epsilon": epsilon,
+        "owners": BASELINE,
+        "accuracy": float(np.mean(found)),
+        "standard_error": float(np.std(found, ddof=1) / np.sqrt(runs)) if runs > 1 else None,
+        "worst": min(found),
+        "target": None,
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="folder with adult.data and adult.test")
@@ -130,8 +148,11 @@ def main() -> None:
         print(f"{'noise':>9} {'epsilon':>8} {'owners':>28} {'accuracy':>16} {'worst':>7} {'target':>7}")
     for noise in given.noise:
         for epsilon in given.epsilon:
-            for owners in given.owners:
-                row = measure(given.data, noise, epsilon, owners, given.runs)
+            for owners in (*given.owners, BASELINE):
+                if owners == BASELINE:
+                    row = measure_baseline(given.data, noise, epsilon, given.runs)
+                else:
+                    row = measure(given.data, noise, epsilon, owners, given.runs)
                 rows.append(row)
                 if given.format == "text":
                     shown = f"{row['accuracy']:.4f} ({row['standard_error'] or 0:.4f})"

@@ -23,24 +23,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.metrics import roc_auc_score
 
 import copublish as cp
 from copublish.agreement.domain import NumericalDomain
-from copublish.evaluation.classification import ClassifierName, _plain, fit
+from copublish.evaluation.classification import ClassifierName
 from copublish.evaluation.marginals import marginal_errors
+from copublish.evaluation.prediction import RANKED_CLASSIFIERS, prediction_scores
 from copublish.local.simulation import read_fragments, simulate_fragments
 from hpdp_accuracy import attributes_of
 from hpdp_accuracy import read as read_adult
 from hpdp_other_tables import Division, heart, mean_and_error, nursery, wine
 
 DELTA = "1e-6"
-CLASSIFIERS: tuple[ClassifierName, ...] = ("decision-tree", "logistic-regression", "histogram-boosting")
 EXPECTED = {"adult": 30_000, "nursery": 8_600, "wine": 4_300, "heart": 180}
 """Public guesses at the number of training records, and how many are published."""
-
-LEAST_TEST_RECORDS = 10
-"""Of a class whose area counts."""
 
 WINE_EDGES = {
     "fixed acidity": [5, 6, 7, 8, 9, 10, 12],
@@ -137,26 +133,12 @@ def codes_of(frame: pd.DataFrame, agreement: cp.Agreement) -> pd.DataFrame:
 
 def best_area(train: pd.DataFrame, test: pd.DataFrame, label: str) -> float:
     """Return the largest area under the ROC curve; of several classes the mean of each against the rest."""
-    return max(area(train, test, label, classifier) for classifier in CLASSIFIERS)
+    return max(area(train, test, label, classifier) for classifier in RANKED_CLASSIFIERS)
 
 
 def area(train: pd.DataFrame, test: pd.DataFrame, label: str, classifier: ClassifierName) -> float:
-    """Return the area under the ROC curve on test records, the mean over classes of each against the rest.
-
-    A class that no published record has cannot be predicted: 1/2. Classes with hardly any test records are left out,
-    because their areas would be chance (Nursery has a class with two records in all).
-    """
-    if train.empty or train[label].nunique() < 2:
-        return 0.5
-    trained = fit(train, label, classifier)
-    chances = trained.model.predict_proba(_plain(test[trained.features]))
-    place = {str(value): number for number, value in enumerate(trained.model.classes_)}
-    truth, areas = test[label].astype(str), []
-    for value, n_records in truth.value_counts().items():
-        if LEAST_TEST_RECORDS <= n_records < len(truth):
-            known = value in place
-            areas.append(roc_auc_score(truth == value, chances[:, place[value]]) if known else 0.5)
-    return float(np.mean(areas))
+    """Return the area under the ROC curve on test records, as plans and evaluations have it."""
+    return prediction_scores(train, test, label, classifier).area.value
 
 
 def measure(table: str, folder: Path, epsilon: str, noise: str, runs: int, **keys: Any) -> dict[str, Any]:

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from copublish.fragments.database import DatabaseTable
     from copublish.local.simulation import simulate
     from copublish.node.party import run
-    from copublish.planning.advice import ReleasePlan
     from copublish.planning.advice import plan_release as plan
+    from copublish.planning.release_plan import ReleasePlan
     from copublish.privacy.certificate import Certificate
     from copublish.privacy.ledger import Ledger, Limit
     from copublish.release.check import Checked, check
@@ -109,7 +109,8 @@ _HOMES = {
     "copublish.fragments.database": ("DatabaseTable",),
     "copublish.local.simulation": ("simulate",),
     "copublish.node.party": ("run",),
-    "copublish.planning.advice": ("ReleasePlan", "plan"),
+    "copublish.planning.advice": ("plan",),
+    "copublish.planning.release_plan": ("ReleasePlan",),
     "copublish.privacy.certificate": ("Certificate",),
     "copublish.privacy.ledger": ("Ledger", "Limit"),
     "copublish.release.check": ("Checked", "check"),

@@ -42,6 +42,9 @@ def run(*arguments: object, cwd: Path | None = None, code: int = 0) -> SimpleNam
 def folder(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("evaluation")
     write_demo(folder, 1500)
+    agreed = (folder / "agreement.toml").read_text()
+    assert "expected = 20000" in agreed  # plans try as many records as are expected
+    (folder / "small.toml").write_text(agreed.replace("expected = 20000", "expected = 1500"))
     data = ["--data", "bank=bank.parquet", "--data", "loans=loans.csv"]
     run("simulate", "agreement.toml", *data, "--out", "release", cwd=folder)
     bank, loans = made_up_data(1500)
@@ -61,17 +64,25 @@ def test_evaluate_prints_scores_and_warns_and_leaves_the_release_alone(folder, t
     done = run(*call, "--raw", "train.csv", cwd=folder)
     assert "WITHOUT NOISE" in done.stderr
     assert "disclosure" in done.stderr
-    for words in ("BA raw", "CA release", "LA largest class", "BA - CA", "CA - LA", "3-way", "Wasserstein", "MeanSSE"):
+    for words in ("area", "balanced accuracy", "log loss", "raw data", "release", "class tables alone", "bars hold"):
         assert words in done.stdout
+    for words in ("Always saying the largest class", "not to be published", "3-way", "Wasserstein", "MeanSSE"):
+        assert words in re.sub(r"\s+", " ", done.stdout)
+    assert re.search(r"(the area of|it cannot be told).* the release", done.stdout)
+    assert not re.search(r"\b[BCL]A\b", done.stdout), "no jargon"
     for classifier in ("decision-tree", "logistic-regression", "histogram-boosting", "linear-svm"):
         assert classifier in done.stdout
     out = tmp_path / "scores.json"
     tree = [*call, "--classifier", "decision-tree", "--format", "json"]
-    first = run(*tree, "--out", out, cwd=folder).stdout
+    plot = tmp_path / "areas.svg"
+    first = run(*tree, "--out", out, "--plot", plot, cwd=folder).stdout
+    assert "area under the ROC curve" in plot.read_text()
+    run(*tree, "--plot", tmp_path / "areas.doc", cwd=folder, code=2)
     assert run(*tree, cwd=folder).stdout == first, "evaluated twice"
     assert json.loads(first) == json.loads(out.read_text())
-    assert json.loads(first)["classification"][0]["BA"] is None
-    assert "BA is unknown" in run(*call, "--classifier", "decision-tree", cwd=folder).stdout
+    assert json.loads(first)["classification"][0]["raw"] is None
+    said = re.sub(r"\s+", " ", run(*call, "--classifier", "decision-tree", cwd=folder).stdout)
+    assert "What raw data and the trivial baseline give is unknown" in said
     assert files_of(folder / "release") == before
 
 
@@ -138,35 +149,39 @@ def test_report_writes_a_page_and_replaces_none_unasked(folder, tmp_path):
 
 def test_plan_tries_settings_and_recommends(folder, tmp_path):
     plot = tmp_path / "plan.svg"
-    quick = ["--epsilon", "0.5", "--try", "specializations=2", "--runs", "1"]
-    done = run("plan", "agreement.toml", *quick, "--plot", plot, cwd=folder)
-    for words in ("made up", "To take at epsilon 1", "The secure run", "MiB", "largest class", "score max"):
+    quick = ["--epsilon", "0.5", "--try", "specializations=2", "--runs", "1", "--classifier", "decision-tree"]
+    done = run("plan", "small.toml", *quick, "--plot", plot, cwd=folder)
+    for words in ("made up", "To take at epsilon 1", "The secure run", "MiB", "largest class", "tv-gain", "balanced"):
         assert words in done.stdout
+    assert "nothing is recommended" in done.stdout and "selection_share" not in done.stdout
+    assert not re.search(r"\b[BCL]A\b", done.stdout), "no jargon"
     assert "Papers on other data" in done.stdout and "x printed" not in done.stdout
     assert plot.read_text().lstrip().startswith("<?xml")
     train = pd.read_csv(folder / "train.csv", dtype=str)
     train.loc[:6, "age"] = "200"
     train.to_csv(tmp_path / "odd.csv", index=False)
-    done = run("plan", "agreement.toml", "--like", tmp_path / "odd.csv", *quick, cwd=folder)
+    done = run("plan", "small.toml", "--like", tmp_path / "odd.csv", *quick, cwd=folder)
     assert "must not touch private data" in re.sub(r"\s+", " ", done.stderr)
+    assert "selection_share = 0.4 (" in done.stdout and "one run cannot tell" in done.stdout
     assert "the public file" in done.stdout and ": 7 rows, taken as the nearer bound." in done.stdout
-    refused = run("plan", "agreement.toml", "--like", tmp_path / "odd.csv", "--strict", cwd=folder, code=4)
+    refused = run("plan", "small.toml", "--like", tmp_path / "odd.csv", "--strict", cwd=folder, code=4)
     assert "outside the agreed bounds" in refused.stderr
 
 
 def test_plan_stands_mechanisms_side_by_side(folder, tmp_path):
-    quick = ["--epsilon", "1", "--try", "specializations=2", "--runs", "1"]
-    done = run("plan", "agreement.toml", "--mechanism", "copula", *quick, cwd=folder)
-    for words in ("specialization (agreed, best setting", "● spec", "○ copula", "Side by side at epsilon 1", "MiB"):
+    quick = ["--epsilon", "1", "--try", "specializations=2", "--runs", "1", "--classifier", "decision-tree"]
+    done = run("plan", "small.toml", "--mechanism", "all", *quick, cwd=folder)
+    for words in ("● specialization (agreed)", "◆ copula", "x class tables alone", "By area at epsilon 1", "MiB"):
         assert words in done.stdout
-    said = re.sub(r"\s+", " ", run("plan", "agreement.toml", "--mechanism", "vhdp", cwd=folder, code=3).stderr)
+    assert "Not tried: hpdp." in done.stdout and "owners of whole rows" in done.stdout
+    said = re.sub(r"\s+", " ", run("plan", "small.toml", "--mechanism", "vhdp", cwd=folder, code=3).stderr)
     assert "The agreement with the mechanism 'vhdp' has 1 problem" in said and 'Write neighbors = "replace"' in said
-    run("plan", "agreement.toml", "--mechanism", "idp-ir", cwd=folder, code=2)
+    run("plan", "small.toml", "--mechanism", "idp-ir", cwd=folder, code=2)
 
 
 def test_plan_refuses_what_it_cannot_do(folder, tmp_path):
-    run("plan", "agreement.toml", "--epsilon", "much", cwd=folder, code=2)
-    run("plan", "agreement.toml", "--plot", "plan.doc", cwd=folder, code=2)
-    run("plan", "agreement.toml", "--plot", "nowhere/plan.png", cwd=folder, code=2)
+    run("plan", "small.toml", "--epsilon", "much", cwd=folder, code=2)
+    run("plan", "small.toml", "--plot", "plan.doc", cwd=folder, code=2)
+    run("plan", "small.toml", "--plot", "nowhere/plan.png", cwd=folder, code=2)
     run("plan", "nothing.toml", cwd=folder, code=3)
-    run("plan", "agreement.toml", "--like", "loans.csv", cwd=folder, code=4)
+    run("plan", "small.toml", "--like", "loans.csv", cwd=folder, code=4)

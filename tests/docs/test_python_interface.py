@@ -79,7 +79,7 @@ def test_a_release_writes_loads_reports_evaluates_and_generalizes(journey, relea
     assert repr(loaded) == repr(release) and repr(release).startswith("Release('credit-default', specialization, ")
     assert is_escaped_html(loaded._repr_html_())
     scores = cp.evaluate(loaded, table, classifiers=["decision-tree"])
-    assert repr(scores).startswith("Evaluation('credit-default', best accuracy 0.")
+    assert repr(scores).startswith("Evaluation('credit-default', largest area 0.")
     assert is_escaped_html(scores._repr_html_())
     report = cp.report(loaded, scores)
     assert report.write(tmp_path / "report.html").read_text() == report.html
@@ -89,7 +89,8 @@ def test_a_release_writes_loads_reports_evaluates_and_generalizes(journey, relea
 
 def test_a_plan_shows_itself_and_draws(journey, tmp_path):
     _, agreement, _, _ = journey
-    plan = cp.plan(agreement, like=joined(journey), epsilons=["1"], tried={"specializations": [2]}, runs=1)
+    quick = {"epsilons": ["1"], "tried": {"specializations": [2]}, "runs": 1, "classifiers": ["decision-tree"]}
+    plan = cp.plan(agreement, like=joined(journey), **quick)
     assert repr(plan).startswith("ReleasePlan('credit-default', ") and is_escaped_html(plan._repr_html_())
     plot = plan.plot(tmp_path / "plan.svg")
     assert plot._repr_svg_().lstrip().startswith("<?xml") and (tmp_path / "plan.svg").stat().st_size > 1000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,21 +18,15 @@ from copublish.cli.terminal import (
     note,
     note_rules,
     print_json,
+    progress_bars,
     refuse_inside_release,
     refuse_own_input,
     results_console,
     warn_first,
 )
+from copublish.cli.utility_text import print_distances, print_number_statistics, print_predictions
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.release.folder import load_release
-
-HEADINGS = {
-    "BA": "BA raw",
-    "CA": "CA release",
-    "LA": "LA largest class",
-    "BA_minus_CA": "BA - CA",
-    "CA_minus_LA": "CA - LA",
-}
 
 
 class TrainOnChoice(StrEnum):
@@ -60,7 +55,7 @@ def evaluate(
     test: Annotated[Path, typer.Option(help="Records to test on: .csv or .parquet, with the class.")],
     raw: Annotated[
         Path | None,
-        typer.Option(help="The training records as they are, for the baseline BA. Without it BA is unknown."),
+        typer.Option(help="The training records as they are: what raw data and the trivial baseline give needs them."),
     ] = None,
     target: Annotated[
         str | None,
@@ -73,6 +68,7 @@ def evaluate(
     classifier: Annotated[
         list[ClassifierChoice] | None, typer.Option(help="Use this classifier; may be repeated. Default: all.")
     ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Also draw the areas: .png or .svg. Not into a release.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Also write the scores as JSON, for 'copublish report'. Not into a release.")
     ] = None,
@@ -83,10 +79,12 @@ def evaluate(
 ) -> None:
     """Score a release on real records. THE SCORES ARE A DISCLOSURE: no ledger is charged for them.
 
-    CA is the accuracy of a classifier trained on the release and tested on the test records, generalized as the release
-    is if it is; BA that of the same classifier trained on raw records; LA that of always saying the largest class.
-    BA - CA is what privacy costs, CA - LA what the release is worth. Marginals are compared by total variation: 0 is
-    equal, 1 is nothing in common. Values that are not as agreed are changed as a run changes them, and told.
+    Classifiers are trained on the release and tested on the test records, generalized as the release is if it is. With
+    --raw the same classifiers trained on raw records stand beside it, and the trivial baseline: noisy tables of every
+    column by the class with the release's budget, drawn from --raw with noise from a seed, NOT to be published. They
+    are ranked by the area under the ROC curve; a difference within one standard error is said to be none. Tables of one
+    to three columns, numbers and published error bars are compared with --raw, or else with the test records. Values
+    that are not as agreed are changed as a run changes them, and told.
 
     To try settings before anything is spent, on data that are not private, use 'copublish plan'.
 
@@ -95,30 +93,38 @@ def evaluate(
     from copublish.evaluation.classification import CLASSIFIERS
     from copublish.evaluation.scorecard import evaluate as evaluate_release
 
-    if out is not None:
-        refuse_inside_release(out, folder)
-        refuse_own_input(out, test, raw)
+    for written in (out, plot):
+        if written is not None:
+            refuse_inside_release(written, folder)
+            refuse_own_input(written, test, raw)
+    if plot is not None and plot.suffix.lower() not in (".png", ".svg"):
+        raise typer.BadParameter("end the name in .png or .svg", param_hint="--plot")
     release = load_release(folder)
     warn_first(release.certificate.warning, errors_console if output is Format.JSON else results_console())
     note(
         "WARNING: this reads real records and scores them WITHOUT NOISE. The scores are a disclosure of their own that "
         "no ledger is charged for; they never go into the release. Keep them inside unless the data are public."
     )
-    evaluation = evaluate_release(
-        release,
-        test,
-        raw=raw,
-        target=target,
-        train_on=train_on.value,
-        classifiers=[chosen.value for chosen in classifier] if classifier else CLASSIFIERS,
-        strict=strict,
-    )
+    with progress_bars() as progress:
+        evaluation = evaluate_release(
+            release,
+            test,
+            raw=raw,
+            target=target,
+            train_on=train_on.value,
+            classifiers=[chosen.value for chosen in classifier] if classifier else CLASSIFIERS,
+            strict=strict,
+            progress=progress,
+        )
     for data, rules in evaluation.rules.items():
         note_rules(f"The {data} data", rules)
     scores = evaluation.to_dict()
     if out is not None:
         out.write_text(json.dumps(scores, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         note(f"Wrote the scores to {out}. They are not private: keep the file where the data are kept.")
+    if plot is not None:
+        evaluation.plot(plot)
+        note(f"Drew {plot}. It shows scores: keep it where the data are kept.")
     if output is Format.JSON:
         print_json(scores)
         return
@@ -127,6 +133,8 @@ def evaluate(
 
 def print_scores(scores: dict[str, Any], console: Console) -> None:
     """Print scores for people."""
+    from copublish.evaluation.scorecard import TRAINED_ON
+
     predicted = (
         f"the agreed interval of '{scores['target']}'" if scores["target_is_interval"] else f"'{scores['target']}'"
     )
@@ -135,12 +143,16 @@ def print_scores(scores: dict[str, Any], console: Console) -> None:
         + ("the release" if scores["trained_on"] == "release" else "raw records generalized without noise"),
         markup=False,
     )
-    # Records hold raw values: CA is on them already.
-    last = {"CA_on_raw_values": "CA on raw values"} if scores["published"] == "generalized values" else {}
-    _print_classification(scores["classification"], HEADINGS | last, console)
-    if scores["classification"][0]["BA"] is None:
-        console.print("BA is unknown: it needs the raw training records. Give them with --raw.", style="yellow")
+    named = {"release": "release" if scores["trained_on"] == "release" else "generalized"}
+    rows = {
+        named.get(key, what): {row["classifier"]: row[key] for row in scores["classification"] if row[key] is not None}
+        for what, key in TRAINED_ON.items()
+    }
+    print_predictions("Prediction", {name: found for name, found in rows.items() if found}, _notes(scores), console)
+    for line in _differences(scores["classification"]):
+        console.print(line, markup=False)
     reference = {"test": "the test records", "raw": "the raw training records"}[scores["marginals"]["compared_with"]]
+    _print_distances(scores["distances"], reference, console)
     _print_marginals(scores["marginals"], reference, console)
     lines = (
         ("mean_wasserstein", "Wasserstein distance", "standard deviations, mean of the numerical attributes"),
@@ -159,13 +171,54 @@ def print_scores(scores: dict[str, Any], console: Console) -> None:
         console.print(f"  {what:22}{scores['numbers'][key]:.3f} {unit}")
 
 
-def _print_classification(rows: list[dict[str, Any]], headings: dict[str, str], console: Console) -> None:
-    table = text_table("Accuracy", ("classifier", *headings.values()), right=range(1, len(headings) + 1))
-    for row in rows:
-        shown = {key: "unknown" if row[key] is None else f"{row[key]:.4f}" for key in headings}
-        shown["CA"] += f" ± {row['standard_error_of_CA']:.4f}"
-        add_row(table, row["classifier"], *shown.values())
-    console.print(table)
+def _notes(scores: dict[str, Any]) -> list[str]:
+    first = scores["classification"][0]
+    notes = [f"Always saying the largest class: area 0.500, accuracy {first['LA']:.3f}."]
+    if scores["published"] == "generalized values" and first["CA_on_raw_values"] is not None:
+        on_raw = ", ".join(f"{row['classifier']} {row['CA_on_raw_values']:.3f}" for row in scores["classification"])
+        notes.append(f"Accuracy on raw values, over which generalized ones are spread evenly: {on_raw}.")
+    if first["raw"] is None:
+        notes.append("What raw data and the trivial baseline give is unknown: it needs the training records (--raw).")
+    elif scores["baseline_is"] is not None:
+        notes.append(f"Class tables alone, the trivial baseline: {scores['baseline_is']}.")
+    return notes
+
+
+def _differences(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield what privacy costs and what the release is worth, by the best classifier, and whether that can be told."""
+    from copublish.evaluation.baseline import BASELINE
+
+    best = max(rows, key=lambda row: row["release"]["area"])
+    compared = {"raw_minus_release": ("raw data", "the release"), "release_minus_baseline": ("the release", BASELINE)}
+    for key, (one, other) in compared.items():
+        if (found := best[key]) is not None:
+            by = f"{abs(found['area']):.3f} ± {found['standard_error']:.3f}"
+            better, worse = (one, other) if found["area"] > 0 else (other, one)
+            if found["is_within_error"]:
+                yield f"By {best['classifier']} it cannot be told which predicts better, {one} or {other}: {by}."
+            else:
+                yield f"By {best['classifier']}, the area of {better} is larger than that of {worse} by {by}."
+    yield "Errors are of the choice of test records; another release of the same agreement has other noise.\n"
+
+
+def _print_distances(distances: dict[str, Any], reference: str, console: Console) -> None:
+    from copublish.evaluation.scorecard import TRAINED_ON
+
+    covered, none = distances["coverage"], {"value": None}
+    rows = {}
+    for name, key in TRAINED_ON.items():
+        if distances[key] is not None:
+            own = {what: {"value": value} for what, value in distances[key].items()}
+            share = covered["covered"] if key == "release" and covered is not None else None
+            rows[name] = {**own, "coverage": none if share is None else {"value": share}}
+    notes = []
+    if "raw data" in rows:
+        notes.append("Of raw data: how far the test records are from them, which no release need beat.")
+    if covered is not None:
+        notes.append("Whether error bars hold is told rightly if the raw records are exactly those that were released.")
+    print_distances(f"Everything else, against {reference}", rows, notes, console)
+    if distances["by_column"]:
+        print_number_statistics(distances["by_column"], console)
 
 
 def _print_marginals(marginals: dict[str, Any], reference: str, console: Console) -> None:

@@ -10,6 +10,7 @@ import typer
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
+from copublish.cli.evaluate_command import ClassifierChoice
 from copublish.cli.plan_text import print_plan
 from copublish.cli.terminal import Format, FormatOption, note, print_json, progress_bars, results_console
 from copublish.mechanisms.registry import mechanism_of
@@ -30,34 +31,43 @@ def plan(
     ] = None,
     mechanism: Annotated[
         list[str] | None,
-        typer.Option(help="Try this mechanism, too, beside the agreed one; may be repeated."),
+        typer.Option(help="Try this mechanism beside the agreed one, too; may be repeated. 'all': all permitted ones."),
     ] = None,
     epsilon: Annotated[list[str] | None, typer.Option(help="A budget to try; may be repeated.")] = None,
     try_: Annotated[
         list[str] | None,
         typer.Option("--try", help="KEY=NUMBER: a value of one of the mechanism's settings to try; may be repeated."),
     ] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Releases of each setting.")] = 3,
+    runs: Annotated[int, typer.Option(min=1, help="Releases of each setting. One does not tell what noise does.")] = 5,
+    classifier: Annotated[
+        list[ClassifierChoice] | None,
+        typer.Option(
+            help="Predict with this classifier; may be repeated. Default: tree, logistic regression, boosting."
+        ),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="End with exit code 4 if any value of --like is not as agreed.")
     ] = False,
-    plot: Annotated[Path | None, typer.Option(help="Also draw accuracy over epsilon: .png or .svg.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Also draw the area under the ROC curve over epsilon: .png or .svg.")
+    ] = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
-    """Try a release out on public or made-up data: accuracy over epsilon, what to choose, what a secure run costs.
+    """Try a release out on public or made-up data: what it predicts and keeps, what to choose, what a secure run costs.
 
     Nothing is charged, so --like must be PUBLIC or made up, never the records that shall be released. It is split
     between the parties as the agreement says, and a third of it is kept for testing. Without --like, values are made
-    up from the agreed domains: then noise and cost hold, but accuracies show the shape alone. Values of --like that
-    are not as agreed are changed as a run changes them, and told.
+    up from the agreed domains: then noise and cost hold, scores show the shape alone, and nothing is recommended.
+    Values of --like that are not as agreed are changed as a run changes them, and told.
 
-    The agreed mechanism is tried over epsilon between BA, what raw data give, and LA, what the largest class gives.
-    With --mechanism others stand beside it, on the same records and with the same epsilon, if the agreement permits
-    them. What papers print for Adult and Nursery is drawn if the agreement is about those tables, and otherwise only
-    told.
+    Settings of the agreed mechanism are ranked at the agreed epsilon by the area under the ROC curve: accuracy favors
+    whoever always says the largest class. Differences within one standard error are said to be none. What is taken
+    then stands over epsilon beside raw data, other mechanisms (--mechanism, on the same records) and a trivial
+    baseline: noisy tables of every column by the class, with the same budget.
 
-    Example: copublish plan agreement.toml --like adult_like.csv --plot trade-off.svg
+    Example: copublish plan agreement.toml --like public.csv --mechanism all --plot trade-off.svg
     """
+    from copublish.evaluation.prediction import RANKED_CLASSIFIERS
     from copublish.planning import advice
     from copublish.planning.plots import FORMATS
 
@@ -78,6 +88,7 @@ def plan(
             epsilons=budgets,
             tried=tried,
             runs=runs,
+            classifiers=[chosen.value for chosen in classifier] if classifier else RANKED_CLASSIFIERS,
             strict=strict,
             progress=progress,
         )
@@ -101,12 +112,12 @@ def _budget(text: str) -> str:
 
 
 def _known(names: list[str]) -> list[str]:
-    from copublish.planning.mechanisms import planned_names
+    from copublish.planning.mechanisms import ALL, planned_names
 
     for name in names:
-        if name not in planned_names():
+        if name not in (*planned_names(), ALL):
             raise typer.BadParameter(
-                f"there is no mechanism '{name}' to try. There are: {', '.join(planned_names())}",
+                f"there is no mechanism '{name}' to try. There are: {', '.join(planned_names())}, or {ALL} of them",
                 param_hint="--mechanism",
             )
     return names

@@ -8,18 +8,31 @@ from typing import Any
 
 from rich.console import Console
 
+from copublish.cli.utility_text import print_distances, print_predictions, with_error
 from copublish.fragments.changes import Change
 from copublish.mechanisms.registry import mechanism_named
 from copublish.mechanisms.shared.text_tables import add_row, text_table
-from copublish.mechanisms.shared.tuning import Tuning
 
-PAIRS = "Pairs: mean total variation of the tables of two columns from those of the data, 0 to 1."
+RAW_DISTANCES = "Of raw data: how far the test records are from those that were released, which no release need beat."
 
 
 def print_plan(result: dict[str, Any], console: Console) -> None:
     """Print a plan."""
     from copublish.planning.plots import text_plot
 
+    _print_data(result, console)
+    for line in text_plot(result):
+        console.print(line, markup=False)
+    console.print()
+    for line in printed_lines(result):
+        console.print(line, markup=False)
+    _print_side_by_side(result, console)
+    if len(result["settings"]) > 1:
+        _print_settings(result, console)
+    _print_advice(result, console)
+
+
+def _print_data(result: Mapping[str, Any], console: Console) -> None:
     what = "made-up data" if result["data"] == "made up" else "the public file"
     console.print(
         f"{result['release']}: tried on {what}, {result['training_records']:,} records to train on and "
@@ -33,28 +46,22 @@ def print_plan(result: dict[str, Any], console: Console) -> None:
     if result["resampled"]:
         console.print("As many records as the agreement expects were drawn from the file, some of them repeatedly.")
     if result["data"] == "made up":
-        console.print("The data are made up: noise and cost hold, accuracies show the shape of the curve alone.")
+        console.print("The data are made up: noise and cost hold, scores show the shape of the curve alone.")
+    for name, rules in result["not_permitted"].items():
+        console.print(f"Not tried: {name}. {' '.join(f'{rule}.' for rule in rules)}", markup=False, soft_wrap=True)
     console.print()
-    for line in text_plot(result):
-        console.print(line, markup=False)
-    console.print(f"       BA {result['BA']:.3f} raw data, LA {result['LA']:.3f} largest class\n")
-    for line in printed_lines(result):
-        console.print(line, markup=False)
-    for name in result["mechanisms"]:
-        trials = [trial for trial in result["trials"] if trial["mechanism"] == name]
-        if (tuning := mechanism_named(name).tuning) is not None:
-            _print_settings(trials, tuning, console)
-    others = [trial for trial in result["trials"] if mechanism_named(trial["mechanism"]).tuning is None]
-    if others:
-        _print_mechanisms(others, console)
-    _print_advice(result, console)
 
 
 def printed_lines(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield what papers print: accuracies for the very data that are planned, or what was kept of other data's."""
     own = [reference for reference in result["printed"] if reference["is_planned_data"]]
-    if not own:
-        yield f"Papers on other data, as the share of BA - LA that was kept, by epsilon{_kept_here(result)}:"
+    if own:
+        yield f"Accuracies that papers print for these data, by epsilon{_accuracy_here(result)}:"
+    else:
+        yield (
+            "Papers on other data: how much of the accuracy that raw data give beyond the largest class was kept, by "
+            f"epsilon{_kept_here(result)}:"
+        )
     key, form = ("accuracy", "{:.3f}") if own else ("kept", "{:.0%}")
     for label, found in groupby(own or result["printed"], key=lambda reference: reference["label"]):
         yield f"  {label}: {_by_epsilon(list(found), key, form)}"
@@ -63,14 +70,19 @@ def printed_lines(result: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
+def _accuracy_here(result: Mapping[str, Any]) -> str:
+    best = result["recommendation"]
+    return "" if best is None else f" (here {best['epsilon']}: {best['accuracy']:.3f})"
+
+
 def _kept_here(result: Mapping[str, Any]) -> str:
     from copublish.planning.references import kept
 
     best = result["recommendation"]
-    share = kept(best["accuracy"], result["BA"], result["LA"])
-    if share is None or result["data"] == "made up":
+    if best is None:
         return ""
-    return f" (here {best['epsilon']}: {share:.0%})"
+    share = kept(best["accuracy"], result["raw"]["accuracy"], result["largest_class"]["accuracy"])
+    return "" if share is None else f" (here {best['epsilon']}: {share:.0%})"
 
 
 def _by_epsilon(rows: Sequence[Mapping[str, Any]], key: str, form: str) -> str:
@@ -83,47 +95,77 @@ def _by_epsilon(rows: Sequence[Mapping[str, Any]], key: str, form: str) -> str:
     return ", ".join(found)
 
 
-def _print_settings(trials: Sequence[Mapping[str, Any]], tuning: Tuning, console: Console) -> None:
-    first, *rest = tuning.columns
-    headings = (first.heading, "epsilon", "accuracy", "pairs are off", *(column.heading for column in rest))
-    table = text_table(f"What was tried of {trials[0]['mechanism']}", headings, right=range(1, len(headings)))
-    table.columns[0].no_wrap = True
-    for trial in trials:
-        scores = (trial["epsilon"], _accuracy(trial), f"{trial['marginal_error']:.3f}")
-        add_row(table, first.cell(trial), *scores, *(column.cell(trial) for column in rest))
+def _print_side_by_side(result: Mapping[str, Any], console: Console) -> None:
+    from copublish.planning.curves import rows_at_agreed_epsilon
+
+    rows, epsilon = rows_at_agreed_epsilon(result), result["agreed"]["epsilon"]
+    share = result["largest_class"]["accuracy"]
+    notes = [
+        f"Always saying the largest class: area 0.500, accuracy {share:.3f}.",
+        f"Class tables alone, the trivial baseline: {result['baseline_is']}.",
+    ]
+    print_predictions(
+        f"Predicting '{result['target']}' at epsilon {epsilon}",
+        {name: row["classifiers"] for name, row in rows.items()},
+        notes,
+        console,
+    )
+    print_distances(
+        f"Everything else at epsilon {epsilon}",
+        {name: row["distances"] for name, row in rows.items()},
+        [RAW_DISTANCES],
+        console,
+    )
+    told = [
+        f"{name}: {row['noise']['what']} {row['noise']['value']:.3g}" for name, row in rows.items() if "noise" in row
+    ]
+    if told:
+        console.print(f"Noise of {'; '.join(told)}.\n", markup=False)
+
+
+def _print_settings(result: Mapping[str, Any], console: Console) -> None:
+    tuning = mechanism_named(result["agreed"]["mechanism"]).tuning
+    if tuning is None:
+        return
+    headings = ("area", "balanced", "log loss", "accuracy", "2-way")
+    own = tuning.columns
+    table = text_table(
+        f"Settings of {result['agreed']['mechanism']} that were tried at epsilon {result['agreed']['epsilon']}, "
+        "the agreed one first",
+        (*(column.heading for column in own[:2]), *headings, *(column.heading for column in own[2:])),
+        right=range(1, len(headings) + len(own)),
+    )
+    for number in (0, 2):
+        table.columns[number].no_wrap = True
+    for trial in result["settings"]:
+        first, *others = result["metrics"]
+        scores = [with_error(trial, first), *(with_error({key: trial[key]}, key) for key in others)]
+        pairs = trial["distances"]["tables_2"]["value"]
+        cells = [column.cell(trial) for column in own]
+        add_row(table, *cells[:2], *scores, f"{pairs:.3f}", *cells[2:])
     console.print(table)
-    console.print(f"{tuning.legend} {PAIRS}\n", markup=False)
-
-
-def _print_mechanisms(trials: Sequence[Mapping[str, Any]], console: Console) -> None:
-    headings = ("mechanism", "epsilon", "accuracy", "pairs are off", "noise")
-    table = text_table("What was tried of mechanisms that publish records", headings, right=(1, 2, 3))
-    for trial in trials:
-        noise = f"{trial['noise']['what']} {trial['noise']['value']:.3g}" if "noise" in trial else ""
-        add_row(table, trial["mechanism"], trial["epsilon"], _accuracy(trial), f"{trial['marginal_error']:.3f}", noise)
-    console.print(table)
-    console.print(f"{PAIRS}\n")
-
-
-def _accuracy(trial: Mapping[str, Any]) -> str:
-    error = "" if trial["standard_error"] is None else f" ± {trial['standard_error']:.3f}"
-    return f"{trial['accuracy']:.3f}{error}"
+    console.print(f"{tuning.legend}\n", markup=False)
 
 
 def _print_advice(result: dict[str, Any], console: Console) -> None:
     best, limits, run = result["recommendation"], result["limits"], result["secure_run"]
-    if len(result["mechanisms"]) > 1:
-        _print_comparison(result, console)
-    console.print(f"To take at epsilon {best['epsilon']}", style="bold")
-    if limits is None:
-        console.print(
-            f"  {best['mechanism']} as agreed: accuracy about {best['accuracy']:.3f}; it has no settings that a plan "
-            "tries",
-            markup=False,
-        )
-    else:
-        console.print(f"  {result['advice']}", markup=False)
-        console.print(f"  accuracy about {best['accuracy']:.3f}; {limits['words']}", markup=False)
+    _print_ranking(result, console)
+    console.print(f"To take at epsilon {result['agreed']['epsilon']}", style="bold")
+    for sentence in result["verdict"]:
+        console.print(f"  {sentence}", markup=False)
+    if best is not None and result["advice"] is not None:
+        console.print(f"  {result['agreed']['mechanism']}: {result['advice']}", markup=False)
+    elif best is not None:
+        console.print(f"  {best['mechanism']} as agreed; it has no settings that a plan tries", markup=False)
+    if best is not None:
+        console.print(f"  area about {with_error(best, 'area')} with {best['best_classifier']}", markup=False)
+    if limits is not None:
+        console.print(f"  {limits['words']}", markup=False)
+    console.print(
+        "  Standard errors are of noise and of the choice of test records; how far your data are from these, they do "
+        "not know. The best of several trials looks a little better than it is.",
+        markup=False,
+    )
     console.print("\nThe secure run", style="bold")
     if run["seconds"] is None:
         console.print(f"  {run['why']}", markup=False)
@@ -134,21 +176,15 @@ def _print_advice(result: dict[str, Any], console: Console) -> None:
     )
 
 
-def _print_comparison(result: Mapping[str, Any], console: Console) -> None:
-    from copublish.planning.curves import curves_of
-
-    agreed = result["agreed"]
-    console.print(f"Side by side at epsilon {agreed['epsilon']}", style="bold", markup=False)
-    here = [row for rows in curves_of(result).values() for row in rows if row["epsilon"] == agreed["epsilon"]]
-    for row in sorted(here, key=lambda row: -row["accuracy"]):
-        said = []
-        if row["mechanism"] == agreed["mechanism"]:
-            said.append("agreed" + (f", with delta {agreed['delta']}" if "delta" in agreed else ""))
-        if "curve" in row:
-            said.append(f"best of its settings: {row['note']}, {row['curve']}")
-        words = f"  ({'; '.join(said)})" if said else ""
-        console.print(
-            f"  {row['mechanism']:15}accuracy {_accuracy(row)}, pairs off by {row['marginal_error']:.3f}{words}",
-            markup=False,
-        )
-    console.print("  One classifier and tables of two columns are not all that a release is for.\n")
+def _print_ranking(result: Mapping[str, Any], console: Console) -> None:
+    console.print(f"By area at epsilon {result['agreed']['epsilon']}", style="bold", markup=False)
+    best = result["ranking"][0]
+    for row in result["ranking"]:
+        behind = ""
+        if row is not best:
+            error = row["behind_standard_error"]
+            by = f"{row['behind']:.3f}" + ("" if error is None else f" ± {error:.3f}")
+            unknown = "; one run cannot tell" if error is None else ""
+            behind = f", behind by {by}" + (" (cannot be told apart" + unknown + ")" if row["as_good"] else "")
+        console.print(f"  {row['mechanism']:20}{with_error(row, 'area')}{behind}", markup=False)
+    console.print("  Predicting one class is not all that a release is for: look at the second table, too.\n")

@@ -20,6 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from copublish.errors import EvaluationError
+from copublish.types import FloatArray
 
 ClassifierName = Literal["decision-tree", "logistic-regression", "histogram-boosting", "linear-svm"]
 CLASSIFIERS: tuple[ClassifierName, ...] = get_args(ClassifierName)
@@ -79,6 +80,18 @@ class Trained:
         """The class of each row, as text."""
         with threadpool_limits(1):  # as in training: beside other work threads wait for each other most of the time
             return np.asarray(self.model.predict(_plain(frame[self.features])))
+
+    def scores(self, frame: pd.DataFrame) -> tuple[list[str], FloatArray, bool]:
+        """The classes, what is said of each for every row, shape (n_rows, n_classes), and whether that are chances.
+
+        A classifier without chances gives distances from its border: they order records, and that is all.
+        """
+        plain, classes = _plain(frame[self.features]), [str(value) for value in self.model.classes_]
+        with threadpool_limits(1):
+            if hasattr(self.model, "predict_proba"):
+                return classes, np.asarray(self.model.predict_proba(plain), dtype=np.float64), True
+            distances = np.asarray(self.model.decision_function(plain), dtype=np.float64)
+        return classes, distances if distances.ndim == 2 else np.column_stack([-distances, distances]), False
 
 
 def fit(

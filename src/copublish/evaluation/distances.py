@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.stats import wasserstein_distance
 
+from copublish.evaluation.number_statistics import correlation_error
 from copublish.mechanisms.shared.generalization import Generalization, GeneralizedValue
 
 
@@ -31,11 +31,7 @@ def rank_correlation_error(released: pd.DataFrame, data: pd.DataFrame, columns: 
 
     A column that does not vary is correlated with nothing: its correlations are 0.
     """
-    pairs = list(combinations(columns, 2))
-    if not pairs:
-        return None
-    one, other = (frame[list(columns)].corr(method="spearman").fillna(0.0) for frame in (released, data))
-    return float(np.mean([abs(one.loc[pair] - other.loc[pair]) for pair in pairs]))
+    return correlation_error(released, data, columns, "spearman")
 
 
 def mean_sse(data: pd.DataFrame, cut: Generalization, columns: Sequence[str]) -> float | None:

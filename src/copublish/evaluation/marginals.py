@@ -22,7 +22,7 @@ class MarginalErrors:
     """Total variation distances of the marginals of one size.
 
     Attributes:
-        marginals: How many there are.
+        marginals: How many were compared.
         mean: Their mean distance: 0 is equal, 1 is nothing in common.
         largest: The largest of them.
         worst: The columns that have it.
@@ -35,23 +35,26 @@ class MarginalErrors:
 
 
 def marginal_errors(
-    one: pd.DataFrame, other: pd.DataFrame, sizes: Mapping[str, int], ways: int
+    one: pd.DataFrame, other: pd.DataFrame, sizes: Mapping[str, int], ways: int, most: int | None = None
 ) -> MarginalErrors | None:
-    """Compare all marginals over `ways` columns of two frames of codes.
+    """Compare marginals over `ways` columns of two frames of codes.
 
     Args:
         one: Codes, one row per record.
         other: The same columns of other records; neither may be empty.
         sizes: The columns to use and how many codes each has.
         ways: How many columns a marginal has.
+        most: Of more than so many marginals only so many are compared, at equal steps through all of them.
 
     Returns:
         The errors, or nothing if there are fewer columns than `ways`.
     """
     both = {name: np.concatenate([one[name], other[name]]) for name in sizes}
+    sets = list(combinations(sizes, ways))
+    if most is not None and len(sets) > most:
+        sets = [sets[number * len(sets) // most] for number in range(most)]
     distances = {
-        names: _distance([both[name] for name in names], [sizes[name] for name in names], len(one))
-        for names in combinations(sizes, ways)
+        names: _distance([both[name] for name in names], [sizes[name] for name in names], len(one)) for names in sets
     }
     if not distances:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from copublish.agreement.columns import COUNT, NOISY_COUNT
@@ -55,6 +56,18 @@ class Published:
             return self.as_features(frame)
         codes = values.published_codes(self.cut, values.codes_of(self.domains, frame))
         return values.published_labels(self.cut, codes)
+
+    def labels(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Other records, values of the domains, as texts: the labels that published tables name their cells by."""
+        if self.cut is not None:
+            return self.in_its_terms(frame).astype(str)
+        codes = values.codes_of(self.domains, frame)
+        return pd.DataFrame(
+            {
+                name: np.array(_labels(domain), dtype=object)[codes[name].to_numpy()]
+                for name, domain in self.domains.items()
+            }
+        )
 
     def as_features(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Records, values of the domains, as classifiers take them."""

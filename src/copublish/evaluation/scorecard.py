@@ -4,26 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import NumericalDomain
 from copublish.errors import EvaluationError, FragmentError
+from copublish.evaluation.baseline import BASELINE, ClassTables
 from copublish.evaluation.classification import CLASSIFIERS, ClassifierName
+from copublish.evaluation.prediction import METRICS
 from copublish.evaluation.published import Published, check_target
 from copublish.evaluation.scores import TrainOn, score
 from copublish.fragments.changes import Change
 from copublish.fragments.sources import Source
+from copublish.progress import Progress, no_progress
 from copublish.release.folder import Release, making_sense_of
 from copublish.release.generalize import read_values
 from copublish.release.html import definition_list, html_table
+
+if TYPE_CHECKING:
+    from copublish.evaluation.plots import Plot
 
 DISCLOSURE = (
     "These scores were computed from real records without noise. They are a disclosure of their own that no ledger "
     "was charged for. Keep them inside, or publish them only if the data are public."
 )
+
+
+TRAINED_ON = {"raw data": "raw", "release": "release", BASELINE: "baseline"}
+"""What classifiers are trained on, in words, and under which key their scores are."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,21 +54,33 @@ class Evaluation:
         """The scores as plain JSON values."""
         return self.scores
 
+    def plot(self, path: str | Path | None = None) -> Plot:
+        """The areas under the ROC curve, of the release and beside it; with a path also written, as .png or .svg."""
+        from copublish.evaluation.plots import Plot, evaluation_figure
+
+        plot = Plot(evaluation_figure(self.scores, TRAINED_ON))
+        if path is not None:
+            plot.write(path)
+        return plot
+
     def __repr__(self) -> str:
-        best = max(self.scores["classification"], key=lambda row: row["CA"])
-        return f"Evaluation({self.scores['release']!r}, best accuracy {best['CA']:.3f} by {best['classifier']})"
+        best = max(self.scores["classification"], key=lambda row: row["release"]["area"])
+        area = best["release"]["area"]
+        return f"Evaluation({self.scores['release']!r}, largest area {area:.3f} by {best['classifier']})"
 
     def _repr_html_(self) -> str:
         rows = [
-            (row["classifier"], *("unknown" if row[key] is None else f"{row[key]:.4f}" for key in ("BA", "CA", "LA")))
+            (row["classifier"], what, *("" if one[key] is None else f"{one[key]:.3f}" for key in METRICS))
             for row in self.scores["classification"]
+            for what, key_of_row in TRAINED_ON.items()
+            if (one := row[key_of_row]) is not None
         ]
         facts = {
             "Release": self.scores["release"],
             "Predicts": self.scores["target"],
             "Note": self.scores["disclosure"],
         }
-        headings = ("classifier", "raw records", "release", "largest class")
+        headings = ("classifier", "trained on", *(metric.replace("_", " ") for metric in METRICS))
         return definition_list(facts) + html_table(headings, rows)
 
 
@@ -70,6 +93,7 @@ def evaluate(
     train_on: TrainOn = "release",
     classifiers: Sequence[ClassifierName] = CLASSIFIERS,
     strict: bool = False,
+    progress: Progress = no_progress,
 ) -> Evaluation:
     """Score a release on data that the user brings; the same call gives the same numbers.
 
@@ -79,19 +103,22 @@ def evaluate(
     Args:
         release: The release.
         test: Records that the classifiers are tested on, with the release's attributes and class.
-        raw: The training records as they are, for the baseline BA and as the reference of marginals.
+        raw: The training records as they are, for what raw data give, for the trivial baseline, as the reference of
+            tables and numbers, and to check published error bars.
         target: What is predicted: the release's class, or another column where records were published for any use.
             Of a number, the interval of the agreed grid is predicted.
         train_on: What the classifiers of CA are trained on: the release, or `raw` generalized as the release is but
             without noise.
         classifiers: Which ones.
         strict: Whether values that would have to be changed are an error.
+        progress: Told about every classifier.
 
     Raises:
         EvaluationError: If the data do not fit the release, or something is asked for that it does not offer.
 
     Privacy:
         The scores depend on the records of `test` and `raw` exactly: they are a disclosure that nothing accounts for.
+        The baseline's noise comes from a seed: it protects nobody.
     """
     columns, predicted = release.details.public_columns, check_target(release, target)
     is_generalized = release.generalization is not None
@@ -117,7 +144,16 @@ def evaluate(
         "target_is_interval": isinstance(columns.domains[predicted], NumericalDomain),
         "trained_on": train_on,
         "test_records": len(tested),
-        **score(published, tested, trained, train_on=train_on, classifiers=classifiers),
+        **score(
+            published,
+            tested,
+            trained,
+            release=release,
+            baseline=ClassTables.beside_release(release.certificate, columns.domains),
+            train_on=train_on,
+            classifiers=classifiers,
+            progress=progress,
+        ),
     }
     return Evaluation(scores, rules)
 

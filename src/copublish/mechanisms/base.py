@@ -158,6 +158,21 @@ class Publication:
 
 
 @dataclass(frozen=True)
+class MeasuredCounts:
+    """A published table of counts, each with the error that is stated of it.
+
+    Attributes:
+        cells: A column for every column of the table, with the labels of its published values.
+        noisy_counts: What was measured, without bias.
+        within_95_percent: How far each of them is off at most in 95 of 100 cases, in people.
+    """
+
+    cells: pa.Table
+    noisy_counts: tuple[int, ...]
+    within_95_percent: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class About:
     """What the README of a release folder says of one mechanism's release.
 
@@ -248,6 +263,10 @@ class Mechanism(ABC, Generic[P, R, D]):
     def single_tables(self, contents: Contents) -> Mapping[str, pa.Table]:
         """Parts of its tables that the folder holds once more, in CSV files of their own; by `folder/name`."""
         return {}
+
+    def measured_counts(self, publication: Publication) -> Iterator[MeasuredCounts]:
+        """Published counts with error bars, which whoever has the records can check; none of many mechanisms."""
+        yield from ()
 
     def sizes(self, publication: Publication) -> dict[str, int]:
         """How much was published, of what; the records first."""

@@ -1,11 +1,9 @@
-"""The trade-off between accuracy and epsilon, as a picture and as characters."""
+"""The trade-off between prediction and epsilon, as a picture and as characters."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -13,48 +11,25 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from copublish.planning.curves import curves_of, floor_of, label_of, printed_points, ticks_of
+from copublish.evaluation.baseline import BASELINE
+from copublish.evaluation.plots import FORMATS, STYLE, Plot
+from copublish.planning.curves import RAW, curves_of, label_of, ticks_of
 
-FORMATS = (".png", ".svg")
-STYLE: dict[Any, Any] = {"svg.hashsalt": "copublish", "svg.fonttype": "none", "font.size": 10}
-COLORS = ("#0b5f73", "#b86b1d", "#6a4c93", "#3d7a3d")
-SHAPES = ("o", "s", "D", "^")
-BESIDE = ((6, -12), (6, 6), (-36, 6), (-36, -12))
-"""Where the notes of each curve stand: around a point, so that curves that meet do not write over each other."""
+__all__ = ["FORMATS", "Plot", "draw_plan", "plan_figure", "text_plot"]
 
-CHARACTERS = "●○◆◇"
+COLORS = ("#0b5f73", "#b86b1d", "#6a4c93", "#3d7a3d", "#a83250", "#555577")
+SHAPES = ("o", "s", "D", "^", "v", "P")
+BASELINE_COLOR, BASELINE_SHAPE = "#888888", "x"
 
-PRINTED_COLOR = "#333333"
-PRINTED_SHAPES, PRINTED_CHARACTERS = ("x", "+"), "x+"
-"""Points without a line: between them a paper prints nothing."""
+CHARACTERS, BASELINE_CHARACTER = "●○◆◇■□", "x"
 
+APART = 1.03
+"""Curves stand side by side at each epsilon, by so many times it, so that error bars do not hide each other."""
 
-@dataclass(frozen=True, repr=False)
-class Plot:
-    """The trade-off as a picture that shows itself in a notebook.
+NEAREST_TICKS = 1.3
+"""Numbers on the axis stand at least so many times apart: they would run into each other."""
 
-    Attributes:
-        figure: The figure of Matplotlib.
-    """
-
-    figure: Figure
-
-    def write(self, path: str | Path) -> Path:
-        """Write it as PNG or SVG; the same plan gives the same file."""
-        path = Path(path)
-        metadata = {"Date": None} if path.suffix.lower() == ".svg" else {"Software": None}
-        with mpl.rc_context(STYLE):
-            self.figure.savefig(path, metadata=metadata)
-        return path
-
-    def __repr__(self) -> str:
-        return f"Plot({self.figure.axes[0].get_title(loc='left')!r})"
-
-    def _repr_svg_(self) -> str:
-        picture = StringIO()
-        with mpl.rc_context(STYLE):
-            self.figure.savefig(picture, format="svg", metadata={"Date": None})
-        return picture.getvalue()
+LONGEST_TITLE = 60
 
 
 def draw_plan(plan: Mapping[str, Any], path: Path) -> None:
@@ -67,27 +42,24 @@ def plan_figure(plan: Mapping[str, Any]) -> Figure:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9, 4.6), dpi=150, layout="constrained")
         axes = figure.add_subplot()
-        handles = _draw_curves(axes, plan)
-        for points, shape in zip(printed_points(plan).values(), PRINTED_SHAPES, strict=False):
-            x, y = [float(point["epsilon"]) for point in points], [point["accuracy"] for point in points]
-            handles += axes.plot(x, y, shape, color=PRINTED_COLOR, markersize=8, zorder=5, label=points[0]["label"])
         agreed = float(plan["agreed"]["epsilon"])
-        handles += [
-            axes.axhline(plan["BA"], color="#555555", linestyle="--", linewidth=1, label="BA: raw data"),
-            axes.axhline(plan["LA"], color="#999999", linestyle=":", linewidth=1.5, label="LA: largest class"),
-            axes.axvline(agreed, color="#cccccc", linewidth=6, zorder=0, label="agreed epsilon"),
+        handles = [
+            axes.axhline(plan["raw"]["area"], color="#222222", linestyle="--", linewidth=1, label=RAW),
+            *_draw_curves(axes, plan),
+            axes.axvline(agreed, color="#dddddd", linewidth=10, zorder=0, label="agreed epsilon"),
         ]
         axes.set_xscale("log")
-        ticks = ticks_of(plan)
+        ticks = _readable(ticks_of(plan), agreed)
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         axes.minorticks_off()
-        axes.margins(x=0.11)
-        if any(row["accuracy"] < floor_of(plan) for row in plan["trials"]):
-            axes.set_ylim(bottom=floor_of(plan))
+        axes.margins(x=0.08)
         axes.set_xlabel("epsilon (smaller protects more)")
-        axes.set_ylabel("accuracy on test records")
-        what = "made-up data" if plan["data"] == "made up" else "public data"
-        axes.set_title(f"{plan['release']}: planned on {what}, mean of {plan['runs']} runs", loc="left", fontsize=10)
+        axes.set_ylabel("area under the ROC curve\n(1/2 is a guess)")
+        what = "made-up data: the shape alone" if plan["data"] == "made up" else "public data"
+        name = plan["release"] if len(plan["release"]) <= LONGEST_TITLE else plan["release"][: LONGEST_TITLE - 1] + "…"
+        axes.set_title(
+            f"{name}\n{what}, mean of {plan['runs']} runs, bars of one standard error", loc="left", fontsize=10
+        )
         axes.grid(axis="y", alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
         # Beside the axes: inside, it would hide points of one plan or another.
@@ -99,30 +71,38 @@ def _draw_curves(axes: Axes, plan: Mapping[str, Any]) -> list[Any]:
     """Draw what was tried and return it, for the legend."""
     handles: list[Any] = []
     curves = curves_of(plan)
-    for (name, rows), color, shape, beside in zip(curves.items(), COLORS, SHAPES, BESIDE, strict=False):
-        x, y = [float(row["epsilon"]) for row in rows], [row["accuracy"] for row in rows]
-        errors = [1.96 * (row["standard_error"] or 0) for row in rows]
-        label = label_of(plan, name, "below the axis")
-        handles.append(axes.errorbar(x, y, yerr=errors, color=color, marker=shape, capsize=3, label=label))
-        for row in rows:
-            if len(plan["mechanisms"]) == 1 and "note" in row:  # beside other mechanisms it would be too much
-                axes.annotate(
-                    row["note"],
-                    (float(row["epsilon"]), row["accuracy"]),
-                    xytext=beside,
-                    textcoords="offset points",
-                    fontsize=8,
-                    color=color,
-                )
+    for number, (name, rows) in enumerate(curves.items()):
+        is_baseline = name == BASELINE
+        shift = APART ** (number - (len(curves) - 1) / 2)
+        handles.append(
+            axes.errorbar(
+                [float(row["epsilon"]) * shift for row in rows],
+                [row["area"] for row in rows],
+                yerr=[row["area_standard_error"] or 0 for row in rows],
+                color=BASELINE_COLOR if is_baseline else COLORS[number % len(COLORS)],
+                marker=BASELINE_SHAPE if is_baseline else SHAPES[number % len(SHAPES)],
+                linestyle=":" if is_baseline else "-",
+                capsize=3,
+                label=label_of(plan, name),
+            )
+        )
     return handles
 
 
+def _readable(ticks: Sequence[float], agreed: float) -> list[float]:
+    """The numbers that are written on the axis: the agreed one, and of the others those that stand far enough apart."""
+    kept = [agreed]
+    for tick in ticks:
+        if all(max(tick / other, other / tick) >= NEAREST_TICKS for other in kept):
+            kept.append(tick)
+    return sorted(kept)
+
+
 def text_plot(plan: Mapping[str, Any], width: int = 64, height: int = 12) -> list[str]:
-    """The trade-off as lines of characters: accuracy upwards, epsilon to the right, evenly by its logarithm."""
-    curves, printed, ticks = curves_of(plan), printed_points(plan), ticks_of(plan)
-    marked = [*zip(CHARACTERS, curves.values(), strict=False), *zip(PRINTED_CHARACTERS, printed.values(), strict=False)]
-    seen = [max(row["accuracy"], floor_of(plan)) for _, rows in marked for row in rows]
-    low, high = _bounds([plan["BA"], plan["LA"], *seen])
+    """The trade-off as lines of characters: area upwards, epsilon to the right, evenly by its logarithm."""
+    curves, ticks, raw = curves_of(plan), ticks_of(plan), plan["raw"]["area"]
+    markers = {name: _character(name, number) for number, name in enumerate(curves)}
+    low, high = _bounds([raw, *(row["area"] for rows in curves.values() for row in rows)])
 
     def line_of(value: float) -> int:
         return min(round((high - value) / (high - low) * (height - 1)), height - 1)
@@ -133,35 +113,34 @@ def text_plot(plan: Mapping[str, Any], width: int = 64, height: int = 12) -> lis
         return round(math.log(epsilon / ticks[0]) / math.log(ticks[-1] / ticks[0]) * (width - 1))
 
     canvas = [[" "] * width for _ in range(height)]
-    canvas[line_of(plan["LA"])] = ["·"] * width
-    canvas[line_of(plan["BA"])] = ["-"] * width
-    for marker, rows in marked:
+    canvas[line_of(raw)] = ["-"] * width
+    for name, rows in curves.items():
         for row in rows:
-            line = canvas[line_of(row["accuracy"])]
-            line[_free_column(line, column_of(float(row["epsilon"])), marker)] = marker
-    labels = {line_of(plan["LA"]): "  LA", line_of(plan["BA"]): "  BA"}
+            line = canvas[line_of(row["area"])]
+            line[_free_column(line, column_of(float(row["epsilon"])), markers[name])] = markers[name]
     lines = [
-        f"{high - (high - low) * number / (height - 1):.3f} │{''.join(cells)}{labels.get(number, '')}"
+        f"{high - (high - low) * number / (height - 1):.3f} │{''.join(cells)}"
+        + (f"  {RAW}" if number == line_of(raw) else "")
         for number, cells in enumerate(canvas)
     ]
     axis = [" "] * (width + 6)
-    for epsilon in ticks:
+    for epsilon in _readable(ticks, float(plan["agreed"]["epsilon"])):
         for offset, character in enumerate(f"{epsilon:g}"):
             axis[column_of(epsilon) + offset] = character
-    names = [label_of(plan, name, "at or below the lowest line") for name in curves]
-    legend = [f"{marker} {name}" for marker, name in zip(CHARACTERS, names, strict=False)]
-    papers = [rows[0]["label"] for rows in printed.values()]
-    legend += [f"{marker} {name}" for marker, name in zip(PRINTED_CHARACTERS, papers, strict=False)]
-    below = [f"{''.join(axis).rstrip()}  epsilon", *legend]
-    return [*lines, f"      └{'─' * width}", *(f"       {line}" for line in below)]
+    below = [f"{''.join(axis).rstrip()}  epsilon", *(f"{markers[name]} {label_of(plan, name)}" for name in curves)]
+    return ["area", *lines, f"      └{'─' * width}", *(f"       {line}" for line in below)]
+
+
+def _character(name: str, number: int) -> str:
+    return BASELINE_CHARACTER if name == BASELINE else CHARACTERS[number % len(CHARACTERS)]
 
 
 def _free_column(line: Sequence[str], wanted: int, marker: str) -> int:
     """The wanted column, or the next one to it where no other curve's point is: none may hide another."""
     order = sorted(range(len(line)), key=lambda column: (abs(column - wanted), -column))
-    return next((column for column in order if line[column] in f"{marker} ·-"), wanted)
+    return next((column for column in order if line[column] in f"{marker} -"), wanted)
 
 
 def _bounds(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
-    return low, high if high > low else low + 0.01
+    return low if high > low else high - 0.01, high

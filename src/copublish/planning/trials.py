@@ -3,50 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from copublish.agreement.columns import COUNT, NOISY_COUNT
 from copublish.agreement.model import Agreement
-from copublish.evaluation.classification import ClassifierName, accuracy, majority_accuracy
-from copublish.evaluation.marginals import marginal_errors
-from copublish.evaluation.published import Published, as_features
-from copublish.evaluation.values import codes_of, published_codes, published_labels
+from copublish.evaluation.baseline import BASELINE, ClassTables
+from copublish.evaluation.classification import ClassifierName, majority_accuracy
+from copublish.evaluation.prediction import RANKED_CLASSIFIERS
+from copublish.evaluation.published import Published
+from copublish.evaluation.utility import Summary, raw_utility, utility_of
 from copublish.fragments.fragment import Fragment
 from copublish.local.simulation import simulate_fragments
 from copublish.mechanisms.registry import mechanism_of
 from copublish.mechanisms.shared.tuning import Setting
 from copublish.planning.tables import as_fragments
 from copublish.release.folder import Release
-
-CLASSIFIER: ClassifierName = "decision-tree"
-
-WAYS = 2
-"""Columns of the marginals that are compared: what single columns and pairs of them say is what most analyses need."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scores:
-    """How good some releases are, by the scores of `copublish evaluate`.
-
-    Attributes:
-        accuracy: Mean over the releases.
-        standard_error: Of that mean; not a number for one release.
-        marginal_error: Mean total variation between the marginals of two columns and those of the training records,
-            in the agreed values, over all pairs: 0 is equal, 1 is nothing in common. Of one of the releases: it hardly
-            changes from one to the next.
-    """
-
-    accuracy: float
-    standard_error: float
-    marginal_error: float
-
-    def described(self) -> dict[str, float | None]:
-        """The scores as JSON values."""
-        return {**asdict(self), "standard_error": None if np.isnan(self.standard_error) else self.standard_error}
 
 
 class TrialGround:
@@ -58,6 +32,7 @@ class TrialGround:
         test: Values of the test records.
         generator: Spreads cells over parties, where the agreement does not say who holds them.
         with_numbers: Whether a mechanism is tried that needs numbers as such.
+        classifiers: Which ones score a release.
     """
 
     def __init__(
@@ -68,57 +43,49 @@ class TrialGround:
         generator: np.random.Generator,
         *,
         with_numbers: bool = False,
+        classifiers: Sequence[ClassifierName] = RANKED_CLASSIFIERS,
     ) -> None:
-        self.agreement, self.train, self.test = agreement, train, test
+        self.agreement, self.train, self.test, self._classifiers = agreement, train, test, classifiers
         self._fragments: dict[str, Fragment] = as_fragments(agreement, train, generator, with_numbers=with_numbers)
-        self._train_codes = codes_of(agreement.columns, train)
-        self._test_codes = codes_of(agreement.columns, test)
-        self._test_features = self._as_features(test)
 
-    def baselines(self) -> tuple[float, float]:
-        """BA, the accuracy after training on the raw records, and LA, that of the largest class."""
-        target = self.agreement.class_.name
-        return (
-            accuracy(self._as_features(self.train), self._test_features, target, CLASSIFIER),
-            majority_accuracy(self.train, self.test, target),
-        )
+    @property
+    def _target(self) -> str:
+        return self.agreement.class_.name
+
+    def raw(self) -> Summary:
+        """What the training records give as they are."""
+        published = Published.of_records(self.train, self.agreement.columns, self._target)
+        return Summary([raw_utility(published, self.test, classifiers=self._classifiers)], is_noisy=False)
+
+    def largest_class(self) -> float:
+        """The accuracy of always saying the most frequent class."""
+        return majority_accuracy(self.train, self.test, self._target)
+
+    def baseline(self, agreement: Agreement, runs: int) -> Summary:
+        """What the trivial baseline gives with the budget of an agreement; the same each time."""
+        tables = ClassTables.beside(agreement)
+        drawn = [tables.draw(self.train, np.random.default_rng(run)) for run in range(runs)]
+        published = [Published.of_records(one, self.agreement.columns, self._target) for one in drawn]
+        return Summary([utility_of(one, self.train, self.test, classifiers=self._classifiers) for one in published])
 
     def releases(self, agreement: Agreement, runs: int) -> list[Release]:
         """So many releases with fresh noise; the agreement has the same people and columns as the planned one."""
         return [simulate_fragments(agreement, self._fragments) for _ in range(runs)]
 
-    def scores(self, releases: Sequence[Release]) -> Scores:
+    def summary(self, releases: Sequence[Release]) -> Summary:
         """Score some releases of the training records."""
-        found = [self._accuracy(release) for release in releases]
-        return Scores(
-            accuracy=float(np.mean(found)),
-            standard_error=float(np.std(found, ddof=1) / np.sqrt(len(found))) if len(found) > 1 else float("nan"),
-            marginal_error=self._marginal_error(releases[0]),
+        return Summary(
+            [
+                utility_of(
+                    Published.of_release(release, self._target),
+                    self.train,
+                    self.test,
+                    release=release,
+                    classifiers=self._classifiers,
+                )
+                for release in releases
+            ]
         )
-
-    def _accuracy(self, release: Release) -> float:
-        target = self.agreement.class_.name
-        if (cut := release.generalization) is not None:
-            test = published_labels(cut, published_codes(cut, self._test_codes))
-            counts = release.to_pandas("counts").drop(columns=NOISY_COUNT)
-            if not counts[COUNT].sum():  # noise left no record: all that is left to say is a class
-                return majority_accuracy(counts.assign(**{COUNT: 1}), test, target, COUNT)
-            return accuracy(counts, test, target, CLASSIFIER, COUNT)
-        if not release.records.num_rows:
-            return float(np.mean(self.test[target] == self.agreement.class_.values[0]))
-        return accuracy(self._as_features(release.to_pandas()), self._test_features, target, CLASSIFIER)
-
-    def _as_features(self, frame: pd.DataFrame) -> pd.DataFrame:
-        return as_features(self.agreement.columns, self.agreement.class_.name, frame)
-
-    def _marginal_error(self, release: Release) -> float:
-        if not release.records.num_rows:
-            return 1.0
-        columns = self.agreement.columns
-        published = Published.of_release(release, self.agreement.class_.name)
-        sizes = {name: domain.size for name, domain in columns.items()}
-        errors = marginal_errors(codes_of(columns, published.records), self._train_codes, sizes, WAYS)
-        return 0.0 if errors is None else errors.mean  # an agreement has an attribute and a class, so there is a pair
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,20 +93,22 @@ class Trial:
     """A mechanism and a setting of it, and what some runs gave.
 
     Attributes:
-        mechanism: What was tried.
+        mechanism: What was tried; or the trivial baseline.
         setting: How.
-        scores: Means over the runs.
+        delta: The stated delta, if the noise is Gaussian.
+        summary: All numbers of the runs.
         measured: What else the mechanism tells of these runs, as JSON values.
         noise: What its noise does, in words and as a number, if it says so.
-        release: The last one, for the cost of a secure run.
+        release: The last one, for the cost of a secure run; none of the baseline.
     """
 
     mechanism: str
     setting: Setting
-    scores: Scores
+    delta: str | None
+    summary: Summary
     measured: Mapping[str, Any]
     noise: tuple[str, float] | None
-    release: Release
+    release: Release | None
 
     @property
     def epsilon(self) -> str:
@@ -148,7 +117,8 @@ class Trial:
 
     def described(self) -> dict[str, Any]:
         """The trial as JSON values."""
-        own = {"mechanism": self.mechanism, **self.setting.described(), **self.measured, **self.scores.described()}
+        own = {"mechanism": self.mechanism, **self.setting.described(), "delta": self.delta}
+        own |= {**self.measured, **self.summary.described()}
         return own if self.noise is None else {**own, "noise": {"what": self.noise[0], "value": self.noise[1]}}
 
 
@@ -158,12 +128,31 @@ def try_setting(ground: TrialGround, agreement: Agreement, setting: Setting, run
     mechanism = mechanism_of(agreement)
     releases = ground.releases(agreement, runs)
     measured = {} if mechanism.tuning is None else mechanism.tuning.measured(agreement, releases)
-    noise = mechanism.plan(agreement).typical_noise()
     return Trial(
         mechanism=mechanism.name,
         setting=setting,
-        scores=ground.scores(releases),
+        delta=_delta(agreement),
+        summary=ground.summary(releases),
         measured=measured,
-        noise=noise,
+        noise=mechanism.plan(agreement).typical_noise(),
         release=releases[-1],
     )
+
+
+def try_baseline(ground: TrialGround, agreement: Agreement, epsilon: str, runs: int) -> Trial:
+    """Draw the trivial baseline `runs` times, with the agreement's noise."""
+    setting = Setting(epsilon)
+    agreement = setting.apply(agreement)
+    return Trial(
+        mechanism=BASELINE,
+        setting=setting,
+        delta=_delta(agreement),
+        summary=ground.baseline(agreement, runs),
+        measured={},
+        noise=None,
+        release=None,
+    )
+
+
+def _delta(agreement: Agreement) -> str | None:
+    return str(agreement.privacy.delta) if agreement.uses_gaussian_noise else None

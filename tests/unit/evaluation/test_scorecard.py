@@ -47,7 +47,8 @@ def test_training_on_it_is_training_on_the_generalized_data(exact):
 
 def test_the_same_release_scored_twice_gives_the_same_numbers():
     release, table = small_release(**MISSING)
-    runs = [json.dumps(evaluate(release, table, raw=table).to_dict()) for _ in range(2)]
+    fast = ["decision-tree", "linear-svm"]
+    runs = [json.dumps(evaluate(release, table, raw=table, classifiers=fast).to_dict()) for _ in range(2)]
     assert runs[0] == runs[1]
 
 

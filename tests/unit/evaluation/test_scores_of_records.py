@@ -18,6 +18,7 @@ from threadpoolctl import threadpool_limits
 
 from copublish import agreement_from_mapping
 from copublish.errors import EvaluationError
+from copublish.evaluation.baseline import ClassTables
 from copublish.evaluation.classification import CLASSIFIERS, SMALLEST_LEAF
 from copublish.evaluation.distances import mean_sse_of_sorted_columns
 from copublish.evaluation.published import Published
@@ -181,7 +182,9 @@ def test_a_release_is_scored_as_its_records_and_twice_alike(releases, mechanism)
     found, again = (evaluate(release, people[:80], raw=people[80:], classifiers=TREE).to_dict() for _ in range(2))
     assert json.dumps(found) == json.dumps(again)
     published = Published.of_records(release.records.to_pandas(), AGREEMENT.columns, CLASS)
-    expected = score(published, people[:80], people[80:], classifiers=TREE)
+    baseline = ClassTables.beside_release(release.certificate, AGREEMENT.columns)
+    assert (baseline is None) == (mechanism == "idp-ir"), "there is no budget to give to it"
+    expected = score(published, people[:80], people[80:], classifiers=TREE, baseline=baseline)
     for part in ("classification", "marginals", "numbers"):
         assert json.dumps(found[part]) == json.dumps(expected[part]), part
     assert found["published"] == "records" and found["target"] == CLASS and found["trained_on"] == "release"

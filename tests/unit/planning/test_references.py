@@ -1,16 +1,13 @@
-"""What papers print stands beside a plan: drawn for the data it is about, told as what was kept for other data."""
+"""What papers print stands beside a plan: as accuracies of the data it is about, as what was kept of other data."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from copublish import agreement_from_mapping
 from copublish.agreement.model import Agreement
 from copublish.cli.plan_text import printed_lines
 from copublish.evaluation.benchmark_tables import CLASSES, COLUMNS, benchmark_of
-from copublish.planning.curves import printed_points, ticks_of
-from copublish.planning.plots import draw_plan, text_plot
 from copublish.planning.references import kept, references_for
 from support import small_mapping
 
@@ -65,44 +62,23 @@ def test_what_is_kept_lies_between_the_largest_class_and_raw_data():
 
 
 def plan_about(agreement: Agreement, *, is_made_up: bool) -> dict:
-    scores = {"accuracy": 0.7, "standard_error": None, "marginal_error": 0.2}
-    trials = [{"mechanism": "copula", "epsilon": epsilon, **scores} for epsilon in ("0.5", "1")]
     return {
-        "release": "r",
-        "data": "made up" if is_made_up else "like",
-        "runs": 1,
-        "mechanisms": ["copula"],
-        "agreed": {"mechanism": "copula", "epsilon": "1"},
-        "BA": 0.96,
-        "LA": 0.33,
-        "trials": trials,
-        "recommendation": trials[-1],
+        "raw": {"accuracy": 0.96},
+        "largest_class": {"accuracy": 0.33},
+        "recommendation": None if is_made_up else {"epsilon": "1", "accuracy": 0.7},
         "printed": references_for(agreement, is_made_up=is_made_up),
     }
 
 
-def test_points_are_drawn_for_the_planned_data_set(tmp_path):
-    plan = plan_about(about(NURSERY, CLASSES["nursery"]), is_made_up=False)
-    assert [row["epsilon"] for row in printed_points(plan)["ArbDistDP"]] == ["0.1", "0.1", "0.75", "3"]
-    assert ticks_of(plan) == [0.1, 0.5, 1.0, 3.0], "the axis has room for them"
-    lines = text_plot(plan, width=50)
-    assert lines[-1].strip() == "x printed for Nursery in the ArbDistDP paper"
-    columns = {column - 7 for line in lines[:12] for column, character in enumerate(line) if character == "x"}
-    assert columns == {round(49 * np.log(epsilon / 0.1) / np.log(30)) for epsilon in (0.1, 0.75, 3)}
-    draw_plan(plan, tmp_path / "plan.svg")
-    assert "printed for Nursery in the ArbDistDP paper" in (tmp_path / "plan.svg").read_text()
-    told = list(printed_lines(plan))
-    assert told[0] == "  printed for Nursery in the ArbDistDP paper: 0.1: 0.815 to 0.846, 0.75: 0.902, 3: 0.915"
-    assert "not private" in told[1]
+def test_accuracies_are_told_for_the_planned_data_set():
+    told = list(printed_lines(plan_about(about(NURSERY, CLASSES["nursery"]), is_made_up=False)))
+    assert told[0] == "Accuracies that papers print for these data, by epsilon (here 1: 0.700):"
+    assert told[1] == "  printed for Nursery in the ArbDistDP paper: 0.1: 0.815 to 0.846, 0.75: 0.902, 3: 0.915"
+    assert "not private" in told[2]
 
 
-def test_other_data_get_no_points_and_are_told_what_was_kept(tmp_path):
-    plan = plan_about(agreement_from_mapping(small_mapping()), is_made_up=False)
-    assert printed_points(plan) == {} and ticks_of(plan) == [0.5, 1]
-    assert not any("printed" in line for line in text_plot(plan))
-    draw_plan(plan, tmp_path / "plan.svg")
-    assert "printed" not in (tmp_path / "plan.svg").read_text()
-    told = list(printed_lines(plan))
+def test_of_other_data_it_is_told_what_was_kept():
+    told = list(printed_lines(plan_about(agreement_from_mapping(small_mapping()), is_made_up=False)))
     assert told[0].endswith("(here 1: 59%):"), "0.7 is 0.37 of 0.63 above the largest class"
     assert told[1] == "  printed for Adult in the DistDiffGen paper: 0.1: 35%, 0.5: 57% to 63%, 1: 68%"
     assert len(told) == 5

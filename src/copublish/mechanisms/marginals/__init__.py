@@ -10,8 +10,9 @@ from rich.console import RenderableType
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
-from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
+from copublish.mechanisms.base import About, Contents, Details, MeasuredCounts, Mechanism, Publication
 from copublish.mechanisms.marginals import report, words
+from copublish.mechanisms.marginals.measured import measured_counts
 from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.mechanisms.marginals.publish import MarginalsDetails, contents_of
 from copublish.mechanisms.marginals.result import MarginalsResult
@@ -40,6 +41,10 @@ class Marginals(Mechanism[MarginalsPlan, MarginalsResult, MarginalsDetails]):
     def single_tables(self, contents: Contents) -> Mapping[str, pa.Table]:
         """Every measured table in a file of its own."""
         return single_tables(contents.tables[TABLES])
+
+    def measured_counts(self, publication: Publication) -> Iterator[MeasuredCounts]:
+        """Every measured table."""
+        return measured_counts(publication.contents.tables[TABLES])
 
     def sizes(self, publication: Publication) -> dict[str, int]:
         """How much was published, of what."""

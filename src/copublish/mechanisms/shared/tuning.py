@@ -77,7 +77,7 @@ class Tuning(ABC):
     def settings(
         self, agreement: Agreement, budgets: Sequence[str], tried: Mapping[str, Sequence[int]]
     ) -> Iterator[Setting]:
-        """Yield settings that differ."""
+        """Yield settings that differ, of each budget the agreed one first."""
 
     @abstractmethod
     def refinements(self, setting: Setting) -> list[Setting]:
@@ -86,10 +86,6 @@ class Tuning(ABC):
     @abstractmethod
     def measured(self, agreement: Agreement, releases: Sequence[Publication]) -> dict[str, Any]:
         """Numbers of some releases of a setting that belong into the table of trials, as JSON values."""
-
-    @abstractmethod
-    def complexity(self, trial: Mapping[str, Any]) -> float:
-        """How much a release of a trial asks of its readers: of settings that are as good, the least is taken."""
 
     @abstractmethod
     def limits(self, agreement: Agreement) -> dict[str, Any]:

@@ -10,9 +10,10 @@ from rich.console import RenderableType
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
-from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
+from copublish.mechanisms.base import About, Contents, Details, MeasuredCounts, Mechanism, Publication
 from copublish.mechanisms.shared.papers import Paper
 from copublish.mechanisms.specialization import publish, report, words
+from copublish.mechanisms.specialization.measured import measured_counts
 from copublish.mechanisms.specialization.papers import PAPERS
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.publish import CutDetails
@@ -53,6 +54,10 @@ class Specialization(Mechanism[SpecializationPlan, SpecializationResult, CutDeta
     def records(self, contents: Contents) -> pa.Table:
         """Every leaf and class as often as its `count` says."""
         return publish.records_of(contents.tables["counts"])
+
+    def measured_counts(self, publication: Publication) -> Iterator[MeasuredCounts]:
+        """The leaf counts."""
+        yield measured_counts(publication)
 
     def sizes(self, publication: Publication) -> dict[str, int]:
         """Records, and the cells that they are counted in."""

@@ -31,32 +31,33 @@ class SpecializationTuning(Tuning):
     tried: ClassVar[Mapping[str, tuple[int, ...]]] = {"specializations": (2, 4, 7, 10, 13)}
     columns: ClassVar[tuple[Column, ...]] = (
         Column("score", "score"),
-        Column("h", "rounds"),
+        Column("splits", "rounds"),
         Column("counts", "cells", "{:,.0f}"),
-        Column("a count is within", "count_within", "± {:,}"),
+        Column("within", "count_within", "± {:,}"),
         Column("noise", "selection_scale", "{:,.3g}"),
     )
     legend: ClassVar[str] = (
-        "h: specializations made. Within: in 95 of 100 cases, in people. Noise: its scale in a selection."
+        "Splits: specializations made. Within: a count, in 95 of 100 cases, in people. Noise: its scale in a selection."
     )
 
     def settings(
         self, agreement: Agreement, budgets: Sequence[str], tried: Mapping[str, Sequence[int]]
     ) -> Iterator[Setting]:
-        """Yield settings that differ.
+        """Yield settings that differ, of each budget the agreed one first.
 
         The size rule makes one of all that ask for more than it allows, and `auto` is one of the other scores.
         """
         agreed = agreement.settings(SpecializationSettings)
-        seen: set[tuple[str, str, int]] = set()
-        for score in get_args(SpecializationSettings.model_fields["score"].annotation):
-            for epsilon in budgets:
-                for h in sorted({*tried["specializations"], agreed.specializations}):
-                    setting = _setting(epsilon, h, score, agreed.selection_share)
-                    plan = SpecializationPlan.of(setting.apply(agreement))
-                    if (release := (epsilon, plan.score, plan.rounds)) not in seen:
-                        seen.add(release)
-                        yield setting
+        scores = get_args(SpecializationSettings.model_fields["score"].annotation)
+        pairs = [(score, h) for score in scores for h in sorted({*tried["specializations"], agreed.specializations})]
+        for epsilon in budgets:
+            seen: set[tuple[str, int]] = set()
+            for score, h in [(agreed.score, agreed.specializations), *pairs]:
+                setting = _setting(epsilon, h, score, agreed.selection_share)
+                plan = SpecializationPlan.of(setting.apply(agreement))
+                if (release := (plan.score, plan.rounds)) not in seen:
+                    seen.add(release)
+                    yield setting
 
     def refinements(self, setting: Setting) -> list[Setting]:
         """Other splits of the budget between selections and counts."""
@@ -73,15 +74,10 @@ class SpecializationTuning(Tuning):
         leaves = plan.leaf_counts(plan.rounds, 1)
         return {
             "rounds": plan.rounds,
-            "note": f"h = {plan.rounds}",
             "cells": float(np.mean([release.contents.tables["counts"].num_rows for release in releases])),
             "count_within": laplace_quantile(leaves.noise.rate, 0.95),
             "selection_scale": plan.selection(0, 1).noise.scale if plan.rounds else 0.0,
         }
-
-    def complexity(self, trial: Mapping[str, Any]) -> float:
-        """Fewer rounds mean fewer cells, each with more people in it: that serves other uses better."""
-        return float(trial["rounds"])
 
     def limits(self, agreement: Agreement) -> dict[str, Any]:
         """How many specializations and counts the size rule allows."""
