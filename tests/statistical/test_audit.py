@@ -77,11 +77,13 @@ def test_counts_under_replacement_and_gaussian_sums_are_found_too():
     assert tested.expected < sums.claim.reachable < 0.93  # the stated 1 is a bound, and variances are rounded up
 
 
-@pytest.mark.parametrize("mechanism", [{"name": "specialization", "specializations": 3}, {"name": "hpdp"}])
-def test_whole_runs_are_judged_by_the_sum_of_what_they_open(mechanism):
+@pytest.mark.parametrize(
+    ("mechanism", "runs"), [({"name": "specialization", "specializations": 3}, 300), ({"name": "hpdp"}, 1000)]
+)
+def test_whole_runs_are_judged_by_the_sum_of_what_they_open(mechanism, runs):
     agreement = cp.agreement_from_mapping({**SMALL, "mechanism": mechanism})
     pair = next(p for p in valid_pairs(agreement, "add-remove", SystemCoins()) if p.base == "no records")
-    found = play_runs(agreement, pair, 300)
+    found = play_runs(agreement, pair, runs)
     tested = judged(found.coins, found.law, Claim(1.0), found.others)
     assert tested.p_value > LEVEL and tested.expected > 0.15
     assert abs(tested.found - tested.expected) < 0.6
