@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check comparison input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark owners-benchmark hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark audits clean
+.PHONY: help demo test check comparison coverage input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark owners-benchmark hpdp-accuracy hpdp-other-tables hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark audits clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -12,6 +12,7 @@ help:
 	@echo "make check      ruff and mypy alone"
 	@echo "make comparison  every mechanism and a trivial baseline in all scores on four tables, written to docs/results/comparison.md (needs ADULT)"
 	@echo "make accuracy   classification accuracy of Adult and Nursery releases (needs ADULT=folder with the data)"
+	@echo "make coverage   how often intervals read from releases hold the truth, written into docs/results (needs ADULT=folder with the data)"
 	@echo "make copula-accuracy  distances of Adult and Wine copula releases (needs ADULT=folder with the data)"
 	@echo "make marginals-accuracy  prediction and two-way tables of marginals releases of four tables (needs ADULT=folder with the data)"
 	@echo "make central-comparators  AIM and MST of one curator beside marginals, on Adult (needs ADULT; hours; builds .venv-central)"
@@ -52,6 +53,9 @@ test: check
 ADULT ?= ../shared/data
 accuracy: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --data $(ADULT)
+
+coverage: $(READY)
+	$(BIN)/python benchmarks/interval_coverage.py --data $(ADULT) --runs 50 --out docs/results/coverage.md
 
 # 20 minutes of one core. COMPARISON passes options: --table heart --runs 2
 COMPARISON ?=

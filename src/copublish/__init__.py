@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from copublish.planning.release_plan import ReleasePlan
     from copublish.privacy.certificate import Certificate
     from copublish.privacy.ledger import Ledger, Limit
+    from copublish.reading.estimate import Estimate
     from copublish.release.check import Checked, check
     from copublish.release.describe import Description, describe
     from copublish.release.folder import Release, load_release
@@ -68,6 +69,7 @@ __all__ = [
     "DatabaseTable",
     "Description",
     "EngineError",
+    "Estimate",
     "Evaluation",
     "EvaluationError",
     "FragmentError",
@@ -113,6 +115,7 @@ _HOMES = {
     "copublish.planning.release_plan": ("ReleasePlan",),
     "copublish.privacy.certificate": ("Certificate",),
     "copublish.privacy.ledger": ("Ledger", "Limit"),
+    "copublish.reading.estimate": ("Estimate",),
     "copublish.release.check": ("Checked", "check"),
     "copublish.release.describe": ("Description", "describe"),
     "copublish.release.folder": ("Release", "load_release"),

@@ -35,17 +35,19 @@ ALLOWED = {
     # One party's rows know nothing of engines.
     "fragments": {"fragments", "agreement", "privacy", "files"},
     "engine": {"engine", "privacy", "files"},
-    "mechanisms": {"mechanisms", "engine", "fragments", "agreement", "privacy"},
+    # What released values tell, and how far noise moved it: no rows, no shares, no mechanism.
+    "reading": {"reading", "agreement", "privacy"},
+    "mechanisms": {"mechanisms", "engine", "fragments", "agreement", "privacy", "reading"},
     # Drafts know names and types of columns, and what an owner has confirmed; the rows stay behind `fragments`.
     "drafting": {"drafting", "mechanisms", "fragments", "agreement", "files"},
-    "release": {"release", "mechanisms", "engine", "fragments", "agreement", "privacy", "evidence", "files"},
+    "release": {"release", "reading", "mechanisms", "engine", "fragments", "agreement", "privacy", "evidence", "files"},
     # All parties on one machine.
     "local": {"local", "drafting", "release", "mechanisms", "engine", "fragments", "agreement", "privacy", "files"},
     # The network sees whole runs; nothing below it sees the network.
     "node": {"node", "local", "release", "mechanisms", "engine", "fragments", "agreement", "privacy"}
     | {"evidence", "files"},
     # Evaluation knows released values; a user's test data reach it through the one module for that.
-    "evaluation": {"evaluation", "evidence", "release", "mechanisms", "fragments", "agreement", "privacy"},
+    "evaluation": {"evaluation", "reading", "evidence", "release", "mechanisms", "fragments", "agreement", "privacy"},
     # Planning simulates whole releases, on data that are not private; nothing on the publish path knows of it.
     "planning": {"planning", "evaluation", "local", "release", "mechanisms", "engine", "fragments", "agreement"},
     # Audits play whole runs on made-up tables; nothing on the publish path knows of them.

@@ -51,7 +51,7 @@ def test_no_command_shows_the_list_of_commands():
 def test_the_demo_runs_every_step_and_shows_the_release(tmp_path):
     done = run("demo", "here", "--records", 1500, "--engine", "ideal", cwd=tmp_path)
     assert "Everything that is opened" in done.stdout
-    assert "What was published" in done.stdout
+    assert "What the release says" in done.stdout
     assert "copublish simulate" in done.stderr
     run("demo", "here", cwd=tmp_path, code=1)
     run("demo", "here", "--records", 1500, "--engine", "ideal", "--force", cwd=tmp_path)

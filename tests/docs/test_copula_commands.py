@@ -40,9 +40,11 @@ def test_check_and_describe_tell_what_will_be_opened_before_anything_is(syntheti
 
 def test_show_prints_columns_and_correlations(synthetic):
     shown = run("show", "release", "--rows", 3, cwd=synthetic).stdout
-    assert "strongest correlations" in shown and "largest cell" in shown
+    assert "Strongest correlations" in shown and "most frequent" in shown
     content = json.loads(run("show", "release", "--format", "json", cwd=synthetic).stdout)
-    assert set(content) == {"certificate", "copula"}
+    assert set(content) == {"certificate", "copula", "estimates"}
+    said = cp.load_release(synthetic / "release").mean("age")
+    assert content["estimates"]["age"]["mean"] == said.to_dict() and said.with_range[:4] in shown
     assert content["certificate"]["deployment"]["basic"]["data_product_type"] == "Synthetic microdata"
 
 

@@ -84,3 +84,10 @@ def test_audits_of_mechanisms_and_of_broken_ones_are_counted():
     assert found["repeat"]["audits"] == 1 and found["repeat"]["refuted"] == []
     assert {"30 % less noise", "an error that depends on data"} <= {one["words"] for one in found["broken"]}
     assert all(one["runs"] for one in found["broken"])
+
+
+def test_intervals_of_every_mechanism_are_counted():
+    found = printed("interval_coverage.py", "--short")["rows"]
+    assert {row["mechanism"] for row in found} == {"specialization", "marginals", "copula", "hpdp", "vhdp"}
+    assert {row["question"] for row in found} >= {"share", "mean", "median", "correlation"}
+    assert all(row["told"] + row["refused"] <= row["asked"] for row in found)

@@ -20,6 +20,7 @@ from rich.table import Table
 from copublish.agreement.columns import PublicColumns
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
+from copublish.errors import ReleaseError
 from copublish.mechanisms.shared.papers import Paper
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.privacy.accounting import Cost, cost_of
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from copublish.mechanisms.shared.joint_table import JointTable
     from copublish.mechanisms.shared.tuning import Tuning
     from copublish.progress import Progress
+    from copublish.reading.interface import Reading
+    from copublish.reading.replicates import Draws
 
 R = TypeVar("R")
 P = TypeVar("P", bound="Plan[Any]")
@@ -140,6 +143,15 @@ class Publication:
     def records(self) -> pa.Table:
         """The data set as records."""
         return self.mechanism.records(self.contents)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """Questions to the release, answered with the error that noise leaves.
+
+        Raises:
+            ReleaseError: If it tells no such error, and why.
+        """
+        return self.mechanism.reading(self)
 
     @property
     def details(self) -> Details:
@@ -295,6 +307,25 @@ class Mechanism(ABC, Generic[P, R, D]):
         """What a terminal shows of a release, below its guarantee."""
         for name in self.tables:
             yield first_rows(name, publication.contents.tables.get(name, publication.records), rows)
+
+    def reading(self, publication: Publication) -> Reading:
+        """Questions to a release, answered with errors that follow from the law of its noise.
+
+        Raises:
+            ReleaseError: If there is no such law, and why.
+        """
+        raise ReleaseError(f"The mechanism '{self.name}' does not say how its noise moves a mean or a share.")
+
+    def replicate(self, publication: Publication, draws: Draws) -> pa.Table:
+        """Records as a release of the same noise would have them, were what this one opened the truth.
+
+        Privacy:
+            Post-processing: made of released values and of chance that knows nothing else.
+
+        Raises:
+            ReleaseError: If the mechanism has no such records, and why.
+        """
+        raise ReleaseError(f"The mechanism '{self.name}' has no model that records could be drawn from again.")
 
     def report_template(self) -> str | None:
         """The page of a report, as a Jinja template that extends `page.html.j2`; nothing for a plain one."""

@@ -18,10 +18,16 @@ RELATION_WORDS: dict[Neighbors, str] = {
 
 def epsilon_words(epsilon: str) -> str:
     """An epsilon of a certificate; a fraction has the decimal that people think in, rounded up, beside it."""
+    spelled = epsilon_decimal(epsilon)
+    return epsilon if spelled == epsilon else f"{epsilon} (about {spelled})"
+
+
+def epsilon_decimal(epsilon: str) -> str:
+    """An epsilon of a certificate as a decimal: a fraction is rounded up in its third digit."""
     if re.fullmatch(r"\d+/\d+", epsilon) is None:
         return epsilon
     rounded = decimal.Context(3, decimal.ROUND_CEILING).divide(*map(decimal.Decimal, epsilon.split("/")))
-    return f"{epsilon} (about {rounded:f})"
+    return f"{rounded:f}"
 
 
 def epsilon_rows(epsilon: EpsilonStatement) -> list[tuple[str, str, str]]:

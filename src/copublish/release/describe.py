@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from io import StringIO
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from copublish.privacy.described import show_exact, state_disclosure
 from copublish.privacy.disclosures import Neighbors
 from copublish.privacy.promise import assumptions, not_protected, protected, view_of
 from copublish.privacy.statements import DisclosureStatement, EpsilonStatement, Noise
-from copublish.privacy.words import epsilon_rows, noise_words
+from copublish.privacy.words import epsilon_rows, epsilon_words, noise_words
 from copublish.release.html import definition_list, html_table
 from copublish.release.preflight import prepare
 
@@ -242,28 +241,46 @@ class DisclosureGroup:
     epsilon: str
     noise: Noise
     known_to: str
+    alike: tuple[DisclosureStatement, ...]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that they are of, where they differ by it."""
+        return [one.place.column for one in self.alike if one.place.column is not None] if self.times > 1 else []
 
 
-def grouped(disclosures: Sequence[DisclosureStatement], relation: Neighbors) -> list[DisclosureGroup]:
-    """Disclosures that follow each other and are alike, together: numbered ones by what they have in common."""
-    found = []
-    for _, group in groupby(disclosures, key=lambda d: (_what(d), d.epsilon[relation], d.noise)):
-        same = list(group)
-        first = same[0]
-        found.append(
-            DisclosureGroup(
-                what=_what(first),
-                times=len(same),
-                epsilon=first.epsilon[relation],
-                noise=first.noise,
-                known_to=first.known_to,
-            )
+def grouped(
+    disclosures: Sequence[DisclosureStatement], relation: Neighbors, *, columns_together: bool = False
+) -> list[DisclosureGroup]:
+    """Disclosures that are alike, together, at the place of the first: numbered ones by what they have in common.
+
+    Args:
+        disclosures: Everything that is opened.
+        relation: Under which prices are compared.
+        columns_together: Whether those that differ by their column alone are alike.
+    """
+    alike: dict[tuple[str, str, Noise], list[DisclosureStatement]] = {}
+    for one in disclosures:
+        key = (_what(one, columns_together=columns_together), one.epsilon[relation], one.noise)
+        alike.setdefault(key, []).append(one)
+    return [
+        DisclosureGroup(
+            what=what if len(same) > 1 else _what(same[0]),
+            times=len(same),
+            epsilon=epsilon,
+            noise=noise,
+            known_to=same[0].known_to,
+            alike=tuple(same),
         )
-    return found
+        for (what, epsilon, noise), same in alike.items()
+    ]
 
 
-def _what(disclosure: DisclosureStatement) -> str:
+def _what(disclosure: DisclosureStatement, *, columns_together: bool = False) -> str:
     """What became known; of several alike what they have in common."""
+    column = disclosure.place.column
+    if columns_together and column is not None:
+        return disclosure.what.replace(f"'{column}'", "a column")
     return disclosure.place.common or disclosure.what
 
 
@@ -271,7 +288,7 @@ def disclosure_table(disclosures: Sequence[DisclosureStatement], relation: Neigh
     """Everything that is opened, those that are alike in one row."""
     table = text_table("Everything that is opened", DISCLOSURE_HEADINGS)
     for group in grouped(disclosures, relation):
-        add_row(table, group.what, group.times, group.epsilon, noise_words(group.noise), group.known_to)
+        add_row(table, group.what, group.times, epsilon_words(group.epsilon), noise_words(group.noise), group.known_to)
     return table
 
 

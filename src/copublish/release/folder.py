@@ -29,7 +29,9 @@ from copublish.release.certificate_format_1 import upgraded
 from copublish.release.html import definition_list, html_table
 from copublish.release.metadata import metadata_files
 from copublish.release.readme import folder_readme
+from copublish.release.sense import making_sense_of
 from copublish.release.staging import refuse_existing, refuse_unwritable, staged_folder, where_it_is
+from copublish.release.statistics import ReadableRelease
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +54,7 @@ LARGEST_TABLE = 4096 * MIB
 
 
 @dataclass(frozen=True, repr=False)
-class Release(Publication):
+class Release(ReadableRelease):
     """One published data set: tables, what a mechanism tells besides, and the certificate.
 
     Made by `simulate`, `run` and `load_release`.
@@ -286,31 +288,6 @@ def _certificate(folder: Path, said: dict[str, Any], mechanism: AnyMechanism) ->
     except (ValueError, LookupError, ArithmeticError, TypeError, AttributeError, RecursionError) as exc:
         why = str(exc) if isinstance(exc, ValueError) else type(exc).__name__
         raise ReleaseError(f"'{folder}/certificate.json' cannot be read as a certificate: {plain_text(why)}.") from exc
-
-
-@contextmanager
-def making_sense_of(release: Publication) -> Iterator[None]:
-    """What fails on what a release says is told as such: digests show that files belong together, not more.
-
-    Raises:
-        ReleaseError: In the place of an error of Python about a value, a key or a number.
-    """
-    try:
-        yield
-    except (
-        LookupError,
-        ValueError,
-        ArithmeticError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-        StopIteration,
-        pa.ArrowException,
-    ) as exc:
-        raise ReleaseError(
-            f"The release '{release.certificate.release}' does not fit together ({type(exc).__name__}): its "
-            "certificate, details and tables say different things. Was it changed after it was published?"
-        ) from exc
 
 
 def generalization_of(release: Publication, what: str) -> Generalization:

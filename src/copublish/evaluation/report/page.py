@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib import resources
 from pathlib import Path
@@ -15,19 +15,22 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.columns import formula_warning
-from copublish.errors import EvaluationError, plain_text, unsafe_texts
+from copublish.errors import EvaluationError, ReleaseError, plain_text, unsafe_texts
 from copublish.evaluation.report import figures
+from copublish.evaluation.report.glance import Card, cards
 from copublish.evaluation.report.numbers import adds_up_in_rho, belief_bound, budget_shares
 from copublish.evaluation.scorecard import Evaluation
 from copublish.mechanisms.base import PLAIN_REPORT
-from copublish.privacy.words import RELATION_WORDS, epsilon_rows, noise_words
-from copublish.release.describe import by_view
+from copublish.privacy.disclosures import Neighbors
+from copublish.privacy.statements import DisclosureStatement
+from copublish.privacy.words import RELATION_WORDS, epsilon_decimal, epsilon_rows, noise_words
+from copublish.release.describe import DisclosureGroup, by_view, grouped
 from copublish.release.folder import Release, making_sense_of
 from copublish.release.metadata.nist import nist_claims
 from copublish.release.verify import refuse_wrong_signatures
 
 KINDS = (
-    {"class": "select", "words": "which values are split"},
+    {"class": "select", "words": "choices"},
     {"class": "measure", "words": "counts"},
     {"class": "perturb", "words": "perturbed values"},
 )
@@ -200,6 +203,7 @@ def _facts(release: Release) -> dict[str, Any]:
     certificate = release.certificate
     relation = certificate.epsilon.calibrated_to
     said = {
+        "glance": _glance(release),
         "certificate": certificate,
         "noise_words": noise_words,
         "parties": certificate.parties,
@@ -216,7 +220,9 @@ def _facts(release: Release) -> dict[str, Any]:
     return {
         **said,
         "epsilon_rows": epsilon_rows(certificate.epsilon),
-        "public_epsilon": Headline(certificate.epsilon.public[relation], f"for {RELATION_WORDS[relation]}"),
+        "public_epsilon": _headline(certificate.epsilon.public, relation),
+        "partners_epsilon": _headline(certificate.epsilon.insiders, relation),
+        "epsilon_decimal": epsilon_decimal,
         "belief": belief_bound(certificate.epsilon.exact("public", relation)),
         "relation": relation,
         "in_rho": adds_up_in_rho(certificate),
@@ -227,9 +233,32 @@ def _facts(release: Release) -> dict[str, Any]:
             for kind in KINDS
             if any(d.kind == kind["class"] for d in disclosures)
         ],
-        "disclosures": list(zip(disclosures, shares, strict=True)),
+        "disclosures": _rows_of_disclosures(disclosures, shares, relation),
         "budget": figures.budget_strip(disclosures, shares, relation),
     }
+
+
+def _glance(release: Release) -> list[Card]:
+    """Every column in a picture; none where the mechanism states no law of noise."""
+    try:
+        reading = release.reading
+    except ReleaseError:
+        return []
+    return cards(reading.summaries())
+
+
+def _headline(epsilon: Mapping[Neighbors, str], relation: Neighbors) -> Headline:
+    """An epsilon at the top, as a decimal."""
+    return Headline(epsilon_decimal(epsilon[relation]), f"for {RELATION_WORDS[relation]}")
+
+
+def _rows_of_disclosures(
+    disclosures: Sequence[DisclosureStatement], shares: Sequence[float], relation: Neighbors
+) -> list[tuple[DisclosureGroup, float]]:
+    """Disclosures that are alike in one row, with the share of the budget that they have together."""
+    together = grouped(disclosures, relation, columns_together=True)
+    share_of = dict(zip(map(id, disclosures), shares, strict=True))
+    return [(group, sum(share_of[id(one)] for one in group.alike)) for group in together]
 
 
 def _resource(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+import pyarrow as pa
 from rich.console import RenderableType
 
 from copublish.agreement.model import Agreement
@@ -13,9 +14,13 @@ from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publi
 from copublish.mechanisms.copula import publish, report, words
 from copublish.mechanisms.copula.plan import CopulaPlan
 from copublish.mechanisms.copula.publish import CopulaDetails
+from copublish.mechanisms.copula.reading import CopulaReading
+from copublish.mechanisms.copula.replicate import replicate
 from copublish.mechanisms.copula.result import CopulaResult
 from copublish.mechanisms.copula.settings import CopulaSettings
 from copublish.privacy.disclosures import Place
+from copublish.reading.interface import Reading
+from copublish.reading.replicates import Draws
 
 
 class Copula(Mechanism[CopulaPlan, CopulaResult, CopulaDetails]):
@@ -42,6 +47,14 @@ class Copula(Mechanism[CopulaPlan, CopulaResult, CopulaDetails]):
     def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
         """What a terminal shows of a release."""
         return words.show(publication, rows)
+
+    def reading(self, publication: Publication) -> Reading:
+        """Questions to a release, answered with errors."""
+        return CopulaReading(publication, words.details_of(publication))
+
+    def replicate(self, publication: Publication, draws: Draws) -> pa.Table:
+        """Records as the same noise would make them once more."""
+        return replicate(publication, words.details_of(publication), draws)
 
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""

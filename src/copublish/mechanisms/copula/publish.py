@@ -111,7 +111,7 @@ def synthetic_records(result: CopulaResult) -> tuple[pa.Table, dict[str, Codes]]
     drawn = draw_columns(result.model.loadings, counts, result.key)
     table, found = {}, {}
     for (name, domain), own, (cells, places) in zip(result.columns.items(), counts, drawn, strict=True):
-        table[name] = _values(domain, cells=cells, places=places, counts=own)
+        table[name] = values_of(domain, cells=cells, places=places, counts=own)
         found[name] = cells.astype(np.min_scalar_type(domain.size))
     return pa.table(table), found
 
@@ -154,7 +154,8 @@ def _within(result: CopulaResult, i: int, j: int) -> float | None:
     return round(within, WITHIN_DIGITS) if within < 1 else None
 
 
-def _values(domain: Domain, *, cells: IntArray, places: IntArray, counts: IntArray) -> pa.Array:
+def values_of(domain: Domain, *, cells: IntArray, places: IntArray, counts: IntArray) -> pa.Array:
+    """A column of records: categories as text, numbers as numbers spread over their cells, missing ones null."""
     if isinstance(domain, CategoricalDomain):
         return categories(domain, cells)
     is_missing = cells >= domain.number_codes

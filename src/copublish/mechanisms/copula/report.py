@@ -2,65 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 from copublish.mechanisms.base import Publication
-from copublish.mechanisms.copula.plan import MARGINALS
-from copublish.mechanisms.copula.publish import CopulaColumn, Pair
+from copublish.mechanisms.copula.snippets import snippets
 from copublish.mechanisms.copula.words import details_of
+from copublish.mechanisms.shared.report_columns import columns_with_counts, told_apart
+from copublish.reading.pairs import correlations
 
 STRONGEST_PAIRS = 20
 
 
-@dataclass(frozen=True)
-class Cell:
-    """One value or interval of a column."""
-
-    label: str
-    count: int
-    noisy: int
-    share: float
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column, its cells, and how far a noisy count is off at most in 95 of 100 cases."""
-
-    name: str
-    within: float | None
-    cells: tuple[Cell, ...]
-
-
 def facts(publication: Publication) -> dict[str, Any]:
     """What the page says."""
-    details, certificate = details_of(publication), publication.certificate
-    n_records = publication.records.num_rows
-    within = {marginal.place.column: marginal.noise.within_95_percent for marginal in certificate.at(MARGINALS)}
+    details, reading = details_of(publication), publication.reading
+    pairs, summaries = correlations(reading, reading.columns), reading.summaries()
+    errors = [pair.estimate.within for pair in pairs if pair.estimate.within is not None]
+    n_told, n_cells = told_apart(summaries)
     return {
-        "n_records": n_records,
-        "total_is_public": certificate.public_facts.number_of_records is not None,
-        "columns": [
-            Column(name=name, within=within[name], cells=_cells(column, n_records))
-            for name, column in details.columns.items()
-        ],
-        "correlation_within": median(_within(pair) for pair in details.pairs),
-        "pairs": details.strongest_pairs[:STRONGEST_PAIRS],
-        "n_pairs": len(details.pairs),
+        "n_records": publication.records.num_rows,
+        "total_is_public": publication.certificate.public_facts.number_of_records is not None,
+        "columns": columns_with_counts(summaries, {name: column.counts for name, column in details.columns.items()}),
+        "correlation_within": median(errors) if errors else None,
+        "n_told_apart": n_told,
+        "n_cells": n_cells,
+        "pairs": [pair for pair in pairs if pair.estimate.tells][:STRONGEST_PAIRS],
+        "n_untold": sum(1 for pair in pairs if not pair.estimate.tells),
+        "n_pairs": len(pairs),
         "label": details.label_information.label,
         "told": details.label_information.told(),
+        "snippets": snippets(publication),
     }
-
-
-def _within(pair: Pair) -> float:
-    """How far noise moves a correlation; all the way where it could be anything."""
-    within = pair.correlation_within_95_percent
-    return 1.0 if within is None else within
-
-
-def _cells(column: CopulaColumn, n_records: int) -> tuple[Cell, ...]:
-    rows = zip(column.cells, column.counts, column.noisy_counts, strict=True)
-    return tuple(
-        Cell(label=label, count=count, noisy=noisy, share=count / max(n_records, 1)) for label, count, noisy in rows
-    )

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from rich.console import RenderableType
-from rich.table import Table
 
 from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.copula.plan import MARGINALS, PRODUCTS
 from copublish.mechanisms.copula.publish import CopulaDetails
-from copublish.mechanisms.shared.record_words import columns_table, label_table, place_of_table
-from copublish.mechanisms.shared.text_tables import add_row, text_table
+from copublish.mechanisms.shared.record_words import columns_table, correlations_table, label_table, place_of_table
 from copublish.privacy.disclosures import Place
+from copublish.reading.pairs import correlations
+
+STRONGEST = "Strongest correlations of scores"
 
 
 def details_of(publication: Publication) -> CopulaDetails:
@@ -46,20 +47,11 @@ column is all you need.""",
 
 def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
     """What a terminal shows of a release: how columns are spread, how they depend, what they tell of the label."""
-    details = details_of(publication)
-    yield columns_table(details.columns)
+    details, reading = details_of(publication), publication.reading
+    yield columns_table(reading.summaries())
     if rows:
-        yield _correlations(details, rows)
+        yield correlations_table(correlations(reading, reading.columns), STRONGEST, rows)
         yield label_table(details.label_information, rows)
-
-
-def _correlations(details: CopulaDetails, rows: int) -> Table:
-    headings = ("column", "column", "correlation", "noise, 95 of 100")
-    table = text_table("The strongest correlations of two columns", headings, right=(2, 3))
-    for pair in details.strongest_pairs[:rows]:
-        within = pair.correlation_within_95_percent
-        add_row(table, *pair.columns, f"{pair.correlation:+.2f}", "any" if within is None else f"±{within:.2f}")
-    return table
 
 
 def places_of_format_1(disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:

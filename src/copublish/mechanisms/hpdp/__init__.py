@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
+import pyarrow as pa
 from rich.console import RenderableType
 
 from copublish.agreement.model import Agreement
@@ -13,9 +14,13 @@ from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publi
 from copublish.mechanisms.hpdp import publish, report, words
 from copublish.mechanisms.hpdp.plan import HpdpPlan
 from copublish.mechanisms.hpdp.publish import HpdpDetails
+from copublish.mechanisms.hpdp.reading import HpdpReading
+from copublish.mechanisms.hpdp.replicate import replicate
 from copublish.mechanisms.hpdp.result import HpdpResult
 from copublish.mechanisms.hpdp.settings import HpdpSettings
 from copublish.privacy.disclosures import Place
+from copublish.reading.interface import Reading
+from copublish.reading.replicates import Draws
 
 
 class Hpdp(Mechanism[HpdpPlan, HpdpResult, HpdpDetails]):
@@ -41,8 +46,16 @@ class Hpdp(Mechanism[HpdpPlan, HpdpResult, HpdpDetails]):
         return words.about(publication)
 
     def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
-        """What a terminal shows of a release: all columns, however many rows are asked for."""
-        return words.show(publication)
+        """What a terminal shows of a release: all columns, and so many correlations."""
+        return words.show(publication, rows)
+
+    def reading(self, publication: Publication) -> Reading:
+        """Questions to a release, answered with errors."""
+        return HpdpReading(publication, words.details_of(publication))
+
+    def replicate(self, publication: Publication, draws: Draws) -> pa.Table:
+        """Records as the same noise would make them once more."""
+        return replicate(publication, words.details_of(publication), draws)
 
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""

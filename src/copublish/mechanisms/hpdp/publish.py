@@ -13,7 +13,7 @@ from pydantic.dataclasses import dataclass
 from copublish.agreement.columns import PublicColumns, describe_column
 from copublish.agreement.domain import CategoricalDomain, DomainDescription, NumericalDomain
 from copublish.mechanisms.base import Contents, Details
-from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT
+from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
 from copublish.mechanisms.hpdp.records import Drawn, draw_records
 from copublish.mechanisms.hpdp.result import HpdpResult
 from copublish.mechanisms.shared.arrow import categories, numbers
@@ -127,13 +127,17 @@ def contents_of(result: HpdpResult) -> Contents:
 
 def records_table(result: HpdpResult) -> pa.Table:
     """The synthetic records: categories as text, numbers as numbers, missing ones as null."""
-    drawn = draw_records(result.coordinates, result.model, result.n_records, result.key)
+    return table_of(result.coordinates, draw_records(result.coordinates, result.model, result.n_records, result.key))
+
+
+def table_of(coordinates: Coordinates, drawn: Drawn) -> pa.Table:
+    """Drawn records as a table."""
     return pa.table(
         {
             name: _numbers(domain, drawn)
             if isinstance(domain, NumericalDomain)
             else categories(domain, drawn.codes[name])
-            for name, domain in result.columns.items()
+            for name, domain in coordinates.columns.items()
         }
     )
 

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from copublish.mechanisms.base import Publication
-from copublish.mechanisms.hpdp.publish import CategoryDetails, NumberDetails
-from copublish.mechanisms.hpdp.words import details_of
+from copublish.mechanisms.hpdp.publish import NumberDetails
+from copublish.mechanisms.hpdp.snippets import snippets
+from copublish.mechanisms.hpdp.words import details_of, told_correlations
+
+STRONGEST_PAIRS = 20
 
 
 def facts(publication: Publication) -> dict[str, Any]:
     """What the page says."""
-    details = details_of(publication)
-    columns = details.columns.items()
+    details, reading = details_of(publication), publication.reading
+    summaries, pairs = reading.summaries(), told_correlations(publication)
+    categories = [summary for summary in summaries if not summary.is_number]
+    errors = [cell.share.within for summary in categories for cell in summary.cells if cell.share.within is not None]
+    deviations = {
+        name: column.deviation for name, column in details.columns.items() if isinstance(column, NumberDetails)
+    }
     return {
         "n_records": publication.records.num_rows,
         "details": details,
-        "numbers": [(name, column) for name, column in columns if isinstance(column, NumberDetails)],
-        "categories": [(name, column) for name, column in columns if isinstance(column, CategoryDetails)],
+        "numbers": [(summary, deviations[summary.name]) for summary in summaries if summary.is_number],
+        "categories": categories,
+        "share_within": max(errors, default=math.nan),
+        "pairs": [pair for pair in pairs if pair.estimate.tells][:STRONGEST_PAIRS],
+        "n_untold": sum(1 for pair in pairs if not pair.estimate.tells),
+        "n_pairs": len(pairs),
+        "snippets": snippets(publication),
     }

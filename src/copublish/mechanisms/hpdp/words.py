@@ -9,15 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from copublish.agreement.domain import NumericalDomain
 from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.hpdp.plan import MOMENTS
-from copublish.mechanisms.hpdp.publish import HpdpDetails, NumberDetails
-from copublish.mechanisms.shared.text_tables import add_row, text_table
+from copublish.mechanisms.hpdp.publish import HpdpDetails
+from copublish.mechanisms.shared.record_words import columns_table, correlations_table
 from copublish.privacy.disclosures import Place
 from copublish.privacy.statements import Law
+from copublish.reading.pairs import CorrelatedPair, correlations
+
+STRONGEST = "Strongest correlations"
 
 
 def details_of(publication: Publication) -> HpdpDetails:
@@ -48,25 +51,23 @@ need.""",
     )
 
 
-def show(publication: Publication) -> Iterator[RenderableType]:
-    """What a terminal shows of a release: how every column is spread."""
-    details = details_of(publication)
-    yield _columns(details)
-    yield Text(
-        f"{details.components} principal components stood out of the noise; a share of records is off by about "
-        f"±{details.share_within_95_percent:.3f} at most in 95 of 100 cases."
-    )
+def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
+    """What a terminal shows of a release: how every column is spread, and how columns go together."""
+    details, reading = details_of(publication), publication.reading
+    yield columns_table(reading.summaries())
+    if rows:
+        yield correlations_table(told_correlations(publication), STRONGEST, rows)
+    yield Text(f"{details.components} principal components stood out of the noise.")
 
 
-def _columns(details: HpdpDetails) -> Table:
-    table = text_table("What was published", ("column", "kind", "mean, or largest value", "deviation, or share"))
-    for name, column in details.columns.items():
-        if isinstance(column, NumberDetails):
-            add_row(table, name, "number", f"{column.mean:g}", f"{column.deviation:g}")
-        else:
-            largest, share = max(column.shares.items(), key=lambda item: item[1])
-            add_row(table, name, f"{len(column.shares)} values", largest, f"{share:.0%}")
-    return table
+def told_correlations(publication: Publication) -> list[CorrelatedPair]:
+    """Correlations of numbers and of categories with two values, the strongest first."""
+    ordered = [
+        name
+        for name, domain in details_of(publication).public_columns.domains.items()
+        if isinstance(domain, NumericalDomain) or domain.size == 2
+    ]
+    return correlations(publication.reading, ordered)
 
 
 def places_of_format_1(disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
+from copublish.errors import ReleaseError
 from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
 from copublish.mechanisms.idp_ir import publish, report, words
 from copublish.mechanisms.idp_ir.plan import IdpIrPlan
@@ -16,6 +17,7 @@ from copublish.mechanisms.idp_ir.publish import IdpIrDetails
 from copublish.mechanisms.idp_ir.result import IdpIrResult
 from copublish.mechanisms.idp_ir.settings import IdpIrSettings
 from copublish.privacy.disclosures import Place
+from copublish.reading.interface import Reading
 
 if TYPE_CHECKING:
     from copublish.fragments.fragment import Fragment
@@ -57,6 +59,18 @@ class IdpIr(Mechanism[IdpIrPlan, IdpIrResult, IdpIrDetails]):
     def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
         """What a terminal shows of a release: no rows, each stands for a person."""
         return words.show(publication)
+
+    def reading(self, publication: Publication) -> Reading:
+        """Nothing: how large the noise is depends on the data, and is not published.
+
+        Raises:
+            ReleaseError: Always.
+        """
+        raise ReleaseError(
+            "This release tells no errors: the noise of every cluster's mean was scaled with the data, its size is not "
+            "published, and what varies within a cluster is lost. A mean or share of its records would be off by an "
+            "unknown amount."
+        )
 
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""

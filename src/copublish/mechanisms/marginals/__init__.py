@@ -15,9 +15,13 @@ from copublish.mechanisms.marginals import report, words
 from copublish.mechanisms.marginals.measured import measured_counts
 from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.mechanisms.marginals.publish import MarginalsDetails, contents_of
+from copublish.mechanisms.marginals.reading import MarginalsReading
+from copublish.mechanisms.marginals.replicate import replicate
 from copublish.mechanisms.marginals.result import MarginalsResult
 from copublish.mechanisms.marginals.settings import MarginalsSettings
 from copublish.mechanisms.marginals.tables import TABLES, single_tables
+from copublish.reading.interface import Reading
+from copublish.reading.replicates import Draws
 
 
 class Marginals(Mechanism[MarginalsPlan, MarginalsResult, MarginalsDetails]):
@@ -57,6 +61,14 @@ class Marginals(Mechanism[MarginalsPlan, MarginalsResult, MarginalsDetails]):
     def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
         """What a terminal shows of a release."""
         return words.show(publication, rows)
+
+    def reading(self, publication: Publication) -> Reading:
+        """Questions to a release, answered with errors."""
+        return MarginalsReading(publication, words.details_of(publication))
+
+    def replicate(self, publication: Publication, draws: Draws) -> pa.Table:
+        """Records as the same noise would make them once more."""
+        return replicate(publication, words.details_of(publication), draws)
 
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""

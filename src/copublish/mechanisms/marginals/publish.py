@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import numpy as np
@@ -99,12 +100,18 @@ class MarginalsDetails(Details):
 def contents_of(result: MarginalsResult) -> Contents:
     """The synthetic records, the measured tables, and what else was made of them."""
     codes = draw_codes(result.tree, result.cliques, result.n_records, result.key)
-    columns = {
-        name: _column(domain, codes[number], result.key + number.to_bytes(8, "big"))
-        for number, (name, domain) in enumerate(result.columns.items())
-    }
-    records = pa.table(columns)
+    records = records_table(result.columns, codes, result.key)
     return Contents({"records": records, TABLES: tables_table(result)}, _details(result, codes, records))
+
+
+def records_table(columns: Mapping[str, Domain], codes: IntArray, key: bytes) -> pa.Table:
+    """Records from the codes of their cells."""
+    return pa.table(
+        {
+            name: _column(domain, codes[number], key + number.to_bytes(8, "big"))
+            for number, (name, domain) in enumerate(columns.items())
+        }
+    )
 
 
 def _column(domain: Domain, codes: IntArray, key: bytes) -> pa.Array:

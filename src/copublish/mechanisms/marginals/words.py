@@ -46,7 +46,7 @@ records. Numbers are spread evenly over the agreed cells, in which they tell not
 def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
     """What a terminal shows of a release: how columns are spread, and what was measured."""
     details = details_of(publication)
-    yield columns_table(details.columns)
+    yield columns_table(publication.reading.summaries())
     if rows:
         yield _measured(details, rows)
 

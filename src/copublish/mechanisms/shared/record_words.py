@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Sequence
 
 from rich.table import Table
 
@@ -11,33 +10,42 @@ from copublish.mechanisms.shared.allocation import TABLES
 from copublish.mechanisms.shared.label_information import LabelInformation
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.privacy.disclosures import Place
+from copublish.reading.estimate import TOO_FEW
+from copublish.reading.interface import ColumnSummary
+from copublish.reading.pairs import CorrelatedPair
 
-SPARKLINE_WIDTH, BARS = 40, " ▁▂▃▄▅▆▇█"
-
-
-class CountedColumn(Protocol):
-    """A published column: its cells in agreed order, and how many records each has."""
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """How every cell is named."""
-        ...
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """How many published records it has."""
-        ...
+SPARKLINE_WIDTH, BARS = 24, " ▁▂▃▄▅▆▇█"
 
 
-def columns_table(columns: Mapping[str, CountedColumn]) -> Table:
-    """How each column of the records is spread, and its largest cell."""
-    headings = ("column", "cells", "spread over its cells, in agreed order", "largest cell", "share")
-    table = text_table("What was published", headings)
-    for name, column in columns.items():
-        counts = column.counts
-        largest = counts.index(max(counts))
-        share = counts[largest] / max(sum(counts), 1)
-        add_row(table, name, len(counts), sparkline(counts), column.cells[largest], f"{share:.0%}")
+def columns_table(columns: Sequence[ColumnSummary]) -> Table:
+    """How each column is spread: mean and median of numbers, the largest share of others, each with its error."""
+    headings = ("column", "spread, in agreed order", "mean", "median", "most frequent", "share")
+    table = text_table(
+        "What the release says: ± is what noise does in 95 of 100 cases, ranges hold what cells hide, too", headings
+    )
+    for column in columns:
+        says_one_thing = len(column.cells) == 1  # published as one value
+        largest = None if says_one_thing or column.mean is not None else column.largest
+        add_row(
+            table,
+            column.name,
+            sparkline([round(share * 10**6) for share in column.shares]),
+            "" if column.mean is None else column.mean.with_range,
+            "" if column.median is None else column.median.in_range,
+            "published as one value" if says_one_thing else "" if largest is None else largest.label,
+            "" if largest is None else largest.share.words,
+        )
+    return table
+
+
+def correlations_table(pairs: Sequence[CorrelatedPair], title: str, rows: int) -> Table:
+    """The first of some pairs of columns with their correlations, and of how many there is nothing to say."""
+    told = [pair for pair in pairs if pair.estimate.tells]
+    untold = len(pairs) - len(told)
+    title += f"; {untold} pairs: {TOO_FEW}" if untold else ""
+    table = text_table(title, ("column", "column", "correlation"), right=(2,))
+    for pair in told[:rows]:
+        add_row(table, pair.one, pair.other, pair.estimate.words)
     return table
 
 

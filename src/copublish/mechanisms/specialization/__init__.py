@@ -17,10 +17,15 @@ from copublish.mechanisms.specialization.measured import measured_counts
 from copublish.mechanisms.specialization.papers import PAPERS
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.publish import CutDetails
+from copublish.mechanisms.specialization.reading import SpecializationReading
+from copublish.mechanisms.specialization.replicate import replicate
 from copublish.mechanisms.specialization.result import SpecializationResult
 from copublish.mechanisms.specialization.settings import SpecializationSettings
 from copublish.mechanisms.specialization.tuning import SpecializationTuning
+from copublish.mechanisms.specialization.values import details_of
 from copublish.privacy.disclosures import Place
+from copublish.reading.interface import Reading
+from copublish.reading.replicates import Draws
 
 
 class Specialization(Mechanism[SpecializationPlan, SpecializationResult, CutDetails]):
@@ -71,6 +76,14 @@ class Specialization(Mechanism[SpecializationPlan, SpecializationResult, CutDeta
     def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
         """What a terminal shows of a release."""
         return words.show(publication, rows)
+
+    def reading(self, publication: Publication) -> Reading:
+        """Questions to a release, answered with errors."""
+        return SpecializationReading(publication, details_of(publication))
+
+    def replicate(self, publication: Publication, draws: Draws) -> pa.Table:
+        """Records as the same noise would make them once more."""
+        return replicate(publication, details_of(publication), draws)
 
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""

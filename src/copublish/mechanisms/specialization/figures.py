@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from markupsafe import Markup
 
 from copublish.mechanisms.shared.svg import Figure
-from copublish.mechanisms.specialization.report import Estimate, Node
+from copublish.mechanisms.specialization.report import Node
+from copublish.reading.estimate import Estimate
 
 CHARACTER_WIDTH = 6.9
 """Of the small text of figures, in its units; labels are cut where they would run into something."""
@@ -28,7 +29,7 @@ def partition_figure(trees: Mapping[str, Node]) -> Markup:
     described = "; ".join(f"{name}: {', '.join(_published(tree))}" for name, tree in trees.items())
     figure = Figure("partition", width, height, "What was split, attribute by attribute", described)
     figure.root.set("style", f"width:{width:.0f}px")
-    most = max(leaf.count.people for tree in trees.values() for leaf in _leaf_nodes(tree) if leaf.count)
+    most = max(leaf.count.value or 0.0 for tree in trees.values() for leaf in _leaf_nodes(tree) if leaf.count)
     top = 0.0
     for name, tree in trees.items():
         _draw_node(figure, Node(name, tree.children, tree.count), 0, top, column, bars)
@@ -68,14 +69,13 @@ def _draw_node(figure: Figure, node: Node, level: int, top: float, column: float
     )
 
 
-def _draw_count(figure: Figure, count: Estimate, x: float, y: float, most: int) -> None:
+def _draw_count(figure: Figure, count: Estimate, x: float, y: float, most: float) -> None:
     """Draw a bar with its error bar, and the number beside it."""
-    end = x + BARS * max(count.people, 0) / most
-    whisker = BARS * count.error / most
+    end = x + BARS * max(count.value or 0.0, 0.0) / most
+    whisker = BARS * (count.within or 0.0) / most
     figure.add("rect", class_="bar", x=x, y=y - 6, width=max(end - x, 0.5), height=12)
     figure.add("line", class_="error", x1=max(end - whisker, x), x2=end + whisker, y1=y, y2=y)
-    number = f"{count.people:,} ± {count.error:,.0f}"
-    figure.add("text", number, class_="number", x=x + BARS + NUMBERS, y=y + 4, text_anchor="end")
+    figure.add("text", count.words, class_="number", x=x + BARS + NUMBERS, y=y + 4, text_anchor="end")
 
 
 def _depth(node: Node) -> int:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from copublish.mechanisms.base import Publication
-from copublish.mechanisms.specialization.report import CountNoise
-from copublish.mechanisms.specialization.words import details_of
+from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
+from copublish.mechanisms.specialization.values import details_of, noise_of_counts
+from copublish.reading.noisy import deviation_of
 
 PYTHON = """\
 import pandas as pd
@@ -46,24 +45,16 @@ def example_attribute(release: Publication) -> str:
     return next(iter([*details.split_attributes, *details.attributes]))
 
 
-def python_snippet(release: Publication) -> str:
-    """The lines of Python."""
-    return _filled(PYTHON, release)
-
-
-def r_snippet(release: Publication) -> str:
-    """The lines of R."""
-    return _filled(R, release)
+def snippets(release: Publication) -> Snippets:
+    """The lines about one attribute and the class."""
+    return Snippets(with_copublish(release), _filled(PYTHON, release), _filled(R, release))
 
 
 def _filled(template: str, release: Publication) -> str:
     attribute, class_name = example_attribute(release), details_of(release).class_.name
 
-    def quoted(text: str) -> str:
-        return json.dumps(text, ensure_ascii=False)  # a string of JSON is one of Python and of R as well
-
     return template.format(
-        deviation=f"{CountNoise.of(release.certificate).deviation:.4g}",
+        deviation=f"{deviation_of(noise_of_counts(release.certificate)):.4g}",
         by=f"{quoted(attribute)}, {quoted(class_name)}",
         attribute=quoted(attribute),
         class_name=quoted(class_name),

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from rich.console import RenderableType
 from rich.table import Table
 
-from copublish.agreement.columns import COUNT, NOISY_COUNT
 from copublish.mechanisms.base import About, Publication, in_words
+from copublish.mechanisms.shared.record_words import columns_table
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.mechanisms.specialization.plan import CLASSES, LEAVES, split_number
-from copublish.mechanisms.specialization.publish import CutDetails
-from copublish.privacy.certificate import Certificate
+from copublish.mechanisms.specialization.values import details_of, estimates, largest_cells, noise_of_counts
 from copublish.privacy.disclosures import Place
-from copublish.privacy.statements import Noise
-
-if TYPE_CHECKING:
-    import pandas as pd
+from copublish.reading.noisy import deviation_of
 
 BAR_WIDTH = 24
 
@@ -30,26 +26,11 @@ score = "auto"                   # how splits are compared
 """
 
 
-def noise_of_counts(certificate: Certificate) -> Noise:
-    """The noise of a leaf count."""
-    (leaves,) = certificate.at(LEAVES)
-    return leaves.noise
-
-
-def counts_of(publication: Publication) -> pd.DataFrame:
-    """The table of counts as a data frame."""
-    return cast("pd.DataFrame", publication.contents.tables["counts"].to_pandas())
-
-
-def details_of(publication: Publication) -> CutDetails:
-    """The cut."""
-    return cast(CutDetails, publication.details)
-
-
 def about(publication: Publication) -> About:
     """What the README of a release folder says."""
     noise = noise_of_counts(publication.certificate)
     scale, within = noise.scale_in_people or 0, noise.within_95_percent
+    deviation = deviation_of(noise)
     return About(
         f"""This folder is a differentially private data set of {publication.records.num_rows:,} records, made
 together by {in_words(publication.certificate.parties)}. No record in it is a real person: it says how many people
@@ -65,45 +46,40 @@ there are, about, with each combination of generalized values.""",
         f"""Every count carries noise of scale {scale:g} people: 95 of 100 counts are off
 by at most {within}. Empty combinations are in the table as well, so a count of {within} may well be nobody. Add up
 `noisy_count`, not `count`, when you sum over many rows: a sum over r rows is off by about
-{1.41 * scale:.3g} times the square root of r.""",
+{deviation:.3g} times the square root of r (one standard deviation).""",
     )
 
 
 def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
-    """What a terminal shows of a release: shares of every published value, and the largest cells."""
-    yield _marginals(publication)
+    """What a terminal shows of a release: every published value with its errors, and the largest cells."""
+    yield columns_table(publication.reading.summaries())
+    yield _values(publication)
     if rows:
         yield _largest(publication, rows)
     within = noise_of_counts(publication.certificate).within_95_percent
     yield f"95 of 100 noisy counts are within ±{within} of the truth."
 
 
-def _marginals(publication: Publication) -> Table:
-    """Each attribute's published values with their share of the records and of the last class."""
-    counts, details = counts_of(publication), details_of(publication)
-    class_name, shown_class = details.class_.name, details.shown_class
-    total = max(int(counts[COUNT].sum()), 1)
-    title = f"What was published (share of records; share of '{shown_class}')"
-    table = text_table(title, ("attribute", "value", "share", "", f"{class_name} = {shown_class}"))
-    for name, attribute in details.attributes.items():
-        by_value: dict[str, Any] = dict(tuple(counts.groupby(name, observed=True)))
-        for number, value in enumerate(attribute.values):
-            cells = by_value[value.label]
-            here = int(cells[COUNT].sum())
-            positive = int(cells[cells[class_name] == shown_class][COUNT].sum())
-            bar = "█" * round(BAR_WIDTH * here / total)
-            rate = f"{positive / here:.0%}" if here else "-"
-            add_row(table, name if number == 0 else "", value.label, f"{here / total:.0%}", bar, rate)
+def _values(publication: Publication) -> Table:
+    """Each split attribute's published values: how many people have them, and the shown class's share among them."""
+    details = details_of(publication)
+    heading = f"{details.class_.name} = {details.shown_class}"
+    title = f"Published values (people; share of all; share of '{details.shown_class}' among them)"
+    table = text_table(title, ("attribute", "value", "people", "share", "", heading), right=(2, 3, 5))
+    for name, values in estimates(publication).items():
+        for number, row in enumerate(values):
+            bar = "█" * round(BAR_WIDTH * (row.of_all.value or 0.0))
+            first = name if number == 0 else ""
+            add_row(table, first, row.label, row.people.words, row.of_all.words, bar, row.in_class.words)
     return table
 
 
 def _largest(publication: Publication, rows: int) -> Table:
     details = details_of(publication)
-    counts = counts_of(publication).sort_values(NOISY_COUNT, ascending=False, kind="stable").head(rows)
-    columns = [*details.split_attributes, details.class_.name, COUNT, NOISY_COUNT]
-    table = text_table("The largest cells", columns, right=(len(columns) - 2, len(columns) - 1))
-    for row in counts[columns].itertuples(index=False):
-        add_row(table, *row)
+    columns = [*details.split_attributes, details.class_.name, "people"]
+    table = text_table("The largest cells", columns, right=(len(columns) - 1,))
+    for cell in largest_cells(publication, rows):
+        add_row(table, *cell.values, cell.class_value, cell.people.words)
     return table
 
 

@@ -13,9 +13,11 @@ from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publi
 from copublish.mechanisms.vhdp import publish, report, words
 from copublish.mechanisms.vhdp.plan import VhdpPlan
 from copublish.mechanisms.vhdp.publish import VhdpDetails
+from copublish.mechanisms.vhdp.reading import VhdpReading
 from copublish.mechanisms.vhdp.result import VhdpResult
 from copublish.mechanisms.vhdp.settings import VhdpSettings
 from copublish.privacy.disclosures import Place
+from copublish.reading.interface import Reading
 
 
 class Vhdp(Mechanism[VhdpPlan, VhdpResult, VhdpDetails]):
@@ -42,6 +44,10 @@ class Vhdp(Mechanism[VhdpPlan, VhdpResult, VhdpDetails]):
     def show(self, publication: Publication, rows: int) -> Iterator[RenderableType]:
         """What a terminal shows of a release."""
         return words.show(publication, rows)
+
+    def reading(self, publication: Publication) -> Reading:
+        """Questions to a release, answered with errors."""
+        return VhdpReading(publication, words.details_of(publication))
 
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""

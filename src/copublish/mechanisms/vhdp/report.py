@@ -7,8 +7,9 @@ from typing import Any
 
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.vhdp.plan import PERTURBED
+from copublish.mechanisms.vhdp.snippets import snippets
 from copublish.mechanisms.vhdp.words import details_of
-from copublish.privacy.words import noise_words
+from copublish.privacy.words import epsilon_decimal, noise_words
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,11 @@ def facts(publication: Publication) -> dict[str, Any]:
     return {
         "n_records": publication.records.num_rows,
         "columns": [
-            Column(name=name, epsilon=epsilons[name], noise=noise_words(column.noise))
+            Column(name=name, epsilon=epsilon_decimal(epsilons[name]), noise=noise_words(column.noise))
             for name, column in details.columns.items()
         ],
+        "summaries": publication.reading.summaries(),
+        "snippets": snippets(publication),
         "rule": details.allocation.rule,
         "label": details.label_information.label,
         "told": details.label_information.told(),

@@ -42,7 +42,7 @@ dependence. Of v categories that are kept with probability k, a published share 
 def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
     """What a terminal shows of a release: how columns are spread, and what they tell of the label."""
     details = details_of(publication)
-    yield columns_table(details.columns)
+    yield columns_table(publication.reading.summaries())
     if rows:
         yield label_table(details.label_information, rows)
 

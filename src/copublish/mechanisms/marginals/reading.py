@@ -1,0 +1,118 @@
+"""Answers from measured tables, all of those that have the columns in question. Released values only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow.compute as pc
+
+from copublish.agreement.columns import NOISY_COUNT
+from copublish.errors import ReleaseError
+from copublish.mechanisms.base import Publication
+from copublish.mechanisms.marginals.publish import MarginalsDetails
+from copublish.mechanisms.marginals.tables import TABLES
+from copublish.privacy.statements import Law
+from copublish.reading.cells import ColumnCells, NoisyTable, OtherTotal
+from copublish.reading.noisy import LAPLACE_EXCESS
+from copublish.reading.of_cells import CellReading
+from copublish.types import FloatArray
+
+
+@dataclass(frozen=True)
+class _Measured:
+    """A measured table."""
+
+    columns: tuple[str, ...]
+    counts: FloatArray
+    deviation: float
+    within_95_percent: float
+
+
+class MarginalsReading(CellReading):
+    """Questions to noisy tables. Where several have the columns, their sums are weighted by how exact they are."""
+
+    def __init__(self, publication: Publication, details: MarginalsDetails) -> None:
+        self._details, self._certificate = details, publication.certificate
+        self._published = publication.contents.tables[TABLES]
+
+    @cached_property
+    def columns(self) -> Sequence[str]:
+        """The columns, the class last."""
+        return tuple(self._details.columns)
+
+    @cached_property
+    def _cells(self) -> dict[str, ColumnCells]:
+        return {name: ColumnCells.of(domain) for name, domain in self._details.public_columns.domains.items()}
+
+    @cached_property
+    def _measured(self) -> list[_Measured]:
+        """The tables with their counts, in the order of measurement; noise has no part in which of them are used."""
+        numbers = self._published.column("table")
+        found = []
+        for number, table in enumerate(self._details.tables, start=1):
+            values = self._published.filter(pc.equal(numbers, number)).column(NOISY_COUNT).to_numpy()
+            shape = [len(self._cells[name].labels) for name in table.columns]
+            counts = values.astype(np.float64).reshape(shape)
+            deviation, within = table.noise_deviation_in_people, table.within_95_percent
+            found.append(_Measured(table.columns, counts, deviation, within))
+        return found
+
+    @cached_property
+    def _excess(self) -> float:
+        """Excess kurtosis of the noise of a count."""
+        laws = {disclosure.noise.law for disclosure in self._certificate.disclosures if disclosure.kind == "measure"}
+        return 0.0 if laws == {Law.GAUSSIAN} else LAPLACE_EXCESS
+
+    def table(self, columns: Sequence[str]) -> NoisyTable:
+        """Joint counts of columns that are in one measured table, or in several."""
+        having = [table for table in self._measured if set(columns) <= set(table.columns)]
+        if not having:
+            names = " and ".join(f"'{name}'" for name in columns)
+            raise ReleaseError(
+                f"No measured table has {names} together. What the records show of them follows from the model, and "
+                "by how much that is off is not known; `replicates` tells what noise has to do with it."
+            )
+        cells = tuple(self._cells[name] for name in columns)
+        sums = [_summed(table, columns) for table in having]
+        weights = np.array([1 / variance for _, variance, _ in sums])
+        weights = weights / weights.sum()
+        counts = np.zeros([len(column.labels) for column in cells])
+        variance = kurtosis = 0.0
+        for weight, (part, own, merged) in zip(weights.tolist(), sums, strict=True):
+            counts += weight * part
+            variance += weight**2 * own
+            kurtosis += weight**4 * own**2 * self._excess / merged
+        single = having[0].within_95_percent if len(sums) == 1 and sums[0][2] == 1 else None
+        return NoisyTable(
+            columns=cells,
+            counts=counts,
+            deviation=math.sqrt(variance),
+            excess=kurtosis / variance**2,
+            other_total=self._other_total(having),
+            single_within=single,
+        )
+
+    def _other_total(self, used: Sequence[_Measured]) -> OtherTotal | None:
+        """The number of records: public, or from all tables that are not used."""
+        public = self._certificate.public_facts.number_of_records
+        if public is not None:
+            return OtherTotal(public, 0.0)
+        others = [table for table in self._measured if all(table is not one for one in used)]
+        if not others:
+            return None
+        weights = [1 / (table.deviation**2 * table.counts.size) for table in others]
+        value = sum(w * float(table.counts.sum()) for w, table in zip(weights, others, strict=True)) / sum(weights)
+        return OtherTotal(value, math.sqrt(1 / sum(weights)))
+
+
+def _summed(table: _Measured, columns: Sequence[str]) -> tuple[FloatArray, float, int]:
+    """The counts of some of a table's columns in their order, each one's variance, and of how many cells it is."""
+    away = tuple(axis for axis, name in enumerate(table.columns) if name not in columns)
+    left = [name for name in table.columns if name in columns]
+    counts = table.counts.sum(axis=away).transpose([left.index(name) for name in columns])
+    merged = table.counts.size // counts.size
+    return counts, table.deviation**2 * merged, merged

@@ -1,0 +1,1 @@
+"""Numbers read from a release, with the error that noise leaves in them. Released values only."""
