@@ -24,7 +24,7 @@ from support.packages import install
 
 TABLE = made_up(600)
 
-ESTIMATE = re.compile(r"[+-]?[\d,.]+(?: %)? ± [\d,.]+|too few to say|[\d,.-]+ \([\d,.-]+ to [\d,.-]+[^)]*\)")
+ESTIMATE = re.compile(r"[+-]?[\d,.]+(?: %)? ± [\d,.]+|too few to say|somewhere in [\d,.-]+ to [\d,.-]+|[\d,.-]+ \([\d,.-]+ to [\d,.-]+[^)]*\)")
 """A value with its error, a value with its interval, or that there is none."""
 
 

@@ -64,7 +64,7 @@ class Estimate:
     def words(self) -> str:
         """The value and how far noise moves it at most, or that there is too little to say."""
         if self.value is None or self.within is None:
-            return TOO_FEW
+            return self._untold
         return f"{_spelled(self.value, self.within, self.unit)} ± {_error(self.within, self.unit)}"
 
     @property
@@ -79,7 +79,7 @@ class Estimate:
     def with_range(self) -> str:
         """The words or, where noise is not all that the interval holds, the value with its interval and the noise."""
         if self.value is None or self.within is None:
-            return TOO_FEW
+            return self._untold
         if self.high - self.low <= MOSTLY_NOISE * 2 * self.within:
             return self.words
         return f"{self._rounded} ({self.range_words}; noise ± {_error(self.within, self.unit)})"
@@ -87,7 +87,12 @@ class Estimate:
     @property
     def in_range(self) -> str:
         """The value with its interval, whatever makes it that wide."""
-        return TOO_FEW if self.value is None else f"{self._rounded} ({self.range_words})"
+        return self._untold if self.value is None else f"{self._rounded} ({self.range_words})"
+
+    @property
+    def _untold(self) -> str:
+        """Noise leaves nothing of a count; where a number of a column lies is known, though cells may be too wide."""
+        return f"somewhere in {self.range_words}" if self.unit == "own" else TOO_FEW
 
     @property
     def _rounded(self) -> str:
