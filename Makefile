@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check comparison coverage input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark owners-benchmark hpdp-accuracy hpdp-other-tables hpdp-numbers hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
+.PHONY: help demo test check audits comparison coverage input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark owners-benchmark hpdp-accuracy hpdp-other-tables hpdp-numbers hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
@@ -31,6 +31,7 @@ help:
 	@echo "make alignment-benchmark  private set intersection beside the bare call and plain sets; people of five owners"
 	@echo "make microaggregation-benchmark  one iDP-IR release, a grid of 50 runs, and up to 5 million records"
 	@echo "make faults     break runs on purpose and write what is left of them to docs/faults.md (root, Linux)"
+	@echo "make audits     audits of every mechanism and of broken ones, written into docs/audit.md (two hours; AUDITS passes options)"
 	@echo "make cost-model        coefficients of the cost model that 'copublish plan' uses"
 
 $(READY): pyproject.toml reproduction/pyproject.toml constraints.txt
@@ -118,6 +119,11 @@ microaggregation-benchmark: $(READY)
 
 faults: $(READY)
 	PYTHONPATH=tests $(BIN)/python benchmarks/faults.py
+
+# All of it, or what AUDITS says: make audits AUDITS="--parts broken"
+AUDITS ?=
+audits: $(READY)
+	PYTHONPATH=tests $(BIN)/python benchmarks/audits.py --write docs/audit.md $(AUDITS)
 
 cost-model: $(READY)
 	$(BIN)/python benchmarks/cost_model.py

@@ -33,6 +33,7 @@ MECHANISMS: dict[str, dict[str, Any]] = {
     "marginals": {"name": "marginals"},
     "copula": {"name": "copula"},
     "hpdp": {"name": "hpdp"},
+    "hpdp by grid": {"name": "hpdp", "numbers": "grid"},
     "vhdp": {"name": "vhdp"},
 }
 
@@ -214,6 +215,8 @@ def numbers_of(release: cp.Release, column: str, domain: Domain, records: pd.Dat
     if mechanism == "copula":
         return np.array(release.details.columns[column].scores)[cells]
     if isinstance(domain, CategoricalDomain):
+        return cells.astype(float)
+    if mechanism == "hpdp" and release.details.counts_cells:
         return cells.astype(float)
     if mechanism in ("hpdp", "vhdp"):
         return records[column].to_numpy(dtype=float)

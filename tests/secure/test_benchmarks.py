@@ -76,6 +76,16 @@ def test_people_of_three_owners_are_compared_in_both_ways_with_what_each_party_s
     assert all(sent * 2**20 > 2 * 32 * 40 for sent in searches[1]["mib_sent"].values())
 
 
+def test_audits_of_mechanisms_and_of_broken_ones_are_counted():
+    found = printed("audits.py", "--short")
+    (row,) = found["table"]
+    assert row["verdict"] == "consistent" and row["view"]["runs"] > 0 and row["cpu_seconds"] >= 0
+    assert row["view"]["found"] <= 1.5 and row["disclosures"] and row["whole_runs"] > 5
+    assert found["repeat"]["audits"] == 1 and found["repeat"]["refuted"] == []
+    assert {"30 % less noise", "an error that depends on data"} <= {one["words"] for one in found["broken"]}
+    assert all(one["runs"] for one in found["broken"])
+
+
 def test_intervals_of_every_mechanism_are_counted():
     found = printed("interval_coverage.py", "--short")["rows"]
     assert {row["mechanism"] for row in found} == {"specialization", "marginals", "copula", "hpdp", "vhdp"}

@@ -114,6 +114,7 @@ FRESH = {
     "marginals": fresh_marginals,
     "copula": fresh_copula,
     "hpdp": fresh_hpdp,
+    "hpdp by grid": fresh_hpdp,
     "vhdp": fresh_vhdp,
 }
 

@@ -68,6 +68,15 @@ def mu_of_share(share: float) -> float:
     return max(0.0, 2 * float(norm.ppf(min(max(share, 0.5), 1 - 1e-15))))
 
 
+def share_of_mu(mu: float, people: int = 1) -> float:
+    """The largest probability of a right guess about Gaussian noise on whole numbers, that many people apart.
+
+    Sums over whole numbers up to the point halfway between both tables are the midpoint rule for the normal integral:
+    they are above it by the part 1 / 24 v, by Euler and Maclaurin, and v is at least 1 / mu^2. Twice that is allowed.
+    """
+    return min(1.0, 0.5 + (float(norm.cdf(people * mu / 2)) - 0.5) * (1 + mu**2 / 12))
+
+
 def epsilon_of_mu(mu: float, delta: float) -> float:
     """Epsilon at a delta of two normal laws at distance mu (Balle and Wang, arXiv:1805.06530v2, Theorem 8)."""
     if mu <= 0:

@@ -7,6 +7,7 @@ parties run, on the ideal engine; the noise and the gate are those of a release.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -57,16 +58,22 @@ class Course:
         return [np.atleast_1d(answer) for answer in self.answers if not isinstance(answer, dict)]
 
 
+class AllIsOpen(Exception):  # noqa: N818 - nothing is wrong
+    """Everything that a run opens is open; what it would make of that follows from it."""
+
+
 class ListeningGate(RevealGate):
     """A gate that notes what is measured and opened, and may give answers of another run instead of its own.
 
     Attributes:
         course: Where it notes; one party's.
         given: Answers to give.
+        stops_after: After so many disclosures the run is ended: it is the most that it may open.
     """
 
     course: Course | None = None
     given: Sequence[Any] | None = None
+    stops_after: int | None = None
     _place: int = 0
 
     def reveal_selection(self, secret_scores: Secret, disclosure: Select, *, ahead: int = 1) -> int:
@@ -111,6 +118,8 @@ class ListeningGate(RevealGate):
             self.course.disclosures.append(disclosure)
             self.course.measured.append(measured)
             self.course.answers.append(answer)
+        if self._place == self.stops_after:
+            raise AllIsOpen
 
 
 class Game:
@@ -126,6 +135,9 @@ class Game:
         self.plan: Plan[Any] = plan_of(agreement)
         self._tables = tuple(self._aligned(table) for table in (0, 1))
         self._known: dict[tuple[int, bytes], list[IntArray]] = {}
+        planned = self.plan.disclosures()
+        # A plan may list less than it opens only if it is divided among parts that follow from answers.
+        self._most = len(planned) if all(made.kind != "divided" for made in planned) else None
 
     def _aligned(self, table: int) -> dict[str, JointTable]:
         fragments = read_fragments(self.agreement, self.pair.frames(self.agreement, table))
@@ -138,9 +150,10 @@ class Game:
 
         def job(engine: IdealEngine) -> None:
             gate = ListeningGate(engine, FreeCharge(), number_of_records_is_public=self.agreement.records.public)
-            gate.given = given
+            gate.given, gate.stops_after = given, self._most if given is None else len(given)
             gate.course = course if engine.party == first else None
-            self.plan.run(self._tables[table][engine.party], engine, gate, no_progress)
+            with suppress(AllIsOpen):
+                self.plan.run(self._tables[table][engine.party], engine, gate, no_progress)
 
         Room(self.agreement.party_names, coins).run(job)
         return course
@@ -154,27 +167,20 @@ class Game:
             self._known[table, before] = self.play(table, course.answers).measured
         return self._known[table, before]
 
-    def run(self, coin: bool) -> tuple[float, dict[str, float], tuple[int, ...]]:
-        """Play once.
-
-        Returns:
-            The evidence for table 1 by the stated laws, other numbers, and the last record as its owners perturbed it,
-            where records are told.
-        """
+    def run(self, coin: bool) -> tuple[float, dict[str, float]]:
+        """Play once; the evidence for table 1 by the stated laws, and other numbers."""
         course = self.play(int(coin))
         other = self.measured_on(int(not coin), course)
         both = [(course.measured, other), (other, course.measured)][int(coin)]
         law, residuals = 0.0, []
-        told: tuple[int, ...] = ()
         for made, answer, first, second in zip(course.disclosures, course.answers, *both, strict=True):
             if isinstance(answer, dict):
-                told = tuple(int(column[-1]) for column in answer.values() if len(column))
                 continue
             law += evidence(made, np.atleast_1d(answer), (first, second))
             if not isinstance(made, Select):
                 residuals.append((np.asarray(answer, dtype=np.float64), first, second))
         joined = [np.concatenate([part[i] for part in residuals]) for i in range(3)] if residuals else [np.empty(0)] * 3
-        return law, structure(joined[0], (joined[1], joined[2])), told
+        return law, structure(joined[0], (joined[1], joined[2]))
 
 
 MOST_REMEMBERED = 2000

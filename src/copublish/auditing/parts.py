@@ -8,6 +8,7 @@ guess uses outputs and the coins of cells before it alone; given those, each is 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,19 +16,25 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 
+from copublish.auditing.coalitions import SharesOfOne, engine_with_known_shares
 from copublish.auditing.game import FreeCharge, fair_coins
-from copublish.auditing.laws import evidence
+from copublish.auditing.laws import evidence, log_chance
 from copublish.auditing.statistics import Claim, Tested, judged, learned, structure
 from copublish.engine.counts import SecretCounts
 from copublish.engine.ideal import IdealEngine, Room
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
+from copublish.privacy.coins import SystemCoins
 from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, GaussianMeasure, Measure, Neighbors, Select
 from copublish.types import IntArray
 
 DRAWN_AT_ONCE = 500
 """Selections whose noise is in memory together."""
+
+EVIDENCE_OF_A_CELL = 2.0
+"""Epsilon of all people who are behind the coin of a cell: with more, a guess is hardly ever wrong and tells less."""
 
 MOST_EARLIER = 32
 """Cells before a cell that its residual is compared with, so that large tables do not take the square of their size."""
@@ -40,12 +47,16 @@ class Part:
     Attributes:
         parties: Who opens it.
         relation: How the tables are neighbors.
+        people: In how many people they differ.
+        coalition: Owners whose shares of the noise are known and taken off what is opened.
     """
 
     disclosure: Select | Measure | GaussianMeasure
     measured: tuple[IntArray, IntArray]
     parties: tuple[str, ...]
     relation: Neighbors
+    people: int = 1
+    coalition: tuple[str, ...] = ()
 
     @property
     def has_coin_for_each_cell(self) -> bool:
@@ -60,12 +71,43 @@ class Part:
         if isinstance(made, GaussianMeasure):
             delta = made.whole.delta_without_sampler if hasattr(made, "whole") else made.agreed_delta * Fraction(63, 64)
             rho = float(made.rho(self.relation))
-            return Claim(float(made.epsilon(self.relation)), float(delta), rho, is_gaussian=True)
-        return Claim(float(made.epsilon(self.relation)), slack=float(made.delta(self.relation)))
+            return Claim(float(made.epsilon(self.relation)), float(delta), rho, is_gaussian=True, people=self.people)
+        epsilon, slack = float(made.epsilon(self.relation)), float(made.delta(self.relation))
+        # Where every cell has a coin, so many people are behind each that one guess tells most of one person.
+        people = max(1, round(EVIDENCE_OF_A_CELL / epsilon)) if self.has_coin_for_each_cell else self.people
+        return Claim(epsilon, slack=slack, people=people)
 
     def coins_per_run(self) -> int:
         """How many coins one opening guesses."""
         return len(self.measured[0]) // HISTOGRAM_L1[self.relation] if self.has_coin_for_each_cell else 1
+
+    def evidence_of(self, answer: IntArray) -> float:
+        """How much more likely an answer is on table 1, as a logarithm."""
+        return evidence(self.disclosure, answer, self.measured)
+
+    def trials(self) -> NDArray[np.float64]:
+        """Evidence of TRIALS answers on table 1 by the stated law. Nothing is opened, so many pairs can be compared."""
+        made, (first, second) = self.disclosure, self.measured
+        if np.array_equal(first, second):
+            return np.zeros(TRIALS)
+        if isinstance(made, Select):
+            rate = float(made.noise.rate)
+            logs = np.array([[log_chance(own, i, rate) for i in range(made.candidates)] for own in (first, second)])
+            places = np.searchsorted(np.cumsum(np.exp(logs[1])), uniform_trials(1)[0])
+            return np.asarray((logs[1] - logs[0])[np.minimum(places, made.candidates - 1)])
+        if isinstance(made, GaussianMeasure):
+            mu = float(np.linalg.norm((second - first).astype(np.float64)) / math.sqrt(made.noise.variance))
+            return np.asarray(mu * norm.ppf(uniform_trials(1)[0]) + mu**2 / 2)
+        steps = float(made.noise.rate) * np.abs(second - first)
+        steps = steps[steps > 0][:, None]
+        noise = laplace_trials(len(steps))
+        return np.asarray((np.abs(noise + steps) - np.abs(noise)).sum(axis=0))
+
+    def expected(self, runs: int, alpha: float = 0.05) -> float:
+        """What so many runs would show if the stated law holds."""
+        if self.has_coin_for_each_cell:
+            return float(self.coins_per_run())  # its tables do not matter
+        return self.claim.expected(np.resize(np.abs(self.trials()), runs), alpha / 2)
 
     def audit(self, runs: int, *, alpha: float = 0.05) -> Tested:
         """Open it so many times, each time with fresh coins, and guess them."""
@@ -73,7 +115,7 @@ class Part:
             return self._by_cells(runs, alpha)
         coins = fair_coins(runs)
         opened = self.opened([self.measured[int(coin)] for coin in coins])
-        law = np.array([evidence(self.disclosure, answer, self.measured) for answer in opened])
+        law = np.array([self.evidence_of(answer) for answer in opened])
         others: dict[str, NDArray[np.float64]] = {}
         if not isinstance(self.disclosure, Select):
             answers = np.array(opened)
@@ -87,9 +129,9 @@ class Part:
         n = self.coins_per_run()
         coins = fair_coins(runs * n).reshape(runs, n)
         base = np.broadcast_to(self.measured[0][: n * width], (runs, n * width)).reshape(runs, n, width)
-        # Adding: a record in the cell or none. Replacing: it is in the first or in the second cell of two.
+        # Adding: records in the cell or none. Replacing: they are in the first or in the second cell of two.
         steps = [np.zeros(width, np.int64), np.ones(width, np.int64)] if width == 1 else [[1, 0], [0, 1]]
-        on = [base + np.array(step) for step in steps]
+        on = [base + self.claim.people * np.array(step) for step in steps]
         tables = np.where(coins[:, :, None], on[1], on[0]).reshape(runs, -1)
         rest = np.broadcast_to(self.measured[0][n * width :], (runs, len(self.measured[0]) - n * width))
         answers = np.array(self.opened(list(np.concatenate([tables, rest], axis=1))))[:, : n * width]
@@ -111,6 +153,7 @@ class Part:
     def opened(self, measured: Sequence[IntArray]) -> list[IntArray]:
         """What the gate opens of each of these, one after the other, with fresh noise."""
         found: list[IntArray] = []
+        known = {party: SharesOfOne() for party in self.coalition}
         made, first = self.disclosure, self.parties[0]
 
         def job(engine: IdealEngine) -> None:
@@ -126,8 +169,23 @@ class Part:
                 if engine.party == first:
                     found.append(answer)
 
-        Room(self.parties).run(job)
-        return found
+        Room(self.parties, engine=engine_with_known_shares(known) if known else None).run(job)
+        return [answer - sum(own.shares[place] for own in known.values()) for place, answer in enumerate(found)]
+
+
+TRIALS = 4000
+
+
+def uniform_trials(entries: int) -> NDArray[np.float64]:
+    """Numbers between 0 and 1 to compare pairs of tables with: shape (entries, TRIALS)."""
+    words = SystemCoins().words((entries, TRIALS)).view(np.uint64)
+    return (words.astype(np.float64) + 0.5) / 2.0**64
+
+
+def laplace_trials(entries: int) -> NDArray[np.float64]:
+    """Noises of scale 1; only their sums' sizes matter, so ends are cut."""
+    centered = (uniform_trials(entries) - 0.5).clip(-0.4999999, 0.4999999)
+    return np.asarray(-np.sign(centered) * np.log1p(-2 * np.abs(centered)))
 
 
 def _reveal(gate: RevealGate, engine: IdealEngine, disclosure: Disclosure, own: IntArray) -> IntArray:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 from rich.console import RenderableType
 from rich.text import Text
 
+from copublish.auditing.secure import SecureRun
 from copublish.auditing.statistics import Claim, Tested
-from copublish.auditing.symbols import Symbol
+from copublish.auditing.symbols import RELEASED, Symbol
+from copublish.auditing.tables import Pair
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 
 FORMAT = 1
@@ -35,9 +39,9 @@ class Number:
         tested: What guesses showed.
         runs: How often it was played.
         coins_per_run: How many coins each of these had.
-        base, record: The pair of tables.
-        relation: How they are neighbors.
+        pair: The tables.
         verdict: Whether the claim can hold.
+        sizes: Of a view, how large the evidence of each coin was; not written anywhere.
     """
 
     name: str
@@ -46,10 +50,9 @@ class Number:
     tested: Tested
     runs: int
     coins_per_run: int
-    base: str
-    record: str
-    relation: str
+    pair: Pair
     verdict: Verdict
+    sizes: NDArray[np.float64] | None = field(default=None, repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
@@ -64,10 +67,14 @@ class Number:
             "reachable": self.claim.reachable,
             "runs": self.runs,
             "coins_per_run": self.coins_per_run,
-            "pair": {"base": self.base, "record": self.record, "relation": self.relation},
+            "pair": _pair(self.pair),
             "verdict": self.verdict,
             "calibration": [{"guesses": n, "right": right, "predicted": said} for n, right, said in bins],
         }
+
+
+def _pair(pair: Pair) -> dict[str, Any]:
+    return {"base": pair.base, "record": pair.record, "relation": pair.relation, "people": pair.people}
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,6 +90,7 @@ class Audit:
         views: For the public and for each party the largest epsilon that runs prove.
         disclosures: The same for everything that is opened, alone and against its own budget.
         symbols: Whole runs with records that are not as agreed.
+        secure_runs: Such runs on the agreed engine, between processes.
         skipped: Pairs of tables that the certificate says are not protected.
         seconds: How long it took.
     """
@@ -95,6 +103,7 @@ class Audit:
     views: tuple[Number, ...]
     disclosures: tuple[Number, ...]
     symbols: tuple[Symbol, ...]
+    secure_runs: tuple[SecureRun, ...]
     skipped: tuple[str, ...]
     seconds: float
 
@@ -102,7 +111,7 @@ class Audit:
     def verdict(self) -> Verdict:
         """Whether all that is stated can hold."""
         numbers = (*self.views, *self.disclosures)
-        is_told = any(symbol.differs for symbol in self.symbols)
+        is_told = any(symbol.differs for symbol in self.symbols) or any(run.differs for run in self.secure_runs)
         return "refuted" if is_told or any(n.verdict == "refuted" for n in numbers) else "consistent"
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,7 +132,7 @@ class Audit:
             "disclosures": [number.to_dict() for number in self.disclosures],
             "symbols": [
                 {
-                    "pair": {"base": s.pair.base, "record": s.pair.record, "relation": s.pair.relation},
+                    "pair": _pair(s.pair),
                     "view": s.view,
                     "outcomes": list(s.outcomes),
                     "differs": s.differs,
@@ -131,6 +140,16 @@ class Audit:
                     "right": s.right,
                 }
                 for s in self.symbols
+            ],
+            "secure_runs": [
+                {
+                    "pair": _pair(run.pair),
+                    "outcomes": list(run.outcomes),
+                    "bytes_sent": list(run.bytes_sent),
+                    "course_was_same": run.course_was_same,
+                    "differs": run.differs,
+                }
+                for run in self.secure_runs
             ],
             "seconds": round(self.seconds, 1),
         }
@@ -163,7 +182,15 @@ class Audit:
         yield Text(f"{len(pairs)} whole runs with records that are not as agreed: " + ("" if told else "nothing told."))
         for symbol in told:
             yield Text(f"  - to '{symbol.view}' {symbol.differs} tells of a record: {symbol.pair.record}", style="red")
-        yield from (Text(f"Not protected, so not audited: {sentence}") for sentence in self.skipped)
+        if self.secure_runs:
+            unlike = [run.differs for run in self.secure_runs if run.differs]
+            ends = {outcome for run in self.secure_runs for outcome in run.outcomes} - {RELEASED}
+            said = "".join(f" {one} DIFFERS." for one in unlike) or " they end alike and send as much."
+            said += "".join(f" Some end with '{end}'." for end in sorted(ends))
+            yield Text(
+                f"{2 * len(self.secure_runs)} of them on the agreed engine:{said}", style="red" if unlike else ""
+            )
+        yield from (Text(f"Not audited: {sentence}") for sentence in self.skipped)
         words = {
             "consistent": "Consistent with what is stated. An audit can refute a promise and never prove it.",
             "refuted": "REFUTED: what was found contradicts what is stated. Do not release with this software.",

@@ -24,6 +24,7 @@ from copublish.auditing.bounds import (
     mu_of_share,
     p_value,
     rho_of_share,
+    share_of_mu,
     share_of_rho,
     share_right,
 )
@@ -46,6 +47,12 @@ class Claim:
         rho: If zero-concentrated differential privacy is what is stated.
         is_gaussian: Whether all of it is Gaussian noise, so that mu says more than rho.
         slack: A bound on how far all sampled noise of one run is from the exact one.
+        people: In how many people the tables of a pair differ.
+
+    Privacy:
+        Tables that differ in k people are k epsilon apart, or k^2 rho (arXiv:1605.02065v1, Proposition 1.9). What
+        guesses prove of them is divided by that, so it is a bound for one person: where a person moves many values a
+        little, the noises of a few runs rarely lie on one side of all of them, and larger steps show more.
     """
 
     epsilon: float
@@ -53,6 +60,7 @@ class Claim:
     rho: float | None = None
     is_gaussian: bool = False
     slack: float = 0.0
+    people: int = 1
 
     @property
     def mu(self) -> float | None:
@@ -71,10 +79,10 @@ class Claim:
     def _epsilon(self, share: float) -> float:
         """The epsilon that a probability of a right guess proves."""
         if self.rho is None:
-            return float(epsilon_of_share(share))
+            return float(epsilon_of_share(share)) / self.people
         if self.is_gaussian:
-            return epsilon_of_mu(mu_of_share(share), self.delta)
-        return self._epsilon_of_rho(rho_of_share(share))
+            return epsilon_of_mu(mu_of_share(share) / self.people, self.delta)
+        return self._epsilon_of_rho(rho_of_share(share) / self.people**2)
 
     def _epsilon_of_rho(self, rho: float) -> float:
         """What rho is told as; the same conversion as that of the stated one, so that both can be compared."""
@@ -82,12 +90,28 @@ class Claim:
 
     def shown(self, right: float, guesses: float, alpha: float) -> float:
         """The epsilon that so many right guesses prove."""
-        return self._epsilon(float(lower_share(right, guesses, max(alpha - guesses * self.slack, 1e-12))))
+        return self._epsilon(float(lower_share(right, guesses, max(alpha - guesses * self._slack, 1e-12))))
+
+    def expected(self, sizes: Floats, alpha: float) -> float:
+        """The epsilon that guesses would prove whose evidence has these sizes and means what it says."""
+        if self.rho is None:
+            return best_threshold(sizes, alpha)[1] / self.people
+        return self.shown(float(share_right(sizes).sum()), len(sizes), alpha)
 
     def p_value(self, right: int, guesses: int) -> float:
         """How likely so many right guesses are at most if the claim holds."""
-        share = float(share_right(self.epsilon)) if self.rho is None else share_of_rho(self.rho)
-        return min(1.0, p_value(right, guesses, share) + guesses * self.slack)
+        if self.rho is None:
+            share = float(share_right(self.epsilon * self.people))
+        else:
+            share = share_of_rho(self.rho * self.people**2)
+        if self.mu is not None:
+            share = min(share, share_of_mu(self.mu, self.people))
+        return min(1.0, p_value(right, guesses, share) + guesses * self._slack)
+
+    @property
+    def _slack(self) -> float:
+        """The same for tables that differ in so many people: each step multiplies the distances of those before it."""
+        return self.slack * self.people * math.exp((self.people - 1) * self.epsilon)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -43,6 +43,7 @@ class Pair:
         tables: Their records.
         relation: How they are neighbors.
         where: In horizontal data, who holds the record.
+        people: How many people have such a record.
     """
 
     base: str
@@ -50,10 +51,26 @@ class Pair:
     tables: tuple[tuple[Values, ...], tuple[Values, ...]]
     relation: Neighbors
     where: str
+    people: int = 1
 
     def frames(self, agreement: Agreement, table: int) -> dict[str, pd.DataFrame]:
         """What each owner holds of one of the tables."""
-        return split_between_owners(agreement, self.tables[table], len(self.tables[1]) - 2, self.where)
+        last = len(self.tables[1]) - 1 - self.people
+        return split_between_owners(agreement, self.tables[table], last, self.where)
+
+    def of_people(self, people: int) -> Pair:
+        """The same tables, that differ in so many people with the same record."""
+        if self.people != 1:
+            raise ValueError("these tables differ in several people already")
+        first, second = self.tables
+        common = second[:-1]
+        tables = ((*common, *first[len(common) :] * people), (*common, *second[-1:] * people))
+        return replace(self, tables=tables, people=people)
+
+    def mixed(self, agreement: Agreement, coins: Sequence[bool]) -> dict[str, pd.DataFrame]:
+        """What each owner holds of a table in which each person has a coin, and one of the two records by it."""
+        old, new = self.tables[0][-1], self.tables[1][-1]
+        return split_between_owners(agreement, tuple(new if coin else old for coin in coins), len(coins), self.where)
 
 
 def corners(agreement: Agreement) -> dict[str, Values]:
@@ -115,7 +132,7 @@ def bases(agreement: Agreement, coins: Coins) -> Iterator[tuple[str, list[Values
     yield "every score tied", tied
     yield "one class leads in a corner", [*tied[: max(0, n - 30)], *[known[0]] * min(30, n)]
     yield "random records", [random_record(agreement, coins) for _ in range(n)]
-    for points in (1, 2, 3, 4):
+    for points in (1, 2, 3, 4, 2, 3, 4, 3):
         heap = [random_record(agreement, coins) for _ in range(points)]
         yield f"{points} random points", (heap * math.ceil(n / points))[:n]
 
@@ -136,6 +153,8 @@ def invalid_pairs(agreement: Agreement, relation: Neighbors) -> Iterator[Pair]:
     """Yield neighbors of which one has a record that is not as agreed, or lies on a boundary."""
     base = list(corners(agreement).values())[:4] * 3
     for name, record in invalid_records(agreement).items():
+        if relation == "replace" and PERSON in record:
+            continue  # one person less, and how many there are may be public
         without = tuple(base) if relation == "add-remove" else (*base, base[0])
         tables = (without, (*base, record))
         yield Pair("a few records", name, tables, relation, agreement.owners[-1])
@@ -186,7 +205,7 @@ def pairs_against(agreement: Agreement, party: str, coins: Coins) -> Iterator[Pa
     if agreement.partition == "horizontal":
         others = [owner for owner in agreement.owners if owner != party]
         for pair in valid_pairs(agreement, agreement.privacy.neighbors, coins):
-            yield Pair(pair.base, pair.record, pair.tables, pair.relation, others[-1])
+            yield replace(pair, where=others[-1])
         return
     own = set(agreement.columns_of(party)) if party in agreement.owners else set()
     for pair in valid_pairs(agreement, "replace", coins):

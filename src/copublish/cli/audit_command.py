@@ -32,6 +32,10 @@ def audit(
     ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write the result into this file.")] = None,
     plot: Annotated[Path | None, typer.Option(help="Also draw it: .png or .svg.")] = None,
+    secure: Annotated[
+        bool, typer.Option(help="Also compare a few whole runs on the agreed engine, between processes.")
+    ] = True,
+    secure_runs: Annotated[int, typer.Option(min=2, help="How many of them, two for each pair of tables.")] = 4,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Play the agreed mechanism on made-up neighboring tables and try to tell them apart. Costs nothing.
@@ -41,9 +45,12 @@ def audit(
     agreed are among the tables: whole runs with and without them have to end alike and tell the same. No data are read
     and no ledger is charged.
 
+    A file AGREEMENT.audit.json beside the agreement, written by --json, goes into the certificate of a release if all
+    parties run with the same one.
+
     An audit can refute a promise, and never prove it. Exit code 0: consistent with what is stated. 9: refuted.
 
-    Example: copublish audit agreement.toml --minutes 3 --plot audit.svg
+    Example: copublish audit agreement.toml --minutes 3 --json agreement.audit.json --plot audit.svg
     """
     from copublish.auditing.audit import audit as audit_agreement
 
@@ -54,7 +61,14 @@ def audit(
         raise typer.BadParameter("end the name in .png or .svg", param_hint="--plot")
     agreed = load_agreement(agreement)
     with progress_bars() as progress:
-        found = audit_agreement(agreed, minutes=minutes, runs=runs, views=view or None, progress=progress)
+        found = audit_agreement(
+            agreed,
+            minutes=minutes,
+            runs=runs,
+            views=view or None,
+            secure_runs=secure_runs if secure else 0,
+            progress=progress,
+        )
     if json_file is not None:
         json_file.write_text(json.dumps(found.to_dict(), indent=2) + "\n", encoding="utf-8")
     if plot is not None:

@@ -53,6 +53,7 @@ from copublish.privacy.accounting import Cost
 from copublish.privacy.certify import warning_of
 from copublish.privacy.described import show_exact
 from copublish.privacy.ledger import Entry, Ledger, Limit
+from copublish.release.audit_file import default_audit_file
 from copublish.release.describe import describe_plan
 
 InsecureOption = Annotated[
@@ -147,6 +148,7 @@ def run(
             timeout_seconds=timeout,
             proxy=proxy_from(proxy, proxy_credentials),
             approvals=approvals or default_approvals_folder(agreement),
+            audit=default_audit_file(agreement),
         ),
         signer=signs,
     )

@@ -87,6 +87,8 @@ def print_release(release: Release, console: Console, rows: int) -> None:
     console.print(disclosure_table(certificate.disclosures, certificate.epsilon.calibrated_to))
     if certificate.class_disagreement is not None:
         console.print(certificate.class_disagreement.words, markup=False, highlight=False)
+    if certificate.audit is not None:
+        console.print(certificate.audit.words, markup=False, highlight=False)
     console.print()
     for part in release.mechanism.show(release, rows):
         console.print(part, markup=False)

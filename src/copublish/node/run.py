@@ -42,9 +42,11 @@ from copublish.node.port import Log, Port
 from copublish.node.proxy import Proxy
 from copublish.node.rendezvous import Waiting
 from copublish.node.silence import who_is_silent
+from copublish.privacy.audited import AuditStatement
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
 from copublish.progress import Notice, Progress, no_notice
+from copublish.release.audit_file import read_audit
 from copublish.release.engines import engine_for, loading_seconds
 from copublish.release.evidence import Witness, signer_problem
 from copublish.release.folder import Release, refuse_unwritable
@@ -68,6 +70,7 @@ class RunSettings:
         timeout_seconds: How long they may take to answer, and a link may be dead.
         proxy: The way out of the organization, if there is one.
         approvals: Folder with the approvals of this party's people, where the agreement asks for some.
+        audit: File with an audit for the certificate, if it is there.
     """
 
     out: Path
@@ -78,6 +81,7 @@ class RunSettings:
     timeout_seconds: int = 600
     proxy: Proxy | None = None
     approvals: Path | None = None
+    audit: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,7 @@ class ReadyParty:
         ledger: Its ledger.
         settings: How it runs.
         witness: Who signs for it, with the approvals of its people; none for plain connections on loopback.
+        audit: What its audit of the agreement found, if it has one.
     """
 
     plan: Plan[Any]
@@ -111,6 +116,7 @@ class ReadyParty:
     ledger: Ledger
     settings: RunSettings
     witness: Witness | None = None
+    audit: AuditStatement | None = None
 
 
 def ready_party(
@@ -144,6 +150,7 @@ def ready_party(
     plan = preflight(agreement, party, source, ledger, out=settings.out, overwrite=settings.overwrite)
     refuse_unfit_hosts(agreement, party, identity)
     witness = _witness(agreement, party, identity, signer, settings.approvals)
+    audit = None if settings.audit is None else read_audit(settings.audit, agreement)
     fragment = read_fragment(agreement, party, source)
     return ReadyParty(
         plan=plan,
@@ -153,6 +160,7 @@ def ready_party(
         ledger=ledger,
         settings=settings,
         witness=witness,
+        audit=audit,
     )
 
 
@@ -266,7 +274,15 @@ def _compute(
             meeting.on_loss(engine.abort)
             staged = partial(Release.staged, folder=settings.out, overwrite=settings.overwrite)
             return publish_release(
-                ready.plan, ready.fragment, engine, ready.ledger, progress, staged, notice, ready.witness
+                ready.plan,
+                ready.fragment,
+                engine,
+                ready.ledger,
+                progress,
+                staged,
+                notice,
+                ready.witness,
+                audit=ready.audit,
             )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from pydantic.dataclasses import dataclass
 
 from copublish.agreement.settings import Partition
+from copublish.privacy.audited import AuditStatement
 from copublish.privacy.statements import DisclosureStatement, EpsilonStatement
 from copublish.types import TypedJson
 
@@ -194,6 +195,7 @@ class Certificate(TypedJson):
         public_facts: What is stated without noise.
         class_disagreement: On how many records two class columns differ, where that was agreed to be measured.
         contributions: Who brought what; none in certificates of older versions.
+        audit: What an audit found that all parties had; most releases have none.
         assumptions: What the guarantee rests on.
         views: Everything each party saw.
         engine: Where it was computed.
@@ -222,6 +224,7 @@ class Certificate(TypedJson):
     software: dict[str, str]
     class_disagreement: ClassDisagreement | None = None
     contributions: Contributions | None = None
+    audit: AuditStatement | None = None
     files: dict[str, str] | None = None
 
     def at(self, step: str) -> list[DisclosureStatement]:

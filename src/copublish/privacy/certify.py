@@ -8,6 +8,7 @@ from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.privacy.accounting import Cost, cost_of
+from copublish.privacy.audited import AuditStatement
 from copublish.privacy.certificate import (
     Basic,
     Certificate,
@@ -63,6 +64,7 @@ class Circumstances:
     publication_date: str
     public_total: int | None
     class_disagreement: ClassDisagreement | None = None
+    audit: AuditStatement | None = None
 
 
 def build_certificate(
@@ -94,6 +96,7 @@ def build_certificate(
         engine=_engine(agreement, circumstances),
         deployment=_deployment(agreement, cost, circumstances),
         software=circumstances.software,
+        audit=circumstances.audit,
     )
 
 

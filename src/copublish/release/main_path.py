@@ -17,10 +17,12 @@ from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import mechanism_of
 from copublish.mechanisms.shared.class_disagreement import measured_disagreement
 from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.privacy.audited import AuditStatement
 from copublish.privacy.certify import Circumstances, build_certificate
 from copublish.privacy.ledger import Ledger
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.alignment import align_records
+from copublish.release.audit_file import agreed_audit
 from copublish.release.comparison import record_comparison
 from copublish.release.evidence import Witness, gather, sign_release
 from copublish.release.folder import Release
@@ -39,6 +41,7 @@ def publish_release(
     notice: Notice = no_notice,
     witness: Witness | None = None,
     gate_for: Callable[..., RevealGate] = RevealGate,
+    audit: AuditStatement | None = None,
 ) -> Release:
     """Run one agreed release at this party and return what may be published.
 
@@ -52,6 +55,7 @@ def publish_release(
         notice: Told whose list of people is another one than before.
         witness: Who signs for this party; none in a simulation and without identities, where nobody signs.
         gate_for: Makes the gate; audits listen at it.
+        audit: What this party has of an audit; it goes into the certificate if all parties have the same.
 
     Privacy:
         Guarantee: the agreement's epsilon, as the plan splits it; the certificate states it for both relations.
@@ -65,6 +69,7 @@ def publish_release(
     refuse_by_ledger(plan, fragment.party, ledger)
     # A party that cannot pay, or write it down, stops everyone here, before anything is learned or reserved.
     engine.exchange("can pay", topic="budget")
+    audited = agreed_audit(audit, engine, notice)
     progress("alignment", 0, 1)
     for changed in record_comparison(agreement, fragment, engine, ledger):
         notice(changed)
@@ -89,6 +94,7 @@ def publish_release(
             publication_date=_agreed_date(engine),
             public_total=table.public_total,
             class_disagreement=measured_disagreement(agreement, gate.opened),
+            audit=audited,
         )
         certificate = build_certificate(agreement, [disclosure for disclosure, _ in gate.opened], circumstances)
         release = Release(certificate, mechanism.publish(result), mechanism)

@@ -10,9 +10,12 @@ from copublish.agreement.loading import LARGEST_FILE, load_agreement, taxonomy_f
 from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError, ReleaseError
 from copublish.files.regular import read_inside, read_regular
+from copublish.privacy.audited import AuditStatement
+from copublish.release.audit_file import LARGEST_AUDIT, default_audit_file, read_audit
 from copublish.release.describe import Description, describe
 
 AGREEMENT, TEXT, JSON, README = "agreement.toml", "description.txt", "description.json", "README.md"
+AUDIT = "agreement.audit.json"
 
 
 HOW_TO_APPROVE = """```console
@@ -41,7 +44,10 @@ def write_proposal(agreement_file: Path, to: Sequence[str], folder: Path) -> Agr
             files[name] = read_inside(agreement_file.parent, name, LARGEST_FILE)
         files[TEXT] = f"{described}\n".encode()
         files[JSON] = (json.dumps(described.to_dict(), indent=2, ensure_ascii=False) + "\n").encode()
-        files[README] = _readme(agreement, described, to).encode()
+        audit = read_audit(default_audit_file(agreement_file), agreement)
+        if audit is not None:
+            files[AUDIT] = read_regular(default_audit_file(agreement_file), LARGEST_AUDIT)
+        files[README] = _readme(agreement, described, to, audit).encode()
         folder.mkdir(parents=True)
         for name, content in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -55,7 +61,7 @@ def write_proposal(agreement_file: Path, to: Sequence[str], folder: Path) -> Agr
     return agreement
 
 
-def _readme(agreement: Agreement, described: Description, to: Sequence[str]) -> str:
+def _readme(agreement: Agreement, described: Description, to: Sequence[str], audit: AuditStatement | None) -> str:
     warning = [] if described.warning is None else [f"> **WARNING: {described.warning}**"]
     asked = [
         f"- **{party}**: {_number(agreement.parties[party].approvals)}; its key is "
@@ -73,6 +79,11 @@ def _readme(agreement: Agreement, described: Description, to: Sequence[str]) -> 
         "Whether your organization may run this release together with the others. `description.txt` says, in full, "
         "what it would open, to whom, at which price, what is protected and what is not. `agreement.toml` is the "
         "agreement itself, with its taxonomies beside it; nothing else counts. Nothing has been spent so far.",
+        *(
+            []
+            if audit is None
+            else [f"`{AUDIT}`: {audit.words} It goes into the certificate if all parties run with it."]
+        ),
         "## Who is asked",
         "\n".join(asked),
         "## How to check and approve",

@@ -43,6 +43,7 @@ def folder_readme(certificate: Certificate, about: About, formulas: str | None =
             ]
         ),
         certificate.warning or _what_epsilon_means(certificate),
+        "" if certificate.audit is None else certificate.audit.words,
         "## What is not protected",
         _bullets(certificate.not_protected),
         "## What this rests on",

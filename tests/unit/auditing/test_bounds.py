@@ -17,6 +17,7 @@ from copublish.auditing.bounds import (
     mu_of_share,
     p_value,
     rho_of_share,
+    share_of_mu,
     share_of_rho,
     share_right,
 )
@@ -69,6 +70,29 @@ def test_mu_and_rho_of_guesses():
     assert mu_of_share(0.3) == epsilon_of_mu(0.0, 1e-6) == rho_of_share(0.4) == 0
     epsilon = epsilon_of_mu(0.221, 1e-6)
     assert epsilon == pytest.approx(0.927, abs=2e-3)  # as it is known for hpdp's noise at epsilon 1
+
+
+@pytest.mark.parametrize("variance", [0.5, 1, 3, 20, 400])
+@pytest.mark.parametrize("people", [1, 2, 3, 8, 25])
+def test_no_guess_about_gaussian_noise_on_whole_numbers_is_right_more_often_than_its_share(variance, people):
+    """Exact sums: the best guess is the nearer table, and half of the ties."""
+    noise = np.arange(-400, 401)
+    law = np.exp(-(noise**2) / (2 * variance))
+    law /= law.sum()
+    right = law[2 * noise < people].sum() + law[2 * noise == people].sum() / 2
+    allowed = share_of_mu(1 / math.sqrt(variance), people)
+    assert right <= allowed + 1e-12
+    assert allowed - right < 0.12 / variance  # and the margin is small
+
+
+def test_what_several_people_show_is_divided_among_them():
+    """Closed forms: epsilon adds up over people, rho with their square."""
+    assert Claim(0.5, people=4).shown(10**9 * share_right(2.0), 10**9, 0.025) == pytest.approx(0.5, abs=1e-3)
+    assert Claim(0.5, people=4).p_value(88, 100) == pytest.approx(p_value(88, 100, float(share_right(2.0))))
+    mu = 0.2
+    gaussian = Claim(1.0, 1e-6, mu**2 / 2, is_gaussian=True, people=10)
+    found = gaussian.shown(10**9 * norm.cdf(10 * mu / 2), 10**9, 0.025)
+    assert found == pytest.approx(epsilon_of_mu(mu, 1e-6), abs=1e-3) == pytest.approx(gaussian.reachable, abs=1e-3)
 
 
 def brute_force(scores: list[int], rate: float, most: int) -> np.ndarray:

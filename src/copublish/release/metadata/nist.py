@@ -95,8 +95,10 @@ def _middle(certificate: Certificate) -> Iterator[Claim]:
     yield Claim(
         "middle",
         "algorithms and correctness",
-        f"{made.mechanisms} {made.composition}",
-        "certificate.json: disclosures; docs/privacy-promise.md",
+        f"{made.mechanisms} {made.composition}" + ("" if certificate.audit is None else f" {certificate.audit.words}"),
+        "certificate.json: disclosures"
+        + ("" if certificate.audit is None else ", audit")
+        + "; docs/privacy-promise.md",
     )
     yield Claim(
         "middle",

@@ -1,0 +1,70 @@
+"""`copublish audit`: files that it writes, what it refuses, and exit codes. Audits are played in other tests."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+import copublish as cp
+from copublish.auditing import audit as auditing
+from copublish.auditing.result import Audit
+from copublish.auditing.symbols import Symbol
+from copublish.auditing.tables import invalid_pairs
+from copublish.cli import app
+from copublish.drafting.example import example_agreement
+from copublish.errors import AgreementError
+from copublish.release.audit_file import default_audit_file, read_audit
+
+
+@pytest.fixture
+def agreement_file(tmp_path):
+    file = tmp_path / "agreement.toml"
+    file.write_text(example_agreement())
+    return file
+
+
+def found_by(agreement: cp.Agreement, *, differs: str | None) -> Audit:
+    pair = next(iter(invalid_pairs(agreement, "add-remove")))
+    symbol = Symbol(pair, "public", ("released", "released"), differs)
+    return Audit(agreement.name, agreement.hash, {}, "2026-01-01", "add-remove", (), (), (symbol,), (), (), 1.0)
+
+
+@pytest.mark.parametrize(("differs", "code"), [(None, 0), ("what is published", 9)])
+def test_the_exit_code_is_the_verdict_and_files_say_the_same(agreement_file, monkeypatch, differs, code):
+    asked = {}
+
+    def audit(agreement, **named):
+        asked.update(named)
+        return found_by(agreement, differs=differs)
+
+    monkeypatch.setattr(auditing, "audit", audit)
+    out, plot = default_audit_file(agreement_file), agreement_file.with_name("audit.svg")
+    ran = CliRunner().invoke(
+        app, ["audit", str(agreement_file), "--no-secure", "--json", str(out), "--plot", str(plot), "--minutes", "1"]
+    )
+    assert ran.exit_code == code, ran.output
+    assert asked["secure_runs"] == 0 and asked["minutes"] == 1
+    assert json.loads(out.read_text())["verdict"] == ("consistent" if code == 0 else "refuted")
+    assert plot.read_text().lstrip().startswith("<?xml") and "credit-default" in plot.read_text()
+    agreement = cp.load_agreement(agreement_file)
+    if code:
+        with pytest.raises(AgreementError, match="do not release with this software"):
+            read_audit(out, agreement)
+    else:
+        assert read_audit(out, agreement) is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--plot", "audit.pdf"], "end the name in .png or .svg"),
+        (["--json", "no/such/folder/audit.json"], "there is no folder"),
+        (["--view", "nobody"], "there is no view 'nobody'"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_anything_is_played(agreement_file, arguments, message):
+    ran = CliRunner().invoke(app, ["audit", str(agreement_file), *arguments])
+    said = ran.output + str(ran.exception)
+    assert ran.exit_code != 0 and message in " ".join(said.split())
