@@ -83,7 +83,7 @@ def run_all(
     begun = threading.Event()
     ledgers = {}
 
-    def publish(plan, fragment, engine, ledger, *_):
+    def publish(plan, fragment, engine, ledger, *_, **__):
         own, heard = engine.messenger, set()
         with ledger.reserve(plan.agreement.dataset, plan.agreement.name, plan.agreement.hash, plan.cost()):
             for number in range(rounds):

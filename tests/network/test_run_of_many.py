@@ -106,7 +106,7 @@ def run_all(four: Circle, tmp_path, monkeypatch, stops: str | None, cheats: str 
     monkeypatch.setattr(node_run, "engine_for", lambda a, party, addresses, messenger, *_: TalkingEngine(messenger))
     table = random_table(four.agreement, 30, np.random.default_rng(0))
 
-    def publish(plan, fragment, engine, *_):
+    def publish(plan, fragment, engine, *_, **__):
         assert (fragment.n_records > 0) == plan.agreement.parties[fragment.party].data
         own = engine.messenger
         peers = [peer for peer in own.parties if peer != own.party]
