@@ -88,6 +88,8 @@ def test_audits_of_mechanisms_and_of_broken_ones_are_counted():
 
 def test_intervals_of_every_mechanism_are_counted():
     found = printed("interval_coverage.py", "--short")["rows"]
-    assert {row["mechanism"] for row in found} == {"specialization", "marginals", "copula", "hpdp", "vhdp"}
+    assert {row["mechanism"] for row in found} == {
+        *("specialization", "marginals", "copula", "hpdp", "hpdp by grid", "vhdp")
+    }
     assert {row["question"] for row in found} >= {"share", "mean", "median", "correlation"}
     assert all(row["told"] + row["refused"] <= row["asked"] for row in found)

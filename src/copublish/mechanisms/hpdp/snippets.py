@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from copublish.agreement.domain import NumericalDomain
 from copublish.mechanisms.base import Publication
-from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates
+from copublish.mechanisms.hpdp.coordinates import UNIT
 from copublish.mechanisms.hpdp.plan import MOMENTS
+from copublish.mechanisms.hpdp.publish import coordinates_of
 from copublish.mechanisms.hpdp.words import details_of
 from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
 from copublish.reading.estimate import CONFIDENCE
@@ -18,8 +19,8 @@ told = json.load(open("hpdp.json", encoding="utf-8"))  # in the release folder
 sums, place = told["noisy_sums"], told["coordinates"].index({coordinate})
 weight, n = sums["weights_of_coordinates"][place], {people}  # people, by the release
 middle = sums["coordinates"][place] / {unit} / weight / n  # unbiased; from -1/2 to 1/2 of the range
-sd = {deviation}  # standard deviation of the noise of a sum of weight 1, and of the number of people ({n_deviation})
-within = {factor} * ((sd / weight) ** 2 + (middle * {n_deviation}) ** 2) ** 0.5 / n  # in 95 of 100 cases
+sd, n_sd = {deviation}, {n_deviation}  # standard deviations of noise: of a sum of weight 1, of the number of people
+within = {factor} * ((sd / weight) ** 2 + (middle * n_sd) ** 2) ** 0.5 / n  # in 95 of 100 cases
 print({what}, {lower} + {width} * (0.5 + middle), "±", {width} * within)
 """
 
@@ -30,7 +31,9 @@ told = json.load(open("hpdp.json", encoding="utf-8"))  # in the release folder
 place = told["coordinates"].index({coordinate})
 noisy, weight = next((s, w) for i, j, s, w in told["noisy_sums"]["products"] if i == j == place)
 n, share = {people}, noisy / {unit} / weight / {people}  # people, by the release; unbiased
-within = {factor} * (({deviation} / weight) ** 2 + (share * {n_deviation}) ** 2) ** 0.5 / n  # in 95 of 100 cases
+sd, n_sd = {deviation}, {n_deviation}  # standard deviations of noise: of a sum of weight 1, of the number of people
+least = max(n - {factor} * n_sd, 1)  # people, at least
+within = {factor} * ((sd / weight) ** 2 + (share * n_sd) ** 2) ** 0.5 / least  # in 95 of 100 cases
 print({what}, share, "±", within)
 """
 
@@ -38,15 +41,18 @@ R = """\
 noisy <- {noisy}; weight <- {weight}  # the noisy sum of {coordinate} in hpdp.json, and its weight
 n <- {people}; sd <- {deviation}; n_sd <- {n_deviation}  # people, by the release; deviations of the noise
 part <- noisy / {unit} / weight / n  # unbiased
-within <- {factor} * sqrt((sd / weight)^2 + (part * n_sd)^2) / n  # the truth is this near in 95 of 100 cases
+within <- {factor} * sqrt((sd / weight)^2 + (part * n_sd)^2) / {divisor}  # the truth is this near in 95 of 100 cases
 print(data.frame(value = {lower} + {width} * ({shift} + part), within = {width} * within))
 """
 
 
 def snippets(publication: Publication) -> Snippets:
-    """The lines about the first number that is never missing, or the first category with two values, or the class."""
+    """The lines about the first counted cell of a number, or the first number that is never missing or category of two.
+
+    Where there is none, about the class.
+    """
     details = details_of(publication)
-    coordinates = Coordinates(details.public_columns.domains)
+    coordinates = coordinates_of(details, details.public_columns.domains)
     (moments,) = publication.certificate.at(MOMENTS)
     deviation = deviation_of(moments.noise, points_per_person=UNIT**2)
     sums = details.noisy_sums
@@ -59,17 +65,22 @@ def snippets(publication: Publication) -> Snippets:
         "n_deviation": f"{deviation if sums.records else 0:.5g}",
     }
     centered = [name for name in coordinates.centered if name not in coordinates.missing]
-    if centered:
+    if centered and not coordinates.cells:
         place, domain = coordinates.centered[centered[0]], coordinates.columns[centered[0]]
         is_number = isinstance(domain, NumericalDomain)
         lower, width = (domain.lower, domain.upper - domain.lower) if isinstance(domain, NumericalDomain) else (0, 1)
         filled |= {"lower": f"{lower:f}" if is_number else 0, "width": f"{width:f}" if is_number else 1, "shift": 0.5}
+        filled |= {"divisor": "n"}
         filled |= {"noisy": sums.coordinates[place], "weight": sums.weights_of_coordinates[place]}
         template, what = CENTERED, "mean" if is_number else "share"
     else:
-        place = coordinates.groups[coordinates.class_name].start
+        counted = next(iter(coordinates.cells.values()), None) or coordinates.groups[coordinates.class_name]
+        place = counted.start
         noisy, weight = next((noisy, weight) for i, j, noisy, weight in sums.products if i == j == place)
         filled |= {"lower": 0, "width": 1, "shift": 0, "noisy": noisy, "weight": weight}
+        filled |= {
+            "divisor": f"max(n - {filled['factor']} * n_sd, 1)"
+        }  # people, at least: a share's error grows with both
         template, what = GROUP, "share"
     filled |= {"coordinate": quoted(details.coordinates[place])}
     filled |= {"what": quoted(f"{what}: {details.coordinates[place]}")}
