@@ -15,29 +15,7 @@ from typer._click.exceptions import ClickException  # typer has no public name f
 from typer.rich_utils import rich_format_error
 
 import copublish
-from copublish.cli import (
-    approve_command,
-    audit_command,
-    check_command,
-    demo_command,
-    describe_command,
-    doctor_command,
-    evaluate_command,
-    generalize_command,
-    identity_command,
-    init_command,
-    ledger_command,
-    merge_command,
-    node_command,
-    plan_command,
-    propose_command,
-    relay_command,
-    report_command,
-    run_command,
-    show_command,
-    simulate_command,
-    verify_command,
-)
+from copublish.cli.commands import COMMANDS, add_command, add_summary
 from copublish.cli.failures import INTERRUPTED, asks_for_json, tell_error, tell_failure
 from copublish.cli.plug_ins import add_plug_ins
 from copublish.cli.stopping import NOTHING_CHARGED, words_when_stopped
@@ -47,43 +25,6 @@ from copublish.errors import CopublishError
 
 DEBUG_VARIABLE = "COPUBLISH_DEBUG"
 
-app = typer.Typer(
-    name="copublish",
-    cls=SuggestingGroup,
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    help="Organizations that hold pieces of one table publish one differentially private data set together.",
-    epilog="Start with: copublish demo. Exit codes: 0 done, 2 wrong usage, 3 agreement, 4 data, 5 budget, "
-    "6 computation, 7 release folder, 8 meeting the other parties, 9 an audit refutes, 10 approvals, "
-    "1 anything else.",
-)
-for module in (
-    demo_command,
-    init_command,
-    merge_command,
-    check_command,
-    describe_command,
-    plan_command,
-    audit_command,
-    simulate_command,
-    identity_command,
-    propose_command,
-    approve_command,
-    run_command,
-    node_command,
-    doctor_command,
-    relay_command,
-    show_command,
-    verify_command,
-    generalize_command,
-    evaluate_command,
-    report_command,
-    ledger_command,
-):
-    module.register(app)
-
 
 def _print_version(wanted: bool) -> None:
     if wanted:
@@ -91,7 +32,6 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
@@ -103,14 +43,48 @@ def _options(
 def _flow_paragraphs(commands: typer.Typer) -> None:
     """Let the terminal break the lines of help, and not the source as well."""
     for command in commands.registered_commands:
-        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n") if command.callback else []
+        if command.help is not None or command.callback is None:
+            continue
+        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
         command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
     for group in commands.registered_groups:
         if group.typer_instance is not None:
             _flow_paragraphs(group.typer_instance)
 
 
-_flow_paragraphs(app)
+def app_with(typed: str | None) -> typer.Typer:
+    """The commands; if one of ours was typed, that one alone, and else what help says about each of them."""
+    found = typer.Typer(
+        name="copublish",
+        cls=SuggestingGroup,
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        help="Organizations that hold pieces of one table publish one differentially private data set together.",
+        epilog="Start with: copublish demo. Exit codes: 0 done, 2 wrong usage, 3 agreement, 4 data, 5 budget, "
+        "6 computation, 7 release folder, 8 meeting the other parties, 9 an audit refutes, 10 approvals, "
+        "1 anything else.",
+    )
+    found.callback()(_options)
+    if typed in COMMANDS:
+        add_command(found, typed)
+    else:
+        for name in COMMANDS:
+            add_summary(found, name)
+    return found
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """`app`, with all commands loaded: for those who call it from Python."""
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = app_with(next(iter(COMMANDS)))
+    for command in list(COMMANDS)[1:]:
+        add_command(found, command)
+    _flow_paragraphs(found)
+    globals()["app"] = found
+    return found
 
 
 def main() -> None:
@@ -119,12 +93,13 @@ def main() -> None:
     With `--format json` stdout then has a document about it.
     """
     as_json = asks_for_json(sys.argv[1:])
-    own_commands = _names_of_commands()
+    typed = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
     try:
+        app = app_with(typed)
         for problem in add_plug_ins(app):
             note(problem)
         _flow_paragraphs(app)
-        sys.exit(_run(as_json, own_commands))
+        sys.exit(_run(app, typed, as_json))
     except KeyboardInterrupt:  # between two commands of ours
         tell_failure(NOTHING_CHARGED, INTERRUPTED, as_json=as_json)
         sys.exit(INTERRUPTED)
@@ -151,9 +126,9 @@ def main() -> None:
         sys.exit(1)
 
 
-def _run(as_json: bool, own_commands: list[str]) -> int:
+def _run(app: typer.Typer, command: str | None, as_json: bool) -> int:
     """Run the command that was typed and return its exit code."""
-    command = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
+    own_commands = list(COMMANDS)
     try:
         code = app(standalone_mode=False)
     except ClickException as exc:
@@ -169,9 +144,3 @@ def _run(as_json: bool, own_commands: list[str]) -> int:
     if code == INTERRUPTED:
         tell_failure(words_when_stopped(command, own_commands), INTERRUPTED, as_json=as_json)
     return code if isinstance(code, int) else 0
-
-
-def _names_of_commands() -> list[str]:
-    """The commands of this distribution, before plug-ins add theirs."""
-    named = [command.name for command in app.registered_commands] + [group.name for group in app.registered_groups]
-    return [name for name in named if name is not None]

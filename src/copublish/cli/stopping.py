@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from copublish.cli.terminal import note
 from copublish.errors import LedgerError, StoppedError
-from copublish.privacy.described import show_exact
-from copublish.privacy.ledger import Entry
+
+if TYPE_CHECKING:  # help does not load the ledger
+    from copublish.privacy.ledger import Entry
 
 NOTHING_CHARGED = "Stopped. Nothing was charged."
 ONLY_THE_DEMO = "Stopped. Nothing of yours was charged: the demo has ledgers of its own, in its folder."
@@ -65,6 +67,8 @@ def _what_ledgers_have(before: dict[str, list[Entry]], entries: Callable[[], dic
 
 
 def _charge(entry: Entry) -> str:
+    from copublish.privacy.described import show_exact
+
     epsilon = entry.cost.under("add-remove")
     price = "an unbounded charge" if epsilon is None else f"a charge of epsilon {show_exact(epsilon)}"
     opened = "1 disclosure" if entry.disclosures == 1 else f"{entry.disclosures} disclosures"

@@ -1,0 +1,43 @@
+"""A command loads itself alone, and help says of each what the command says of itself."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import subprocess
+import sys
+
+from copublish.cli import app, app_with
+from copublish.cli.commands import COMMANDS
+
+
+def test_help_says_of_every_command_what_the_command_says_of_itself():
+    own = {command.name: inspect.getdoc(command.callback) for command in app.registered_commands}
+    own |= {group.name: group.typer_instance.info.help for group in app.registered_groups}
+    callbacks = {group.name: group.typer_instance.registered_callback for group in app.registered_groups}
+    for name, summary in COMMANDS.items():
+        said = own[name]
+        if not isinstance(said, str):  # a group that says it in its callback
+            said = inspect.getdoc(callbacks[name].callback)
+        assert " ".join(said.split("\n\n")[0].split()) == summary, name
+    assert set(own) == set(COMMANDS)
+
+
+def test_a_typed_command_is_loaded_alone_and_an_unknown_one_loads_none():
+    assert [command.name for command in app_with("check").registered_commands] == ["check"]
+    assert [group.name for group in app_with("ledger").registered_groups] == ["ledger"]
+    assert [command.name for command in app_with("validate").registered_commands] == list(COMMANDS)
+
+
+def test_help_loads_no_command():
+    code = (
+        "import contextlib, io, json, sys; sys.argv = ['copublish', '--help']\n"
+        "from copublish.cli import main\n"
+        "with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit): main()\n"
+        "heavy = {'pandas', 'numpy', 'pyarrow', 'cryptography', 'sklearn', 'jax', 'spu', 'pydantic'}\n"
+        "print(json.dumps(sorted(heavy & set(sys.modules))))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert json.loads(ran.stdout.splitlines()[-1]) == []
