@@ -16,7 +16,7 @@ from rich.console import Console
 
 import copublish as cp
 from copublish.cli.show_command import print_release
-from copublish.evaluation.report.page import report_page
+from copublish.evaluation.report.page import _partners_headline, report_page
 from copublish.local.simulation import read_fragments, simulate_fragments
 from interval_coverage import MECHANISMS, made_up
 from support import seeded
@@ -81,6 +81,13 @@ def test_the_tiles_say_what_partners_face_and_how_many_counts_are_not_like_0():
     assert 0 < apart < len(noisy)
     assert tiles["counts that are not like 0"] == f"{apart:,}"
     assert tiles["epsilon, for the partners"] == release.certificate.epsilon.insiders["add-remove"]
+
+
+def test_partners_who_know_who_is_in_the_table_face_the_epsilon_of_replaced_values():
+    parted = {"add-remove": "not protected", "replace": "3/2"}
+    assert _partners_headline(parted, "add-remove").value == "1.5"
+    assert _partners_headline(parted, "add-remove").relation.endswith("they know who is in the table")
+    assert _partners_headline(dict.fromkeys(parted, "not protected"), "add-remove").value == "not protected"
 
 
 def test_budgets_are_decimals_and_rows_that_are_alike_are_one():

@@ -14,6 +14,9 @@ from copublish.reading.interface import CellSummary, ColumnSummary
 
 WIDTH = 300.0
 BARS_HEIGHT, ROW = 64.0, 18.0
+ROOM_FOR_WORD = 60.0
+"""What "median" needs beside its interval; where there is no room on either side, the words below say it."""
+
 MOST_ROWS = 8
 """Values of a category that a picture has room for."""
 
@@ -101,8 +104,10 @@ def _mark(figure: Figure, what: str, said: Estimate, axis: Sequence[tuple[float,
 
     low, high = place(said.low), place(said.high)
     figure.add("line", tooltip=f"{what}: {said.in_range}", class_="interval", x1=low, x2=max(high, low + 2), y1=y, y2=y)
-    side = "end" if low > WIDTH / 2 else "start"
-    figure.add("text", what, class_="tick", x=low - 8 if side == "end" else high + 8, y=y + 4, text_anchor=side)
+    if WIDTH - high >= ROOM_FOR_WORD:
+        figure.add("text", what, class_="tick", x=high + 8, y=y + 4, text_anchor="start")
+    elif low >= ROOM_FOR_WORD:
+        figure.add("text", what, class_="tick", x=low - 8, y=y + 4, text_anchor="end")
     if said.value is not None:
         figure.add("circle", tooltip=f"{what}: {said.words}", class_="leaf", cx=place(said.value), cy=y, r=4.0)
 

@@ -22,7 +22,7 @@ from copublish.evaluation.report.numbers import adds_up_in_rho, belief_bound, bu
 from copublish.evaluation.scorecard import Evaluation
 from copublish.mechanisms.base import PLAIN_REPORT
 from copublish.privacy.disclosures import Neighbors
-from copublish.privacy.statements import DisclosureStatement
+from copublish.privacy.statements import UNPROTECTED, DisclosureStatement
 from copublish.privacy.words import RELATION_WORDS, epsilon_decimal, epsilon_rows, noise_words
 from copublish.release.describe import DisclosureGroup, by_view, grouped
 from copublish.release.folder import Release, making_sense_of
@@ -221,7 +221,7 @@ def _facts(release: Release) -> dict[str, Any]:
         **said,
         "epsilon_rows": epsilon_rows(certificate.epsilon),
         "public_epsilon": _headline(certificate.epsilon.public, relation),
-        "partners_epsilon": _headline(certificate.epsilon.insiders, relation),
+        "partners_epsilon": _partners_headline(certificate.epsilon.insiders, relation),
         "epsilon_decimal": epsilon_decimal,
         "belief": belief_bound(certificate.epsilon.exact("public", relation)),
         "relation": relation,
@@ -250,6 +250,15 @@ def _glance(release: Release) -> list[Card]:
 def _headline(epsilon: Mapping[Neighbors, str], relation: Neighbors) -> Headline:
     """An epsilon at the top, as a decimal."""
     return Headline(epsilon_decimal(epsilon[relation]), f"for {RELATION_WORDS[relation]}")
+
+
+def _partners_headline(epsilon: Mapping[Neighbors, str], relation: Neighbors) -> Headline:
+    """What partners face; where they know who is in the table, the epsilon of what they do not know."""
+    if epsilon[relation] == UNPROTECTED and epsilon["replace"] != UNPROTECTED:
+        return Headline(
+            epsilon_decimal(epsilon["replace"]), f"for {RELATION_WORDS['replace']}; they know who is in the table"
+        )
+    return _headline(epsilon, relation)
 
 
 def _rows_of_disclosures(
