@@ -129,12 +129,13 @@ class SpuNode(ComparesByMessages):
     def close(self, *, politely: bool = True) -> None:
         """End the worker; politely: after the other party has got everything it waits for."""
         try:
+            # Before it is told to close: after that it may be gone at any moment.
+            if self.recorder is not None and self._worker.process.pid is not None and self._worker.process.is_alive():
+                self.recorder.ends(self._worker.process.pid)
             if politely and self._worker.process.is_alive():
                 # All that was agreed has been exchanged by now, so a worker that is lost while closing loses nothing.
                 with suppress(EngineError):
                     self._ask("close")
-            if self.recorder is not None and self._worker.process.pid is not None and self._worker.process.is_alive():
-                self.recorder.ends(self._worker.process.pid)
         finally:
             self._worker.end()
 
