@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from copublish.cli.utility_text import DISTANCE_HEADINGS
+
 TITLES = {
     "adult": "Adult",
     "nursery": "Nursery",
@@ -14,17 +16,7 @@ TITLES = {
     "made-up": "Made-up",
 }
 CLASSIFIERS = {"decision-tree": "tree", "logistic-regression": "logistic", "histogram-boosting": "boosting"}
-DISTANCES = {
-    "tables_1": "1-way",
-    "tables_2": "2-way",
-    "tables_3": "3-way",
-    "mean": "means",
-    "median": "medians",
-    "quantiles": "quantiles",
-    "standard_deviation": "std. dev.",
-    "correlation": "correlations",
-    "coverage": "error bars hold",
-}
+DISTANCES = {**DISTANCE_HEADINGS, "correlation": "correlations", "coverage": "error bars hold"}
 SMALLEST_ERROR = 1e-9
 """Below it is rounding: of what is the same in every run."""
 

@@ -49,9 +49,16 @@ def estimate_of(
     )
 
 
-def estimate_count(number: NoisyNumber, confidence: float, how: str) -> Estimate:
-    """A number of people. Its value is unbiased, so it can be negative; its interval is not."""
-    within = number.within(confidence)
+def estimate_count(number: NoisyNumber, confidence: float, how: str, *, stated_within: float | None = None) -> Estimate:
+    """A number of people. Its value is unbiased, so it can be negative; its interval is not.
+
+    Args:
+        number: What was measured.
+        confidence: Of the interval.
+        how: How it was computed.
+        stated_within: How far noise moves it at most, where the certificate says so.
+    """
+    within = number.within(confidence) if stated_within is None else stated_within
     return Estimate(
         value=number.value,
         standard_error=number.deviation,

@@ -137,20 +137,8 @@ class CellReading(Reading):
 
 
 def _count(table: NoisyTable, number: NoisyNumber, confidence: float) -> Estimate:
-    is_single = table.single_within is not None and confidence == CONFIDENCE and np.count_nonzero(number.loads) == 1
-    if not is_single:
-        return estimate_count(number, confidence, BY_COUNTS)
-    within = float(table.single_within or 0.0)
-    return Estimate(
-        value=number.value,
-        standard_error=number.deviation,
-        within=within,
-        low=max(number.value - within, 0.0),
-        high=max(number.value + within, 0.0),
-        confidence=confidence,
-        how=BY_COUNTS,
-        unit="people",
-    )
+    is_single = confidence == CONFIDENCE and np.count_nonzero(number.loads) == 1
+    return estimate_count(number, confidence, BY_COUNTS, stated_within=table.single_within if is_single else None)
 
 
 def _chosen(table: NoisyTable, among: Among, *, skip: int = 0) -> list[FloatArray]:

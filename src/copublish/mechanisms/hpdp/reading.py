@@ -21,8 +21,9 @@ from copublish.mechanisms.hpdp.plan import MOMENTS
 from copublish.mechanisms.hpdp.publish import HpdpDetails, coordinates_of
 from copublish.reading.build import estimate_count, estimate_of, estimate_share
 from copublish.reading.cells import ColumnCells
+from copublish.reading.drawn import summary_of_records
 from copublish.reading.estimate import CONFIDENCE, Estimate
-from copublish.reading.interface import Among, CellSummary, ColumnSummary, Reading, Values, no_number
+from copublish.reading.interface import Among, ColumnSummary, Reading, Values, no_number
 from copublish.reading.moments import Moments, correlation, covariance, median_by_moments
 from copublish.reading.noisy import NoisyNumber, deviation_of, excess_of, ratio
 from copublish.reading.of_cells import CELLS_HIDE
@@ -32,9 +33,6 @@ BY_SUMS = "from unbiased noisy sums, by the law of their noise"
 ROUNDED = f"{BY_SUMS}; numbers were rounded to a 256th of their range, which the interval covers"
 BY_SPREAD = f"{BY_SUMS}: a median is at most a standard deviation from the mean; the value is the records' own"
 NOT_MEASURED = "drawn by a model: of this column's spread, mean and deviation were measured"
-
-PARTS = 24
-"""Of a number's range, in a picture of the published records."""
 
 
 @dataclass(frozen=True)
@@ -289,27 +287,6 @@ class HpdpReading(Reading):
     def summary(self, column: str, confidence: float = CONFIDENCE) -> ColumnSummary:
         """How a column is spread."""
         self.check(column)
-        domain = self._domains[column]
         if column in self._coordinates.cells:
             return self._by_cells.summary(column, confidence)
-        if isinstance(domain, NumericalDomain):
-            values = np.asarray(self._publication.records.column(column).drop_null().to_numpy(), dtype=np.float64)
-            drawn, _ = np.histogram(values, bins=PARTS, range=(float(domain.lower), float(domain.upper)))
-            return ColumnSummary(
-                name=column,
-                is_number=True,
-                mean=self.mean(column, {}, confidence),
-                median=self.median(column, {}, confidence),
-                drawn=tuple((drawn / max(len(values), 1)).tolist()),
-                axis=((float(domain.lower), 0.0), (float(domain.upper), 1.0)),
-                note=NOT_MEASURED,
-            )
-        cells = tuple(
-            CellSummary(
-                label=value,
-                share=self.share(column, value, {}, confidence),
-                people=self.count({column: value}, confidence),
-            )
-            for value in domain.values
-        )
-        return ColumnSummary(name=column, is_number=False, cells=cells)
+        return summary_of_records(self, self._domains[column], self._publication.records, confidence, note=NOT_MEASURED)

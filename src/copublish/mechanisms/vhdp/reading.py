@@ -27,8 +27,9 @@ from copublish.mechanisms.base import Publication
 from copublish.mechanisms.shared.arrow import decimals_of
 from copublish.mechanisms.vhdp.publish import VhdpDetails
 from copublish.reading.build import estimate_count, estimate_of, estimate_share
+from copublish.reading.drawn import summary_of_records
 from copublish.reading.estimate import CONFIDENCE, Estimate
-from copublish.reading.interface import Among, CellSummary, ColumnSummary, Reading, Values, no_number
+from copublish.reading.interface import Among, ColumnSummary, Reading, Values, no_number
 from copublish.reading.moments import Moments, correlation, covariance, median_by_moments
 from copublish.reading.noisy import NoisyNumber, ratio
 from copublish.types import FloatArray
@@ -36,9 +37,6 @@ from copublish.types import FloatArray
 INVERTED = "by inverting the noise of every value, of which the law is published"
 BY_SPREAD = f"{INVERTED}: a median is at most a standard deviation from the mean; the value is the records' own"
 STILL_NOISY = "published values: their noise makes them flatter than the people's own"
-
-PARTS = 24
-"""Of a number's range, in a picture of the published values."""
 
 
 @dataclass(frozen=True)
@@ -220,28 +218,7 @@ class VhdpReading(Reading):
     def summary(self, column: str, confidence: float = CONFIDENCE) -> ColumnSummary:
         """How a column is spread."""
         self.check(column)
-        domain = self._domains[column]
-        if isinstance(domain, NumericalDomain):
-            values = np.asarray(self._records.column(column).drop_null().to_numpy(), dtype=np.float64)
-            drawn, _ = np.histogram(values, bins=PARTS, range=(float(domain.lower), float(domain.upper)))
-            return ColumnSummary(
-                name=column,
-                is_number=True,
-                mean=self.mean(column, {}, confidence),
-                median=self.median(column, {}, confidence),
-                drawn=tuple((drawn / max(len(values), 1)).tolist()),
-                axis=((float(domain.lower), 0.0), (float(domain.upper), 1.0)),
-                note=STILL_NOISY,
-            )
-        cells = tuple(
-            CellSummary(
-                label=value,
-                share=self.share(column, value, {}, confidence),
-                people=self.count({column: value}, confidence),
-            )
-            for value in domain.values
-        )
-        return ColumnSummary(name=column, is_number=False, cells=cells)
+        return summary_of_records(self, self._domains[column], self._records, confidence, note=STILL_NOISY)
 
 
 def _numbers(columns: FloatArray, covariances: FloatArray) -> tuple[NoisyNumber, ...]:
