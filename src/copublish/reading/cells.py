@@ -56,6 +56,11 @@ class ColumnCells:
         return (self.low + self.high) / 2
 
     @property
+    def tells_numbers(self) -> bool:
+        """Whether cells say anything about single numbers: there are several intervals, and none hides missing ones."""
+        return self.is_number and not self.mixes_missing and int(self.holds_numbers.sum()) > 1
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """Between which numbers lie."""
         there = self.holds_numbers > 0

@@ -125,14 +125,13 @@ class CellReading(Reading):
             part = table.sum(np.eye(len(cells.labels))[place])
             share = estimate_share(part, whole, confidence, BY_COUNTS)
             found.append(CellSummary(label=label, share=share, people=_count(table, part, confidence)))
-        tells_number = cells.is_number and not cells.mixes_missing and len(cells.labels) > 1
         return ColumnSummary(
             name=column,
             is_number=cells.is_number,
-            mean=self.mean(column, {}, confidence) if tells_number else None,
-            median=self.median(column, {}, confidence) if tells_number else None,
+            mean=self.mean(column, {}, confidence) if cells.tells_numbers else None,
+            median=self.median(column, {}, confidence) if cells.tells_numbers else None,
             cells=tuple(found),
-            axis=_axis(cells) if tells_number else (),
+            axis=_axis(cells) if cells.tells_numbers else (),
         )
 
 
@@ -149,7 +148,7 @@ def _numbers(cells: ColumnCells, what: str) -> ColumnCells:
     """Refuse cells that tell nothing about single numbers."""
     if not cells.is_number:
         raise no_number(cells.name, what)
-    if cells.mixes_missing or int(cells.holds_numbers.sum()) < 2:
+    if not cells.tells_numbers:
         low, high = cells.bounds
         raise ReleaseError(
             f"Column '{cells.name}' was published as one value, from {low:g} to {high:g}: the release tells nothing "

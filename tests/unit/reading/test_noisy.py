@@ -127,6 +127,20 @@ def test_cells_that_mix_numbers_and_missing_ones_tell_no_mean():
         reading.mean("x", {}, 0.95)
 
 
+@pytest.mark.parametrize("parts", [[(0, 3)], [(0, 2), (2, 3)], [(0, 1), (1, 3)], [(0, 1), (1, 2), (2, 3)]])
+def test_every_way_to_publish_a_column_of_numbers_has_a_summary(parts):
+    """One interval beside the missing ones once was taken for a column that tells a mean, and `show` ended in it."""
+    from decimal import Decimal
+
+    domain = NumericalDomain("x", lower=Decimal(0), upper=Decimal(9), thresholds=(Decimal(3),), missing=True)
+    cells = ColumnCells.of(domain, parts)
+    said = OneTable(NoisyTable((cells,), np.full(len(parts), 40.0), 1.0, 0.0)).summary("x")
+    assert len(said.cells) == len(parts)
+    intervals = [part for part in parts if part[0] < 2]
+    tells = len(intervals) == 2 and intervals[-1][1] == 2
+    assert (said.mean is not None, said.median is not None, bool(said.axis)) == (tells, tells, tells)
+
+
 def test_fresh_noise_has_the_law_that_it_is_drawn_for():
     for law in (Noise(law=Law.LAPLACE, scale_in_people=3.0), Noise(law=Law.GAUSSIAN, scale_in_people=3.0)):
         drawn = Draws(b"key").noise(law, 40_000)
