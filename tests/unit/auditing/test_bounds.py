@@ -22,7 +22,7 @@ from copublish.auditing.bounds import (
     share_right,
 )
 from copublish.auditing.laws import log_chance
-from copublish.auditing.statistics import Claim, judged, learned, structure
+from copublish.auditing.statistics import Claim, judged, learned, structure, structures
 
 
 def test_randomized_response_is_found_and_seldom_more_of_it():
@@ -53,6 +53,17 @@ def test_thresholds_do_not_look_at_coins_and_what_a_claim_shows_is_what_is_expec
     by_hand = epsilon_of_share(lower_share(share_right(sizes[chosen]).sum(), chosen.sum(), 0.025))
     assert shown == pytest.approx(float(by_hand))
     assert best_threshold(np.zeros(5), 0.025) == (math.inf, 0.0)
+
+
+def test_the_best_threshold_is_found_among_the_rarest_runs_and_more_runs_are_planned_by_those_there_are():
+    """All thresholds one by one; evidence of 20 Laplace noises, of which few runs in 10,000 show most."""
+    noise = np.random.default_rng(5).laplace(size=(20, 50_000))
+    sizes = np.abs((np.abs(noise + 0.3) - np.abs(noise)).sum(axis=0))
+    ordered, guesses = np.sort(sizes)[::-1], np.arange(1, 50_001)
+    shown = epsilon_of_share(lower_share(np.cumsum(share_right(ordered)), guesses, 0.025))
+    threshold, found = best_threshold(sizes, 0.025)
+    assert found == pytest.approx(shown.max(), rel=0.005) and (sizes >= threshold).sum() < 1000
+    assert best_threshold(sizes, 0.025, runs_each=3) == pytest.approx(best_threshold(np.repeat(sizes, 3), 0.025))
 
 
 def test_exact_limits():
@@ -111,6 +122,21 @@ def test_the_law_of_a_noisy_maximum_is_that_of_enumeration(scores):
     law = np.exp([log_chance(np.array(scores), place, rate) for place in range(len(scores))])
     assert law.sum() == pytest.approx(1, abs=1e-9)
     assert law == pytest.approx(brute_force(scores, rate, 40), abs=1e-6)
+
+
+def test_numbers_of_many_runs_are_those_of_each_of_them():
+    """Naive loops, by their definitions."""
+    generator = np.random.default_rng(6)
+    answers, first = generator.integers(-3, 4, (40, 9)), generator.integers(0, 2, 9)
+    second = first + 1
+    found = structures(answers, (first, second))
+    for run, answer in enumerate(answers):
+        off, on = answer - second, answer - first
+        pairs = [sum(a == b for a, b in itertools.permutations(own.tolist(), 2)) for own in (off, on)]
+        assert found["equal residuals"][run] == pairs[0] - pairs[1]
+        assert found["residuals of zero"][run] == list(off).count(0) - list(on).count(0)
+        assert found["largest residual"][run] == max(map(abs, on)) - max(map(abs, off))
+        assert structure(answer, (first, second)) == {name: values[run] for name, values in found.items()}
 
 
 def test_structure_and_learned_law_see_noise_that_the_stated_law_does_not():
