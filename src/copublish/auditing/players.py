@@ -25,7 +25,7 @@ from copublish.files.interrupts import deaf_children, end_quietly_when_interrupt
 from copublish.mechanisms.registry import plan_of
 from copublish.privacy.disclosures import GaussianMeasure, Measure, Select
 
-MOST_RUNS = 4_000_000
+MOST_RUNS = 3_000_000
 """Of a view; more hardly find more, and would not fit small memories."""
 
 LOOK_AGAIN = 1.2

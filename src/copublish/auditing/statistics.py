@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 from copublish.auditing.bounds import (
     best_threshold,
@@ -69,12 +70,16 @@ class Claim:
 
     @property
     def reachable(self) -> float:
-        """The epsilon that the best guesses could show with any number of runs."""
+        """The epsilon that the best guesses could show with any number of runs.
+
+        Where choices stand between Gaussian measurements it is that of Gaussian noise with all of the rho: a guess that
+        is right with probability r = Phi(k mu / 2) proves (2 r - 1) log(r / (1 - r)) / k^2 of it, not all of mu^2 / 2.
+        """
         if self.rho is None:
             return self.epsilon
         if self.mu is not None:
             return epsilon_of_mu(self.mu, self.delta)
-        return self._epsilon_of_rho(self.rho)
+        return self._epsilon(float(norm.cdf(self.people * math.sqrt(self.rho / 2))))
 
     def _epsilon(self, share: float) -> float:
         """The epsilon that a probability of a right guess proves."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from copublish.auditing.bounds import (
 )
 from copublish.auditing.laws import log_chance
 from copublish.auditing.statistics import Claim, judged, learned, structure, structures
+from copublish.privacy.zcdp import epsilon_for
 
 
 def test_randomized_response_is_found_and_seldom_more_of_it():
@@ -104,6 +106,18 @@ def test_what_several_people_show_is_divided_among_them():
     gaussian = Claim(1.0, 1e-6, mu**2 / 2, is_gaussian=True, people=10)
     found = gaussian.shown(10**9 * norm.cdf(10 * mu / 2), 10**9, 0.025)
     assert found == pytest.approx(epsilon_of_mu(mu, 1e-6), abs=1e-3) == pytest.approx(gaussian.reachable, abs=1e-3)
+
+
+@pytest.mark.parametrize("people", [1, 9])
+def test_what_choices_between_gaussian_noise_can_show_is_less_than_their_rho(people):
+    """An integral in the place of the closed form: how often the nearer of two normal laws is the right one."""
+    mu = 0.22
+    mixed = Claim(1.0, 1e-6, mu**2 / 2, people=people)
+    seen = np.linspace(-12, 12, 200_001)
+    right = float(norm.pdf(seen)[seen < people * mu / 2].sum() * (seen[1] - seen[0]))
+    rho = (2 * right - 1) * math.log(right / (1 - right)) / people**2
+    assert 0.25 * mu**2 / 2 < rho < 2 / math.pi * mu**2 / 2  # a quarter far away, 2 / pi close by
+    assert mixed.reachable == pytest.approx(float(epsilon_for(Fraction(rho), Fraction(1e-6))), rel=1e-3)
 
 
 def brute_force(scores: list[int], rate: float, most: int) -> np.ndarray:
