@@ -290,7 +290,7 @@ def main() -> None:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--parts", nargs="+", default=["table", "repeat", "broken"])
-    parser.add_argument("--minutes", type=float, default=20, help="of processors, for an audit of the table")
+    parser.add_argument("--minutes", type=float, default=8, help="of processors, for an audit of the table")
     parser.add_argument(
         "--enough", type=float, help="share of epsilon that a mechanism as stated would show: no more runs than that"
     )
