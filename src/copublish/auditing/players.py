@@ -19,7 +19,7 @@ from copublish.auditing.game import Game, fair_coins
 from copublish.auditing.openings import Opening, least_evidence, opening_of, play_promising
 from copublish.auditing.parts import Part
 from copublish.auditing.records import PEOPLE, RecordGame, tells_records
-from copublish.auditing.statistics import structures
+from copublish.auditing.statistics import Numbers, structures
 from copublish.auditing.tables import Pair
 from copublish.files.interrupts import deaf_children, end_quietly_when_interrupted
 from copublish.mechanisms.registry import plan_of
@@ -70,7 +70,7 @@ class Runs:
 
     coins: NDArray[np.bool_]
     law: Floats
-    others: dict[str, Floats]
+    others: dict[str, Numbers]
     told: NDArray[np.int64]
     coins_per_run: int = 1
     processor_seconds: float = 0.0
@@ -178,19 +178,22 @@ def _open_alone(part: Part, n: int) -> Runs:
     """Open the one measurement that a run is; nothing before it depends on answers, so it is not computed anew."""
     coins = fair_coins(n)
     opened = np.array(part.opened([part.measured[int(coin)] for coin in coins]))
-    return Runs(coins, part.evidence_of(opened), structures(opened, part.measured), np.empty((n, 0), dtype=np.int64))
+    return Runs(
+        coins, part.evidence_of(opened), dict(structures(opened, part.measured)), np.empty((n, 0), dtype=np.int64)
+    )
 
 
 def _play_promising(game: Game, opening: Opening, least: float, n: int) -> Runs:
     coins = fair_coins(n)
     law, others = play_promising(game, opening, least, coins)
-    return Runs(coins, law, others, np.empty((n, 0), dtype=np.int64))
+    short = {name: values.astype(np.float32) for name, values in others.items()}  # there are millions of them
+    return Runs(coins, law, short, np.empty((n, 0), dtype=np.int64))
 
 
 def _play_games(game: Game, n: int) -> Runs:
     coins = fair_coins(n)
     found = [game.run(bool(coin)) for coin in coins]
-    others = {name: np.array([other[name] for _, other in found]) for name in found[0][1]}
+    others: dict[str, Numbers] = {name: np.array([other[name] for _, other in found]) for name in found[0][1]}
     return Runs(coins, np.array([law for law, _ in found]), others, np.empty((n, 0), dtype=np.int64))
 
 
