@@ -117,6 +117,7 @@ def engine_for(
     coins: Coins | None = None,
     timeout_seconds: int = 600,
     recorder: EngineRecorder | None = None,
+    lanes: Sequence[Sequence[str]] = (),
 ) -> SpuNode | GuestEngine | MaskedSumEngine:
     """A party's end of the agreed engine, to be used in a `with` statement.
 
@@ -129,14 +130,15 @@ def engine_for(
         coins: This party's coins.
         timeout_seconds: How long to wait for the others.
         recorder: Told about a compute node's requests, for benchmarks.
+        lanes: Like `addresses`, for every further session of the engine, which counts shards.
 
     Raises:
         AgreementError: If the secure engine cannot compute this agreement.
     """
     refuse_unfit_engine(agreement)
-    engine = _engine_for(agreement, party, addresses, messenger, coins, timeout_seconds)
+    engine = _engine_for(agreement, party, addresses, messenger, coins, timeout_seconds, lanes)
     if recorder is not None and isinstance(engine, SpuNode):
-        engine.recorder = recorder
+        engine.record(recorder)
     if agreement.compares_people and messenger is not None:
         engine.comparison = comparison_by(messenger, agreement.owners, agreement.helper)
     return engine
@@ -149,6 +151,7 @@ def _engine_for(
     messenger: Messenger | None,
     coins: Coins | None,
     timeout_seconds: int,
+    lanes: Sequence[Sequence[str]],
 ) -> SpuNode | GuestEngine | MaskedSumEngine:
     if agreement.engine.name == "masked-sum" and messenger is not None:
         opens_sums = not agreement.publishes_each_record
@@ -156,6 +159,11 @@ def _engine_for(
     nodes, protocol = agreement.compute_nodes, agreement.engine.agreed_protocol.upper()
     if agreement.engine.name == "spu" and party in nodes:
         # Products of private matrices and intersections are between two parties that both compute; more share marks.
+        if agreement.engine.agreed_shards > 1:
+            shards = agreement.engine.agreed_shards
+            return SpuEngine(
+                party, nodes, addresses, coins, timeout_seconds, messenger=messenger, shards=shards, lanes=lanes
+            )
         kind: type[SpuNode] = SpuEngine
         if len(agreement.parties) > 2 and agreement.partition == "horizontal":
             kind = SpuNode
