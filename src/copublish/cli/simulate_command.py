@@ -14,6 +14,7 @@ from copublish.cli.stopping import telling_what_ledgers_have
 from copublish.cli.terminal import (
     Format,
     FormatOption,
+    WorkersOption,
     errors_console,
     note,
     parse_pairs,
@@ -60,6 +61,7 @@ def simulate(
         ),
     ] = EngineChoice.IDEAL,
     timeout: Annotated[int, typer.Option(min=5, help="Seconds a process waits for the others.")] = 600,
+    workers: WorkersOption = 1,
     force: Annotated[bool, typer.Option("--force", help="Replace a release that is in the folder.")] = False,
     output: FormatOption = Format.TEXT,
 ) -> None:
@@ -94,6 +96,7 @@ def simulate(
             progress=progress,
             notice=note,
             timeout_seconds=timeout,
+            workers=workers,
         )
     release.write(out, overwrite=force)
     if not ledger_files:
