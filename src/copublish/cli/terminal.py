@@ -40,6 +40,10 @@ TableOption = Annotated[
 WorkersOption = Annotated[
     int, typer.Option(min=1, help="Engine processes of a party that count the agreement's shards at the same time.")
 ]
+WorkersOnOption = Annotated[
+    str,
+    typer.Option(help="Where all but one of them run: here, or on your own Ray cluster: ray, or ray=ADDRESS."),
+]
 
 
 def results_console() -> Console:

@@ -38,7 +38,7 @@ from copublish.release.engines import engine_for, loading_seconds, needs_messeng
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import prepare
-from copublish.release.workers import ONE_WORKER, Workers, refuse_idle_workers, sessions_of
+from copublish.release.workers import ONE_WORKER, Workers, refuse_unfit_workers, sessions_of
 
 FAREWELL_SECONDS = 2.0
 
@@ -84,7 +84,7 @@ def simulate_in_processes(
         if needs_messenger(agreement)
         else {party: {} for party in agreement.parties}
     )
-    refuse_idle_workers(agreement, workers)
+    refuse_unfit_workers(agreement, workers)
     with folder_for_sockets() as folder:
         nodes = range(len(agreement.compute_nodes))
         # The first session is the main one.
@@ -108,7 +108,7 @@ def simulate_in_processes(
                 )
                 # Not a daemon: the party has a child of its own, the engine's worker.
                 processes[party] = context.Process(
-                    target=_party, args=(other_end, agreement, sessions, timeout_seconds, *own)
+                    target=_party, args=(other_end, agreement, sessions, workers, timeout_seconds, *own)
                 )
                 with deaf_children():
                     processes[party].start()
@@ -142,6 +142,7 @@ def _party(
     connection: Connection,
     agreement: Agreement,
     sessions: Sequence[Sequence[str]],
+    workers: Workers,
     timeout_seconds: int,
     party: str,
     source: Source | None,
@@ -161,7 +162,20 @@ def _party(
     try:
         plan, fragment = prepare(agreement), read_fragment(agreement, party, source)  # before anybody is called
         main, *lanes = sessions
-        with engine_for(agreement, party, main, messenger, coins, timeout_seconds, recorder, lanes=lanes) as engine:
+        with (
+            workers.starter() as start,
+            engine_for(
+                agreement,
+                party,
+                main,
+                messenger,
+                coins,
+                timeout_seconds,
+                recorder,
+                lanes=lanes,
+                start_lane=start,
+            ) as engine,
+        ):
             ledger = open_ledger(plan, ledger_file)
             release = publish_release(
                 plan, fragment, engine, ledger, tell, notice=lambda said: connection.send(("notice", said))

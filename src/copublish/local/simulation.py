@@ -37,6 +37,7 @@ def simulate(
     notice: Notice = no_notice,
     timeout_seconds: int = 600,
     workers: int = 1,
+    workers_on: str = "here",
 ) -> Release:
     """Simulate a release with all parties on this machine.
 
@@ -53,6 +54,7 @@ def simulate(
         timeout_seconds: How long a party of the secure engine waits for the others.
         workers: How many engine processes of each party count at the same time, if the agreement has shards and
             the engine is `spu`. What is released does not depend on it.
+        workers_on: Where all of them but one of each party run: `here`, or on a Ray cluster: `ray`, or `ray=ADDRESS`.
 
     Raises:
         CopublishError: If the agreement or the data are not right, or a ledger refuses.
@@ -74,7 +76,7 @@ def simulate(
             progress=progress,
             notice=notice,
             timeout_seconds=timeout_seconds,
-            workers=Workers(workers),
+            workers=Workers(workers, workers_on),
         )
     if workers != 1:
         raise EngineError("Workers are processes of the secure engine, and this is another one. Leave them out.")

@@ -52,7 +52,7 @@ from copublish.release.evidence import Witness, signer_problem
 from copublish.release.folder import Release, refuse_unwritable
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import facts_of, preflight
-from copublish.release.workers import ONE_WORKER, Workers, refuse_idle_workers, sessions_of
+from copublish.release.workers import ONE_WORKER, Workers, refuse_unfit_workers, sessions_of
 
 SEE_IT_TOO_SECONDS = 2.0
 """How long a party that has seen a check of inputs fail stays, so that every other one sees it for itself: whoever is
@@ -152,7 +152,7 @@ def ready_party(
     forbid_core_dumps()  # before anything is read
     plan = preflight(agreement, party, source, ledger, out=settings.out, overwrite=settings.overwrite)
     refuse_unfit_hosts(agreement, party, identity)
-    refuse_idle_workers(agreement, settings.workers)
+    refuse_unfit_workers(agreement, settings.workers)
     witness = _witness(agreement, party, identity, signer, settings.approvals)
     audit = None if settings.audit is None else read_audit(settings.audit, agreement)
     fragment = read_fragment(agreement, party, source)
@@ -286,9 +286,20 @@ def _compute(
         main, *lanes = (
             _link_nodes(agreement, party, port, meeting.run, folder, session=session) for session in range(sessions)
         )
-        with engine_for(
-            agreement, party, main, messenger, coins, settings.timeout_seconds, recorder, lanes=lanes
-        ) as engine:
+        with (
+            settings.workers.starter() as start,
+            engine_for(
+                agreement,
+                party,
+                main,
+                messenger,
+                coins,
+                settings.timeout_seconds,
+                recorder,
+                lanes=lanes,
+                start_lane=start,
+            ) as engine,
+        ):
             meeting.on_loss(engine.abort)
             staged = partial(Release.staged, folder=settings.out, overwrite=settings.overwrite)
             return publish_release(

@@ -16,7 +16,7 @@ from copublish.engine.messages import Messenger
 from copublish.engine.spu.engine import MarkingNode, ReplicatedMarkingNode, SpuEngine
 from copublish.engine.spu.guests import GuestEngine, MarkingGuest
 from copublish.engine.spu.node import SpuNode
-from copublish.engine.spu.process import LOADING_SECONDS
+from copublish.engine.spu.process import LOADING_SECONDS, StartWorker, WorkerProcess
 from copublish.engine.spu.recording import EngineRecorder
 from copublish.engine.spu.requests import CHEETAH
 from copublish.errors import AgreementError, EngineError
@@ -118,6 +118,7 @@ def engine_for(
     timeout_seconds: int = 600,
     recorder: EngineRecorder | None = None,
     lanes: Sequence[Sequence[str]] = (),
+    start_lane: StartWorker = WorkerProcess,
 ) -> SpuNode | GuestEngine | MaskedSumEngine:
     """A party's end of the agreed engine, to be used in a `with` statement.
 
@@ -131,12 +132,13 @@ def engine_for(
         timeout_seconds: How long to wait for the others.
         recorder: Told about a compute node's requests, for benchmarks.
         lanes: Like `addresses`, for every further session of the engine, which counts shards.
+        start_lane: Where the workers of those run.
 
     Raises:
         AgreementError: If the secure engine cannot compute this agreement.
     """
     refuse_unfit_engine(agreement)
-    engine = _engine_for(agreement, party, addresses, messenger, coins, timeout_seconds, lanes)
+    engine = _engine_for(agreement, party, addresses, messenger, coins, timeout_seconds, lanes, start_lane)
     if recorder is not None and isinstance(engine, SpuNode):
         engine.record(recorder)
     if agreement.compares_people and messenger is not None:
@@ -152,6 +154,7 @@ def _engine_for(
     coins: Coins | None,
     timeout_seconds: int,
     lanes: Sequence[Sequence[str]],
+    start_lane: StartWorker,
 ) -> SpuNode | GuestEngine | MaskedSumEngine:
     if agreement.engine.name == "masked-sum" and messenger is not None:
         opens_sums = not agreement.publishes_each_record
@@ -160,9 +163,16 @@ def _engine_for(
     if agreement.engine.name == "spu" and party in nodes:
         # Products of private matrices and intersections are between two parties that both compute; more share marks.
         if agreement.engine.agreed_shards > 1:
-            shards = agreement.engine.agreed_shards
             return SpuEngine(
-                party, nodes, addresses, coins, timeout_seconds, messenger=messenger, shards=shards, lanes=lanes
+                party,
+                nodes,
+                addresses,
+                coins,
+                timeout_seconds,
+                messenger=messenger,
+                shards=agreement.engine.agreed_shards,
+                lanes=lanes,
+                start_lane=start_lane,
             )
         kind: type[SpuNode] = SpuEngine
         if len(agreement.parties) > 2 and agreement.partition == "horizontal":
