@@ -32,6 +32,8 @@ from copublish.cli.terminal import (
     Format,
     FormatOption,
     TableOption,
+    WorkersOnOption,
+    WorkersOption,
     errors_console,
     note,
     print_json,
@@ -55,6 +57,7 @@ from copublish.privacy.described import show_exact
 from copublish.privacy.ledger import Entry, Ledger, Limit
 from copublish.release.audit_file import default_audit_file
 from copublish.release.describe import describe_plan
+from copublish.release.workers import Workers
 
 InsecureOption = Annotated[
     bool, typer.Option("--insecure", help="No TLS and no certificates; for parties on loopback alone.")
@@ -101,6 +104,8 @@ def run(
     timeout: Annotated[int, typer.Option(min=5, help="Seconds to wait for an answer once they are there.")] = 600,
     proxy: ProxyOption = None,
     proxy_credentials: CredentialsOption = None,
+    workers: WorkersOption = 1,
+    workers_on: WorkersOnOption = "here",
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking, for automation.")] = False,
     insecure: InsecureOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a release that is in the folder.")] = False,
@@ -149,6 +154,7 @@ def run(
             proxy=proxy_from(proxy, proxy_credentials),
             approvals=approvals or default_approvals_folder(agreement),
             audit=default_audit_file(agreement),
+            workers=Workers(workers, workers_on),
         ),
         signer=signs,
     )

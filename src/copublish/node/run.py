@@ -52,6 +52,7 @@ from copublish.release.evidence import Witness, signer_problem
 from copublish.release.folder import Release, refuse_unwritable
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import facts_of, preflight
+from copublish.release.workers import ONE_WORKER, Workers, refuse_unfit_workers, sessions_of
 
 SEE_IT_TOO_SECONDS = 2.0
 """How long a party that has seen a check of inputs fail stays, so that every other one sees it for itself: whoever is
@@ -71,6 +72,7 @@ class RunSettings:
         proxy: The way out of the organization, if there is one.
         approvals: Folder with the approvals of this party's people, where the agreement asks for some.
         audit: File with an audit for the certificate, if it is there.
+        workers: Its engine processes; with those of a party that has fewer, the others are idle.
     """
 
     out: Path
@@ -82,6 +84,7 @@ class RunSettings:
     proxy: Proxy | None = None
     approvals: Path | None = None
     audit: Path | None = None
+    workers: Workers = ONE_WORKER
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,7 @@ def ready_party(
     forbid_core_dumps()  # before anything is read
     plan = preflight(agreement, party, source, ledger, out=settings.out, overwrite=settings.overwrite)
     refuse_unfit_hosts(agreement, party, identity)
+    refuse_unfit_workers(agreement, settings.workers)
     witness = _witness(agreement, party, identity, signer, settings.approvals)
     audit = None if settings.audit is None else read_audit(settings.audit, agreement)
     fragment = read_fragment(agreement, party, source)
@@ -226,9 +230,16 @@ def run_party(
         log=log,
     ) as port:
         facts = facts_of(agreement)
-        meeting = Meeting(port, facts, wait_seconds=settings.wait_seconds, waiting=waiting, log=log)
+        meeting = Meeting(
+            port,
+            facts,
+            wait_seconds=settings.wait_seconds,
+            waiting=waiting,
+            log=log,
+            workers=settings.workers.number,
+        )
         try:
-            release = _compute(ready, port, meeting, progress, notice, coins, recorder)
+            release = _compute(ready, port, meeting, progress, notice, coins, recorder, log)
         except BaseException as exc:
             # Asked before anything is said: who waits for a party that waits itself must not name it.
             silence = _silence_in(exc)
@@ -261,6 +272,7 @@ def _compute(
     notice: Notice,
     coins: Coins | None,
     recorder: EngineRecorder | None,
+    log: Log,
 ) -> Release:
     agreement, party, settings = ready.plan.agreement, ready.party, ready.settings
     loading = loading_seconds(agreement)
@@ -269,8 +281,25 @@ def _compute(
         PortMessenger(port, meeting.run, settings.timeout_seconds, loading) as messenger,
     ):
         meeting.on_loss(messenger.abort)
-        addresses = _link_nodes(agreement, party, port, meeting.run, folder)
-        with engine_for(agreement, party, addresses, messenger, coins, settings.timeout_seconds, recorder) as engine:
+        sessions = sessions_of(agreement, meeting.workers)
+        log("engine", sessions=sessions)
+        main, *lanes = (
+            _link_nodes(agreement, party, port, meeting.run, folder, session=session) for session in range(sessions)
+        )
+        with (
+            settings.workers.starter() as start,
+            engine_for(
+                agreement,
+                party,
+                main,
+                messenger,
+                coins,
+                settings.timeout_seconds,
+                recorder,
+                lanes=lanes,
+                start_lane=start,
+            ) as engine,
+        ):
             meeting.on_loss(engine.abort)
             staged = partial(Release.staged, folder=settings.out, overwrite=settings.overwrite)
             return publish_release(
@@ -291,18 +320,22 @@ def _silence_in(error: BaseException) -> SilenceError | None:
     return next((found for found in (error, error.__cause__) if isinstance(found, SilenceError)), None)
 
 
-def _link_nodes(agreement: Agreement, party: str, port: Port, run: str, folder: Path) -> tuple[str, ...]:
-    """Carry the engine's link between the compute nodes; return where this one finds each of them, itself included.
+def _link_nodes(
+    agreement: Agreement, party: str, port: Port, run: str, folder: Path, *, session: int = 0
+) -> tuple[str, ...]:
+    """Carry a session of the engine between the compute nodes; return where this one finds each, itself included.
 
     A party that is no compute node has no link and lets nobody in for one.
     """
     nodes = agreement.compute_nodes if agreement.engine.name == "spu" else ()
     if party not in nodes:
         return ()
-    sockets = {node: folder / ("own.sock" if node == party else f"{number}.sock") for number, node in enumerate(nodes)}
+    sockets = {
+        node: folder / f"{session}-{'own' if node == party else number}.sock" for number, node in enumerate(nodes)
+    }
     for node in nodes:
         if node != party:
-            port.carry_engine(run, sockets[party], sockets[node], node)
+            port.carry_engine(run, sockets[party], sockets[node], node, session=session)
     return tuple(f"unix:{sockets[node]}" for node in nodes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from copublish.engine.spu.requests import LinkSettings
 from copublish.engine.spu.worker import serve
@@ -22,6 +22,60 @@ LOOK_SECONDS = 1.0
 
 GRACE_SECONDS = 30
 """How much longer than the link's own timeout a party waits for an answer: the worker computes, too."""
+
+
+class EngineWorker(Protocol):
+    """What a compute node asks of the process in which SPU runs, wherever that is.
+
+    Attributes:
+        bytes_sent: What it has sent to other parties so far.
+        is_connected: Whether it has reached the other nodes' workers.
+    """
+
+    bytes_sent: int
+    is_connected: bool
+
+    @property
+    def pid(self) -> int | None:
+        """Its process on this machine, if it is here."""
+        ...
+
+    def is_alive(self) -> bool:
+        """Whether it can still be asked."""
+        ...
+
+    def ask(self, request: object) -> Any:
+        """Send a request and wait for its answer."""
+        ...
+
+    def wait_until_connected(self) -> None:
+        """Wait, the first time, until it has reached the workers of the other nodes."""
+        ...
+
+    def kill(self) -> None:
+        """End it at once, from another thread."""
+        ...
+
+    def end(self) -> None:
+        """Let it end, and make sure that it does."""
+        ...
+
+
+class StartWorker(Protocol):
+    """Starts the worker of one compute node; see `WorkerProcess` for what is given."""
+
+    def __call__(
+        self,
+        rank: int,
+        addresses: Sequence[str],
+        timeout_seconds: int,
+        protocol: str,
+        *,
+        others: str,
+        node_that_left: Callable[[], str | None],
+    ) -> EngineWorker:
+        """A worker that has begun to load."""
+        ...
 
 
 class WorkerProcess:
@@ -58,6 +112,15 @@ class WorkerProcess:
         with deaf_children():
             self.process.start()
         other_end.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process."""
+        return self.process.pid
+
+    def is_alive(self) -> bool:
+        """Whether the process is there."""
+        return self.process.is_alive()
 
     def ask(self, request: object) -> Any:
         """Send a request to the worker and wait for its answer.
