@@ -66,7 +66,7 @@ def _read(
 ) -> tuple[Fragment, tuple[Change, ...]]:
     if refuse_unagreed_source(agreement, party, source) is None:
         return empty_fragment(agreement, party), ()
-    with _opened(agreement, party, source) as opened:
+    with opened_for(agreement, party, source) as opened:
         reader = _Reader(agreement, party, with_rows=with_rows, explains=explains)
         return reader.read(opened), reader.changes.listed()
 
@@ -104,20 +104,29 @@ def check_columns(agreement: Agreement, party: str, source: Source | None) -> No
     """
     if refuse_unagreed_source(agreement, party, source) is None:
         return
-    with _opened(agreement, party, source) as opened:
+    with opened_for(agreement, party, source) as opened:
         for _ in opened.batches(_Reader(agreement, party).expressions(opened.table), limit=0):
             pass
 
 
 @contextmanager
-def _opened(agreement: Agreement, party: str, source: Source) -> Iterator[OpenSource]:
-    """Open a source that has the columns of a party."""
+def opened_for(agreement: Agreement, party: str, source: Source) -> Iterator[OpenSource]:
+    """Open a source that has the columns of a party.
+
+    Raises:
+        FragmentError: If it has not.
+    """
     if not has_order(source) and agreement.records.alignment == "row-order":
         raise FragmentError(party, [NO_ORDER])
-    with open_source(source, f"The data of party '{party}'") as opened:
+    with open_source(source, subject_of(party)) as opened:
         if problems := _column_problems(agreement, party, list(opened.table.columns)):
             raise FragmentError(party, problems)
         yield opened
+
+
+def subject_of(party: str) -> str:
+    """How an error calls a party's data."""
+    return f"The data of party '{party}'"
 
 
 def _column_problems(agreement: Agreement, party: str, present: list[str]) -> list[str]:
