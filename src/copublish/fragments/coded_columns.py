@@ -37,6 +37,11 @@ MOST_LISTED_TEXTS = 2**13
 BLANKS = " \t\n\r\v\f"
 """What `as_text` has other sources trim."""
 
+CHANGED = (
+    "{subject} changed while they were counted: two counts of them do not agree. Nothing is published. Count a table "
+    "or a view that nobody writes to meanwhile."
+)
+
 LARGEST = sys.float_info.max
 
 KIND, ROWS, LEAST, GREATEST, TEXT, FOLDED = "kind", "n_rows", "least", "greatest", "text", "n_folded"
@@ -74,6 +79,11 @@ class CodedColumn:
     values: pa.Array = field(repr=False)
     encoded: Encoded = field(repr=False)
     weights: IntArray = field(repr=False)
+
+    def codes(self, table: Any) -> Any:
+        """The expression for a row's code, under the column's name."""
+        domain = self.rule.domain
+        return self.cells.expression(table, np.arange(domain.size + 1)).cast("int32").name(domain.name)
 
 
 def learn_column(connection: Any, table: Any, rule: ColumnRule) -> CodedColumn:

@@ -16,7 +16,7 @@ import numpy as np
 from copublish.agreement.axis import Axis, n_cells
 from copublish.agreement.model import Agreement
 from copublish.errors import EngineError, SourceError
-from copublish.fragments.coded_columns import ROWS, CodedColumn, learn_column
+from copublish.fragments.coded_columns import CHANGED, ROWS, CodedColumn, learn_column
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.sources import OpenSource, Source, open_source
 from copublish.types import Codes, IntArray
@@ -26,11 +26,6 @@ CELL = "cell"
 MOST_CELLS_AT_ONCE = 2**22
 """Up to so many combinations of codes, a public number, the table of all columns is counted once, before anybody is
 called: 32 MiB. With more, each table is counted when it is asked for."""
-
-CHANGED = (
-    "{subject} changed while they were counted: two counts of them do not agree. Nothing is published. Count a table "
-    "or a view that nobody writes to meanwhile."
-)
 
 
 class _RowsThatStayed(Mapping[str, Codes]):
