@@ -27,7 +27,7 @@ from copublish.errors import (
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.interrupts import deaf_children
 from copublish.files.scratch import folder_for_sockets
-from copublish.fragments.reading import read_fragment
+from copublish.fragments.rows_or_counts import read_rows_or_counts
 from copublish.fragments.sources import Source, without_connection
 from copublish.local.messenger import Ends, PipeMessenger, pipes_between
 from copublish.mechanisms.base import Plan
@@ -160,7 +160,7 @@ def _party(
         connection.send(("progress", (phase, done, of)))
 
     try:
-        plan, fragment = prepare(agreement), read_fragment(agreement, party, source)  # before anybody is called
+        plan, fragment = prepare(agreement), read_rows_or_counts(agreement, party, source)  # before anybody is called
         main, *lanes = sessions
         with (
             workers.starter() as start,

@@ -31,7 +31,7 @@ from copublish.evidence.signing import Signer
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.fragment import Fragment
-from copublish.fragments.reading import read_fragment
+from copublish.fragments.rows_or_counts import read_rows_or_counts
 from copublish.fragments.sources import Source
 from copublish.mechanisms.base import Plan
 from copublish.node.dialing import refuse_unfit_hosts
@@ -103,8 +103,8 @@ class ReadyParty:
     Attributes:
         plan: What will be opened, at which price.
         party: Which party this is.
-        fragment: Its rows, read and encoded completely: what is in them can change nothing that others see of the
-            course of the run.
+        fragment: Its rows, or counts of them, read and encoded completely: what is in them can change nothing that
+            others see of the course of the run.
         identity: Its key and certificate; none for plain connections on loopback.
         ledger: Its ledger.
         settings: How it runs.
@@ -155,7 +155,7 @@ def ready_party(
     refuse_unfit_workers(agreement, settings.workers)
     witness = _witness(agreement, party, identity, signer, settings.approvals)
     audit = None if settings.audit is None else read_audit(settings.audit, agreement)
-    fragment = read_fragment(agreement, party, source)
+    fragment = read_rows_or_counts(agreement, party, source)
     return ReadyParty(
         plan=plan,
         party=party,
