@@ -130,7 +130,7 @@ class Stage:
 
     def worker(self, name: str) -> psutil.Process:
         """The process below a party in which SPU runs."""
-        found = [c for c in self.party(name).children() if "spawn_main" in " ".join(c.cmdline())]
+        found = [c for c in self.party(name).children() if "spu.worker" in " ".join(c.cmdline())]
         return found[0]
 
     def look(self, outcome: Outcome) -> Outcome:

@@ -34,7 +34,13 @@ from copublish.mechanisms.base import Plan
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.progress import Notice, Progress, no_notice
-from copublish.release.engines import engine_for, loading_seconds, needs_messenger, refuse_missing_engine
+from copublish.release.engines import (
+    engine_for,
+    loading_seconds,
+    loading_worker,
+    needs_messenger,
+    refuse_missing_engine,
+)
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import prepare
@@ -151,8 +157,9 @@ def _party(
         connection.send(("progress", (phase, done, of)))
 
     try:
-        plan, fragment = prepare(agreement), read_fragment(agreement, party, source)  # before anybody is called
-        with engine_for(agreement, party, addresses, messenger, coins, timeout_seconds, recorder) as engine:
+        plan, worker = prepare(agreement), loading_worker(agreement, party)
+        fragment = read_fragment(agreement, party, source)  # before anybody is called
+        with engine_for(agreement, party, addresses, messenger, coins, timeout_seconds, recorder, worker) as engine:
             ledger = open_ledger(plan, ledger_file)
             release = publish_release(
                 plan, fragment, engine, ledger, tell, notice=lambda said: connection.send(("notice", said))

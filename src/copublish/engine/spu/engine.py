@@ -34,6 +34,7 @@ from copublish.engine.spu.marks import (
     words_of,
 )
 from copublish.engine.spu.node import SpuNode
+from copublish.engine.spu.process import LoadingWorker
 from copublish.engine.spu.products import (
     ONE_COUNT,
     Between,
@@ -51,7 +52,9 @@ from copublish.engine.spu.products import (
 )
 from copublish.engine.spu.requests import (
     CHEETAH,
+    NOTHING_YET,
     Call,
+    FirstUses,
     Forget,
     Intersect,
     Kept,
@@ -179,10 +182,22 @@ class SpuEngine(MarkingNode):
         *,
         protocol: str = CHEETAH,
         messenger: Messenger | None = None,
+        loading: LoadingWorker | None = None,
+        first_uses: FirstUses = NOTHING_YET,
     ) -> None:
         if protocol != CHEETAH or (messenger is not None and set(messenger.parties) != set(nodes)):
             raise EngineError("Only two parties that both compute can join their columns. Nothing was computed.")
-        super().__init__(party, nodes, addresses, coins, timeout_seconds, protocol=protocol, messenger=messenger)
+        super().__init__(
+            party,
+            nodes,
+            addresses,
+            coins,
+            timeout_seconds,
+            protocol=protocol,
+            messenger=messenger,
+            loading=loading,
+            first_uses=first_uses,
+        )
         self._wrong: tuple[list[Secret], list[Secret]] = ([], [])
 
     def joint_histogram(

@@ -26,12 +26,14 @@ from copublish.engine.secret import Secret
 from copublish.engine.spu.coalitions import assumptions_of, secrecy_of
 from copublish.engine.spu.expressions import Node, steps_of
 from copublish.engine.spu.guests import Guests
-from copublish.engine.spu.process import WorkerProcess
+from copublish.engine.spu.process import LoadingWorker, WorkerProcess
 from copublish.engine.spu.recording import CONNECT, EngineRecorder
 from copublish.engine.spu.requests import (
     CHEETAH,
     NODES_OF_PROTOCOL,
+    NOTHING_YET,
     Exchange,
+    FirstUses,
     Kept,
     Ranged,
     Run,
@@ -58,6 +60,8 @@ class SpuNode(ComparesByMessages):
         timeout_seconds: How long to wait for the other parties.
         protocol: CHEETAH between two nodes, or ABY3 between three.
         messenger: Connections to all parties, if there are others than the nodes.
+        loading: This node's worker, if it was started before.
+        first_uses: What the nodes set up as soon as their workers have met.
     """
 
     name = "spu"
@@ -72,6 +76,8 @@ class SpuNode(ComparesByMessages):
         *,
         protocol: str = CHEETAH,
         messenger: Messenger | None = None,
+        loading: LoadingWorker | None = None,
+        first_uses: FirstUses = NOTHING_YET,
     ) -> None:
         if len(nodes) != NODES_OF_PROTOCOL[protocol]:
             raise EngineError(f"{protocol} runs between {NODES_OF_PROTOCOL[protocol]} compute nodes, got {len(nodes)}.")
@@ -87,6 +93,8 @@ class SpuNode(ComparesByMessages):
             protocol,
             others=self._others(),
             node_that_left=self._node_that_left,
+            loading=loading,
+            first_uses=first_uses,
         )
 
     @property
@@ -130,14 +138,14 @@ class SpuNode(ComparesByMessages):
         """End the worker; politely: after the other party has got everything it waits for."""
         try:
             # Before it is told to close: after that it may be gone at any moment.
-            if self.recorder is not None and self._worker.process.pid is not None and self._worker.process.is_alive():
+            if self.recorder is not None and self._worker.is_alive:
                 self.recorder.ends(self._worker.process.pid)
-            if politely and self._worker.process.is_alive():
+            if politely and self._worker.is_alive:
                 # All that was agreed has been exchanged by now, so a worker that is lost while closing loses nothing.
                 with suppress(EngineError):
                     self._ask("close")
         finally:
-            self._worker.end()
+            self._worker.end(at_once=not politely)
 
     def share(self, local: IntArray) -> Secret:
         """The sum of what every party puts in. Each party's own part stays its own."""
