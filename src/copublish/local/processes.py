@@ -34,7 +34,13 @@ from copublish.mechanisms.base import Plan
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.progress import Notice, Progress, no_notice
-from copublish.release.engines import engine_for, loading_seconds, needs_messenger, refuse_missing_engine
+from copublish.release.engines import (
+    engine_for,
+    loading_seconds,
+    loading_worker,
+    needs_messenger,
+    refuse_missing_engine,
+)
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import prepare
@@ -160,7 +166,8 @@ def _party(
         connection.send(("progress", (phase, done, of)))
 
     try:
-        plan, fragment = prepare(agreement), read_rows_or_counts(agreement, party, source)  # before anybody is called
+        plan, worker = prepare(agreement), loading_worker(agreement, party)
+        fragment = read_rows_or_counts(agreement, party, source)  # before anybody is called
         main, *lanes = sessions
         with (
             workers.starter() as start,
@@ -172,6 +179,7 @@ def _party(
                 coins,
                 timeout_seconds,
                 recorder,
+                worker,
                 lanes=lanes,
                 start_lane=start,
             ) as engine,
