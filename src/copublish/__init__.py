@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from copublish.evaluation.scorecard import Evaluation, evaluate
     from copublish.fragments.database import DatabaseTable
     from copublish.local.simulation import simulate
+    from copublish.node.identity import identities
     from copublish.node.party import run
     from copublish.planning.advice import plan_release as plan
     from copublish.planning.release_plan import ReleasePlan
@@ -92,6 +93,7 @@ __all__ = [
     "describe",
     "evaluate",
     "generalize",
+    "identities",
     "load_agreement",
     "load_release",
     "plan",
@@ -110,6 +112,7 @@ _HOMES = {
     "copublish.evaluation.scorecard": ("Evaluation", "evaluate"),
     "copublish.fragments.database": ("DatabaseTable",),
     "copublish.local.simulation": ("simulate",),
+    "copublish.node.identity": ("identities",),
     "copublish.node.party": ("run",),
     "copublish.planning.advice": ("plan",),
     "copublish.planning.release_plan": ("ReleasePlan",),

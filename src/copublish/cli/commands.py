@@ -34,6 +34,7 @@ COMMANDS = {
     "generalize": "Generalize other data the way a release did, for example a test set. Costs nothing.",
     "evaluate": "Score a release on real records. THE SCORES ARE A DISCLOSURE: no ledger is charged for them.",
     "report": "Write a report on a release for privacy officers and analysts: one HTML page that opens offline.",
+    "studio": "Open a page on this machine to draft, plan, approve, run and read.",
     "ledger": "Show what was spent; set limits; check that nobody edited it.",
 }
 """Every command, in the order of help, with the first sentences of its own help."""
