@@ -57,12 +57,16 @@ if TYPE_CHECKING:
     from copublish.release.folder import Release, load_release
     from copublish.release.generalize import generalize
     from copublish.release.verify import Verification, verify_release
+    from copublish.running.jobs import job, start_job
+    from copublish.running.run import BeforeRun, before_run, follow, runs, start, stop
+    from copublish.running.seen import Job, Run
 
 __all__ = [
     "Agreement",
     "AgreementError",
     "ApprovalError",
     "Audit",
+    "BeforeRun",
     "BudgetExceededError",
     "Certificate",
     "Checked",
@@ -75,6 +79,7 @@ __all__ = [
     "EvaluationError",
     "FragmentError",
     "InvalidInputsError",
+    "Job",
     "Ledger",
     "LedgerError",
     "Limit",
@@ -84,22 +89,30 @@ __all__ = [
     "ReleaseError",
     "ReleasePlan",
     "Report",
+    "Run",
     "SourceError",
     "Verification",
     "__version__",
     "agreement_from_mapping",
     "audit",
+    "before_run",
     "check",
     "describe",
     "evaluate",
+    "follow",
     "generalize",
     "identities",
+    "job",
     "load_agreement",
     "load_release",
     "plan",
     "report",
     "run",
+    "runs",
     "simulate",
+    "start",
+    "start_job",
+    "stop",
     "verify_release",
 ]
 
@@ -124,6 +137,9 @@ _HOMES = {
     "copublish.release.folder": ("Release", "load_release"),
     "copublish.release.generalize": ("generalize",),
     "copublish.release.verify": ("Verification", "verify_release"),
+    "copublish.running.jobs": ("job", "start_job"),
+    "copublish.running.run": ("BeforeRun", "before_run", "follow", "runs", "start", "stop"),
+    "copublish.running.seen": ("Job", "Run"),
 }
 """Where public names live; errors live in `errors`."""
 

@@ -46,6 +46,8 @@ ALLOWED = {
     # The network sees whole runs; nothing below it sees the network.
     "node": {"node", "local", "release", "mechanisms", "engine", "fragments", "agreement", "privacy"}
     | {"evidence", "files"},
+    # A run in a process of its own: started, seen by its files, and stopped. Jobs call public names.
+    "running": {"running", "node", "release", "fragments", "agreement", "privacy", "evidence", "files"},
     # Evaluation knows released values; a user's test data reach it through the one module for that.
     "evaluation": {"evaluation", "reading", "evidence", "release", "mechanisms", "fragments", "agreement", "privacy"},
     # Planning simulates whole releases, on data that are not private; nothing on the publish path knows of it.
@@ -58,6 +60,7 @@ ALLOWED = {
     "cli": {
         "cli",
         "studio",
+        "running",
         "drafting",
         "auditing",
         "planning",

@@ -24,6 +24,7 @@ COMMANDS = {
     "are asked.",
     "approve": "Sign that a named person of your organization approves of an agreement. Offline; nobody is called.",
     "run": "Run a release together with the other parties, each on its own machine.",
+    "runs": "Show the runs that were started with 'run --detach' or on the page, follow one, or stop it.",
     "node": "Look at your own node and at those of the other parties.",
     "doctor": "Find out whether you could meet every other party, and what to ask your network team for if not.",
     "relay": "Let parties that cannot be dialed meet here: join two outgoing connections and pass bytes that nobody "

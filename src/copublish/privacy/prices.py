@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from copublish.agreement.model import Agreement
-from copublish.cli.ledger_text import show_left, show_rho_left
 from copublish.privacy.accounting import Cost
 from copublish.privacy.accounts import Spent
-from copublish.privacy.described import show_bound, show_exact
-from copublish.privacy.ledger import Limit
+from copublish.privacy.described import show_at_least, show_bound, show_exact
+from copublish.privacy.limits import UNBOUNDED, Limit
 
 
 def price_in_words(agreement: Agreement, limit: Limit, cost: Cost, spent: Spent) -> str:
@@ -38,3 +37,29 @@ def _left(limit: Limit, spent: Spent) -> str:
     left, delta_left = show_left(limit, spent)
     rho = show_rho_left(limit, spent)
     return f"epsilon {left}{'' if rho is None else f', rho {rho}'} and delta {delta_left}"
+
+
+def show_left(limit: Limit, spent: Spent) -> tuple[str, str]:
+    """How much of a limit is left, of epsilon and of delta, in words where it is no number.
+
+    Where a limit has an account in rho, what is left beside it.
+    """
+    if limit.epsilon is None:
+        return UNBOUNDED, UNBOUNDED
+    if limit.accounts is not None:
+        left = spent.left(limit.accounts, limit.epsilon, limit.neighbors)
+        if left is None:
+            return "nothing", "nothing"
+        return show_exact(left.pure_epsilon), show_at_least(left.delta_for_rest)
+    before = spent.in_all.under(limit.neighbors)
+    if before is None:
+        return "nothing", "nothing"
+    return show_exact(limit.epsilon - before), show_at_least(limit.delta - spent.in_all.delta)
+
+
+def show_rho_left(limit: Limit, spent: Spent) -> str | None:
+    """How much is left of the account in rho; nothing if the limit has none."""
+    if limit.accounts is None or limit.epsilon is None:
+        return None
+    left = spent.left(limit.accounts, limit.epsilon, limit.neighbors)
+    return "nothing" if left is None else show_at_least(left.rho)
