@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from copublish.planning.release_plan import ReleasePlan
     from copublish.privacy.certificate import Certificate
     from copublish.privacy.ledger import Ledger, Limit
+    from copublish.privacy.prices import Budget
     from copublish.reading.estimate import Estimate
     from copublish.release.check import Checked, check
     from copublish.release.describe import Description, describe
@@ -67,6 +68,7 @@ __all__ = [
     "ApprovalError",
     "Audit",
     "BeforeRun",
+    "Budget",
     "BudgetExceededError",
     "Certificate",
     "Checked",
@@ -131,6 +133,7 @@ _HOMES = {
     "copublish.planning.release_plan": ("ReleasePlan",),
     "copublish.privacy.certificate": ("Certificate",),
     "copublish.privacy.ledger": ("Ledger", "Limit"),
+    "copublish.privacy.prices": ("Budget",),
     "copublish.reading.estimate": ("Estimate",),
     "copublish.release.check": ("Checked", "check"),
     "copublish.release.describe": ("Description", "describe"),

@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from copublish.cli.terminal import note
+from copublish.cli.terminal import note, parse_pairs
 from copublish.errors import CopublishError
 from copublish.files.home import HOME_VARIABLE, home_folder, make_private_folder
+from copublish.fragments.database import DatabaseTable
 
 NEEDS = ("starlette", "uvicorn", "python_multipart")
 HOW_TO_INSTALL = "The page needs packages that are not installed. Install them: pip install 'copublish[studio]'"
@@ -35,6 +36,10 @@ def studio(
     data_folder: Annotated[
         list[Path] | None,
         typer.Option(help="Folder below which your data lie; more than once for several. Default: the agreement's."),
+    ] = None,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(help="NAME=ADDRESS#TABLE, a table in a database by a name of yours; passwords stay in ~/.pgpass."),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port on this machine. Default: a free one.")] = 0,
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the address and open no browser.")] = False,
@@ -63,6 +68,7 @@ def studio(
         agreement_file=agreement.absolute(),
         data_folders=tuple(folder.resolve() for folder in folders),
         party=party,
+        sources={name: _table(said) for name, said in parse_pairs(source or [], "--source").items()},
     )
 
     def tell(address: str) -> None:
@@ -70,3 +76,10 @@ def studio(
         typer.echo(address)
 
     serve(desk, tell=tell, open_browser=not no_open, port=port)
+
+
+def _table(said: str) -> DatabaseTable:
+    address, _, table = said.rpartition("#")
+    if not address:
+        raise typer.BadParameter("write --source NAME=ADDRESS#TABLE", param_hint="--source")
+    return DatabaseTable(address, table)

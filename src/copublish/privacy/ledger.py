@@ -29,6 +29,7 @@ from copublish.privacy.ledger_file import ROOM_BYTES, now
 from copublish.privacy.ledger_history import History
 from copublish.privacy.limits import UNBOUNDED, Limit
 from copublish.privacy.locks import Locks
+from copublish.privacy.prices import Budget, budget_of
 from copublish.privacy.receipts import Receipts
 
 __all__ = ["ROOM_BYTES", "UNBOUNDED", "Charge", "Disclosed", "Entry", "Ledger", "Limit"]
@@ -92,6 +93,12 @@ class Ledger(Alignments, Locks, Receipts, History):
                 "(SELECT count(*) FROM disclosures WHERE charge = charges.id) FROM charges ORDER BY id"
             )
             return [read_entry(row) for row in rows]
+
+    def budgets(self) -> list[Budget]:
+        """What there is for every data set, and what was spent of it, in words."""
+        entries = self.entries()
+        datasets = sorted({entry.dataset for entry in entries} | set(self.limited_datasets()))
+        return [budget_of(name, self.limit(name), self.spent_by_account(name), entries) for name in datasets]
 
     def disclosures(self, agreement_hash: str) -> list[list[Disclosed]]:
         """For every charge of an agreement, oldest first, what was written against it before it was opened."""

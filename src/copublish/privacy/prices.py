@@ -1,12 +1,80 @@
-"""What a release would take of a ledger's budget, in words: before it is spent."""
+"""Budgets of a ledger in words: what is left, and what a release would take of it before it is spent."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
 
 from copublish.agreement.model import Agreement
 from copublish.privacy.accounting import Cost
 from copublish.privacy.accounts import Spent
 from copublish.privacy.described import show_at_least, show_bound, show_exact
+from copublish.privacy.disclosures import Neighbors
+from copublish.privacy.ledger_cells import Entry
 from copublish.privacy.limits import UNBOUNDED, Limit
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaidRelease:
+    """One charge of a ledger: when, for which release, how much in words, and how far it came."""
+
+    at: str
+    release: str
+    epsilon: str
+    state: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What a ledger has for one data set, in words.
+
+    Attributes:
+        dataset: The people who are counted.
+        limit: The most that may ever be spent; none if none was set.
+        spent: What was spent, finished or not.
+        left: What is left, and of delta.
+        delta_left: The same.
+        relation: What epsilon is counted for.
+        charges: Oldest first.
+    """
+
+    dataset: str
+    limit: str | None
+    spent: str
+    left: str | None
+    delta_left: str | None
+    relation: Neighbors
+    charges: tuple[PaidRelease, ...]
+
+
+def budget_of(dataset: str, limit: Limit | None, spent: Spent, entries: Sequence[Entry]) -> Budget:
+    """A data set's budget in words, from what a ledger has of it."""
+    relation: Neighbors = "add-remove" if limit is None else limit.neighbors
+    counted = spent.in_all if limit is None or limit.accounts is None else spent.in_epsilon
+    left, delta_left = (None, None) if limit is None else show_left(limit, spent)
+    return Budget(
+        dataset=dataset,
+        limit=None if limit is None else _shown(limit.epsilon),
+        spent=_shown(counted.under(relation)),
+        left=left,
+        delta_left=delta_left,
+        relation=relation,
+        charges=tuple(
+            PaidRelease(
+                at=entry.reserved_at,
+                release=entry.release,
+                epsilon=_shown(entry.cost.under(relation)),
+                state=entry.state,
+            )
+            for entry in entries
+            if entry.dataset == dataset
+        ),
+    )
+
+
+def _shown(epsilon: Fraction | None) -> str:
+    return UNBOUNDED if epsilon is None else show_exact(epsilon)
 
 
 def price_in_words(agreement: Agreement, limit: Limit, cost: Cost, spent: Spent) -> str:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from copublish.errors import CopublishError
+from copublish.errors import INTERRUPTED, WHAT_TO_DO, CopublishError
 from copublish.files.home import make_private_folder
 from copublish.files.regular import MIB, read_regular
 
@@ -51,6 +51,12 @@ class Ended:
     exit_code: int = 0
     message: str = ""
     notices: tuple[str, ...] = ()
+
+    @property
+    def what_to_do(self) -> str:
+        """What to do about it, by its exit code."""
+        code = self.exit_code if self.state == "failed" else INTERRUPTED
+        return WHAT_TO_DO.get(code, WHAT_TO_DO[1])
 
 
 def refuse_wrong_id(id_: str) -> str:

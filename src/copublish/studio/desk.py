@@ -6,7 +6,8 @@ see the same.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -24,12 +25,14 @@ class Desk:
         agreement_file: The agreement, or the draft of one; it need not be there yet.
         data_folders: Below these lie data that may be read.
         party: Which party this is, if it was said.
+        sources: Tables in databases, by the names that were given to them at the start.
     """
 
     home: Path
     agreement_file: Path
     data_folders: tuple[Path, ...]
     party: str | None = None
+    sources: Mapping[str, cp.DatabaseTable] = field(default_factory=dict)
 
 
 class Situation:
@@ -66,6 +69,38 @@ class Situation:
         if self.agreement is not None:
             here = [name for name in here if name in self.agreement.parties]
         return here[0] if len(here) == 1 else None
+
+    @cached_property
+    def runs(self) -> list[cp.Run]:
+        """This party's runs, newest first."""
+        return [run for run in cp.runs() if run.party == self.party]
+
+    @property
+    def current_run(self) -> cp.Run | None:
+        """The newest run of the agreement as it is now."""
+        if self.agreement is None:
+            return None
+        return next((run for run in self.runs if run.agreement_hash == self.agreement.hash), None)
+
+    @property
+    def ledger_file(self) -> Path:
+        """This party's ledger; it need not be there yet."""
+        return self.desk.home / "ledger.db"
+
+    @cached_property
+    def budgets(self) -> list[cp.Budget]:
+        """What the ledger has for every data set; nothing if there is no ledger.
+
+        Raises:
+            LedgerError: If it cannot be read.
+        """
+        if not self.ledger_file.exists():
+            return []
+        ledger = cp.Ledger(self.ledger_file)
+        try:
+            return ledger.budgets()
+        finally:
+            ledger.close()
 
     @property
     def agreement_name(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -21,6 +22,9 @@ if TYPE_CHECKING:  # places import this module
 REFUSED = 422
 """The status of a form that was read and not accepted. A page comes with it."""
 
+AS_ATTACHMENT = {"content-security-policy": "sandbox; default-src 'none'"}
+"""What a file to keep carries besides: should a browser show it after all, it may do nothing."""
+
 ENVIRONMENT = Environment(
     autoescape=True,
     undefined=StrictUndefined,
@@ -28,6 +32,22 @@ ENVIRONMENT = Environment(
     lstrip_blocks=True,
     loader=PackageLoader("copublish.studio"),
 )
+
+
+def clock(moment: str | None) -> str:
+    """A moment in UTC as this machine's clock has it; with the day, if that is another one."""
+    if not moment:
+        return ""
+    then = datetime.fromisoformat(moment).astimezone()
+    return then.strftime("%H:%M:%S" if then.date() == datetime.now().astimezone().date() else "%Y-%m-%d %H:%M")
+
+
+def seconds(number: float) -> str:
+    """A time in words."""
+    return f"{number:.0f} s" if number < 120 else f"{number / 60:.0f} minutes"
+
+
+ENVIRONMENT.filters |= {"clock": clock, "seconds": seconds, "thousands": lambda number: f"{number:,}"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,10 +152,7 @@ def attachment(content: bytes, file_name: str) -> Response:
     return Response(
         content,
         media_type="application/octet-stream",
-        headers={
-            "content-disposition": f'attachment; filename="{plain}"',
-            "content-security-policy": "sandbox; default-src 'none'",
-        },
+        headers={"content-disposition": f'attachment; filename="{plain}"', **AS_ATTACHMENT},
     )
 
 
