@@ -45,7 +45,7 @@ data1.csv to it) and folders such as 'year=2026' for columns; and nobody can exc
 KINDS_OF_DATA = "a .csv, .parquet or .duckdb file, postgresql://user@host/database, or Spark at sc://host:port"
 
 
-def source_from(data: str | Path, table: str | None = None) -> Source:
+def source_from(data: str | Path, table: str | None = None) -> Path | DatabaseTable:
     """The source that a user names on the command line: a file, or a database and its table.
 
     Raises:
