@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check audits comparison coverage input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark owners-benchmark hpdp-accuracy hpdp-other-tables hpdp-numbers hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
+.PHONY: help demo test check docs audits comparison coverage input-checks accuracy copula-accuracy marginals-accuracy central-comparators marginals-benchmark owners-benchmark hpdp-accuracy hpdp-other-tables hpdp-numbers hpdp-benchmark benchmark secure-benchmark alignment-benchmark wide-area-benchmark faults cost-model results microaggregation-benchmark allocation-benchmark clean
 
 help:
 	@echo "make demo       set up, run a two-party release on made-up data and show it"
 	@echo "make test       set up, then lint, types and tests"
 	@echo "make check      ruff and mypy alone"
+	@echo "make docs       the documentation site, into build/docs/site: opens offline, and can be searched"
 	@echo "make comparison  every mechanism and a trivial baseline in all scores on four tables, written to docs/results/comparison.md (needs ADULT)"
 	@echo "make accuracy   classification accuracy of Adult and Nursery releases (needs ADULT=folder with the data)"
 	@echo "make coverage   how often intervals read from releases hold the truth, written into docs/results (needs ADULT=folder with the data)"
@@ -50,6 +51,10 @@ check: $(READY)
 
 test: check
 	$(BIN)/pytest
+
+# Everything is checked on the way: menus, links, notebooks. Pictures are drawn anew by `python -m website.pictures`.
+docs: $(READY)
+	$(BIN)/python -m website
 
 ADULT ?= ../shared/data
 accuracy: $(READY)
