@@ -188,6 +188,8 @@ def run(
             timeout_seconds=timeout,
             proxy=proxy,
             proxy_credentials=proxy_credentials,
+            workers=workers,
+            workers_on=workers_on,
             overwrite=force,
             agreement_hash=agreed.hash,
             ledger_state=shown,
