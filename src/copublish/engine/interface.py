@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkabl
 import numpy as np
 
 from copublish.engine.secret import Secret
+from copublish.engine.shards import Count, Done, no_word
 from copublish.errors import EngineError
 from copublish.privacy.coins import Coins
 from copublish.types import BoolArray, IntArray, Program
@@ -152,6 +153,20 @@ class MarkEngine(ProgramEngine, Protocol):
 
     def rows_per_product(self, n_rows: int, packing: Packing) -> int:
         """How many records one call should have for a table with so many rows, from public shapes alone."""
+        ...
+
+    def sum_over_records(
+        self, count: Count, n_records: int, *, size: int, shape: tuple[int, ...], done: Done = no_word
+    ) -> Secret:
+        """The sum of what is counted of all records, some at a time; the counting may go on in several threads.
+
+        Args:
+            count: Counts some of the records, by their positions, on the engine that it is given.
+            n_records: Public number of records.
+            size: How many of them `count` gets at once, as `rows_per_product` says.
+            shape: Public shape of what it returns.
+            done: Told how many records are counted and how many there are, in the caller's thread.
+        """
         ...
 
 
