@@ -37,7 +37,8 @@ SHORT = (
     *("--repeat", "1", "--repeat-seconds", "1", "--audits", "1", "--first-runs", "200", "--flaws", "1"),
 )
 OPTIONAL = ("refuted", "found", "disclosures")
-"""Sound mechanisms are not refuted, and few runs need not find anything of what they state."""
+"""Sound mechanisms are not refuted, few runs need not find anything of what they state, and records that owners
+perturb are no disclosure that is audited alone."""
 
 MECHANISMS: dict[str, dict[str, Any]] = {
     "specialization": {"mechanism": {"name": "specialization", "specializations": 4}},
