@@ -224,9 +224,14 @@ class SpuEngine(MarkingNode):
         self._wrong: tuple[list[Secret], list[Secret]] = ([], [])
         self._wrong_in_shards: list[Secret] = []
         self._shards = shards
-        self.lanes = tuple(
-            SpuEngine(party, nodes, there, timeout_seconds=timeout_seconds, start_worker=start_lane) for there in lanes
-        )
+        self.lanes: tuple[SpuEngine, ...] = ()
+        try:
+            for there in lanes:
+                lane = SpuEngine(party, nodes, there, timeout_seconds=timeout_seconds, start_worker=start_lane)
+                self.lanes = (*self.lanes, lane)
+        except BaseException:
+            self.close(politely=False)
+            raise
 
     @property
     def bytes_sent(self) -> int:
@@ -359,6 +364,7 @@ class SpuEngine(MarkingNode):
         for (rank, _, _), lines in in_several_tiles.items():
             call = Call(on_two_lines, tuple(range(len(lines))), {})
             self._wrong[rank].extend(self._keep_parts((*map(kept_step, lines), call), [(1,)]))
+            self._forget(*map(kept_step, lines))  # a number for every record
         shape = (down.results, across.results)
         return self.compute(assemble, *parts, per_row=tiles_per_row(across.number), shape=shape)
 
