@@ -130,7 +130,7 @@ class Stage:
 
     def worker(self, name: str, session: int = 0) -> psutil.Process:
         """The process below a party in which SPU runs, for its main session or a further one."""
-        found = [c for c in self.party(name).children() if "spawn_main" in " ".join(c.cmdline())]
+        found = [c for c in self.party(name).children() if "spu.worker" in " ".join(c.cmdline())]
         return sorted(found, key=lambda process: process.create_time())[session]
 
     def look(self, outcome: Outcome) -> Outcome:

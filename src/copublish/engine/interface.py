@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
@@ -276,6 +276,14 @@ def engine_as(kind: type[E], engine: SumEngine) -> E:
     Raises:
         EngineError: If it cannot.
     """
-    if not isinstance(engine, kind):
-        raise EngineError(f"The engine '{engine.name}' is no {kind.__name__}, which this needs. Nothing was computed.")
-    return engine
+    # Checking a protocol takes longer than most of what the ideal engine computes; a class has what it had before.
+    if (kind, type(engine)) not in _can_do:
+        if not isinstance(engine, kind):
+            raise EngineError(
+                f"The engine '{engine.name}' is no {kind.__name__}, which this needs. Nothing was computed."
+            )
+        _can_do.add((kind, type(engine)))
+    return cast(E, engine)
+
+
+_can_do: set[tuple[type, type]] = set()

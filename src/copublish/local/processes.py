@@ -27,14 +27,20 @@ from copublish.errors import (
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.interrupts import deaf_children
 from copublish.files.scratch import folder_for_sockets
-from copublish.fragments.reading import read_fragment
+from copublish.fragments.rows_or_counts import read_rows_or_counts
 from copublish.fragments.sources import Source, without_connection
 from copublish.local.messenger import Ends, PipeMessenger, pipes_between
 from copublish.mechanisms.base import Plan
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.progress import Notice, Progress, no_notice
-from copublish.release.engines import engine_for, loading_seconds, needs_messenger, refuse_missing_engine
+from copublish.release.engines import (
+    engine_for,
+    loading_seconds,
+    loading_worker,
+    needs_messenger,
+    refuse_missing_engine,
+)
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import prepare
@@ -160,7 +166,8 @@ def _party(
         connection.send(("progress", (phase, done, of)))
 
     try:
-        plan, fragment = prepare(agreement), read_fragment(agreement, party, source)  # before anybody is called
+        plan, worker = prepare(agreement), loading_worker(agreement, party)
+        fragment = read_rows_or_counts(agreement, party, source)  # before anybody is called
         main, *lanes = sessions
         with (
             workers.starter() as start,
@@ -172,6 +179,7 @@ def _party(
                 coins,
                 timeout_seconds,
                 recorder,
+                worker,
                 lanes=lanes,
                 start_lane=start,
             ) as engine,

@@ -12,7 +12,7 @@ from copublish.agreement.model import Agreement
 from copublish.engine.ideal import IdealEngine, Room
 from copublish.errors import CopublishError, EngineError, FragmentError, combined_error
 from copublish.fragments.fragment import Fragment
-from copublish.fragments.reading import read_fragment
+from copublish.fragments.rows_or_counts import read_rows_or_counts
 from copublish.fragments.sources import Source
 from copublish.local.processes import open_ledger, simulate_in_processes, throwaway_ledger
 from copublish.mechanisms.base import Plan
@@ -105,7 +105,7 @@ def read_fragments(agreement: Agreement, data: Mapping[str, Source]) -> dict[str
     fragments, errors = {}, []
     for party in agreement.parties:
         try:
-            fragments[party] = read_fragment(agreement, party, data.get(party))
+            fragments[party] = read_rows_or_counts(agreement, party, data.get(party))
         except CopublishError as exc:
             errors.append(exc)
     if errors:

@@ -23,6 +23,7 @@ from copublish.node.signers import load_signer
 from copublish.privacy.certify import warning_of
 from copublish.privacy.ledger import Ledger, open_existing_ledger
 from copublish.progress import Notice, Progress, no_notice, no_progress
+from copublish.release.audit_file import default_audit_file
 from copublish.release.describe import Description, describe_plan
 from copublish.release.folder import Release
 from copublish.release.workers import Workers
@@ -38,6 +39,7 @@ def run(
     identity: str | Path | None = None,
     signer: str | Path | None = None,
     passphrase: Passphrase | None = None,
+    pin: Passphrase | None = None,
     approvals: str | Path | None = None,
     insecure: bool = False,
     listen: tuple[str, int] | None = None,
@@ -66,7 +68,9 @@ def run(
         identity: Folder with your key and certificate; made by `copublish identity new` unless given.
         signer: Folder of the identity that signs, if the agreement names another one for it.
         passphrase: Called with what has a passphrase or PIN, if it has one; returns it.
-        approvals: Folder with your people's approvals; beside the file of the agreement unless given.
+        pin: Called for PINs in its place, if given.
+        approvals: Folder with your people's approvals; beside the file of the agreement unless given. An audit beside
+            that file goes into the certificate.
         insecure: No TLS and no certificates; for parties on loopback alone.
         listen: Address and port to listen at, if not the port of your host in the agreement.
         wait_seconds: How long the other parties may take to come.
@@ -93,8 +97,9 @@ def run(
         Guarantee: that of the certificate.
         Reveals: to the other parties what the certificate lists, and if this party stops, the kind of reason.
     """
-    if approvals is None and not isinstance(agreement, Agreement):
-        approvals = default_approvals_folder(Path(agreement))
+    file = None if isinstance(agreement, Agreement) else Path(agreement)
+    if approvals is None and file is not None:
+        approvals = default_approvals_folder(file)
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
     if party not in agreement.parties:
         known = ", ".join(agreement.parties)
@@ -102,7 +107,9 @@ def run(
     who = None
     if not insecure:
         who = load_identity(identity_folder(party) if identity is None else Path(identity), passphrase)
-    signs = None if signer is None or insecure else load_signer(Path(signer), passphrase=passphrase, pin=passphrase)
+    signs = (
+        None if signer is None or insecure else load_signer(Path(signer), passphrase=passphrase, pin=pin or passphrase)
+    )
     book, _ = ledger_of(agreement, party, ledger)
     try:
         settings = RunSettings(
@@ -114,6 +121,7 @@ def run(
             proxy=proxy_from(proxy, None if proxy_credentials is None else Path(proxy_credentials)),
             approvals=None if approvals is None else Path(approvals),
             workers=Workers(workers, workers_on),
+            audit=None if file is None else default_audit_file(file),
         )
         ready = ready_party(agreement, party, data, who, book, settings, signer=signs)
         if not consent(describe_plan(ready.plan)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from copublish.agreement.model import Agreement
+from copublish.engine.spu.process import LoadingWorker
 from copublish.engine.spu.recording import EngineRecorder
 from copublish.errors import (
     ApprovalError,
@@ -31,7 +33,7 @@ from copublish.evidence.signing import Signer
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.fragment import Fragment
-from copublish.fragments.reading import read_fragment
+from copublish.fragments.rows_or_counts import read_rows_or_counts
 from copublish.fragments.sources import Source
 from copublish.mechanisms.base import Plan
 from copublish.node.dialing import refuse_unfit_hosts
@@ -47,7 +49,7 @@ from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.audit_file import read_audit
-from copublish.release.engines import engine_for, loading_seconds
+from copublish.release.engines import engine_for, loading_seconds, loading_worker
 from copublish.release.evidence import Witness, signer_problem
 from copublish.release.folder import Release, refuse_unwritable
 from copublish.release.main_path import publish_release
@@ -103,13 +105,15 @@ class ReadyParty:
     Attributes:
         plan: What will be opened, at which price.
         party: Which party this is.
-        fragment: Its rows, read and encoded completely: what is in them can change nothing that others see of the
-            course of the run.
+        fragment: Its rows, or counts of them, read and encoded completely: what is in them can change nothing that
+            others see of the course of the run.
         identity: Its key and certificate; none for plain connections on loopback.
         ledger: Its ledger.
         settings: How it runs.
         witness: Who signs for it, with the approvals of its people; none for plain connections on loopback.
         audit: What its audit of the agreement found, if it has one.
+        worker: The process of its engine, if it computes: it was loading while the rows were read, and ends with this
+            object if it is not used.
     """
 
     plan: Plan[Any]
@@ -120,6 +124,7 @@ class ReadyParty:
     settings: RunSettings
     witness: Witness | None = None
     audit: AuditStatement | None = None
+    worker: LoadingWorker | None = None
 
 
 def ready_party(
@@ -155,7 +160,13 @@ def ready_party(
     refuse_unfit_workers(agreement, settings.workers)
     witness = _witness(agreement, party, identity, signer, settings.approvals)
     audit = None if settings.audit is None else read_audit(settings.audit, agreement)
-    fragment = read_fragment(agreement, party, source)
+    worker = loading_worker(agreement, party)
+    try:
+        fragment = read_rows_or_counts(agreement, party, source)
+    except BaseException:
+        if worker is not None:
+            worker.end()
+        raise
     return ReadyParty(
         plan=plan,
         party=party,
@@ -165,6 +176,7 @@ def ready_party(
         settings=settings,
         witness=witness,
         audit=audit,
+        worker=worker,
     )
 
 
@@ -218,6 +230,19 @@ def run_party(
     Privacy:
         Reveals: to the other parties what the certificate lists, and if this party stops, the kind of reason.
     """
+    with nullcontext() if ready.worker is None else ready.worker:
+        return _meet_and_compute(ready, progress, waiting, log, notice, coins, recorder)
+
+
+def _meet_and_compute(
+    ready: ReadyParty,
+    progress: Progress,
+    waiting: Waiting,
+    log: Log,
+    notice: Notice,
+    coins: Coins | None,
+    recorder: EngineRecorder | None,
+) -> RunResult:
     agreement, settings = ready.plan.agreement, ready.settings
     refuse_unwritable(settings.out, overwrite=settings.overwrite)  # something may have come while people decided
     with Port(
@@ -296,6 +321,7 @@ def _compute(
                 coins,
                 settings.timeout_seconds,
                 recorder,
+                ready.worker,
                 lanes=lanes,
                 start_lane=start,
             ) as engine,

@@ -56,7 +56,9 @@ from copublish.engine.spu.products import (
 from copublish.engine.spu.recording import EngineRecorder
 from copublish.engine.spu.requests import (
     CHEETAH,
+    NOTHING_YET,
     Call,
+    FirstUses,
     Forget,
     Intersect,
     Kept,
@@ -205,6 +207,7 @@ class SpuEngine(MarkingNode):
         protocol: str = CHEETAH,
         messenger: Messenger | None = None,
         start_worker: StartWorker = WorkerProcess,
+        first_uses: FirstUses = NOTHING_YET,
         shards: int = 1,
         lanes: Sequence[Sequence[str]] = (),
         start_lane: StartWorker = WorkerProcess,
@@ -220,14 +223,18 @@ class SpuEngine(MarkingNode):
             protocol=protocol,
             messenger=messenger,
             start_worker=start_worker,
+            first_uses=first_uses,
         )
         self._wrong: tuple[list[Secret], list[Secret]] = ([], [])
         self._wrong_in_shards: list[Secret] = []
         self._shards = shards
         self.lanes: tuple[SpuEngine, ...] = ()
+        of_lanes = FirstUses(products=first_uses.products)  # what they count leaves them without noise, as summands
         try:
             for there in lanes:
-                lane = SpuEngine(party, nodes, there, timeout_seconds=timeout_seconds, start_worker=start_lane)
+                lane = SpuEngine(
+                    party, nodes, there, timeout_seconds=timeout_seconds, start_worker=start_lane, first_uses=of_lanes
+                )
                 self.lanes = (*self.lanes, lane)
         except BaseException:
             self.close(politely=False)

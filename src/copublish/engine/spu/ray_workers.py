@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from copublish.engine.spu.process import GRACE_SECONDS, LOADING_SECONDS, StartWorker, WorkerProcess
+from copublish.engine.spu.requests import NOTHING_YET, FirstUses
 from copublish.engine.spu.streams import Pieces, Streams
 from copublish.errors import EngineError, PartyLostError, SilenceError
 from copublish.files.core_dumps import forbid_core_dumps
@@ -87,16 +88,23 @@ class ShardActor:
         timeout_seconds: How long to wait for the other one.
         protocol: What they compute with.
         others: Who else computes, in words for messages.
+        first_uses: What the nodes set up as soon as they have met.
     """
 
-    def __init__(self, rank: int, timeout_seconds: int, protocol: str, others: str) -> None:
+    def __init__(self, rank: int, timeout_seconds: int, protocol: str, others: str, first_uses: FirstUses) -> None:
         forbid_core_dumps()
         self._folder = folder_for_sockets()
         own, peer = self._folder.path / "own.sock", self._folder.path / "peer.sock"
         self._streams = Streams(peer, own, first=1)
         addresses = [f"unix:{own if number == rank else peer}" for number in range(2)]
         self._worker = WorkerProcess(
-            rank, addresses, timeout_seconds, protocol, others=others, node_that_left=lambda: None
+            rank,
+            addresses,
+            timeout_seconds,
+            protocol,
+            others=others,
+            node_that_left=lambda: None,
+            first_uses=first_uses,
         )
 
     def connect(self) -> tuple[str, Any]:
@@ -152,6 +160,7 @@ class RayWorker:
         *,
         others: str,
         node_that_left: Callable[[], str | None],
+        first_uses: FirstUses = NOTHING_YET,
     ) -> None:
         import ray
 
@@ -163,7 +172,7 @@ class RayWorker:
         kind = ray.remote(
             num_cpus=1, max_restarts=0, concurrency_groups={"ask": 1, "take": 1, "put": 1}, max_task_retries=0
         )(ShardActor)
-        self._actor: Any = kind.remote(rank, timeout_seconds, protocol, others)
+        self._actor: Any = kind.remote(rank, timeout_seconds, protocol, others, first_uses)
         self._ended = threading.Event()
         for carry in (self._carry_in, self._carry_out):
             threading.Thread(target=carry, daemon=True).start()
@@ -173,6 +182,7 @@ class RayWorker:
         """None: it is on some machine of the cluster."""
         return None
 
+    @property
     def is_alive(self) -> bool:
         """Whether it was not ended from here."""
         return not self._ended.is_set()
@@ -205,9 +215,9 @@ class RayWorker:
         with contextlib.suppress(Exception):  # the cluster may be gone, which ends it too
             self._ray.kill(self._actor)
 
-    def end(self) -> None:
+    def end(self, *, at_once: bool = False) -> None:
         """Let the worker end, and the actor with it."""
-        if not self._ended.is_set():
+        if not at_once and not self._ended.is_set():
             with contextlib.suppress(self._ray.exceptions.RayError):
                 self._ray.get(self._actor.end.options(concurrency_group="ask").remote(), timeout=GRACE_SECONDS)
         self.kill()

@@ -144,6 +144,30 @@ class Intersect:
 
 
 @dataclass(frozen=True)
+class LoadMain:
+    """Load the program that the party runs, as its children may: by the name of a module, or from a file."""
+
+    name: str | None
+    path: str | None
+
+
+@dataclass(frozen=True)
+class FirstUses:
+    """What a run will use that SPU sets up at its first use. Both need the other node, seconds, and no data.
+
+    Attributes:
+        coins: Oblivious transfers, for noise and comparisons.
+        products: Keys of the encryption that products of private matrices go through.
+    """
+
+    coins: bool = False
+    products: bool = False
+
+
+NOTHING_YET = FirstUses()
+
+
+@dataclass(frozen=True)
 class LinkSettings:
     """Where the parties meet, and how long they wait for each other."""
 
@@ -155,3 +179,4 @@ class LinkSettings:
     protocol: str = CHEETAH
     programs_folder: str | None = None
     """Where compiled programs are kept from one run to the next."""
+    first_uses: FirstUses = NOTHING_YET

@@ -21,7 +21,7 @@ from copublish.engine.counts import SecretCounts
 from copublish.engine.interface import NO_CELL, JoinEngine, MarkEngine, Marks, SumEngine, engine_as
 from copublish.engine.programs.packing import Packing
 from copublish.engine.secret import Secret
-from copublish.fragments.fragment import Fragment, local_histogram, partial_cells
+from copublish.fragments.fragment import Fragment, partial_cells
 from copublish.types import BoolArray, IntArray
 
 
@@ -31,7 +31,7 @@ class JointTable:
 
     Attributes:
         agreement: What all parties agreed on.
-        fragment: This party's own aligned cells.
+        fragment: This party's own aligned cells; where owners have whole rows, their counts may be all there is.
         public_total: The number of records, if the agreement makes it public.
     """
 
@@ -53,7 +53,7 @@ class JointTable:
         is_counted_here = any(not self._is_shared_class(axis) for axis in axes) or self._counts_class()
         if not is_counted_here:
             return np.zeros(n_cells(axes), dtype=np.int64)
-        return local_histogram(self.fragment, axes)
+        return self.fragment.histogram(axes)
 
     def count_jointly(
         self,

@@ -122,14 +122,9 @@ def own_pairs(table: JointTable, groups: Sequence[Group], scores: Sequence[IntAr
     mine = [n for n, group in enumerate(groups) if is_horizontal or _holder(table, group) == number]
     starts = np.cumsum([0, *columns.sizes])
     counts = np.zeros((starts[-1], starts[-1]), dtype=np.int64)
-    for rows in table.fragment.chunks():
-        held = table.fragment.counts(rows)
-        cells = {n: partial_cells(table.fragment, groups[n], rows)[held] for n in mine}
-        for a, b in combinations(mine, 2):
-            shape = (columns.sizes[a], columns.sizes[b])
-            found = np.bincount(cells[a] * shape[1] + cells[b], minlength=shape[0] * shape[1]).reshape(shape)
-            counts[starts[a] : starts[a + 1], starts[b] : starts[b + 1]] += found
-            counts[starts[b] : starts[b + 1], starts[a] : starts[a + 1]] += found.T
+    for (a, b), found in table.fragment.pair_histograms({n: groups[n] for n in mine}).items():
+        counts[starts[a] : starts[a + 1], starts[b] : starts[b + 1]] = found
+        counts[starts[b] : starts[b + 1], starts[a] : starts[a + 1]] = found.T
     weights = columns.weights()
     return cast(IntArray, weights.T @ counts @ weights) if columns.scores is not None else counts
 
