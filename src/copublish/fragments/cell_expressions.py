@@ -150,7 +150,7 @@ class Floats:
 class Decimals:
     """Decimals of known digits, compared with the first decimal that a float is the nearest one of.
 
-    Not every database turns a decimal into the nearest float, so none is asked to.
+    No database promises to turn a decimal into the nearest float, so none is asked to.
     """
 
     precision: int

@@ -16,6 +16,8 @@ class Work:
         products: Whether counts are joined at all: then keys for products are exchanged once.
         product_columns: Records times columns of the matrix that is sent encrypted, in millions.
         marks: Records times marks whose AND is taken, in millions (arbitrary data).
+        counted: Records times comparisons with which their owners, or a database for them, count them, in millions
+            (horizontal data).
     """
 
     starts: float
@@ -24,3 +26,4 @@ class Work:
     products: float
     product_columns: float
     marks: float
+    counted: float = 0.0

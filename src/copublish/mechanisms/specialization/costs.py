@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import prod
+from math import log2, prod
 
+from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.engine.programs.noise import WORD_BITS
 from copublish.engine.programs.packing import Packing
@@ -26,7 +27,10 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
         bits += plan.rounds * _samples(max_candidates(agreement)) * plan.selection(0, 1).noise.bits
     common = {"starts": 1.0, "rounds": float(plan.rounds), "biased_bits": bits / 1e3}
     rows, row = _table(agreement, sizes, n_classes)
-    if agreement.partition == "horizontal" or min(rows, row) <= 1 or not n_records:
+    if agreement.partition == "horizontal":
+        counted = n_records * sum(map(_comparisons, agreement.columns.values())) / 1e6
+        return Work(**common, products=0.0, product_columns=0.0, marks=0.0, counted=counted)
+    if min(rows, row) <= 1 or not n_records:
         return Work(**common, products=0.0, product_columns=0.0, marks=0.0)
     packing = Packing.densest(row, n_records, leaf_noise.bits)
     records = _padded_records(n_records, rows * packing.elements) / 1e6
@@ -37,6 +41,11 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
         product_columns=records * min(rows, packing.elements) * (2 if spread else 1),
         marks=records * (rows + row) if spread else 0.0,
     )
+
+
+def _comparisons(domain: Domain) -> float:
+    """About how many comparisons take a value to its code: a look-up, or halving the edges of a grid."""
+    return log2(domain.number_codes + 3) if isinstance(domain, NumericalDomain) else 1.0
 
 
 def _table(agreement: Agreement, sizes: Mapping[str, int], n_classes: int) -> tuple[int, int]:
