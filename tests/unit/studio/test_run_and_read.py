@@ -44,7 +44,7 @@ def hidden(answer, *names: str) -> dict[str, str]:
 
 def until(browser: Browser, path: str, said: str):
     deadline = time.monotonic() + WAIT_SECONDS
-    while said not in words(answer := browser.get(path)):
+    while said not in words(answer := browser.get(path, follow_redirects=True)):
         assert time.monotonic() < deadline, words(answer)
         time.sleep(0.1)
     return answer
@@ -73,14 +73,17 @@ def test_preflight_start_two_tabs_stop(bank):
     assert "copublish doctor agreement.toml --party bank" in words(waiting)
     assert "Run: waiting for loans" in words(browser.get("/read"))
     again = entered(bank)  # another server on the same home: the first one was killed
-    assert "Waiting for 'loans'" in words(again.get("/run"))
-    assert 'hx-get="' + path + '/now"' in again.get(path).text
+    assert "Waiting for 'loans'" in words(again.get("/run", follow_redirects=True))
+    polled = re.search(r'hx-get="([^"]+)"', again.get(path).text)[1]
+    assert polled.startswith(f"{path}/now?seen=")
+    assert again.get(polled).status_code == 204, "nothing changed, so nothing is replaced"
     asked = words(again.get(f"{path}/stop"))
     assert "Nothing is spent yet: stopping now costs nothing. The others' runs end, too." in asked
     assert cp.runs()[0].is_alive, "looking changes nothing"
     ended = words(again.submit(f"{path}/stop"))
     assert "Stopped at" in ended and "exit code 143" in ended and "Nothing was spent." in ended
-    assert "hx-get" not in again.get(f"{path}/now").text
+    last = again.get(polled)
+    assert "hx-get" not in last.text and last.headers["HX-Refresh"] == "true"
     assert again.get(f"{path}/log").headers["content-disposition"].startswith("attachment")
 
 
