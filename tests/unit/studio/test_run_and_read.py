@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import copublish as cp
+from copublish.mechanisms.registry import plan_of
 from copublish.running import process
 from support.node import on_loopback
 from support.studio import Browser, entered
@@ -87,7 +88,7 @@ def test_preflight_start_two_tabs_stop(bank):
     assert again.get(f"{path}/log").headers["content-disposition"].startswith("attachment")
 
 
-def test_a_killed_run_is_told_with_what_the_ledger_says(bank):
+def test_a_killed_run_is_told_with_what_the_ledger_says(bank, monkeypatch):
     browser = entered(bank)
     run = browser.submit("/run/start", hidden(preflight_of(browser, bank), *SHOWN)).url.path
     folder = bank / "runs" / run.split("/")[-1]
@@ -98,6 +99,13 @@ def test_a_killed_run_is_told_with_what_the_ledger_says(bank):
     said = words(browser.get(run))
     assert "This run ended without a word" in said and "The ledger was charged nothing." in said
     assert "Run: ended without a word" in said
+    ledger = cp.Ledger(bank / "ledger.db")  # as it is after a kill in the middle: reserved, and never ended
+    plan = plan_of(cp.load_agreement(bank / "agreement.toml"))
+    agreement = plan.agreement
+    monkeypatch.setattr(ledger, "_end", lambda charge, state: None)
+    ledger.reserve(agreement.dataset, agreement.name, agreement.hash, plan.cost()).__enter__()
+    ledger.close()
+    assert "The ledger says “reserved”: epsilon 1, which counts as spent." in words(browser.get(run))
 
 
 def test_nothing_starts_from_an_older_state_and_the_form_says_so(bank):
