@@ -148,6 +148,17 @@ def test_what_is_missing_is_named_and_linked(tmp_path, parties, monkeypatch):
     assert "There is no identity" in said and "There is no ledger" in said and "Go to Approve" in said
 
 
+def test_looking_changes_no_byte(bank):
+    def content():
+        return {path: path.read_bytes() for path in bank.rglob("*") if path.is_file()}
+
+    browser, before = entered(bank), content()
+    runs = [path for run in cp.runs() for path in (f"/run/{run.id}{end}" for end in ("", "/now", "/log", "/stop"))]
+    for path in ("/draft", "/plan", "/approve", "/run", "/read", *runs):
+        assert browser.get(path, follow_redirects=True).status_code == 200, path
+    assert content() == before and len(before) > 3
+
+
 @pytest.fixture(scope="module")
 def published(tmp_path_factory):
     """A simulated release of made-up people, in a folder beside its agreement."""
