@@ -30,6 +30,7 @@ from copublish.privacy.prices import price_in_words
 from copublish.release.engines import refuse_missing_engine
 from copublish.release.folder import refuse_unwritable
 from copublish.release.preflight import prepare, refuse_by_what_ledger_says
+from copublish.release.workers import Workers, refuse_unfit_workers
 from copublish.running.jobs import jobs_folder
 from copublish.running.process import begin, refuse_wrong_id
 from copublish.running.process import stop as stop_process
@@ -147,6 +148,8 @@ def start(
     timeout_seconds: int = 600,
     proxy: str | None = None,
     proxy_credentials: str | Path | None = None,
+    workers: int = 1,
+    workers_on: str = "here",
     overwrite: bool = False,
     run_id: str | None = None,
     agreement_hash: str | None = None,
@@ -176,6 +179,8 @@ def start(
         timeout_seconds: How long they may take to answer, and a link may be dead.
         proxy: The HTTP proxy through which others are reached, or `none`; that of the environment unless given.
         proxy_credentials: File with the proxy's `user:password`.
+        workers: How many of your engine processes count at the same time, if the agreement has shards.
+        workers_on: Where all of them but one run: `here`, or on your own Ray cluster: `ray`, or `ray=ADDRESS`.
         overwrite: Whether a release that is in the folder may be replaced.
         run_id: What `before_run` said. A run of this id that is there is returned, and no other one starts.
         agreement_hash: What `before_run` said. If the agreement has another one now, nothing starts.
@@ -203,6 +208,7 @@ def start(
     if any(one.is_alive and one.agreement_hash == agreed.hash and one.party == party for one in runs()):
         raise CopublishError("This agreement is running already. See: copublish runs. Nothing was started.")
     refuse_unwritable(Path(out), overwrite=overwrite)
+    refuse_unfit_workers(agreed, Workers(workers, workers_on))
     has_own_signer = agreed.parties[party].signer is not None and not insecure
     folder = None if signer is None and not has_own_signer else signer or identity_folder(f"{party}-signer")
     begin(
@@ -232,6 +238,8 @@ def start(
                 "timeout_seconds": timeout_seconds,
                 "proxy": proxy,
                 "proxy_credentials": _absolute(proxy_credentials),
+                "workers": workers,
+                "workers_on": workers_on,
                 "overwrite": overwrite,
             },
         },
