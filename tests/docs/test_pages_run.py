@@ -146,10 +146,10 @@ def test_every_block_of_python_runs(page, place):
     for block in blocks_of(page, "python"):
         written = block.replace('write("release/")', 'write("written/")')
         statements = [each for each in ast.parse(written).body if not needs_others(ast.unparse(each))]
-        if "among=" in block:  # which values a demo's release publishes is chance; these publish all agreed ones
-            names["release"] = release_of_all_values()
+        # Which values the demo's release publishes is chance; where a block asks for some, another one has all of them.
+        known = names | {"release": release_of_all_values()} if "among=" in block else names
         with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(ast.Module(statements, []), page.name, "exec"), names)
+            exec(compile(ast.Module(statements, []), page.name, "exec"), known)
 
 
 def release_of_all_values() -> cp.Release:
