@@ -37,6 +37,14 @@ QUESTIONS = {
     "how long does it take": "how-long-does-it-take",
     "not enough budget": "budgets",
     "what is delta": "what-is-delta",
+    "what is epsilon": "how-much-epsilon",
+    "how many records do I need": "how-much-epsilon",
+    "who can see my data": "what-the-other-party-sees",
+    "ports to open": "network-teams",
+    "budget used up": "budgets",
+    "train a classifier": "notebooks/train-a-model",
+    "delete a person": "for-lawyers",
+    "install": "install",
 }
 """What people type, and the page that answers it."""
 
