@@ -70,7 +70,10 @@ def refuse_lost_pages(pages: Path) -> None:
     there = {path.relative_to(pages).as_posix() for path in pages.rglob("*.md")}
     lost = {page for page in there - listed if not page.startswith("decisions/")}
     if lost or listed - there:
-        raise SiteError(f"mkdocs.yml, nav: lacks {sorted(lost)}, and names without a page {sorted(listed - there)}")
+        raise SiteError(
+            f"Menus (nav in mkdocs.yml) lead to no page: {sorted(listed - there)}. No menu leads to: {sorted(lost)}; "
+            "put each where people would look for it."
+        )
 
 
 def pages_in_menu() -> set[str]:
