@@ -23,10 +23,11 @@ from copublish.cli import app
 from copublish.node.identity import new_identity
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.running import process
+from copublish.running.run import _place_of
 from copublish.studio.places.run import predicted_seconds
 from support.node import DATASET, on_loopback
 
-WAIT_SECONDS = 60
+WAIT_SECONDS = 180
 RUN = cp.Run(
     id="0" * 32,
     folder=Path(),
@@ -165,10 +166,18 @@ def test_what_is_missing_is_said_with_what_to_do(tmp_path, parties, monkeypatch)
     assert before.price is None and not before.needs_passphrase
 
 
-def test_a_password_in_an_address_is_not_written_down(bank):
-    table = cp.DatabaseTable("postgresql://reader:geheim@db.example/lending", "loans")
+@pytest.mark.parametrize(
+    "address", ["postgresql://reader:geheim@db.example/lending", "sc://spark.example:15002/;token=geheim"]
+)
+def test_a_password_in_an_address_is_not_written_down(bank, address):
     with pytest.raises(cp.SourceError, match="pgpass"):
-        cp.start(bank / "agreement.toml", **asked(bank, data=table))
+        cp.start(bank / "agreement.toml", **asked(bank, data=cp.DatabaseTable(address, "loans")))
+
+
+@pytest.mark.parametrize("address", ["postgresql://reader@db.example/lending", "sc://spark.example:15002"])
+def test_an_address_goes_to_the_process_as_it_is(bank, address):
+    assert _place_of(cp.DatabaseTable(address, "loans"))["data"] == address
+    assert _place_of(cp.DatabaseTable("some.duckdb", "loans"))["data"] == str(Path("some.duckdb").absolute())
 
 
 def test_a_passphrase_is_written_nowhere_and_a_wrong_one_costs_nothing(bank):
