@@ -153,3 +153,19 @@ def test_shards_cost_sessions_and_divide_what_goes_with_records_among_workers():
     assert one == (9 + 18 + 8 + 400) / 2 and some == (9 + (18 + 8 + 400) / 4) / 2
     assert many == some, "there are no more than four shards to count"
     assert with_shards(Work(starts=1.0, rounds=3.0), 4) == Work(starts=1.0, rounds=3.0), "nothing to divide"
+
+
+@pytest.mark.parametrize(
+    ("records", "step", "core_seconds"), [(100_000_000, 10, 26.8), (10_000_000, 10, 2.7), (10_000_000, 1, 4.55)]
+)
+def test_counting_rows_where_they_lie_is_predicted_within_three_tenths(records, step, core_seconds):
+    """Measured: a Parquet file of two categories, two numbers and a class, counted by DuckDB."""
+    ages = {"kind": "numerical", "bounds": [18, 99], "grid": {"step": step}}
+    mapping = repartition(small_mapping(**{"attributes.age": ages, "records.expected": records}), "horizontal")
+    agreement = agreement_from_mapping(mapping)
+    counting = Work(counted=work_of(agreement, top(agreement), records).counted)
+    found = cost_of(counting, by=COSTS)
+    assert found.cpu_seconds == pytest.approx(core_seconds, rel=0.3)
+    assert found.seconds == found.cpu_seconds / 2
+    vertical = agreement_from_mapping(small_mapping())
+    assert work_of(vertical, top(vertical), records).counted == 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from math import log2, prod
 
+from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.engine.programs.noise import WORD_BITS
 from copublish.engine.programs.packing import Packing
@@ -35,7 +36,9 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
         biased_bits=bits / 1e3,
     )
     (rows, _), (row, _) = halves
-    if agreement.partition == "horizontal" or min(rows, row) <= 1 or not n_records:
+    if agreement.partition == "horizontal":
+        return replace(own, counted=n_records * sum(map(_comparisons, agreement.columns.values())) / 1e6)
+    if min(rows, row) <= 1 or not n_records:
         return own
     packing = Packing.densest(row, n_records, leaf_noise.bits)
     per_shard = -(-n_records // shards)
@@ -46,6 +49,11 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
         marks=records * sum(cells * max(0, len(holders) - 1) for cells, holders in halves) if is_spread else 0.0,
         guest_marks=records * sum(cells * len(holders & _guests(agreement)) for cells, holders in halves),
     )
+
+
+def _comparisons(domain: Domain) -> float:
+    """About how many comparisons take a value to its code: a look-up, or halving the edges of a grid."""
+    return log2(domain.number_codes + 3) if isinstance(domain, NumericalDomain) else 1.0
 
 
 Half = tuple[int, frozenset[str]]
