@@ -297,7 +297,7 @@ def write_between_markers(document: Path, name: str, text: str) -> None:
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", nargs="+", default=["table", "repeat", "broken"])
-    parser.add_argument("--minutes", type=float, default=20, help="of processors, for an audit of the table")
+    parser.add_argument("--minutes", type=float, default=8, help="of processors, for an audit of the table")
     parser.add_argument(
         "--enough", type=float, help="share of epsilon that a mechanism as stated would show: no more runs than that"
     )

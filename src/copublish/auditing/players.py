@@ -19,7 +19,7 @@ from copublish.auditing.game import Game, fair_coins
 from copublish.auditing.openings import Opening, least_evidence, opening_of, play_promising
 from copublish.auditing.parts import Part
 from copublish.auditing.records import PEOPLE, RecordGame, tells_records
-from copublish.auditing.statistics import structures
+from copublish.auditing.statistics import Numbers, structures
 from copublish.auditing.tables import Pair
 from copublish.files.interrupts import deaf_children, end_quietly_when_interrupted
 from copublish.mechanisms.registry import plan_of
@@ -35,6 +35,11 @@ SECONDS_AT_ONCE = 3.0
 """After so long a process tells what it has."""
 
 OPENED_AT_ONCE, BEGUN_AT_ONCE = 100, 2000
+FIRST_TOGETHER, SECONDS_TOGETHER = 50, 0.25
+"""Runs that are begun together: few at first, then more as long as that does not take long."""
+
+SHORT_SECONDS = 5.0
+"""In which it is not worth while to find out which runs should be played on."""
 
 Floats = NDArray[np.float64]
 Tell = Callable[[int, int], None]
@@ -65,7 +70,7 @@ class Runs:
 
     coins: NDArray[np.bool_]
     law: Floats
-    others: dict[str, Floats]
+    others: dict[str, Numbers]
     told: NDArray[np.int64]
     coins_per_run: int = 1
     processor_seconds: float = 0.0
@@ -104,11 +109,24 @@ def play_runs(
     """
     begin, found, done = clock(), [], 0
     used = time.process_time()
-    play, at_once = _player(agreement, pair, least)
+    play, most = _kept_player(agreement, pair, least)
+    together = min(most, FIRST_TOGETHER)
     while done < n and (not done or clock() - begin < seconds):
-        found.append(play(min(at_once, n - done)))
+        start = clock()
+        found.append(play(min(together, n - done)))
         done += found[-1].runs
+        together = min(most, 2 * together) if clock() - start < SECONDS_TOGETHER else max(1, together // 2)
     return replace(Runs.joined(found), processor_seconds=time.process_time() - used)
+
+
+def _kept_player(agreement: Agreement, pair: Pair, least: float) -> tuple[Callable[[int], Runs], int]:
+    """The player of the last call if this one is for the same: aligning tables takes as long as many runs."""
+    if not _kept or _kept[0][0] != (agreement.hash, least) or _kept[0][1] != pair:
+        _kept[:] = [((agreement.hash, least), pair, _player(agreement, pair, least))]
+    return _kept[0][2]
+
+
+_kept: list[tuple[tuple[str, float], Pair, tuple[Callable[[int], Runs], int]]] = []
 
 
 def _player(agreement: Agreement, pair: Pair, least: float) -> tuple[Callable[[int], Runs], int]:
@@ -134,7 +152,7 @@ def is_one_gaussian(agreement: Agreement) -> bool:
 
 def least_to_play_on(agreement: Agreement, pair: Pair, seconds: float) -> float:
     """How much the beginning of a run has to say for it to be played on, if all of them take so long together."""
-    if tells_records(agreement) or is_one_gaussian(agreement):
+    if tells_records(agreement) or is_one_gaussian(agreement) or seconds < SHORT_SECONDS:
         return 0.0
     game = Game(agreement, pair)
     return least_evidence(game, opening_of(game), claim_of(game.plan, pair), seconds)
@@ -160,19 +178,22 @@ def _open_alone(part: Part, n: int) -> Runs:
     """Open the one measurement that a run is; nothing before it depends on answers, so it is not computed anew."""
     coins = fair_coins(n)
     opened = np.array(part.opened([part.measured[int(coin)] for coin in coins]))
-    return Runs(coins, part.evidence_of(opened), structures(opened, part.measured), np.empty((n, 0), dtype=np.int64))
+    return Runs(
+        coins, part.evidence_of(opened), dict(structures(opened, part.measured)), np.empty((n, 0), dtype=np.int64)
+    )
 
 
 def _play_promising(game: Game, opening: Opening, least: float, n: int) -> Runs:
     coins = fair_coins(n)
     law, others = play_promising(game, opening, least, coins)
-    return Runs(coins, law, others, np.empty((n, 0), dtype=np.int64))
+    short = {name: values.astype(np.float32) for name, values in others.items()}  # there are millions of them
+    return Runs(coins, law, short, np.empty((n, 0), dtype=np.int64))
 
 
 def _play_games(game: Game, n: int) -> Runs:
     coins = fair_coins(n)
     found = [game.run(bool(coin)) for coin in coins]
-    others = {name: np.array([other[name] for _, other in found]) for name in found[0][1]}
+    others: dict[str, Numbers] = {name: np.array([other[name] for _, other in found]) for name in found[0][1]}
     return Runs(coins, np.array([law for law, _ in found]), others, np.empty((n, 0), dtype=np.int64))
 
 
@@ -206,7 +227,7 @@ class Players:
         workers = 1 if self.by_processor else max(1, self._workers)
         least = 0.0 if runs else least_to_play_on(self._agreement, pair, workers * seconds)
         begin, found, done, looked = self._clock(), [], 0, 0
-        waiting = {self._start(pair, runs, least) for _ in range(max(1, self._workers))}
+        waiting = {self._start(pair, runs, seconds, least) for _ in range(max(1, self._workers))}
         while waiting:
             ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in ready:
@@ -219,7 +240,7 @@ class Players:
                     looked = done
                     goes_on = not is_enough(np.concatenate([np.abs(one.law) for one in found]))
                 if goes_on:
-                    waiting.add(self._start(pair, runs, least))
+                    waiting.add(self._start(pair, runs, seconds, least))
         return Runs.joined(found)
 
     @property
@@ -231,12 +252,12 @@ class Players:
         """Whether what other processes use has to be added to this one's."""
         return self.by_processor and self._pool is not None
 
-    def _start(self, pair: Pair, runs: int | None, least: float) -> Future[Runs]:
+    def _start(self, pair: Pair, runs: int | None, seconds: float, least: float) -> Future[Runs]:
         n = MOST_RUNS if runs is None else max(1, runs // (2 * max(1, self._workers)))
         if self._pool is None:
             done: Future[Runs] = Future()
-            n, seconds = (n, SECONDS_AT_ONCE) if runs is None else (runs, math.inf)
-            done.set_result(play_runs(self._agreement, pair, n, seconds, least=least, clock=self._clock))
+            n, at_once = (n, min(seconds, SECONDS_AT_ONCE)) if runs is None else (runs, math.inf)
+            done.set_result(play_runs(self._agreement, pair, n, at_once, least=least, clock=self._clock))
             return done
         with deaf_children():  # the first call starts the processes
             return self._pool.submit(play_runs, self._agreement, pair, n, SECONDS_AT_ONCE, least=least)

@@ -147,7 +147,7 @@ class Tested:
 
 
 def judged(
-    coins: Coins, law: Floats, claim: Claim, others: Mapping[str, Floats] | None = None, *, alpha: float = 0.05
+    coins: Coins, law: Floats, claim: Claim, others: Mapping[str, Numbers] | None = None, *, alpha: float = 0.05
 ) -> Tested:
     """Guess coins by the evidence of the stated law and by the best other statistic; the better one counts.
 
@@ -186,7 +186,7 @@ def _by_law(coins: Coins, law: Floats, claim: Claim, alpha: float) -> Tested:
     )
 
 
-def _by_another(coins: Coins, others: Mapping[str, Floats], claim: Claim, alpha: float, expected: float) -> Tested:
+def _by_another(coins: Coins, others: Mapping[str, Numbers], claim: Claim, alpha: float, expected: float) -> Tested:
     half = len(coins) // 2
     best: tuple[float, str, float] = (-1.0, next(iter(others)), math.inf)
     for name, values in others.items():
@@ -210,7 +210,7 @@ def _by_another(coins: Coins, others: Mapping[str, Floats], claim: Claim, alpha:
     )
 
 
-def _right(coins: Coins, values: Floats, threshold: float, claim: Claim) -> tuple[int, int]:
+def _right(coins: Coins, values: Numbers, threshold: float, claim: Claim) -> tuple[int, int]:
     chosen = np.abs(values) >= max(threshold, 1e-12) if claim.rho is None else np.ones(len(values), dtype=np.bool_)
     return int(((values[chosen] > 0) == coins[chosen]).sum()), int(chosen.sum())
 

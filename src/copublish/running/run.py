@@ -154,6 +154,7 @@ def start(
     run_id: str | None = None,
     agreement_hash: str | None = None,
     ledger_state: str | None = None,
+    predicted_seconds: float | None = None,
 ) -> Run:
     """Start a release in a process of its own, which goes on when this one ends. SPENDS BUDGET.
 
@@ -184,6 +185,7 @@ def start(
         run_id: What `before_run` said. A run of this id that is there is returned, and no other one starts.
         agreement_hash: What `before_run` said. If the agreement has another one now, nothing starts.
         ledger_state: What `before_run` said. If the ledger has another one now, nothing starts.
+        predicted_seconds: How long a plan says that it will take, for who watches it.
 
     Raises:
         CopublishError: If nothing can start. Nothing was spent and nobody was called.
@@ -224,6 +226,7 @@ def start(
             "ledger": str(_ledger_file(ledger).absolute()),
             "ledger_state": now.ledger_state,
             "pays": agreed.parties[party].data or ledger is not None,
+            "predicted_seconds": predicted_seconds,
             "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "settings": {
                 "identity": _absolute(identity),
