@@ -22,7 +22,7 @@ from copublish.errors import (
 )
 from copublish.evidence.approvals import default_approvals_folder, own_approvals
 from copublish.files.home import default_ledger, home_folder
-from copublish.fragments.database import DatabaseTable
+from copublish.fragments.database import DatabaseTable, scheme_of
 from copublish.node.identity import identity_folder, load_identity
 from copublish.node.signers import load_signer
 from copublish.privacy.ledger import open_existing_ledger
@@ -343,12 +343,13 @@ def _place_of(data: str | Path | DatabaseTable | None) -> Mapping[str, str | Non
         return {"data": None, "table": None, "data_words": None}
     if not isinstance(data, DatabaseTable):
         return {"data": str(Path(data).absolute()), "table": None, "data_words": str(data)}
-    if data.is_postgres and data.address != str(data.database):
+    is_file = scheme_of(data.database) is None
+    if not is_file and data.address != str(data.database):
         raise SourceError(
-            "The address of the database holds a password or settings, which a run would write down. Put the password "
-            "into ~/.pgpass and leave it out here."
+            "The address of the database holds a password or settings, which a run would write down. Leave them out "
+            "here: put the password into ~/.pgpass, a token of Spark Connect into SPARK_CONNECT_AUTHENTICATE_TOKEN."
         )
-    where = str(data.database) if data.is_postgres else str(Path(data.database).absolute())
+    where = str(Path(data.database).absolute()) if is_file else str(data.database)
     return {"data": where, "table": data.table, "data_words": str(data)}
 
 

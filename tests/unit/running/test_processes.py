@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import stat
+import subprocess
 import threading
 import time
 from contextlib import suppress
@@ -23,10 +24,11 @@ from copublish.cli import app
 from copublish.node.identity import new_identity
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.running import process
+from copublish.running.run import _place_of
 from copublish.studio.places.run import predicted_seconds
 from support.node import DATASET, on_loopback
 
-WAIT_SECONDS = 60
+WAIT_SECONDS = 180
 RUN = cp.Run(
     id="0" * 32,
     folder=Path(),
@@ -142,6 +144,20 @@ def test_of_many_that_start_at_once_one_does(tmp_path, monkeypatch):
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["a"]
 
 
+def test_one_that_is_stopped_while_it_is_loaded_counts_as_stopped(tmp_path, monkeypatch):
+    """SIGTERM before Python has come to our handler ends a process at once: so does it end `sleep`."""
+
+    def sleep(folder, lock, secrets):
+        process.write_number(lock, subprocess.Popen(["sleep", "60"], pass_fds=(lock,)).pid)
+
+    monkeypatch.setattr(process, "_spawn", sleep)
+    folder = tmp_path / "runs" / "a"
+    assert process.begin(folder, {"kind": "run"}) and process.is_alive(folder)
+    assert process.read_end(folder) is None
+    assert process.stop(folder) and not process.is_alive(folder)
+    assert (process.read_end(folder).state, process.read_end(folder).exit_code) == ("stopped", 143)
+
+
 def test_a_process_number_that_somebody_else_has_now_is_not_trusted(tmp_path):
     """The number in the lock is this test's own; nobody holds the lock, so nobody is signalled."""
     (tmp_path / "lock").write_text(str(os.getpid()))
@@ -165,10 +181,18 @@ def test_what_is_missing_is_said_with_what_to_do(tmp_path, parties, monkeypatch)
     assert before.price is None and not before.needs_passphrase
 
 
-def test_a_password_in_an_address_is_not_written_down(bank):
-    table = cp.DatabaseTable("postgresql://reader:geheim@db.example/lending", "loans")
+@pytest.mark.parametrize(
+    "address", ["postgresql://reader:geheim@db.example/lending", "sc://spark.example:15002/;token=geheim"]
+)
+def test_a_password_in_an_address_is_not_written_down(bank, address):
     with pytest.raises(cp.SourceError, match="pgpass"):
-        cp.start(bank / "agreement.toml", **asked(bank, data=table))
+        cp.start(bank / "agreement.toml", **asked(bank, data=cp.DatabaseTable(address, "loans")))
+
+
+@pytest.mark.parametrize("address", ["postgresql://reader@db.example/lending", "sc://spark.example:15002"])
+def test_an_address_goes_to_the_process_as_it_is(bank, address):
+    assert _place_of(cp.DatabaseTable(address, "loans"))["data"] == address
+    assert _place_of(cp.DatabaseTable("some.duckdb", "loans"))["data"] == str(Path("some.duckdb").absolute())
 
 
 def test_a_passphrase_is_written_nowhere_and_a_wrong_one_costs_nothing(bank):

@@ -18,7 +18,7 @@ from copublish.running import process
 from support.node import on_loopback
 from support.studio import Browser, entered
 
-WAIT_SECONDS = 60
+WAIT_SECONDS = 180
 
 
 @pytest.fixture(scope="module")
