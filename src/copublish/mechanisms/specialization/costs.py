@@ -8,7 +8,7 @@ from math import prod
 from copublish.agreement.model import Agreement
 from copublish.engine.programs.noise import WORD_BITS
 from copublish.engine.programs.packing import Packing
-from copublish.engine.spu.products import MAX_PRODUCT_CELLS, MAX_PRODUCT_WORK, PRODUCT_ROWS
+from copublish.engine.spu.products import most_records, padded_records
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.mechanisms.shared.work import Work
 from copublish.mechanisms.specialization.cut import max_candidates
@@ -56,10 +56,9 @@ def _table(agreement: Agreement, sizes: Mapping[str, int], n_classes: int) -> tu
 
 def _padded_records(n_records: int, n_cells: int) -> int:
     """How many records all products have together, with those that pad them."""
-    fitting: list[int] = [size for size in PRODUCT_ROWS if size * min(MAX_PRODUCT_CELLS, n_cells) <= MAX_PRODUCT_WORK]
-    step = int(fitting[-1] if fitting else PRODUCT_ROWS[0])
+    step = most_records(n_cells)
     whole, rest = divmod(n_records, step)
-    return whole * step + (int(min(size for size in PRODUCT_ROWS if size >= rest)) if rest else 0)
+    return whole * step + (padded_records(rest) if rest else 0)
 
 
 def _samples(wanted: int) -> int:
