@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
+from copublish.agreement.axis import evenly_divided
 from copublish.agreement.model import Agreement
 from copublish.engine.programs.noise import WORD_BITS
 from copublish.engine.programs.packing import Packing
@@ -42,9 +43,9 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
 def _table(agreement: Agreement, sizes: Mapping[str, int], n_classes: int) -> tuple[int, int]:
     """The rows of the joined table, and the counts in a row."""
     if agreement.partition == "arbitrary":
-        whole, rows = [*(size for size in sizes.values() if size > 1), n_classes], 1
-        cuts = [(prod(whole[:cut]), prod(whole[cut:])) for cut in range(1, len(whole))]
-        return min(cuts, key=sum) if cuts else (rows, prod(whole))
+        split = [*(size for size in sizes.values() if size > 1), n_classes]
+        rows = prod(split[number] for number in evenly_divided(split)) if len(split) > 1 else 1
+        return rows, prod(split) // rows
     last = agreement.party_names[-1:]
     across = prod(size for name, size in sizes.items() if agreement.holders(name) == last)
     class_across = agreement.class_is_shared or agreement.holders(agreement.class_.name) == last
