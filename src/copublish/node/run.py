@@ -33,7 +33,7 @@ from copublish.evidence.signing import Signer
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.fragment import Fragment
-from copublish.fragments.reading import read_fragment
+from copublish.fragments.rows_or_counts import read_rows_or_counts
 from copublish.fragments.sources import Source
 from copublish.mechanisms.base import Plan
 from copublish.node.dialing import refuse_unfit_hosts
@@ -54,6 +54,7 @@ from copublish.release.evidence import Witness, signer_problem
 from copublish.release.folder import Release, refuse_unwritable
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import facts_of, preflight
+from copublish.release.workers import ONE_WORKER, Workers, refuse_unfit_workers, sessions_of
 
 SEE_IT_TOO_SECONDS = 2.0
 """How long a party that has seen a check of inputs fail stays, so that every other one sees it for itself: whoever is
@@ -73,6 +74,7 @@ class RunSettings:
         proxy: The way out of the organization, if there is one.
         approvals: Folder with the approvals of this party's people, where the agreement asks for some.
         audit: File with an audit for the certificate, if it is there.
+        workers: Its engine processes; with those of a party that has fewer, the others are idle.
     """
 
     out: Path
@@ -84,6 +86,7 @@ class RunSettings:
     proxy: Proxy | None = None
     approvals: Path | None = None
     audit: Path | None = None
+    workers: Workers = ONE_WORKER
 
 
 @dataclass(frozen=True)
@@ -102,8 +105,8 @@ class ReadyParty:
     Attributes:
         plan: What will be opened, at which price.
         party: Which party this is.
-        fragment: Its rows, read and encoded completely: what is in them can change nothing that others see of the
-            course of the run.
+        fragment: Its rows, or counts of them, read and encoded completely: what is in them can change nothing that
+            others see of the course of the run.
         identity: Its key and certificate; none for plain connections on loopback.
         ledger: Its ledger.
         settings: How it runs.
@@ -154,11 +157,12 @@ def ready_party(
     forbid_core_dumps()  # before anything is read
     plan = preflight(agreement, party, source, ledger, out=settings.out, overwrite=settings.overwrite)
     refuse_unfit_hosts(agreement, party, identity)
+    refuse_unfit_workers(agreement, settings.workers)
     witness = _witness(agreement, party, identity, signer, settings.approvals)
     audit = None if settings.audit is None else read_audit(settings.audit, agreement)
     worker = loading_worker(agreement, party)
     try:
-        fragment = read_fragment(agreement, party, source)
+        fragment = read_rows_or_counts(agreement, party, source)
     except BaseException:
         if worker is not None:
             worker.end()
@@ -251,9 +255,16 @@ def _meet_and_compute(
         log=log,
     ) as port:
         facts = facts_of(agreement)
-        meeting = Meeting(port, facts, wait_seconds=settings.wait_seconds, waiting=waiting, log=log)
+        meeting = Meeting(
+            port,
+            facts,
+            wait_seconds=settings.wait_seconds,
+            waiting=waiting,
+            log=log,
+            workers=settings.workers.number,
+        )
         try:
-            release = _compute(ready, port, meeting, progress, notice, coins, recorder)
+            release = _compute(ready, port, meeting, progress, notice, coins, recorder, log)
         except BaseException as exc:
             # Asked before anything is said: who waits for a party that waits itself must not name it.
             silence = _silence_in(exc)
@@ -286,6 +297,7 @@ def _compute(
     notice: Notice,
     coins: Coins | None,
     recorder: EngineRecorder | None,
+    log: Log,
 ) -> Release:
     agreement, party, settings = ready.plan.agreement, ready.party, ready.settings
     loading = loading_seconds(agreement)
@@ -294,10 +306,26 @@ def _compute(
         PortMessenger(port, meeting.run, settings.timeout_seconds, loading) as messenger,
     ):
         meeting.on_loss(messenger.abort)
-        addresses = _link_nodes(agreement, party, port, meeting.run, folder)
-        with engine_for(
-            agreement, party, addresses, messenger, coins, settings.timeout_seconds, recorder, ready.worker
-        ) as engine:
+        sessions = sessions_of(agreement, meeting.workers)
+        log("engine", sessions=sessions)
+        main, *lanes = (
+            _link_nodes(agreement, party, port, meeting.run, folder, session=session) for session in range(sessions)
+        )
+        with (
+            settings.workers.starter() as start,
+            engine_for(
+                agreement,
+                party,
+                main,
+                messenger,
+                coins,
+                settings.timeout_seconds,
+                recorder,
+                ready.worker,
+                lanes=lanes,
+                start_lane=start,
+            ) as engine,
+        ):
             meeting.on_loss(engine.abort)
             staged = partial(Release.staged, folder=settings.out, overwrite=settings.overwrite)
             return publish_release(
@@ -318,18 +346,22 @@ def _silence_in(error: BaseException) -> SilenceError | None:
     return next((found for found in (error, error.__cause__) if isinstance(found, SilenceError)), None)
 
 
-def _link_nodes(agreement: Agreement, party: str, port: Port, run: str, folder: Path) -> tuple[str, ...]:
-    """Carry the engine's link between the compute nodes; return where this one finds each of them, itself included.
+def _link_nodes(
+    agreement: Agreement, party: str, port: Port, run: str, folder: Path, *, session: int = 0
+) -> tuple[str, ...]:
+    """Carry a session of the engine between the compute nodes; return where this one finds each, itself included.
 
     A party that is no compute node has no link and lets nobody in for one.
     """
     nodes = agreement.compute_nodes if agreement.engine.name == "spu" else ()
     if party not in nodes:
         return ()
-    sockets = {node: folder / ("own.sock" if node == party else f"{number}.sock") for number, node in enumerate(nodes)}
+    sockets = {
+        node: folder / f"{session}-{'own' if node == party else number}.sock" for number, node in enumerate(nodes)
+    }
     for node in nodes:
         if node != party:
-            port.carry_engine(run, sockets[party], sockets[node], node)
+            port.carry_engine(run, sockets[party], sockets[node], node, session=session)
     return tuple(f"unix:{sockets[node]}" for node in nodes)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 
 from copublish.agreement.model import Agreement
@@ -16,7 +16,7 @@ from copublish.engine.messages import Messenger
 from copublish.engine.spu.engine import MarkingNode, ReplicatedMarkingNode, SpuEngine
 from copublish.engine.spu.guests import GuestEngine, MarkingGuest
 from copublish.engine.spu.node import SpuNode
-from copublish.engine.spu.process import LOADING_SECONDS, LoadingWorker
+from copublish.engine.spu.process import LOADING_SECONDS, LoadingWorker, StartWorker, WorkerProcess
 from copublish.engine.spu.recording import EngineRecorder
 from copublish.engine.spu.requests import CHEETAH, FirstUses
 from copublish.errors import AgreementError, EngineError
@@ -133,6 +133,8 @@ def engine_for(
     timeout_seconds: int = 600,
     recorder: EngineRecorder | None = None,
     loading: LoadingWorker | None = None,
+    lanes: Sequence[Sequence[str]] = (),
+    start_lane: StartWorker = WorkerProcess,
 ) -> SpuNode | GuestEngine | MaskedSumEngine:
     """A party's end of the agreed engine, to be used in a `with` statement.
 
@@ -146,14 +148,17 @@ def engine_for(
         timeout_seconds: How long to wait for the others.
         recorder: Told about a compute node's requests, for benchmarks.
         loading: What `loading_worker` started, if it did.
+        lanes: Like `addresses`, for every further session of the engine, which counts shards.
+        start_lane: Where the workers of those run.
 
     Raises:
         AgreementError: If the secure engine cannot compute this agreement.
     """
     refuse_unfit_engine(agreement)
-    engine = _engine_for(agreement, party, addresses, messenger, coins, timeout_seconds, loading)
+    start_main: StartWorker = WorkerProcess if loading is None else partial(WorkerProcess, loading=loading)
+    engine = _engine_for(agreement, party, addresses, messenger, coins, timeout_seconds, start_main, lanes, start_lane)
     if recorder is not None and isinstance(engine, SpuNode):
-        engine.recorder = recorder
+        engine.record(recorder)
     if agreement.compares_people and messenger is not None:
         engine.comparison = comparison_by(messenger, agreement.owners, agreement.helper)
     return engine
@@ -166,7 +171,9 @@ def _engine_for(
     messenger: Messenger | None,
     coins: Coins | None,
     timeout_seconds: int,
-    loading: LoadingWorker | None,
+    start_main: StartWorker,
+    lanes: Sequence[Sequence[str]],
+    start_lane: StartWorker,
 ) -> SpuNode | GuestEngine | MaskedSumEngine:
     if agreement.engine.name == "masked-sum" and messenger is not None:
         opens_sums = not agreement.publishes_each_record
@@ -174,6 +181,20 @@ def _engine_for(
     nodes, protocol = agreement.compute_nodes, agreement.engine.agreed_protocol.upper()
     if agreement.engine.name == "spu" and party in nodes:
         # Products of private matrices and intersections are between two parties that both compute; more share marks.
+        if agreement.engine.agreed_shards > 1:
+            return SpuEngine(
+                party,
+                nodes,
+                addresses,
+                coins,
+                timeout_seconds,
+                messenger=messenger,
+                start_worker=start_main,
+                first_uses=_first_uses(agreement),
+                shards=agreement.engine.agreed_shards,
+                lanes=lanes,
+                start_lane=start_lane,
+            )
         kind: type[SpuNode] = SpuEngine
         if len(agreement.parties) > 2 and agreement.partition == "horizontal":
             kind = SpuNode
@@ -187,7 +208,7 @@ def _engine_for(
             timeout_seconds,
             protocol=protocol,
             messenger=messenger,
-            loading=loading,
+            start_worker=start_main,
             first_uses=_first_uses(agreement),
         )
     if messenger is None:

@@ -89,8 +89,8 @@ def crossed_product(
 
     Leakage: none, the cost depends on shapes alone. A node's share, uniform whatever is shared, stays in the node's own
     worker: there it leaves SPU and enters again as an input that this node owns. What is multiplied are the very values
-    that SPU would have multiplied, through the same encryption, in tiles that come back in one ciphertext. The result is
-    secret, in fresh shares, and NOT safe to open.
+    that SPU would have multiplied, through the same encryption, in tiles that come back in one ciphertext. The result
+    is secret, in fresh shares, and NOT safe to open.
     """
     return cast(IntArray, xp.matmul(x0, y1) + xp.matmul(x1, y0) + own_products)
 

@@ -26,7 +26,7 @@ from copublish.engine.secret import Secret
 from copublish.engine.spu.coalitions import assumptions_of, secrecy_of
 from copublish.engine.spu.expressions import Node, steps_of
 from copublish.engine.spu.guests import Guests
-from copublish.engine.spu.process import LoadingWorker, WorkerProcess
+from copublish.engine.spu.process import StartWorker, WorkerProcess
 from copublish.engine.spu.recording import CONNECT, EngineRecorder
 from copublish.engine.spu.requests import (
     CHEETAH,
@@ -60,7 +60,7 @@ class SpuNode(ComparesByMessages):
         timeout_seconds: How long to wait for the other parties.
         protocol: CHEETAH between two nodes, or ABY3 between three.
         messenger: Connections to all parties, if there are others than the nodes.
-        loading: This node's worker, if it was started before.
+        start_worker: Where SPU runs: by default in a child process.
         first_uses: What the nodes set up as soon as their workers have met.
     """
 
@@ -76,7 +76,7 @@ class SpuNode(ComparesByMessages):
         *,
         protocol: str = CHEETAH,
         messenger: Messenger | None = None,
-        loading: LoadingWorker | None = None,
+        start_worker: StartWorker = WorkerProcess,
         first_uses: FirstUses = NOTHING_YET,
     ) -> None:
         if len(nodes) != NODES_OF_PROTOCOL[protocol]:
@@ -86,14 +86,13 @@ class SpuNode(ComparesByMessages):
         self.recorder: EngineRecorder | None = None
         self._kept = 0
         self._rank = self.nodes.index(party)
-        self._worker = WorkerProcess(
+        self._worker = start_worker(
             self._rank,
             addresses,
             timeout_seconds,
             protocol,
             others=self._others(),
             node_that_left=self._node_that_left,
-            loading=loading,
             first_uses=first_uses,
         )
 
@@ -122,6 +121,10 @@ class SpuNode(ComparesByMessages):
         """What the secrecy rests on, in words for the certificate."""
         return assumptions_of(self.protocol, self.nodes, self.guests)
 
+    def record(self, recorder: EngineRecorder) -> None:
+        """Have every request told to a recorder."""
+        self.recorder = recorder
+
     def __enter__(self) -> Self:
         return self
 
@@ -138,8 +141,8 @@ class SpuNode(ComparesByMessages):
         """End the worker; politely: after the other party has got everything it waits for."""
         try:
             # Before it is told to close: after that it may be gone at any moment.
-            if self.recorder is not None and self._worker.is_alive:
-                self.recorder.ends(self._worker.process.pid)
+            if self.recorder is not None and self._worker.pid is not None and self._worker.is_alive:
+                self.recorder.ends(self._worker.pid)
             if politely and self._worker.is_alive:
                 # All that was agreed has been exchanged by now, so a worker that is lost while closing loses nothing.
                 with suppress(EngineError):

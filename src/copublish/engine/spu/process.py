@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.spawn import get_preparation_data
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from copublish.engine.spu.requests import NOTHING_YET, Call, FirstUses, LinkSettings, LoadMain, Run
 from copublish.errors import EngineError, PartyLostError, SilenceError, plain_text
@@ -27,6 +27,62 @@ LOOK_SECONDS = 1.0
 
 GRACE_SECONDS = 30
 """How much longer than the link's own timeout a party waits for an answer: the worker computes, too."""
+
+
+class EngineWorker(Protocol):
+    """What a compute node asks of the process in which SPU runs, wherever that is.
+
+    Attributes:
+        bytes_sent: What it has sent to other parties so far.
+        is_connected: Whether it has reached the other nodes' workers.
+    """
+
+    bytes_sent: int
+    is_connected: bool
+
+    @property
+    def pid(self) -> int | None:
+        """Its process on this machine, if it is here."""
+        ...
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can still be asked."""
+        ...
+
+    def ask(self, request: object) -> Any:
+        """Send a request and wait for its answer."""
+        ...
+
+    def wait_until_connected(self) -> None:
+        """Wait, the first time, until it has reached the workers of the other nodes."""
+        ...
+
+    def kill(self) -> None:
+        """End it at once, from another thread."""
+        ...
+
+    def end(self, *, at_once: bool = False) -> None:
+        """Let it end, and make sure that it does."""
+        ...
+
+
+class StartWorker(Protocol):
+    """Starts the worker of one compute node; see `WorkerProcess` for what is given."""
+
+    def __call__(
+        self,
+        rank: int,
+        addresses: Sequence[str],
+        timeout_seconds: int,
+        protocol: str,
+        *,
+        others: str,
+        node_that_left: Callable[[], str | None],
+        first_uses: FirstUses = NOTHING_YET,
+    ) -> EngineWorker:
+        """A worker that has begun to load."""
+        ...
 
 
 FAREWELL_SECONDS = 2.0
@@ -142,6 +198,11 @@ class WorkerProcess:
     def is_alive(self) -> bool:
         """Whether the process still runs."""
         return self.process.poll() is None
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process."""
+        return self.process.pid
 
     def ask(self, request: object) -> Any:
         """Send a request to the worker and wait for its answer.

@@ -123,6 +123,13 @@ class Forget:
 
 
 @dataclass(frozen=True)
+class TakeSummand:
+    """Hand this node's summand of a kept secret to its own party; with the other node's it adds up to the secret."""
+
+    kept: Kept
+
+
+@dataclass(frozen=True)
 class Exchange:
     """Tell every party a topic and a public value."""
 

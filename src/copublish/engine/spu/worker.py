@@ -48,6 +48,7 @@ from copublish.engine.spu.requests import (
     Shared,
     ShareOf,
     Step,
+    TakeSummand,
     Xored,
 )
 from copublish.files.core_dumps import forbid_core_dumps
@@ -206,6 +207,8 @@ class Worker:
             for name in request.names:
                 self._runtime.del_var(name)
             return None
+        if isinstance(request, TakeSummand):
+            return self._own_share(request.kept)
         if isinstance(request, Exchange):
             return [from_text(text) for text in self._link.all_gather(to_text(*request.public))]
         if isinstance(request, Intersect):
