@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log2, prod
 
+from copublish.agreement.axis import evenly_divided
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.engine.programs.noise import WORD_BITS
 from copublish.engine.programs.packing import Packing
-from copublish.engine.spu.products import MAX_PRODUCT_CELLS, MAX_PRODUCT_WORK, PRODUCT_ROWS
+from copublish.engine.spu.products import most_records, padded_records
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.mechanisms.shared.work import Work
 from copublish.mechanisms.specialization.cut import max_candidates
@@ -76,18 +77,16 @@ def _guests(agreement: Agreement) -> frozenset[str]:
 
 
 def _spread_halves(agreement: Agreement, sizes: Mapping[str, int], n_classes: int) -> tuple[Half, Half]:
-    """Cells that several parties may hold: cut so that both sides have about as many."""
+    """Cells that several parties may hold: divided so that both sides have fewest together."""
     # The class is everybody's where all know it; where it has an owner alone, that one marks it.
     label = agreement.class_.name
     axes = [*((name, size) for name, size in sizes.items() if size > 1), (label, n_classes)]
     holders = {name: frozenset(agreement.holders(name)) for name, _ in axes}
     if agreement.class_is_shared:
         holders[label] = frozenset()
-    cuts = range(1, len(axes))
-    best = min(cuts, key=lambda cut: _cells(axes[:cut]) + _cells(axes[cut:])) if cuts else 0
-    first, second = (
-        (_cells(part), frozenset().union(*(holders[name] for name, _ in part))) for part in (axes[:best], axes[best:])
-    )
+    chosen = evenly_divided([size for _, size in axes]) if len(axes) > 1 else ()
+    parts = [[axis for number, axis in enumerate(axes) if (number in chosen) is first] for first in (True, False)]
+    first, second = ((_cells(part), frozenset().union(*(holders[name] for name, _ in part))) for part in parts)
     return first, second
 
 
@@ -108,10 +107,9 @@ def _own_halves(agreement: Agreement, sizes: Mapping[str, int], n_classes: int) 
 
 def _padded_records(n_records: int, n_cells: int) -> int:
     """How many records all products have together, with those that pad them."""
-    fitting: list[int] = [size for size in PRODUCT_ROWS if size * min(MAX_PRODUCT_CELLS, n_cells) <= MAX_PRODUCT_WORK]
-    step = int(fitting[-1] if fitting else PRODUCT_ROWS[0])
+    step = most_records(n_cells)
     whole, rest = divmod(n_records, step)
-    return whole * step + (int(min(size for size in PRODUCT_ROWS if size >= rest)) if rest else 0)
+    return whole * step + (padded_records(rest) if rest else 0)
 
 
 def _samples(wanted: int) -> int:
