@@ -8,13 +8,13 @@ and `docs/scale.md` have their numbers from there and from nowhere else.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from copublish.agreement.model import Agreement
-from copublish.mechanisms.shared.work import Work
+from copublish.mechanisms.shared.work import Work, agreed_shards
 
 MIB = 2**20
 COEFFICIENTS = "coefficients.json"
@@ -49,7 +49,8 @@ class Surroundings:
     """Where a run takes place.
 
     Attributes:
-        workers: Shards that a party counts at the same time, each on a core of its own.
+        workers: Sessions that count shards at the same time, each on a core of its own at every node: the smaller
+            number of two parties, and no more than there are shards.
         round_trip_seconds: How long a message and its answer take; none on one machine.
         bytes_per_second: What the slower direction of the link carries.
     """
@@ -101,11 +102,10 @@ def cost_of(
         by: Coefficients; by default those that were measured last.
     """
     known, around = by or measured_coefficients(), surroundings or Surroundings()
+    work = with_sessions(work, around.workers)
     cpu, mib = dot(known.cpu_seconds, work), dot(known.mib_sent, work)
-    # Sessions of shards start and count at the same time, as many as a party has workers for.
     sharded = dot(known.cpu_seconds, sharded_part(work))
-    at_once = min(around.workers, max(1.0, work.products))
-    computing = known.seconds_per_cpu_second * (cpu - sharded + sharded / at_once)
+    computing = known.seconds_per_cpu_second * (cpu - sharded + sharded / max(1.0, work.products))
     waiting = dot(known.round_trips, work) * around.round_trip_seconds
     # While one sends the other mostly waits for it; on one machine that takes no time.
     transfer = 0.0 if around.bytes_per_second is None else mib * MIB / around.bytes_per_second
@@ -119,8 +119,13 @@ def cost_of(
     )
 
 
+def with_sessions(work: Work, sessions: int) -> Work:
+    """The same work by so many sessions, if there is anything to divide among them."""
+    return replace(work, starts=float(sessions), products=float(sessions)) if work.products else work
+
+
 def sharded_part(work: Work) -> Work:
-    """The part of some work that shards divide among them: what goes with records."""
+    """The part of some work that sessions do at the same time: what goes with records, and starting further ones."""
     return Work(
         products=work.products,
         product_columns=work.product_columns,
@@ -144,7 +149,9 @@ def predict(agreement: Agreement, work: Work, surroundings: Surroundings | None 
             "The cost model was measured with two compute nodes of the secure engine, and this agreement has others."
         )
     cells = agreement.records.expected / 1e6 * max(len(agreement.columns_of(party)) for party in agreement.owners)
-    found = cost_of(work, cells=cells, surroundings=surroundings)
+    around = surroundings or Surroundings()
+    around = replace(around, workers=min(around.workers, agreed_shards(agreement)))
+    found = cost_of(work, cells=cells, surroundings=around)
     return {
         "seconds": round(found.seconds, 1),
         "cpu_seconds": round(found.cpu_seconds, 1),

@@ -17,7 +17,7 @@ from copublish.mechanisms.shared.generalization import (
     GeneralizedValue,
 )
 from copublish.mechanisms.shared.work import Work
-from copublish.mechanisms.specialization.costs import _own_halves, _padded_records, _spread_halves, with_shards, work_of
+from copublish.mechanisms.specialization.costs import _own_halves, _padded_records, _spread_halves, work_of
 from copublish.planning.costs import MIB, Coefficients, Surroundings, cost_of, predict
 from secure_runs import SCALING_AGREEMENT
 from support import repartition, small_mapping
@@ -145,11 +145,18 @@ def test_a_run_costs_the_sum_of_its_work_and_a_link_adds_waiting_and_transfers()
     assert over.seconds == pytest.approx(found.seconds + 36 + 807)
 
 
-def test_shards_cost_sessions_and_divide_what_goes_with_records_among_workers():
-    four = with_shards(WORK, 4)
-    assert cost_of(four, by=COSTS).cpu_seconds == 411 + 3 * (6 + 2)
-    one, some, many = (cost_of(four, surroundings=Surroundings(workers=n), by=COSTS).seconds for n in (1, 4, 16))
+def test_workers_cost_sessions_and_divide_what_goes_with_records():
+    def found(workers, work=WORK):
+        return cost_of(work, surroundings=Surroundings(workers=workers), by=COSTS)
+
+    assert found(1) == cost_of(WORK, by=COSTS)
+    assert found(4).cpu_seconds == 411 + 3 * (6 + 2)
     # Products, and the sessions after the first, go on at the same time; a start and three selections do not.
-    assert one == (9 + 18 + 8 + 400) / 2 and some == (9 + (18 + 8 + 400) / 4) / 2
-    assert many == some, "there are no more than four shards to count"
-    assert with_shards(Work(starts=1.0, rounds=3.0), 4) == Work(starts=1.0, rounds=3.0), "nothing to divide"
+    assert found(4).seconds == (9 + (18 + 8 + 400) / 4) / 2
+    without_products = Work(starts=1.0, rounds=3.0)
+    assert found(4, without_products) == found(1, without_products), "there is nothing to divide"
+
+
+def test_workers_without_shards_to_count_are_none():
+    work = work_of(SCALING, cut_of(4, 2, 2, 2, 2, 2), 100_000)
+    assert predict(SCALING, work, Surroundings(workers=4)) == predict(SCALING, work)

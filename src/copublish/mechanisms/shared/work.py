@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from copublish.agreement.model import Agreement
+
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
     """Quantities that the processor time, traffic and waiting of a secure run are linear in.
 
     Attributes:
-        starts: Sessions of the engine: loading it, keys, compilation. One, and one more for every further shard.
+        starts: Sessions of the engine: loading it, keys, compilation. One, and one for every further worker of a node.
         guests: Parties that hold data and do not compute.
         rounds: Selections.
         biased_bits: Biased bits drawn for all noise, in thousands.
@@ -28,3 +30,8 @@ class Work:
     product_columns: float = 0.0
     marks: float = 0.0
     guest_marks: float = 0.0
+
+
+def agreed_shards(agreement: Agreement) -> int:
+    """Into how many shards records are cut; as many sessions at most can count them at the same time."""
+    return int(getattr(agreement.engine, "agreed_shards", 1))
