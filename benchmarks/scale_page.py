@@ -13,16 +13,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import fields, replace
 
-import pandas as pd
-
 import copublish as cp
 from copublish.mechanisms.shared.work import Work
-from copublish.mechanisms.specialization.costs import work_of
 from copublish.planning.costs import Surroundings, cost_of, dot, measured_coefficients
-from cost_model import Case, agreement_of, chunks
+from cost_model import Case, work_with
 from measuring import ROOT, Row, markdown_of
 from run_all import RESULTS
-from secure_runs import cut_of
 
 PAGE = ROOT / "docs" / "scale.md"
 SHAPE = Case(20_000, attributes=10)
@@ -63,9 +59,10 @@ def coefficients() -> Iterator[str]:
     )
     yield markdown_of(rows)
     yield (
-        f"\nThe largest process has {known.largest_process_mib:,.0f} MiB, and {known.mib_per_million_cells:.1f} MiB "
-        "more for every million records and column of one party. On two quiet cores a run takes "
-        f"{known.seconds_per_cpu_second:.2f} s for each of its processor seconds."
+        f"\nThe largest worker of the engine has {known.worker_mib:,.0f} MiB, whatever the number of records; the "
+        f"process of a party has {known.party_mib:,.0f} MiB, and {known.mib_per_million_cells:.1f} MiB "
+        "more for every million records and column of one party. On two quiet cores a processor second of what goes "
+        f"with records takes {known.record_ratio:.2f} s, and {known.fixed_ratio:.2f} s of everything else."
     )
 
 
@@ -86,14 +83,6 @@ def predictions() -> Iterator[str]:
         agreement, work = work_with(Case(SHAPE.records, attributes=SHAPE.attributes, owners=owners), records)
         rows.append(row_of(agreement, work, records, workers))
     yield markdown_of(rows)
-
-
-def work_with(case: Case, records: int) -> tuple[cp.Agreement, Work]:
-    """The work of a release of so many records, whose cut is that of one on the ideal engine."""
-    agreement = agreement_of(case)
-    (parts,) = chunks(agreement, case.records)
-    frames: dict[str, pd.DataFrame] = dict(parts)
-    return agreement, work_of(agreement, cut_of(cp.simulate(agreement, frames)), records)
 
 
 def row_of(agreement: cp.Agreement, work: Work, records: int, workers: int) -> Row:

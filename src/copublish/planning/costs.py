@@ -28,18 +28,22 @@ class Coefficients:
         cpu_seconds: Processor time of all processes of all parties.
         mib_sent: MiB that all parties together send.
         round_trips: How often parties wait for each other.
-        seconds_per_cpu_second: Wall time of a run of two parties on one quiet machine with two cores, in parts of its
-            processor time. The parties work in turn for a part of it, so this is more than a half.
-        largest_process_mib: The largest process of a run with hardly any records.
-        mib_per_million_cells: What it has more for every million records and column.
+        fixed_ratio: Seconds for a processor second of what does not go with records, with two parties on one quiet
+            machine with two cores, which mostly work at the same time.
+        record_ratio: The same of what goes with records: parties take turns with products, and read.
+        worker_mib: The largest worker of the engine: chunks of records have a fixed size, so it does not grow.
+        party_mib: The process of a party with hardly any records.
+        mib_per_million_cells: What it has more for every million records and column of that party.
         measured: When and on what: date, processor, cores, load, versions.
     """
 
     cpu_seconds: Work
     mib_sent: Work
     round_trips: Work
-    seconds_per_cpu_second: float
-    largest_process_mib: float
+    fixed_ratio: float
+    record_ratio: float
+    worker_mib: float
+    party_mib: float
     mib_per_million_cells: float
     measured: dict[str, Any]
 
@@ -105,7 +109,7 @@ def cost_of(
     work = with_sessions(work, around.workers)
     cpu, mib = dot(known.cpu_seconds, work), dot(known.mib_sent, work)
     sharded = dot(known.cpu_seconds, sharded_part(work))
-    computing = known.seconds_per_cpu_second * (cpu - sharded + sharded / max(1.0, work.products))
+    computing = known.fixed_ratio * (cpu - sharded) + known.record_ratio * sharded / max(1.0, work.products)
     waiting = dot(known.round_trips, work) * around.round_trip_seconds
     # While one sends the other mostly waits for it; on one machine that takes no time.
     transfer = 0.0 if around.bytes_per_second is None else mib * MIB / around.bytes_per_second
@@ -115,7 +119,7 @@ def cost_of(
         waiting_seconds=waiting,
         transfer_seconds=transfer,
         mib_sent=mib,
-        largest_process_mib=known.largest_process_mib + known.mib_per_million_cells * cells,
+        largest_process_mib=max(known.worker_mib, known.party_mib + known.mib_per_million_cells * cells),
     )
 
 
