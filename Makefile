@@ -4,12 +4,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check benchmarks comparison coverage faults audits central-comparators results clean
+.PHONY: help demo test check docs benchmarks comparison coverage faults audits central-comparators results clean
 
 help:
 	@echo "make demo        set up, run a two-party release on made-up data and show it"
 	@echo "make test        set up, then lint, types and tests"
 	@echo "make check       ruff and mypy alone"
+	@echo "make docs        the documentation site, into build/docs/site: opens offline, and can be searched"
 	@echo "make benchmarks  all benchmarks one after another into docs/benchmarks.md; some take hours, some need root. Options:"
 	@echo "                   ADULT=folder                     with Adult and the other public tables"
 	@echo "                   BENCHMARKS='--most-minutes 5'    leave out what takes longer"
@@ -36,6 +37,10 @@ check: $(READY)
 
 test: check
 	$(BIN)/pytest
+
+# Everything is checked on the way: menus, links, notebooks. Pictures are drawn anew by `python -m website.pictures`.
+docs: $(READY)
+	$(BIN)/python -m website
 
 ADULT ?= ../shared/data
 BENCHMARKS ?=

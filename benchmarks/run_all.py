@@ -65,6 +65,7 @@ BENCHMARKS = (
     Entry("input_checks", SECURE, 5, ("--repetitions", "2")),
     Entry("marginals_release", SECURE, 20),
     Entry("many_owners", SECURE, 5),
+    Entry("shards", SECURE, 3),
     Entry("hpdp_release", SECURE, 4),
     Entry("paillier_moments", SECURE, 1),
     Entry("cost_model", SECURE, 12, ("--write",), "scale.md"),

@@ -51,6 +51,7 @@ def coefficients() -> Iterator[str]:
             "round trips": getattr(known.round_trips, field.name),
         }
         for field in fields(Work)
+        if field.name in UNITS
     ]
     about = known.measured
     yield (

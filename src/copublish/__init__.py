@@ -45,23 +45,30 @@ if TYPE_CHECKING:
     from copublish.evaluation.scorecard import Evaluation, evaluate
     from copublish.fragments.database import DatabaseTable
     from copublish.local.simulation import simulate
+    from copublish.node.identity import identities
     from copublish.node.party import run
     from copublish.planning.advice import plan_release as plan
     from copublish.planning.release_plan import ReleasePlan
     from copublish.privacy.certificate import Certificate
     from copublish.privacy.ledger import Ledger, Limit
+    from copublish.privacy.prices import Budget
     from copublish.reading.estimate import Estimate
     from copublish.release.check import Checked, check
     from copublish.release.describe import Description, describe
     from copublish.release.folder import Release, load_release
     from copublish.release.generalize import generalize
     from copublish.release.verify import Verification, verify_release
+    from copublish.running.jobs import job, jobs, start_job
+    from copublish.running.run import BeforeRun, before_run, follow, runs, start, stop
+    from copublish.running.seen import Job, Run
 
 __all__ = [
     "Agreement",
     "AgreementError",
     "ApprovalError",
     "Audit",
+    "BeforeRun",
+    "Budget",
     "BudgetExceededError",
     "Certificate",
     "Checked",
@@ -74,6 +81,7 @@ __all__ = [
     "EvaluationError",
     "FragmentError",
     "InvalidInputsError",
+    "Job",
     "Ledger",
     "LedgerError",
     "Limit",
@@ -83,21 +91,31 @@ __all__ = [
     "ReleaseError",
     "ReleasePlan",
     "Report",
+    "Run",
     "SourceError",
     "Verification",
     "__version__",
     "agreement_from_mapping",
     "audit",
+    "before_run",
     "check",
     "describe",
     "evaluate",
+    "follow",
     "generalize",
+    "identities",
+    "job",
+    "jobs",
     "load_agreement",
     "load_release",
     "plan",
     "report",
     "run",
+    "runs",
     "simulate",
+    "start",
+    "start_job",
+    "stop",
     "verify_release",
 ]
 
@@ -110,17 +128,22 @@ _HOMES = {
     "copublish.evaluation.scorecard": ("Evaluation", "evaluate"),
     "copublish.fragments.database": ("DatabaseTable",),
     "copublish.local.simulation": ("simulate",),
+    "copublish.node.identity": ("identities",),
     "copublish.node.party": ("run",),
     "copublish.planning.advice": ("plan",),
     "copublish.planning.release_plan": ("ReleasePlan",),
     "copublish.privacy.certificate": ("Certificate",),
     "copublish.privacy.ledger": ("Ledger", "Limit"),
+    "copublish.privacy.prices": ("Budget",),
     "copublish.reading.estimate": ("Estimate",),
     "copublish.release.check": ("Checked", "check"),
     "copublish.release.describe": ("Description", "describe"),
     "copublish.release.folder": ("Release", "load_release"),
     "copublish.release.generalize": ("generalize",),
     "copublish.release.verify": ("Verification", "verify_release"),
+    "copublish.running.jobs": ("job", "jobs", "start_job"),
+    "copublish.running.run": ("BeforeRun", "before_run", "follow", "runs", "start", "stop"),
+    "copublish.running.seen": ("Job", "Run"),
 }
 """Where public names live; errors live in `errors`."""
 

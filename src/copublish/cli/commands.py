@@ -24,6 +24,7 @@ COMMANDS = {
     "are asked.",
     "approve": "Sign that a named person of your organization approves of an agreement. Offline; nobody is called.",
     "run": "Run a release together with the other parties, each on its own machine.",
+    "runs": "Show the runs that were started with 'run --detach' or on the page, follow one, or stop it.",
     "node": "Look at your own node and at those of the other parties.",
     "doctor": "Find out whether you could meet every other party, and what to ask your network team for if not.",
     "relay": "Let parties that cannot be dialed meet here: join two outgoing connections and pass bytes that nobody "
@@ -34,6 +35,7 @@ COMMANDS = {
     "generalize": "Generalize other data the way a release did, for example a test set. Costs nothing.",
     "evaluate": "Score a release on real records. THE SCORES ARE A DISCLOSURE: no ledger is charged for them.",
     "report": "Write a report on a release for privacy officers and analysts: one HTML page that opens offline.",
+    "studio": "Open a page on this machine to draft, plan, approve, run and read.",
     "ledger": "Show what was spent; set limits; check that nobody edited it.",
 }
 """Every command, in the order of help, with the first sentences of its own help."""

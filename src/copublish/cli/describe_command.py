@@ -9,11 +9,11 @@ import typer
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
-from copublish.cli.prices import price_in_words
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console
 from copublish.errors import BudgetExceededError, visible
 from copublish.mechanisms.registry import plan_of
 from copublish.privacy.ledger import open_existing_ledger
+from copublish.privacy.prices import price_in_words
 from copublish.release.describe import describe as describe_agreement
 
 

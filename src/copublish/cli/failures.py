@@ -7,27 +7,9 @@ from itertools import pairwise
 from typing import Any
 
 from copublish.cli.terminal import error, note, print_json
-from copublish.errors import AgreementError, CopublishError, FragmentError, visible
+from copublish.errors import INTERRUPTED, WHAT_TO_DO, AgreementError, CopublishError, FragmentError, visible
 
-INTERRUPTED = 130
-"""The exit code of a command that Ctrl-C ended, as shells have it."""
-
-USAGE = 2
-
-WHAT_TO_DO = {
-    1: "Read the message. If it speaks of a bug, set COPUBLISH_DEBUG=1 to see where; look before you share it.",
-    USAGE: "Look at the command's options: copublish COMMAND --help",
-    3: "Change the agreement at every place that the message names, together with the other parties.",
-    4: "Fix the data at their owner, or change the agreement together. See: copublish check",
-    5: "Look at what is left, and at locks: copublish ledger. Nothing was measured.",
-    6: "Ask the other parties what they saw. What was reserved stays reserved: copublish ledger",
-    7: "Choose another folder, or ask a party for its copy of what was changed.",
-    8: "Look for what is in the way: copublish doctor AGREEMENT --party YOU. Nothing was measured.",
-    9: "Do not release with this software. See: copublish audit --json FILE",
-    10: "Ask people of your party to approve: copublish approve. Nothing was spent.",
-    INTERRUPTED: "Nothing has to be done. What a ledger was charged stays charged: copublish ledger",
-}
-"""For every exit code what to do; docs/reference/exit-codes.md has more about each."""
+__all__ = ["INTERRUPTED", "WHAT_TO_DO", "asks_for_json", "failure_document", "tell_error", "tell_failure"]
 
 
 def asks_for_json(words: Sequence[str]) -> bool:

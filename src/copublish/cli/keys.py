@@ -69,6 +69,19 @@ _PASSPHRASE = _Kind("passphrase", "--passphrase", PASSPHRASE_VARIABLE)
 _PIN = _Kind("PIN", "--pin", PIN_VARIABLE)
 
 
+class Remembered:
+    """A passphrase or PIN that was asked for, kept for a process that needs it as well; never shown or written."""
+
+    def __init__(self, ask: Passphrase) -> None:
+        self._ask = ask
+        self.said: str | None = None
+
+    def __call__(self, what: str) -> str:
+        """Ask, and keep the answer."""
+        self.said = self._ask(what)
+        return self.said
+
+
 def passphrase_from(file: Path | None, command: str | None) -> Passphrase:
     """Where the passphrase of a key comes from; nothing is read or asked before it is needed."""
     return lambda what: _from_elsewhere(_PASSPHRASE, file, command) or _asked(_PASSPHRASE, what)

@@ -14,6 +14,7 @@ from copublish.privacy.alignments import ListedPeople
 from copublish.privacy.described import show_at_least, show_bound, show_exact
 from copublish.privacy.ledger import Entry, Ledger
 from copublish.privacy.limits import UNBOUNDED, Limit
+from copublish.privacy.prices import show_left
 
 
 def print_ledger(book: Ledger, output: Format) -> None:
@@ -230,32 +231,6 @@ def _print_table(title: str, rows: Sequence[Mapping[str, str | None]]) -> None:
     for row in rows:
         add_row(table, *("-" if value is None else value for value in row.values()))
     results_console().print(table)
-
-
-def show_left(limit: Limit, spent: Spent) -> tuple[str, str]:
-    """How much of a limit is left, of epsilon and of delta, in words where it is no number.
-
-    Where a limit has an account in rho, what is left beside it.
-    """
-    if limit.epsilon is None:
-        return UNBOUNDED, UNBOUNDED
-    if limit.accounts is not None:
-        left = spent.left(limit.accounts, limit.epsilon, limit.neighbors)
-        if left is None:
-            return "nothing", "nothing"
-        return show_exact(left.pure_epsilon), show_at_least(left.delta_for_rest)
-    before = spent.in_all.under(limit.neighbors)
-    if before is None:
-        return "nothing", "nothing"
-    return show_exact(limit.epsilon - before), show_at_least(limit.delta - spent.in_all.delta)
-
-
-def show_rho_left(limit: Limit, spent: Spent) -> str | None:
-    """How much is left of the account in rho; nothing if the limit has none."""
-    if limit.accounts is None or limit.epsilon is None:
-        return None
-    left = spent.left(limit.accounts, limit.epsilon, limit.neighbors)
-    return "nothing" if left is None else show_at_least(left.rho)
 
 
 def _show(number: Fraction | None) -> str:

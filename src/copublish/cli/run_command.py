@@ -19,19 +19,20 @@ from copublish.cli.keys import (
     PassphraseFileOption,
     PinCommandOption,
     PinFileOption,
+    Remembered,
     SignerOption,
     identity_of,
     passphrase_from,
     pin_from,
     signer_of,
 )
-from copublish.cli.ledger_text import show_left, show_rho_left
-from copublish.cli.prices import price_in_words
 from copublish.cli.stopping import telling_what_ledgers_have
 from copublish.cli.terminal import (
     Format,
     FormatOption,
     TableOption,
+    WorkersOnOption,
+    WorkersOption,
     errors_console,
     note,
     print_json,
@@ -43,7 +44,8 @@ from copublish.cli.terminal import (
 from copublish.errors import CopublishError, LedgerError
 from copublish.evidence.approvals import default_approvals_folder
 from copublish.files.home import home_folder
-from copublish.fragments.sources import KINDS_OF_DATA, Source, source_from
+from copublish.fragments.database import DatabaseTable
+from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.mechanisms.base import Plan
 from copublish.node.log import RunLog, log_file
 from copublish.node.party import ledger_of, run_logged
@@ -53,8 +55,12 @@ from copublish.privacy.accounting import Cost
 from copublish.privacy.certify import warning_of
 from copublish.privacy.described import show_exact
 from copublish.privacy.ledger import Entry, Ledger, Limit
+from copublish.privacy.prices import price_in_words, show_left, show_rho_left
 from copublish.release.audit_file import default_audit_file
 from copublish.release.describe import describe_plan
+from copublish.release.workers import Workers
+from copublish.running.run import start
+from copublish.running.seen import Run
 
 InsecureOption = Annotated[
     bool, typer.Option("--insecure", help="No TLS and no certificates; for parties on loopback alone.")
@@ -101,6 +107,11 @@ def run(
     timeout: Annotated[int, typer.Option(min=5, help="Seconds to wait for an answer once they are there.")] = 600,
     proxy: ProxyOption = None,
     proxy_credentials: CredentialsOption = None,
+    workers: WorkersOption = 1,
+    workers_on: WorkersOnOption = "here",
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Go on in a process of its own: 'copublish runs' shows and stops it.")
+    ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking, for automation.")] = False,
     insecure: InsecureOption = False,
     force: Annotated[bool, typer.Option("--force", help="Replace a release that is in the folder.")] = False,
@@ -118,16 +129,18 @@ def run(
 
     Example: copublish run agreement.toml --party bank --data bank.parquet --out release/
 
+    With --detach it goes on in a process of its own, also when you log out: 'copublish runs' shows how far it is.
+
     Example: copublish run agreement.toml --party loans --data postgresql://reader@db.example/lending --table loans
     --out release/
     """
     agreed = load_agreement(agreement)
     refuse_unknown_party(party, agreed.parties)
     source = _own_source(agreed, party, data, table)
-    passphrase = passphrase_from(passphrase_file, passphrase_command)
+    passphrase = Remembered(passphrase_from(passphrase_file, passphrase_command))
     who = None if insecure else identity_of(party, identity, passphrase)
     has_own_signer = signer is not None or agreed.parties[party].signer is not None
-    pin = pin_from(pin_file, pin_command)
+    pin = Remembered(pin_from(pin_file, pin_command))
     signs = (
         None
         if insecure or not has_own_signer
@@ -149,14 +162,43 @@ def run(
             proxy=proxy_from(proxy, proxy_credentials),
             approvals=approvals or default_approvals_folder(agreement),
             audit=default_audit_file(agreement),
+            workers=Workers(workers, workers_on),
         ),
         signer=signs,
     )
     _show_approvals(ready)
+    shown = book.head() if pays else None
     _ask_consent(ready.plan, book, yes=yes, pays=pays)
+    if detach:
+        book.close()
+        begun = start(
+            agreement,
+            party=party,
+            out=out,
+            data=source,
+            ledger=ledger,
+            identity=identity,
+            signer=signer,
+            passphrase=passphrase.said,
+            pin=pin.said,
+            approvals=approvals,
+            insecure=insecure,
+            listen=None if listen is None else address_from(listen),
+            wait_seconds=wait,
+            timeout_seconds=timeout,
+            proxy=proxy,
+            proxy_credentials=proxy_credentials,
+            workers=workers,
+            workers_on=workers_on,
+            overwrite=force,
+            agreement_hash=agreed.hash,
+            ledger_state=shown,
+        )
+        _print_begun(begun, output)
+        return
     run_log = RunLog(log or log_file(home_folder() / "logs", agreed.name, party), tell=note if verbose else None)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the other parties are told and folders go
-    start = time.monotonic()
+    began = time.monotonic()
 
     def charges() -> dict[str, list[Entry]]:
         return {"Your ledger": book.entries()} if pays else {}
@@ -170,7 +212,17 @@ def run(
         note(f"Log: {run_log.path}")
         raise
     holds_data = agreed.parties[party].data
-    _print_result(result, agreed, book, out, time.monotonic() - start, run_log.path, output, holds_data=holds_data)
+    _print_result(result, agreed, book, out, time.monotonic() - began, run_log.path, output, holds_data=holds_data)
+
+
+def _print_begun(begun: Run, output: Format) -> None:
+    if output is Format.JSON:
+        print_json({"run": begun.id, "state": begun.state})
+        return
+    results_console().print(
+        f"Started run {begun.id[:8]} in a process of its own. See: copublish runs {begun.id[:8]} --follow",
+        soft_wrap=True,
+    )
 
 
 def _show_approvals(ready: ReadyParty) -> None:
@@ -182,7 +234,7 @@ def _show_approvals(ready: ReadyParty) -> None:
         note(f"Approved by {approval.words}")
 
 
-def _own_source(agreement: Agreement, party: str, data: str | None, table: str | None) -> Source | None:
+def _own_source(agreement: Agreement, party: str, data: str | None, table: str | None) -> Path | DatabaseTable | None:
     """Where a party's data are; no row is read."""
     if not agreement.parties[party].data:
         if data is not None or table is not None:

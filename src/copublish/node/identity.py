@@ -41,6 +41,7 @@ __all__ = [
     "common_name",
     "expiry_problem",
     "fingerprint",
+    "identities",
     "identity_folder",
     "load_identity",
     "new_identity",
@@ -92,6 +93,11 @@ class Identity:
 def identity_folder(name: str) -> Path:
     """Where the identity of a party is kept."""
     return home_folder() / "identities" / name
+
+
+def identities() -> list[str]:
+    """Names of the identities in your copublish folder. No key is read."""
+    return sorted(path.parent.name for path in (home_folder() / "identities").glob(f"*/{CERTIFICATE_FILE}"))
 
 
 def new_identity(name: str, folder: Path, *, days: int, passphrase: str | None = None) -> Identity:

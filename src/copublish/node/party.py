@@ -23,8 +23,10 @@ from copublish.node.signers import load_signer
 from copublish.privacy.certify import warning_of
 from copublish.privacy.ledger import Ledger, open_existing_ledger
 from copublish.progress import Notice, Progress, no_notice, no_progress
+from copublish.release.audit_file import default_audit_file
 from copublish.release.describe import Description, describe_plan
 from copublish.release.folder import Release
+from copublish.release.workers import Workers
 
 
 def run(
@@ -37,6 +39,7 @@ def run(
     identity: str | Path | None = None,
     signer: str | Path | None = None,
     passphrase: Passphrase | None = None,
+    pin: Passphrase | None = None,
     approvals: str | Path | None = None,
     insecure: bool = False,
     listen: tuple[str, int] | None = None,
@@ -44,6 +47,8 @@ def run(
     timeout_seconds: int = 600,
     proxy: str | None = None,
     proxy_credentials: str | Path | None = None,
+    workers: int = 1,
+    workers_on: str = "here",
     overwrite: bool = False,
     consent: Callable[[Description], bool] = lambda described: True,
     progress: Progress = no_progress,
@@ -63,7 +68,9 @@ def run(
         identity: Folder with your key and certificate; made by `copublish identity new` unless given.
         signer: Folder of the identity that signs, if the agreement names another one for it.
         passphrase: Called with what has a passphrase or PIN, if it has one; returns it.
-        approvals: Folder with your people's approvals; beside the file of the agreement unless given.
+        pin: Called for PINs in its place, if given.
+        approvals: Folder with your people's approvals; beside the file of the agreement unless given. An audit beside
+            that file goes into the certificate.
         insecure: No TLS and no certificates; for parties on loopback alone.
         listen: Address and port to listen at, if not the port of your host in the agreement.
         wait_seconds: How long the other parties may take to come.
@@ -71,6 +78,9 @@ def run(
         proxy: The HTTP proxy through which others are reached, like `http://proxy.example:3128`, or `none`. That of
             the environment (`HTTPS_PROXY`, `NO_PROXY`) unless given.
         proxy_credentials: File with the proxy's `user:password`, readable by you alone.
+        workers: How many of your engine processes count at the same time, if the agreement has shards. The party with
+            the fewest decides; what is released does not depend on it.
+        workers_on: Where all of them but one run: `here`, or on your own Ray cluster: `ray`, or `ray=ADDRESS`.
         overwrite: Whether a release that is in the folder may be replaced.
         consent: Told everything that will be opened and what it costs, before anybody is called. If it answers
             False, nothing is spent.
@@ -87,8 +97,9 @@ def run(
         Guarantee: that of the certificate.
         Reveals: to the other parties what the certificate lists, and if this party stops, the kind of reason.
     """
-    if approvals is None and not isinstance(agreement, Agreement):
-        approvals = default_approvals_folder(Path(agreement))
+    file = None if isinstance(agreement, Agreement) else Path(agreement)
+    if approvals is None and file is not None:
+        approvals = default_approvals_folder(file)
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
     if party not in agreement.parties:
         known = ", ".join(agreement.parties)
@@ -96,7 +107,9 @@ def run(
     who = None
     if not insecure:
         who = load_identity(identity_folder(party) if identity is None else Path(identity), passphrase)
-    signs = None if signer is None or insecure else load_signer(Path(signer), passphrase=passphrase, pin=passphrase)
+    signs = (
+        None if signer is None or insecure else load_signer(Path(signer), passphrase=passphrase, pin=pin or passphrase)
+    )
     book, _ = ledger_of(agreement, party, ledger)
     try:
         settings = RunSettings(
@@ -107,6 +120,8 @@ def run(
             timeout_seconds=timeout_seconds,
             proxy=proxy_from(proxy, None if proxy_credentials is None else Path(proxy_credentials)),
             approvals=None if approvals is None else Path(approvals),
+            workers=Workers(workers, workers_on),
+            audit=None if file is None else default_audit_file(file),
         )
         ready = ready_party(agreement, party, data, who, book, settings, signer=signs)
         if not consent(describe_plan(ready.plan)):

@@ -18,7 +18,9 @@ from copublish.privacy.ledger_cells import (
     COMPLETE,
     ENDED_EARLY,
     RESERVED,
+    Disclosed,
     Entry,
+    read_disclosed,
     read_entry,
     read_limit,
     read_text,
@@ -27,9 +29,10 @@ from copublish.privacy.ledger_file import ROOM_BYTES, now
 from copublish.privacy.ledger_history import History
 from copublish.privacy.limits import UNBOUNDED, Limit
 from copublish.privacy.locks import Locks
+from copublish.privacy.prices import Budget, budget_of
 from copublish.privacy.receipts import Receipts
 
-__all__ = ["ROOM_BYTES", "UNBOUNDED", "Charge", "Entry", "Ledger", "Limit"]
+__all__ = ["ROOM_BYTES", "UNBOUNDED", "Charge", "Disclosed", "Entry", "Ledger", "Limit"]
 
 
 class Ledger(Alignments, Locks, Receipts, History):
@@ -90,6 +93,27 @@ class Ledger(Alignments, Locks, Receipts, History):
                 "(SELECT count(*) FROM disclosures WHERE charge = charges.id) FROM charges ORDER BY id"
             )
             return [read_entry(row) for row in rows]
+
+    def budgets(self) -> list[Budget]:
+        """What there is for every data set, and what was spent of it, in words."""
+        entries = self.entries()
+        datasets = sorted({entry.dataset for entry in entries} | set(self.limited_datasets()))
+        return [budget_of(name, self.limit(name), self.spent_by_account(name), entries) for name in datasets]
+
+    def disclosures(self, agreement_hash: str) -> list[list[Disclosed]]:
+        """For every charge of an agreement, oldest first, what was written against it before it was opened."""
+        with self._reading():
+            charges = self._database.execute(
+                "SELECT id, dataset FROM charges WHERE agreement_hash = ? ORDER BY id", (agreement_hash,)
+            ).fetchall()
+            query = (
+                "SELECT label, epsilon_add_remove, epsilon_replace, delta, charged_at FROM disclosures "
+                "WHERE charge = ? ORDER BY position"
+            )
+            return [
+                [read_disclosed(dataset, row) for row in self._database.execute(query, (number,))]
+                for number, dataset in charges
+            ]
 
     def refuse_if_over(self, dataset: str, cost: Cost) -> None:
         """Raise if a cost is more than is left, of epsilon or of delta, and write nothing.

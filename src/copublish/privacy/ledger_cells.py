@@ -67,6 +67,21 @@ class Entry:
     disclosures: int
 
 
+@dataclass(frozen=True)
+class Disclosed:
+    """One disclosure, as it was written before it was opened.
+
+    Attributes:
+        label: What was opened.
+        cost: Its price.
+        charged_at: When.
+    """
+
+    label: str
+    cost: Cost
+    charged_at: str
+
+
 def read_limit(dataset: str, row: Sequence[object]) -> Limit:
     """A limit from its epsilon, relation, delta and accounts; what is missing is as in older ledgers.
 
@@ -126,6 +141,24 @@ def read_entry(row: Sequence[object]) -> Entry:
         state=str(state),
         reserved_at=read_text(reserved_at, dataset, "charges.reserved_at"),
         disclosures=int(str(disclosures)),
+    )
+
+
+def read_disclosed(dataset: str, row: Sequence[object]) -> Disclosed:
+    """A disclosure from its row.
+
+    Raises:
+        GarbledCellError: Naming the column.
+    """
+    label, add_remove, replace, delta, charged_at = row
+    return Disclosed(
+        label=read_text(label, dataset, "disclosures.label"),
+        cost=Cost(
+            add_remove=None if add_remove is None else _number(add_remove, dataset, "disclosures.epsilon_add_remove"),
+            replace=None if replace is None else _number(replace, dataset, "disclosures.epsilon_replace"),
+            delta=_number(delta, dataset, "disclosures.delta"),
+        ),
+        charged_at=read_text(charged_at, dataset, "disclosures.charged_at"),
     )
 
 

@@ -20,7 +20,7 @@ from copublish.release.comparison import compares_identifiers
 from copublish.release.engines import refuse_missing_engine, refuse_unfit_engine, secure_engine_version
 from copublish.release.folder import refuse_unwritable
 
-PROTOCOL = 7
+PROTOCOL = 8
 """Raised whenever parties with the same agreement could send each other something else than before, so that two
 versions of this software find it out before anything is spent."""
 
@@ -72,6 +72,16 @@ def refuse_by_ledger(plan: Plan[Any], party: str, ledger: Ledger) -> None:
         LedgerError: If the ledger was edited, the budget does not suffice, the people were compared too often, the
             data set is locked for one of the other parties, or the ledger cannot be written.
     """
+    refuse_by_what_ledger_says(plan, party, ledger)
+    ledger.refuse_if_unwritable()
+
+
+def refuse_by_what_ledger_says(plan: Plan[Any], party: str, ledger: Ledger) -> None:
+    """Raise as `refuse_by_ledger`, but for a ledger that cannot be written: for who only looks.
+
+    Raises:
+        LedgerError: Naming the reason.
+    """
     agreement = plan.agreement
     peers = {name: other.certificate for name, other in agreement.parties.items() if name != party}
     ledger.refuse_if_edited()
@@ -79,7 +89,6 @@ def refuse_by_ledger(plan: Plan[Any], party: str, ledger: Ledger) -> None:
     ledger.refuse_if_over(agreement.dataset, plan.cost())
     if compares_identifiers(agreement, party):
         ledger.refuse_if_aligned_too_often(agreement.dataset)
-    ledger.refuse_if_unwritable()
 
 
 @cache

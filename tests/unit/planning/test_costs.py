@@ -177,3 +177,21 @@ def test_workers_cost_sessions_and_divide_what_goes_with_records():
 def test_workers_without_shards_to_count_are_none():
     work = work_of(SCALING, cut_of(4, 2, 2, 2, 2, 2), 100_000)
     assert predict(SCALING, work, Surroundings(workers=4)) == predict(SCALING, work)
+    cut = agreement_from_mapping(SCALING_AGREEMENT | {"engine": {"shards": 4}})
+    assert predict(cut, work, Surroundings(workers=4))["cpu_seconds"] > predict(cut, work)["cpu_seconds"]
+
+
+@pytest.mark.parametrize(
+    ("records", "step", "core_seconds"), [(100_000_000, 10, 26.8), (10_000_000, 10, 2.7), (10_000_000, 1, 4.55)]
+)
+def test_counting_rows_where_they_lie_is_predicted_within_three_tenths(records, step, core_seconds):
+    """Measured: a Parquet file of two categories, two numbers and a class, counted by DuckDB."""
+    ages = {"kind": "numerical", "bounds": [18, 99], "grid": {"step": step}}
+    mapping = repartition(small_mapping(**{"attributes.age": ages, "records.expected": records}), "horizontal")
+    agreement = agreement_from_mapping(mapping)
+    counting = Work(counted=work_of(agreement, top(agreement), records).counted)
+    found = cost_of(counting, by=COSTS)
+    assert found.cpu_seconds == pytest.approx(core_seconds, rel=0.3)
+    assert found.seconds == found.cpu_seconds / 2
+    vertical = agreement_from_mapping(small_mapping())
+    assert work_of(vertical, top(vertical), records).counted == 0

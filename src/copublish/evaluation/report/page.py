@@ -156,8 +156,8 @@ def report_page(release: Release, scores: Evaluation | Mapping[str, Any] | None 
         lstrip_blocks=True,
         loader=FunctionLoader(_resource),
     )
-    # The style is a file of this package; everything from the release is escaped by the template or by ElementTree.
-    style = Markup(_resource("page.css"))  # noqa: S704
+    # The style is files of this package; everything from the release is escaped by the template or by ElementTree.
+    style = Markup(_resource("shared.css") + _resource("page.css"))  # noqa: S704
     own = release.mechanism.report_template()
     if own is None and release.warning:
         raise EvaluationError("This release is not differentially private, and its mechanism has no page that says so.")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from copublish.agreement.model import Agreement
-
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
@@ -20,6 +18,8 @@ class Work:
         product_columns: Records times columns of the matrix that is sent encrypted, in millions.
         marks: Records times marks whose AND is taken, in millions: of cells that more than one party may hold.
         guest_marks: Records times marks that guests share with the nodes, in millions.
+        counted: Records times comparisons with which their owners, or a database for them, count them, in millions
+            (horizontal data).
     """
 
     starts: float = 0.0
@@ -30,8 +30,4 @@ class Work:
     product_columns: float = 0.0
     marks: float = 0.0
     guest_marks: float = 0.0
-
-
-def agreed_shards(agreement: Agreement) -> int:
-    """Into how many shards records are cut; as many sessions at most can count them at the same time."""
-    return int(getattr(agreement.engine, "agreed_shards", 1))
+    counted: float = 0.0

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from math import log2, prod
 
+from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.engine.programs.noise import WORD_BITS
 from copublish.engine.programs.packing import Packing
 from copublish.engine.spu.products import MAX_PRODUCT_CELLS, MAX_PRODUCT_WORK, PRODUCT_ROWS
 from copublish.mechanisms.shared.generalization import Generalization
-from copublish.mechanisms.shared.work import Work, agreed_shards
+from copublish.mechanisms.shared.work import Work
 from copublish.mechanisms.specialization.cut import max_candidates
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 
@@ -34,10 +35,12 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
         biased_bits=bits / 1e3,
     )
     (rows, _), (row, _) = halves
-    if agreement.partition == "horizontal" or min(rows, row) <= 1 or not n_records:
+    if agreement.partition == "horizontal":
+        return replace(own, counted=n_records * sum(map(_comparisons, agreement.columns.values())) / 1e6)
+    if min(rows, row) <= 1 or not n_records:
         return own
     packing = Packing.densest(row, n_records, leaf_noise.bits)
-    shards = agreed_shards(agreement)
+    shards = agreement.engine.agreed_shards
     per_shard = -(-n_records // shards)
     records = shards * _padded_records(per_shard, rows * packing.elements) / 1e6
     return replace(
@@ -47,6 +50,11 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
         marks=records * sum(cells * max(0, len(holders) - 1) for cells, holders in halves) if is_spread else 0.0,
         guest_marks=records * sum(cells * len(holders & _guests(agreement)) for cells, holders in halves),
     )
+
+
+def _comparisons(domain: Domain) -> float:
+    """About how many comparisons take a value to its code: a look-up, or halving the edges of a grid."""
+    return log2(domain.number_codes + 3) if isinstance(domain, NumericalDomain) else 1.0
 
 
 Half = tuple[int, frozenset[str]]

@@ -1,0 +1,172 @@
+"""What every request has to pass before a page is made, and what every answer carries.
+
+The order matters. A page of another site can make a browser send requests here, and by changing what a name resolves
+to it can even read the answers: so the Host header is compared first, exactly, for every path. Cookies know no ports
+and browsers count other ports of this machine as the same site, so a cookie alone proves nothing: whatever changes
+something needs our own Origin, and `routing.py` asks for the form's token besides.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterable, MutableMapping
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import cookie_parser
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from copublish.studio.entrance import Entrance
+
+MIB = 2**20
+LARGEST_BODY = 5 * MIB + 2**16
+"""Bytes of one request: files of 5 MiB in all, and the form around them."""
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+HEADERS = {
+    "content-security-policy": POLICY,
+    "cache-control": "no-store",
+    "x-content-type-options": "nosniff",
+    # Not no-referrer: with it browsers send forms with the Origin null, which is what a foreign page could send, too.
+    "referrer-policy": "same-origin",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+OPEN_PATHS = ("/enter", "/static/")
+"""What needs no cookie: the exchange of a token, and files that are the same everywhere."""
+
+SAFE_METHODS = ("GET", "HEAD")
+DEBUG_VARIABLE = "COPUBLISH_DEBUG"
+VISIT = "copublish.visit"
+"""Where a request keeps whose it is."""
+
+NOT_ENTERED = (
+    "This page opens with the address that 'copublish studio' printed in its terminal, once, within ten minutes. "
+    "Start it again for another address, or use 'Another browser' on a page that is open."
+)
+
+
+def cookie_name(port: int) -> str:
+    """The cookie's name has the port in it: browsers send cookies to all ports of a host."""
+    return f"copublish-studio-{port}"
+
+
+class Guard:
+    """The outermost layer of the server.
+
+    Args:
+        app: What is guarded.
+        port: The port that the server is bound to.
+        entrance: Who has entered.
+    """
+
+    def __init__(self, app: ASGIApp, *, port: int, entrance: Entrance) -> None:
+        self._app, self._port, self._entrance = app, port, entrance
+        self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":  # there is no page that speaks anything else
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        answer = _Answer(send)
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            await refusal(scope, receive, answer)
+            return
+        try:
+            await self._app(scope, _counted(receive), answer)
+        except Exception:
+            # What went wrong can name private values: it goes to whoever asked for it, and never into a page or a log.
+            if os.environ.get(DEBUG_VARIABLE):
+                traceback.print_exc(file=sys.stderr)
+            if not answer.begun:
+                bug = "copublish met something that it did not expect. This is a bug; nothing was charged by this page."
+                await PlainTextResponse(bug, 500)(scope, receive, answer)
+
+    def _refusal(self, scope: Scope) -> PlainTextResponse | None:
+        headers = scope["headers"]
+        hosts = _values(headers, b"host")
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
+            return _refused("This server answers under the address that its terminal shows, and under no other.", 421)
+        if scope["method"] not in (*SAFE_METHODS, "POST"):
+            return _refused("There is nothing here that this method would do.", 405)
+        if scope["method"] == "POST" and _values(headers, b"origin") != [f"http://{hosts[0]}"]:
+            return _refused("This came from a page of somebody else, so nothing was done.", 403)
+        if any(not _is_small(length) for length in _values(headers, b"content-length")):
+            return _too_large()
+        visit = self._entrance.visit(_cookie(headers, cookie_name(self._port)))
+        scope[VISIT] = visit
+        if visit is None and not scope["path"].startswith(OPEN_PATHS):
+            return _refused(NOT_ENTERED, 403)
+        return None
+
+
+class _Answer:
+    """Sends an answer with the headers that all of them have.
+
+    A page may set a stricter policy of its own, never leave one out.
+    """
+
+    def __init__(self, send: Send) -> None:
+        self._send, self.begun = send, False
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.begun = True
+            _add_headers(message)
+        await self._send(message)
+
+
+def _add_headers(message: MutableMapping[str, Any]) -> None:
+    there = {name.lower() for name, _ in message.get("headers", [])}
+    ours = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in there]
+    message["headers"] = [*message.get("headers", []), *ours]
+
+
+def _counted(receive: Receive) -> Receive:
+    """The body as it arrives, up to a bound: what a header says of its length is not believed."""
+    arrived = 0
+
+    async def next_part() -> Message:
+        nonlocal arrived
+        message = await receive()
+        arrived += len(message.get("body", b""))
+        if arrived > LARGEST_BODY:
+            raise HTTPException(413, headers={"connection": "close"})
+        return message
+
+    return next_part
+
+
+def _refused(why: str, status: int) -> PlainTextResponse:
+    # A refused body is not read, so the connection cannot be used for another request.
+    return PlainTextResponse(why + "\n", status, headers={"connection": "close"})
+
+
+def _too_large() -> PlainTextResponse:
+    return _refused(f"This is more than {LARGEST_BODY // MIB} MiB. Nothing of it was kept.", 413)
+
+
+def _is_small(length: str) -> bool:
+    return length.isdecimal() and len(length) < 12 and int(length) <= LARGEST_BODY
+
+
+def _values(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[str]:
+    return [value.decode("latin-1") for found, value in headers if found.lower() == name]
+
+
+def _cookie(headers: Iterable[tuple[bytes, bytes]], name: str) -> str | None:
+    found = [cookie_parser(line).get(name) for line in _values(headers, b"cookie")]
+    return next(filter(None, found), None)

@@ -1,0 +1,161 @@
+"""Pages from templates. Everything that goes into one is escaped; a test bans what would lift that."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+import copublish as cp
+from copublish.studio.desk import Situation, situation_of
+from copublish.studio.routing import FORM_TOKEN, visit_of
+
+if TYPE_CHECKING:  # places import this module
+    from copublish.studio.places.place import Place
+
+REFUSED = 422
+"""The status of a form that was read and not accepted. A page comes with it."""
+
+AS_ATTACHMENT = {"content-security-policy": "sandbox; default-src 'none'"}
+"""What a file to keep carries besides: should a browser show it after all, it may do nothing."""
+
+ENVIRONMENT = Environment(
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    loader=PackageLoader("copublish.studio"),
+)
+
+
+def clock(moment: str | None) -> str:
+    """A moment in UTC as this machine's clock has it; with the day, if that is another one."""
+    if not moment:
+        return ""
+    then = datetime.fromisoformat(moment).astimezone()
+    return then.strftime("%H:%M:%S" if then.date() == datetime.now().astimezone().date() else "%Y-%m-%d %H:%M")
+
+
+def seconds(number: float) -> str:
+    """A time in words."""
+    return f"{number:.0f} s" if number < 120 else f"{number / 60:.0f} minutes"
+
+
+ENVIRONMENT.filters |= {"clock": clock, "seconds": seconds, "thousands": lambda number: f"{number:,}"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SameStep:
+    """What a page does, as a command and as Python, to copy."""
+
+    command: str
+    python: str
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a form was refused, and at which field.
+
+    Attributes:
+        sentence: What is wrong and what to do, in the words of the Python names.
+        field: The id of the field that it is about; none if it is about the whole form.
+    """
+
+    sentence: str
+    field: str | None = None
+
+
+@dataclass(frozen=True)
+class PlaceLink:
+    """One of the five places as the top of every page shows it."""
+
+    name: str
+    title: str
+    state: str
+
+
+def command_line(*words: object) -> str:
+    """A command as it can be pasted into a shell, whatever is in the names."""
+    return shlex.join(str(word) for word in words)
+
+
+def page(
+    request: Request,
+    template: str,
+    *,
+    place: str | None,
+    title: str,
+    step: SameStep | None = None,
+    problems: Sequence[Problem] = (),
+    status: int = 200,
+    **facts: object,
+) -> Response:
+    """A whole page, with top and foot.
+
+    Args:
+        request: What is answered.
+        template: A file of `templates/` that extends `base.html.j2`.
+        place: Which of the five places this is; none for what belongs to none.
+        title: The heading.
+        step: The same as a command and as Python.
+        problems: Why a form was refused; the page begins with them and the focus goes there.
+        status: The HTTP status.
+        facts: What the template shows.
+    """
+    situation = situation_of(request)
+    html = ENVIRONMENT.get_template(template).render(
+        **frame(request, situation, place),
+        title=title,
+        step=step,
+        problems=problems,
+        **facts,
+    )
+    return HTMLResponse(html, status)
+
+
+def fragment(request: Request, template: str, **facts: object) -> Response:
+    """A part of a page, which htmx puts in the place of an older one."""
+    html = ENVIRONMENT.get_template(template).render(form_token=_form_token(request), **facts)
+    return HTMLResponse(html)
+
+
+def frame(request: Request, situation: Situation, place: str | None) -> dict[str, object]:
+    """What top and foot of every page show."""
+    return {
+        "party": situation.party,
+        "agreement_name": situation.agreement_name,
+        "places": [_link(known, situation) for known in request.app.state.places],
+        "place": place,
+        "form_token": _form_token(request),
+        "form_token_name": FORM_TOKEN,
+    }
+
+
+def _link(place: Place, situation: Situation) -> PlaceLink:
+    try:
+        return PlaceLink(place.name, place.title, place.state(situation))
+    except cp.CopublishError:  # the place itself says what; the others still have to be reached
+        return PlaceLink(place.name, place.title, "cannot be read")
+
+
+def attachment(content: bytes, file_name: str) -> Response:
+    """A file to keep. Whatever is in it, a browser saves it and does not show it."""
+    plain = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in file_name
+    )
+    return Response(
+        content,
+        media_type="application/octet-stream",
+        headers={"content-disposition": f'attachment; filename="{plain}"', **AS_ATTACHMENT},
+    )
+
+
+def _form_token(request: Request) -> str:
+    visit = visit_of(request)
+    return "" if visit is None else visit.form_token

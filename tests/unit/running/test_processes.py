@@ -1,0 +1,236 @@
+"""Runs in processes of their own: one start, files that tell the truth, a stop that costs what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import stat
+import threading
+import time
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import copublish as cp
+from copublish.cli import app
+from copublish.node.identity import new_identity
+from copublish.privacy.ledger import Ledger, Limit
+from copublish.running import process
+from copublish.studio.places.run import predicted_seconds
+from support.node import DATASET, on_loopback
+
+WAIT_SECONDS = 60
+RUN = cp.Run(
+    id="0" * 32,
+    folder=Path(),
+    state="computing",
+    party="bank",
+    release="r",
+    dataset="d",
+    agreement_file=Path(),
+    agreement_hash="",
+    out=Path(),
+    data=None,
+    ledger=Path(),
+    pays=True,
+    others=("loans",),
+    started_at="",
+)
+
+
+@pytest.fixture(scope="module")
+def parties(tmp_path_factory):
+    return on_loopback(tmp_path_factory.mktemp("parties") / "two", records=60)
+
+
+@pytest.fixture
+def bank(parties, monkeypatch):
+    home = parties.home("bank")
+    monkeypatch.setenv("COPUBLISH_HOME", str(home))
+    return home
+
+
+def asked(home, **more):
+    before = cp.before_run(home / "agreement.toml", party="bank")
+    shown = {"run_id": before.run_id, "agreement_hash": before.agreement_hash, "ledger_state": before.ledger_state}
+    return {"party": "bank", "data": home / "data.parquet", "out": home / "release", **shown, **more}
+
+
+def started(home, **more):
+    return cp.start(home / "agreement.toml", **asked(home, **more))
+
+
+def until(run, state):
+    for seen in cp.follow(run, every_seconds=0.05):
+        if seen.state == state:
+            return seen
+    raise AssertionError(f"it ended as {seen.state}: {seen.ended}")
+
+
+def kill(run):
+    os.kill(int((run.folder / "lock").read_text()), signal.SIGKILL)
+    deadline = time.monotonic() + WAIT_SECONDS
+    while process.is_alive(run.folder) and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def test_a_run_waits_is_found_again_and_stops_without_a_charge(bank):
+    run = started(bank)
+    waiting = until(run, "waiting")
+    assert "'loans'" in waiting.waiting_for and waiting.waiting_until > waiting.waiting_since
+    assert [one.id for one in cp.runs()] == [run.id]
+    with pytest.raises(cp.CopublishError, match="running already"):
+        started(bank)
+    status = json.loads((run.folder / "status.json").read_text())
+    assert status["waiting"]["what"] == waiting.waiting_for
+    assert cp.stop(run)
+    (seen,) = cp.runs()
+    assert (seen.state, seen.ended.exit_code, seen.is_alive) == ("stopped", 143, False)
+    assert seen.charge() is None
+    assert not (run.folder / "status.json").exists()
+    assert cp.stop(run), "stopping twice is no error"
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (run.folder, *run.folder.iterdir())}
+    assert modes.pop(run.id) == 0o700 and set(modes.values()) == {0o600}
+    assert "60" not in "".join(str(event) for event in seen.events if event["event"] not in ("start", "listening"))
+
+
+def test_the_same_start_twice_is_one_run_and_a_killed_one_is_found_lost(bank):
+    asks = asked(bank)
+    first = cp.start(bank / "agreement.toml", **asks)
+    assert cp.start(bank / "agreement.toml", **asks).id == first.id
+    until(first, "waiting")
+    kill(first)
+    lost = next(cp.follow(first))
+    assert (lost.state, lost.ended, lost.is_alive) == ("lost", None, False)
+    assert cp.before_run(bank / "agreement.toml", party="bank").run_id != first.id, "another click is another run"
+
+
+def test_nothing_starts_if_agreement_or_ledger_changed_after_they_were_shown(bank):
+    asks = asked(bank)
+    with pytest.raises(cp.CopublishError, match="The agreement was changed"):
+        cp.start(bank / "agreement.toml", **{**asks, "agreement_hash": "0" * 64})
+    ledger = Ledger(bank / "ledger.db")
+    ledger.set_limit(DATASET, Limit(Fraction(3), "add-remove"))
+    ledger.close()
+    number = len(cp.runs())
+    with pytest.raises(cp.CopublishError, match="The ledger was changed"):
+        cp.start(bank / "agreement.toml", **asks)
+    assert len(cp.runs()) == number
+
+
+def test_of_many_that_start_at_once_one_does(tmp_path, monkeypatch):
+    spawned = []
+    monkeypatch.setattr(process, "_spawn", lambda folder, lock, secrets: spawned.append(folder))
+    results = []
+
+    def click():
+        results.append(process.begin(tmp_path / "runs" / "a", {"kind": "run"}))
+
+    clicks = [threading.Thread(target=click) for _ in range(16)]
+    for one in clicks:
+        one.start()
+    for one in clicks:
+        one.join()
+    assert sorted(results) == [False] * 15 + [True] and len(spawned) == 1
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["a"]
+
+
+def test_a_process_number_that_somebody_else_has_now_is_not_trusted(tmp_path):
+    """The number in the lock is this test's own; nobody holds the lock, so nobody is signalled."""
+    (tmp_path / "lock").write_text(str(os.getpid()))
+    assert not process.is_alive(tmp_path)
+    assert process.stop(tmp_path)
+
+
+@pytest.mark.parametrize("id_", ["../../etc", "a/b", "", "ABCDEF0123456789", "0" * 65])
+def test_an_id_is_no_path(bank, id_):
+    with pytest.raises(cp.CopublishError):
+        cp.start(bank / "agreement.toml", **asked(bank, run_id=id_))
+    with pytest.raises(cp.CopublishError):
+        cp.job(id_)
+
+
+def test_what_is_missing_is_said_with_what_to_do(tmp_path, parties, monkeypatch):
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+    before = cp.before_run(parties.home("bank") / "agreement.toml", party="bank")
+    assert {one.what for one in before.missing} == {"identity", "ledger"}
+    assert all("copublish" in one.sentence for one in before.missing)
+    assert before.price is None and not before.needs_passphrase
+
+
+def test_a_password_in_an_address_is_not_written_down(bank):
+    table = cp.DatabaseTable("postgresql://reader:geheim@db.example/lending", "loans")
+    with pytest.raises(cp.SourceError, match="pgpass"):
+        cp.start(bank / "agreement.toml", **asked(bank, data=table))
+
+
+def test_a_passphrase_is_written_nowhere_and_a_wrong_one_costs_nothing(bank):
+    folder = bank / "identities" / "bank"
+    kept = shutil.copytree(folder, bank / "kept")
+    shutil.rmtree(folder)
+    new_identity("bank", folder, days=30, passphrase="right passphrase")
+    try:
+        before = cp.before_run(bank / "agreement.toml", party="bank")
+        assert before.needs_passphrase and before.missing == ()
+        run = started(bank, passphrase="wrong passphrase")
+        command = f"/proc/{(run.folder / 'lock').read_text()}"
+        for place in ("cmdline", "environ"):
+            with suppress(OSError):  # it has ended already
+                assert b"wrong passphrase" not in Path(command, place).read_bytes()
+        *_, seen = cp.follow(run, every_seconds=0.05)
+        assert (seen.state, seen.ended.exit_code) == ("failed", 8) and "passphrase" in seen.ended.message
+        assert seen.charge() is None and "doctor" in seen.ended.what_to_do
+        assert all(b"wrong passphrase" not in path.read_bytes() for path in run.folder.iterdir())
+    finally:
+        shutil.rmtree(folder)
+        kept.rename(folder)
+
+
+def test_the_commands_start_list_and_stop(bank):
+    def typed(*words):
+        return CliRunner().invoke(app, [*map(str, words)])
+
+    options = ("--party", "bank", "--data", bank / "data.parquet", "--out", bank / "other", "--yes", "--detach")
+    done = typed("run", bank / "agreement.toml", *options, "--format", "json")
+    assert done.exit_code == 0, done.exception
+    id_ = json.loads(done.stdout)["run"]
+    assert id_[:8] in typed("runs").stdout
+    until(id_, "waiting")
+    told = typed("runs", id_[:8], "--stop")
+    assert told.exit_code == 0 and "The ledger was charged nothing." in told.stdout
+    facts = json.loads(typed("runs", id_, "--format", "json").stdout)
+    assert (facts["state"], facts["exit_code"], facts["charged"]) == ("stopped", 143, None)
+
+
+def test_a_run_that_takes_longer_than_predicted_is_late():
+    """Told 20 s, met 5 and 30 s ago."""
+    for ago, left in ((5, 15), (30, -10)):
+        met = datetime.fromtimestamp(time.time() - ago, UTC).isoformat()
+        run = replace(RUN, met_at=met, predicted_seconds=20.0)
+        assert run.seconds_left == pytest.approx(left, abs=1)
+    assert replace(RUN, met_at=met).seconds_left is None
+    assert replace(RUN, predicted_seconds=20.0).seconds_left is None
+
+
+def test_a_job_is_known_by_its_inputs_and_keeps_what_it_found(bank):
+    arguments = {"agreement": bank / "agreement.toml", "epsilons": ["1"], "runs": 1, "classifiers": ["decision-tree"]}
+    job = cp.start_job("plan", **arguments)
+    assert cp.start_job("plan", **arguments).id == job.id
+    deadline = time.monotonic() + WAIT_SECONDS
+    while cp.job(job.id).is_alive and time.monotonic() < deadline:
+        time.sleep(0.1)
+    found = cp.job(job.id)
+    assert (found.state, found.result["release"]) == ("complete", "credit-default"), found.ended
+    assert cp.start_job("plan", **arguments).state == "complete"
+    agreement = cp.load_agreement(bank / "agreement.toml")
+    assert [one.inputs["agreement"] for one in cp.jobs()] == [agreement.hash]
+    assert predicted_seconds(agreement) == found.result["secure_run"]["seconds"] > 0
+    with pytest.raises(cp.CopublishError, match="no job 'simulate'"):
+        cp.start_job("simulate", agreement="x")

@@ -1,0 +1,226 @@
+"""The places Run and Read, in this process: every state says what it costs and what to do."""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import shutil
+import signal
+import time
+
+import pandas as pd
+import pytest
+
+import copublish as cp
+from copublish.mechanisms.registry import plan_of
+from copublish.running import process
+from support.node import on_loopback
+from support.studio import Browser, entered
+
+WAIT_SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def parties(tmp_path_factory):
+    return on_loopback(tmp_path_factory.mktemp("parties") / "two", records=60)
+
+
+@pytest.fixture
+def bank(parties, monkeypatch):
+    home = parties.home("bank")
+    monkeypatch.setenv("COPUBLISH_HOME", str(home))
+    return home
+
+
+def words(answer) -> str:
+    """What a page says, without its tags."""
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", answer.text)).split())
+
+
+def hidden(answer, *names: str) -> dict[str, str]:
+    found = {name: re.search(rf'name="{name}" value="([^"]*)"', answer.text) for name in names}
+    return {name: html.unescape(match[1]) for name, match in found.items()}
+
+
+def until(browser: Browser, path: str, said: str):
+    deadline = time.monotonic() + WAIT_SECONDS
+    while said not in words(answer := browser.get(path, follow_redirects=True)):
+        assert time.monotonic() < deadline, words(answer)
+        time.sleep(0.1)
+    return answer
+
+
+def preflight_of(browser: Browser, home):
+    return browser.submit("/run/preflight", {"data": str(home / "data.parquet")})
+
+
+SHOWN = ("run_id", "agreement_hash", "ledger_state", "out", "data")
+
+
+def test_preflight_start_two_tabs_stop(bank):
+    browser = entered(bank)
+    answer = preflight_of(browser, bank)
+    rows = len(pd.read_parquet(bank / "data.parquet"))
+    assert f"rows {rows:,} " in words(answer) and "Start the run of credit-default" in words(answer)
+    assert "epsilon 1 and delta" in words(answer), "the price is repeated where it is spent"
+    shown = hidden(answer, *SHOWN)
+    second = Browser(browser.app)
+    second.cookies = browser.cookies
+    tabs = [tab.submit("/run/start", shown) for tab in (browser, second)]
+    assert tabs[0].url == tabs[1].url and len(cp.runs()) == 1, "two tabs start one run"
+    path = tabs[0].url.path
+    waiting = until(browser, "/run", "Waiting for 'loans'")
+    assert "copublish doctor agreement.toml --party bank" in words(waiting)
+    assert "Run: waiting for loans" in words(browser.get("/read"))
+    again = entered(bank)  # another server on the same home: the first one was killed
+    assert "Waiting for 'loans'" in words(again.get("/run", follow_redirects=True))
+    polled = re.search(r'hx-get="([^"]+)"', again.get(path).text)[1]
+    assert polled.startswith(f"{path}/now?seen=")
+    assert again.get(polled).status_code == 204, "nothing changed, so nothing is replaced"
+    asked = words(again.get(f"{path}/stop"))
+    assert "Nothing is spent yet: stopping now costs nothing. The others' runs end, too." in asked
+    assert cp.runs()[0].is_alive, "looking changes nothing"
+    ended = words(again.submit(f"{path}/stop"))
+    assert "Stopped at" in ended and "exit code 143" in ended and "Nothing was spent." in ended
+    last = again.get(polled)
+    assert "hx-get" not in last.text and last.headers["HX-Refresh"] == "true"
+    assert again.get(f"{path}/log").headers["content-disposition"].startswith("attachment")
+
+
+def test_a_killed_run_is_told_with_what_the_ledger_says(bank, monkeypatch):
+    browser = entered(bank)
+    run = browser.submit("/run/start", hidden(preflight_of(browser, bank), *SHOWN)).url.path
+    folder = bank / "runs" / run.split("/")[-1]
+    until(browser, run, "not met so far")
+    os.kill(int((folder / "lock").read_text()), signal.SIGKILL)
+    while process.is_alive(folder):
+        time.sleep(0.02)
+    said = words(browser.get(run))
+    assert "This run ended without a word" in said and "The ledger was charged nothing." in said
+    assert "Run: ended without a word" in said
+    ledger = cp.Ledger(bank / "ledger.db")  # as it is after a kill in the middle: reserved, and never ended
+    plan = plan_of(cp.load_agreement(bank / "agreement.toml"))
+    agreement = plan.agreement
+    monkeypatch.setattr(ledger, "_end", lambda charge, state: None)
+    ledger.reserve(agreement.dataset, agreement.name, agreement.hash, plan.cost()).__enter__()
+    ledger.close()
+    assert "The ledger says “reserved”: epsilon 1, which counts as spent." in words(browser.get(run))
+
+
+def test_nothing_starts_from_an_older_state_and_the_form_says_so(bank):
+    browser = entered(bank)
+    shown = hidden(preflight_of(browser, bank), *SHOWN)
+    before = len(cp.runs())
+    for field in ("agreement_hash", "ledger_state"):
+        answer = browser.submit("/run/start", {**shown, field: "0" * 64})
+        assert answer.status_code == 422 and "was changed after it was shown" in words(answer)
+    for out in ("../elsewhere", "/tmp/elsewhere", "..", ""):
+        assert browser.submit("/run/start", {**shown, "out": out}).status_code == 422
+    assert len(cp.runs()) == before
+
+
+@pytest.mark.parametrize(
+    "data", ["/etc/passwd", "../loans/data.parquet", "data.parquet\0", "source:none", "", "ledger.db"]
+)
+def test_only_data_below_the_named_folders_are_read(bank, data):
+    answer = entered(bank).submit("/run/preflight", {"data": str(bank / data) if data.endswith("db") else data})
+    assert answer.status_code == 422 and "Not done." in words(answer)
+
+
+def test_a_link_does_not_lead_out_of_a_data_folder(bank, tmp_path):
+    outside = tmp_path / "other.parquet"
+    shutil.copy(bank / "data.parquet", outside)
+    link = bank / "linked.parquet"
+    link.symlink_to(outside)
+    try:
+        assert entered(bank).submit("/run/preflight", {"data": str(link)}).status_code == 422
+    finally:
+        link.unlink()
+
+
+def test_what_is_missing_is_named_and_linked(tmp_path, parties, monkeypatch):
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+    assert "There is nothing to run yet" in words(entered(tmp_path).get("/run"))
+    shutil.copy(parties.home("bank") / "agreement.toml", tmp_path)
+    assert "Which party are you?" in words(entered(tmp_path).get("/run"))
+    said = words(entered(tmp_path, party="bank").get("/run"))
+    assert "There is no identity" in said and "There is no ledger" in said and "Go to Approve" in said
+
+
+def test_looking_changes_no_byte(bank):
+    def content():
+        return {path: path.read_bytes() for path in bank.rglob("*") if path.is_file()}
+
+    browser, before = entered(bank), content()
+    runs = [path for run in cp.runs() for path in (f"/run/{run.id}{end}" for end in ("", "/now", "/log", "/stop"))]
+    for path in ("/draft", "/plan", "/approve", "/run", "/read", *runs):
+        assert browser.get(path, follow_redirects=True).status_code == 200, path
+    assert content() == before and len(before) > 3
+
+
+@pytest.fixture(scope="module")
+def published(tmp_path_factory):
+    """A simulated release of made-up people, in a folder beside its agreement."""
+    folder = tmp_path_factory.mktemp("published")
+    from copublish.local.demo import write_demo
+
+    write_demo(folder, 400)
+    data = {"bank": folder / "bank.parquet", "loans": folder / "loans.csv"}
+    cp.simulate(folder / "agreement.toml", data).write(folder / "release")
+    return folder
+
+
+@pytest.fixture
+def reader(published, monkeypatch):
+    monkeypatch.setenv("COPUBLISH_HOME", str(published))
+    return entered(published)
+
+
+def release_path(browser) -> str:
+    return re.search(r'href="(/read/\w{16})"', browser.get("/read").text)[1]
+
+
+def test_a_release_is_judged_first_and_shown_with_its_errors(reader, published):
+    path = release_path(reader)
+    said = words(reader.get(path))
+    assert said.index("Not verified.") < said.index("epsilon, for the public"), "simulated ones have no signatures"
+    release = cp.load_release(published / "release")
+    assert release.count().words in said
+    assert release.reading.summaries()[0].cells[0].people.words in said
+
+
+def test_tables_come_by_a_hundred_rows_and_are_filtered_here(reader, published):
+    path = f"{release_path(reader)}/table/records"
+    records = cp.load_release(published / "release").to_pandas()
+    pages = [reader.get(path, params={"first": first}) for first in range(0, len(records), 100)]
+    numbers = [answer.text.count("<tr>") - 1 for answer in pages]
+    assert sum(numbers) == len(records) and max(numbers) == 100
+    wanted = records["default"].astype(str).str.contains("yes").sum()
+    filtered = reader.get(path, params={"column": "default", "text": "yes"})
+    assert f"of {wanted:,}." in words(filtered)
+    assert reader.get(f"{release_path(reader)}/table/nothing").status_code == 404
+
+
+def test_files_are_attachments_and_no_other_file_can_be_had(reader, published):
+    path = release_path(reader)
+    got = reader.get(f"{path}/file/certificate.json")
+    assert got.content == (published / "release" / "certificate.json").read_bytes()
+    for kept in (got, reader.get(f"{path}/report"), reader.get(f"{path}/notebook")):
+        assert kept.status_code == 200 and kept.headers["content-disposition"].startswith("attachment")
+        assert kept.headers["content-security-policy"].startswith("sandbox")
+        assert kept.headers["content-type"] == "application/octet-stream"
+    (published / "release" / "out").symlink_to(published / "bank.parquet")
+    try:
+        for name in ("../bank.parquet", "..%2Fbank.parquet", "%2e%2e/bank.parquet", "/etc/passwd", "out"):
+            assert reader.get(f"{path}/file/{name}").status_code == 404, name
+    finally:
+        (published / "release" / "out").unlink()
+
+
+def test_a_changed_release_is_red_above_everything(reader, published, tmp_path, monkeypatch):
+    shutil.copytree(published / "release", tmp_path / "changed")
+    (tmp_path / "changed" / "counts.csv").write_text("changed")
+    browser = entered(tmp_path)
+    said = words(browser.get(release_path(browser)))
+    assert "Not verified." in said and "counts.csv" in said
