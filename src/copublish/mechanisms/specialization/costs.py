@@ -27,7 +27,6 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
     bits = _samples(2 * n_cells) * leaf_noise.bits
     if plan.rounds:
         bits += plan.rounds * _samples(max_candidates(agreement)) * plan.selection(0, 1).noise.bits
-    shards = n_sessions(agreement)
     is_spread = agreement.partition == "arbitrary" or len(agreement.parties) > 2
     halves = _spread_halves(agreement, sizes, n_classes) if is_spread else _own_halves(agreement, sizes, n_classes)
     own = Work(
@@ -42,10 +41,12 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
     if min(rows, row) <= 1 or not n_records:
         return own
     packing = Packing.densest(row, n_records, leaf_noise.bits)
+    shards = agreement.engine.agreed_shards
     per_shard = -(-n_records // shards)
     records = shards * _padded_records(per_shard, rows * packing.elements) / 1e6
     return replace(
-        with_shards(replace(own, products=1.0), shards),
+        own,
+        products=1.0,
         product_columns=records * min(rows, packing.elements) * (2 if is_spread else 1),
         marks=records * sum(cells * max(0, len(holders) - 1) for cells, holders in halves) if is_spread else 0.0,
         guest_marks=records * sum(cells * len(holders & _guests(agreement)) for cells, holders in halves),
@@ -59,16 +60,6 @@ def _comparisons(domain: Domain) -> float:
 
 Half = tuple[int, frozenset[str]]
 """The cells of one side of the joined table, and who may hold something of them."""
-
-
-def n_sessions(agreement: Agreement) -> int:
-    """Into how many shards records are cut, each counted in a session of its own."""
-    return int(getattr(agreement.engine, "agreed_shards", 1))
-
-
-def with_shards(work: Work, shards: int) -> Work:
-    """The same records cut into so many shards: each has a session of its own, and all have the same records."""
-    return replace(work, starts=float(shards), products=float(shards)) if work.products else work
 
 
 def _guests(agreement: Agreement) -> frozenset[str]:
