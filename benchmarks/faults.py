@@ -42,6 +42,7 @@ def faults_of_two(generator: random.Random, random_moments: int) -> list[Fault]:
         found.append(partial(faults.killed, who=NAMES[number % 2], phase="listening", delay=delay))
     for phase in ("alignment", "leaf counts"):
         found.append(partial(faults.killed, who="bank", phase=phase, delay=0.2, worker=True))
+    found += [partial(faults.shard_worker_killed, who=who) for who in NAMES]
     for phase in ("met", "specialization", "leaf noise", "writing"):
         found += [partial(faults.cut, phase=phase, seconds=5), partial(faults.cut, phase=phase, seconds=None)]
     for phase in ("met", "specialization", "writing"):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 
-from website.build import SiteError, build_site
-from website.staging import BrokenLinkError
+from website.build import build_site
+from website.errors import SiteError
 
 
 def main() -> None:
     """Build the site; what is wrong with it goes to stderr."""
     try:
         site = build_site()
-    except (SiteError, BrokenLinkError) as error:
+    except SiteError as error:
         sys.exit(str(error))
     print(f"Wrote the site. Open {(site / 'index.html').as_uri()}")
 

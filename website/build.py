@@ -8,20 +8,16 @@ import subprocess
 import sys
 from pathlib import Path
 
-import yaml
-
 from website import notebooks
+from website.errors import SiteError
 from website.links import problems_of_links
+from website.menus import configuration_for
 from website.places import CONFIGURATION, ROOT, Build
 from website.reference import GENERATED
 from website.staging import moved, stage_pages
 from website.workshop import PEOPLE, prepare
 
 FOLDER = ROOT / "build" / "docs"
-
-
-class SiteError(Exception):
-    """The site cannot be built, or is not what it should be."""
 
 
 def build_site(folder: Path = FOLDER, people: int = PEOPLE) -> Path:
@@ -32,7 +28,7 @@ def build_site(folder: Path = FOLDER, people: int = PEOPLE) -> Path:
         people: How many made-up people notebooks work on.
 
     Raises:
-        SiteError: Zensical has a warning, a page is in no menu, or a link leads to nothing.
+        SiteError: Zensical has a warning, a menu or a link leads to nothing, or a key is not explained.
     """
     build = Build(folder)
     shutil.rmtree(folder, ignore_errors=True)
@@ -41,7 +37,6 @@ def build_site(folder: Path = FOLDER, people: int = PEOPLE) -> Path:
         (build.pages / place).parent.mkdir(parents=True, exist_ok=True)
         (build.pages / place).write_text(make(), encoding="utf-8")
     write_notebooks(build, people)
-    refuse_lost_pages(build.pages)
     run_zensical(build)
     if problems := list(problems_of_links(build.site)):
         raise SiteError("Links of the site:\n  " + "\n  ".join(problems))
@@ -61,38 +56,12 @@ def write_notebooks(build: Build, people: int) -> None:
         place.write_text(moved(page, script, place, build.pages) + taken_along, encoding="utf-8")
 
 
-def refuse_lost_pages(pages: Path) -> None:
-    """Refuse pages that no menu leads to, and menus that lead to no page.
-
-    Decisions have a list of their own.
-    """
-    listed = pages_in_menu()
-    there = {path.relative_to(pages).as_posix() for path in pages.rglob("*.md")}
-    lost = {page for page in there - listed if not page.startswith("decisions/")}
-    if lost or listed - there:
-        raise SiteError(f"mkdocs.yml, nav: lacks {sorted(lost)}, and names without a page {sorted(listed - there)}")
-
-
-def pages_in_menu() -> set[str]:
-    """Every page that the menus of mkdocs.yml lead to."""
-    text = CONFIGURATION.read_text(encoding="utf-8")
-    menu = yaml.safe_load(text[text.index("\nnav:") :])["nav"]
-
-    def pages_of(entry: object) -> set[str]:
-        if isinstance(entry, str):
-            return {entry}
-        inner = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
-        return set().union(*(pages_of(each) for each in inner))
-
-    return pages_of(menu)
-
-
 def run_zensical(build: Build) -> None:
     """Have Zensical build the staged pages; a warning is an error.
 
     It reads a configuration beside its pages, so that two builds do not share a cache.
     """
-    shutil.copyfile(CONFIGURATION, build.folder / CONFIGURATION.name)
+    (build.folder / CONFIGURATION.name).write_text(configuration_for(build.pages), encoding="utf-8")
     environment = {**os.environ, "NO_COLOR": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--strict", "--clean"],

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+from website.errors import BrokenLinkError
 from website.places import DOCS, NOTEBOOKS, PAGES_BESIDE_DOCS, PICTURES, ROOT, STAND_INS, THEME
 
 FENCED = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)[^\n]*$", re.S | re.M)
@@ -19,10 +20,6 @@ FENCED = re.compile(r"^(?:```|~~~).*?^(?:```|~~~)[^\n]*$", re.S | re.M)
 
 LINK = re.compile(r"`[^`\n]+`|(!?)\[((?:[^\[\]`]|`[^`]*`|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 """A link or a picture: whether it is one, its text, its target; or code, which is left alone."""
-
-
-class BrokenLinkError(Exception):
-    """A page links to a file that is not there."""
 
 
 def stage_pages(pages: Path) -> None:

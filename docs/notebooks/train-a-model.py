@@ -31,7 +31,7 @@ release = cp.simulate(agreement, {"bank": bank[~is_test[0]], "loans": loans[~is_
 release
 
 # %% [markdown]
-# ## Train on the records
+# ## Train a classifier on the records
 #
 # They look like the real ones, and belong to nobody.
 

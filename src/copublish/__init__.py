@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from copublish.release.folder import Release, load_release
     from copublish.release.generalize import generalize
     from copublish.release.verify import Verification, verify_release
-    from copublish.running.jobs import job, start_job
+    from copublish.running.jobs import job, jobs, start_job
     from copublish.running.run import BeforeRun, before_run, follow, runs, start, stop
     from copublish.running.seen import Job, Run
 
@@ -105,6 +105,7 @@ __all__ = [
     "generalize",
     "identities",
     "job",
+    "jobs",
     "load_agreement",
     "load_release",
     "plan",
@@ -140,7 +141,7 @@ _HOMES = {
     "copublish.release.folder": ("Release", "load_release"),
     "copublish.release.generalize": ("generalize",),
     "copublish.release.verify": ("Verification", "verify_release"),
-    "copublish.running.jobs": ("job", "start_job"),
+    "copublish.running.jobs": ("job", "jobs", "start_job"),
     "copublish.running.run": ("BeforeRun", "before_run", "follow", "runs", "start", "stop"),
     "copublish.running.seen": ("Job", "Run"),
 }

@@ -15,13 +15,15 @@ from typer.testing import CliRunner
 from copublish.cli import app
 from support.browser import browser
 from website import notebooks, pictures
-from website.build import SiteError, build_site, refuse_lost_pages
+from website.build import build_site
+from website.errors import BrokenLinkError, SiteError, UnexplainedKeyError
 from website.links import problems_of_links
+from website.menus import configuration_for, pages_in_menus
 from website.places import DOCS, PICTURES, ROOT, THEME, Build
 from website.reference import agreement_keys
 from website.reference.commands import page_of_commands
 from website.reference.messages import messages, parts_of_messages
-from website.staging import BrokenLinkError, moved
+from website.staging import moved
 
 QUESTIONS = {
     "how much epsilon": "how-much-epsilon",
@@ -37,6 +39,14 @@ QUESTIONS = {
     "how long does it take": "how-long-does-it-take",
     "not enough budget": "budgets",
     "what is delta": "what-is-delta",
+    "what is epsilon": "how-much-epsilon",
+    "how many records do I need": "how-much-epsilon",
+    "who can see my data": "what-the-other-party-sees",
+    "ports to open": "network-teams",
+    "budget used up": "budgets",
+    "train a classifier": "notebooks/train-a-model",
+    "delete a person": "for-lawyers",
+    "install": "install",
 }
 """What people type, and the page that answers it."""
 
@@ -144,11 +154,12 @@ def test_a_link_of_a_page_follows_its_target_or_becomes_text(tmp_path):
         moved("[x](none.md)", page, place, tmp_path)
 
 
-def test_a_page_that_no_menu_leads_to_is_refused(build, tmp_path):
-    refuse_lost_pages(build.pages)
-    (tmp_path / "lost.md").write_text("# Lost\n")
-    with pytest.raises(SiteError, match=r"lacks \['lost.md'\], and names without a page .*'index.md'"):
-        refuse_lost_pages(tmp_path)
+def test_a_new_page_gets_a_place_and_a_menu_without_a_page_is_refused(build, tmp_path):
+    known = pages_in_menus(configuration_for(build.pages))
+    (build.pages / "found.md").write_text("# Found\n")
+    assert pages_in_menus(configuration_for(build.pages)) == known | {"found.md"}
+    with pytest.raises(SiteError, match=r"not there: .*'index.md'"):
+        configuration_for(tmp_path)
 
 
 def test_notebooks_are_shown_with_results_and_can_be_taken_along(build):
@@ -246,7 +257,7 @@ def test_a_key_that_nothing_explains_ends_the_build(monkeypatch):
     explained = dict(agreement_keys.explained_keys())
     del explained["records", "expected"]
     monkeypatch.setattr(agreement_keys, "explained_keys", lambda: explained)
-    with pytest.raises(KeyError, match="expected"):
+    with pytest.raises(UnexplainedKeyError, match="expected"):
         agreement_keys.page_of_agreement_keys()
 
 

@@ -14,6 +14,7 @@ from pydantic_core import PydanticUndefined
 from copublish.agreement.model import DEFAULTS_OF_FORMAT_2, Agreement
 from copublish.agreement.section import Section
 from copublish.mechanisms.registry import mechanisms
+from website.errors import UnexplainedKeyError
 from website.reference.explained import explained_keys
 from website.reference.tables import table
 
@@ -31,7 +32,7 @@ def page_of_agreement_keys() -> str:
     """The page.
 
     Raises:
-        KeyError: The page that explains the keys says nothing of one of them.
+        UnexplainedKeyError: The page that explains the keys says nothing of one of them.
     """
     parts = [HEAD, "## Top level", _keys("Top level", _top_level(Agreement))]
     for name, model in _sections(Agreement):
@@ -79,7 +80,9 @@ def _keys(section: str, fields: dict[str, FieldInfo]) -> str:
         place = (
             (section, key) if (section, key) in explained else ("mechanism", key)
         )  # the first mechanism has no heading
-        told = explained[place]
+        told = explained.get(place)
+        if told is None:
+            raise UnexplainedKeyError(f"docs/reference/agreement.md has no row for '{key}' in a table of [{section}].")
         of_format_2 = DEFAULTS_OF_FORMAT_2.get(kind, {}).get(key)
         default = f'`"{of_format_2}"`' if of_format_2 else _default(field) or told.default
         meaning = told.meaning.replace("](#", "](agreement.md#")  # there it stands on the same page

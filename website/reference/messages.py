@@ -9,6 +9,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import copublish
@@ -61,12 +62,17 @@ def parts_of_messages() -> set[str]:
     """Sentences that functions of a module return, yield or keep for later, if the module raises errors of ours."""
     found: set[str] = set()
     for path in sorted(SOURCE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = _tree_of(path)
         if any(isinstance(node, ast.Raise) for node in ast.walk(tree)):
             for function in ast.walk(tree):
                 if isinstance(function, ast.FunctionDef):
                     found |= {said for node in ast.walk(function) for said in _kept(node)}
     return {said for said in found if not NO_SENTENCE.match(said)}
+
+
+@cache
+def _tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _kept(node: ast.AST) -> Iterator[str]:
@@ -80,7 +86,7 @@ def messages() -> Iterator[tuple[str, str]]:
     """Kind of error and message, for every one in the source."""
     for path in sorted(SOURCE.rglob("*.py")):
         speaks_of_rules = path.relative_to(SOURCE).parts[0] == "agreement" or path.name == "settings.py"
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(_tree_of(path)):
             if isinstance(node, ast.Call) and (kind := _name_of(node.func)) and is_ours(kind):
                 told = node.args[1:] if kind in WITH_SUBJECT else node.args
                 yield from ((kind, said) for argument in told for said in _sentences(argument))

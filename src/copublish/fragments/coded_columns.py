@@ -13,10 +13,9 @@ Two ways, and neither writes a rule of the agreement down a second time:
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +24,18 @@ import pyarrow.compute as pc
 from copublish.agreement.domain import CategoricalDomain, NumericalDomain
 from copublish.agreement.encoding_rules import ColumnRule
 from copublish.errors import NotCountedThereError
+from copublish.fragments.cell_expressions import (
+    LARGEST,
+    Cells,
+    Decimals,
+    Floats,
+    Intervals,
+    ListedTexts,
+    Numbers,
+    OneCode,
+    as_number,
+    raw_text,
+)
 from copublish.fragments.encoding import Encoded, encode_batch, finite_numbers
 from copublish.types import IntArray
 
@@ -42,22 +53,7 @@ CHANGED = (
     "or a view that nobody writes to meanwhile."
 )
 
-LARGEST = sys.float_info.max
-
 KIND, ROWS, LEAST, GREATEST, TEXT, FOLDED = "kind", "n_rows", "least", "greatest", "text", "n_folded"
-
-
-class Cells(Protocol):
-    """An expression for the cell that a column's code falls into."""
-
-    def expression(self, table: Any, cell_of_code: IntArray) -> Any:
-        """The cell of every row.
-
-        Args:
-            table: The Ibis table.
-            cell_of_code: For each code its cell, that of null rows included: shape (n_codes + 1,).
-        """
-        ...
 
 
 @dataclass(frozen=True)
@@ -100,119 +96,26 @@ def learn_column(connection: Any, table: Any, rule: ColumnRule) -> CodedColumn:
     Privacy:
         Stability: as `encode_batch`, whose codes these are. Values stay at their owner.
     """
-    column = table[rule.domain.name]
-    kind = column.type()
+    import ibis.expr.operations as ops
+
+    kind = table[rule.domain.name].type()
     name = f"Column '{rule.domain.name}'"
-    if kind.is_string() or kind.is_decimal() or kind.is_unknown() or isinstance(rule.domain, CategoricalDomain):
+    if isinstance(rule.domain, CategoricalDomain):
         if kind.is_floating():
             raise NotCountedThereError(f"{name} is agreed as a category and holds floats, whose spelling differs")
         return _by_values(connection, table, rule)
+    if kind.is_decimal() and kind.precision is not None and kind.scale is not None:
+        return _by_intervals(connection, table, rule, rule.domain, Decimals(kind.precision, kind.scale))
+    if kind.is_string() or kind.is_decimal() or kind.is_unknown():
+        return _by_values(connection, table, rule)
     if kind.is_integer() or kind.is_floating() or kind.is_boolean() or kind.is_null():
-        return _by_intervals(connection, table, rule, rule.domain)
+        may_be_nan = kind.is_floating() and connection.has_operation(ops.IsNan)
+        return _by_intervals(connection, table, rule, rule.domain, Floats(may_be_nan))
     # Dates and the like have no number, as in `column_expression`.
     rows = _whole(connection.to_pyarrow(table.aggregate(table.count().name(ROWS))).column(ROWS))
     values = pa.array([math.inf])
     encoded = _encode(rule, values)
     return _coded(rule, OneCode(int(encoded.codes[0])), values, encoded, rows)
-
-
-@dataclass(frozen=True)
-class OneCode:
-    """All rows have one code."""
-
-    code: int
-
-    def expression(self, table: Any, cell_of_code: IntArray) -> Any:
-        """The same cell for every row."""
-        import ibis
-
-        return ibis.literal(int(cell_of_code[self.code]), "int64")
-
-
-@dataclass(frozen=True)
-class ListedTexts:
-    """A list of texts for every code but one, and where null goes. What is not listed has that one."""
-
-    column: str
-    texts_of_code: dict[int, list[str]] = field(repr=False)
-    null: int
-    otherwise: int
-
-    def expression(self, table: Any, cell_of_code: IntArray) -> Any:
-        """The cell of every row: codes that fall into one cell share a list."""
-        text, last = raw_text(table[self.column]), int(cell_of_code[self.otherwise])
-        texts_of_cell: dict[int, list[str]] = {}
-        for code, texts in self.texts_of_code.items():
-            texts_of_cell.setdefault(int(cell_of_code[code]), []).extend(texts)
-        branches = [(text.isnull(), int(cell_of_code[self.null]))]
-        branches += [(text.isin(texts), cell) for cell, texts in texts_of_cell.items() if cell != last]
-        return _cases(branches, last)
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """Codes of numbers by comparison. The order of kinds: missing, spelled as missing, then from low to high.
-
-    Attributes:
-        column: Which.
-        spelled: Numbers that stand for a missing one.
-        ends: Where kinds from the third on end: minus infinity before the first of these, and so on. What is left is
-            finite, or infinity.
-        codes: Of every kind.
-        may_be_nan: Whether NaN is told from other numbers. Where it is not, it is below no number and has the code of
-            infinity, which is that of missing numbers, too.
-    """
-
-    column: str
-    spelled: tuple[float, ...]
-    ends: tuple[float, ...]
-    codes: tuple[int, ...]
-    may_be_nan: bool
-
-    def expression(self, table: Any, cell_of_code: IntArray) -> Any:
-        """The cell of every row."""
-        return self.kinds(table, [int(cell_of_code[code]) for code in self.codes])
-
-    def kinds(self, table: Any, named: Sequence[int]) -> Any:
-        """A number for every row, by its kind; neighbors of one name are compared as one."""
-        number = as_number(table[self.column])
-        is_missing = number.isnull() | number.isnan() if self.may_be_nan else number.isnull()
-        branches = [(is_missing, named[0])]
-        if self.spelled:
-            branches.append((number.isin([_exactly(one) for one in self.spelled]), named[1]))
-        *ending, past, infinite = named[2:]
-        branches += [
-            (number < _exactly(end), name)
-            for end, name, following in zip(self.ends, ending, [*ending[1:], past], strict=True)
-            if name != following
-        ]
-        return _cases([*branches, (number <= _exactly(LARGEST), past)], infinite)
-
-
-def raw_text(column: Any) -> Any:
-    """A column as text, as the database writes it; it is trimmed here."""
-    import ibis.expr.operations as ops
-
-    return ops.Cast(column, "string").to_expr()
-
-
-def as_number(column: Any) -> Any:
-    """A column of numbers or truth values as 64-bit floats: a conversion that cannot fail."""
-    return (column.cast("int32") if column.type().is_boolean() else column).cast("float64")
-
-
-def _exactly(number: float) -> Any:
-    """A float that every database reads as the same one: as text with all digits, not as a decimal."""
-    import ibis
-
-    return ibis.literal(repr(number)).cast("float64")
-
-
-def _cases(branches: Sequence[tuple[Any, int]], otherwise: int) -> Any:
-    import ibis
-
-    whole = [(condition, ibis.literal(number, "int64")) for condition, number in branches]
-    return ibis.cases(*whole, else_=ibis.literal(otherwise, "int64"))
 
 
 def _by_values(connection: Any, table: Any, rule: ColumnRule) -> CodedColumn:
@@ -251,26 +154,28 @@ def _ignores_case(texts: Sequence[str | None], folded: Sequence[int | None]) -> 
     )
 
 
-def _by_intervals(connection: Any, table: Any, rule: ColumnRule, domain: NumericalDomain) -> CodedColumn:
-    import ibis.expr.operations as ops
-
+def _by_intervals(
+    connection: Any, table: Any, rule: ColumnRule, domain: NumericalDomain, numbers: Numbers
+) -> CodedColumn:
     spelled = tuple(float(number) for number in finite_numbers(rule.missing_spellings))
     edges = {float(domain.lower), *map(float, domain.thresholds), math.nextafter(float(domain.upper), math.inf)}
     inner = sorted(edge for edge in edges if -LARGEST < edge <= LARGEST)
     values, encoded = _encode_kinds(rule, spelled, [-math.inf, math.nextafter(inner[0], -math.inf), *inner, math.inf])
     codes = encoded.codes.astype(np.int64)
-    may_be_nan = table[domain.name].type().is_floating() and connection.has_operation(ops.IsNan)
-    intervals = Intervals(domain.name, spelled, (-LARGEST, *inner), tuple(codes.tolist()), may_be_nan)
+    intervals = Intervals(domain.name, numbers, spelled, (-LARGEST, *inner), tuple(codes.tolist()))
+    own = table[domain.name]
+    is_decimal = own.type().is_decimal()
     kinds = table.select(
-        intervals.kinds(table, list(range(len(codes)))).name(KIND), as_number(table[domain.name]).name("number")
+        intervals.kinds(table, list(range(len(codes)))).name(KIND), (own if is_decimal else as_number(own)).name("own")
     )
-    query = kinds.group_by(KIND).aggregate(
-        kinds.count().name(ROWS), kinds["number"].min().name(LEAST), kinds["number"].max().name(GREATEST)
-    )
+    extremes = {LEAST: kinds["own"].min(), GREATEST: kinds["own"].max()}
+    # Decimals come as text, as everywhere: the encoder reads them.
+    wanted = [(raw_text(value) if is_decimal else value).name(name) for name, value in extremes.items()]
+    query = kinds.group_by(KIND).aggregate(kinds.count().name(ROWS), *wanted)
     found = connection.to_pyarrow(query)
     present = _whole(found.column(KIND))
-    for extreme in (LEAST, GREATEST):
-        again = _encode(rule, found.column(extreme).combine_chunks().cast(pa.float64()))
+    for extreme in extremes:
+        again = _encode(rule, found.column(extreme).combine_chunks().cast(pa.string() if is_decimal else pa.float64()))
         if not np.array_equal(again.codes, codes[present]):
             raise NotCountedThereError(f"The database compares numbers of column '{domain.name}' in another way")
     weights = np.zeros(len(codes), dtype=np.int64)

@@ -14,7 +14,7 @@ from copublish.errors import CopublishError, SourceError
 from copublish.files.regular import open_regular
 from copublish.fragments.csv_files import csv_options, csv_problem
 from copublish.fragments.database import DUCKDB_SUFFIXES, SCHEMES, DatabaseTable, reading_problem, scheme_of
-from copublish.fragments.spark import spark_batches
+from copublish.fragments.spark import silence_queries, spark_batches
 
 if TYPE_CHECKING:
     import duckdb
@@ -160,6 +160,7 @@ def _connect(source: Source, held: ExitStack) -> Any:
     import ibis
 
     if is_ibis_table(source):
+        silence_queries()
         return cast("ibis.Table", source).get_backend()
     if isinstance(source, DatabaseTable):
         connection = source.connect()

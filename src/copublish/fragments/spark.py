@@ -6,6 +6,7 @@ only this user can enter and that goes with the run; Spark computes and sorts th
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from collections.abc import Iterator, Sequence
@@ -43,6 +44,16 @@ OWN_SETTINGS = {
 }
 
 
+QUERY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "pyspark.sql.connect.logging")
+"""Where pyspark writes, to stderr, what is wrong with a query: with the query, in which values of a column can be."""
+
+
+def silence_queries() -> None:
+    """Let pyspark say nothing about queries that fail. Its errors are raised all the same."""
+    for name in QUERY_LOGGERS:
+        logging.getLogger(name).disabled = True
+
+
 def plain_address(address: str) -> str:
     """Where Spark is, without user, token or settings."""
     scheme, _, rest = address.partition("://")
@@ -62,6 +73,7 @@ def connect_spark(address: str) -> Any:
         import pyspark  # noqa: F401  # Ibis's own message names another package to install
     except ImportError:
         raise SourceError(NOT_INSTALLED) from None
+    silence_queries()
     scheme = address.partition("://")[0].lower()
     session = _remote_session(address) if scheme == CONNECT_SCHEME else _classic_session(address)
     try:

@@ -94,7 +94,7 @@ class Port:
         self.bytes_sent = self.bytes_received = 0
         self._timeout, self._proxy, self._log = timeout_seconds, proxy, log
         self._arrivals: dict[str, queue.Queue[Channel]] = {peer: queue.Queue() for peer in self.peers}
-        self._strangers, self._places = WaitingRoom(log), Places(MAX_OF_ONE_PARTY + agreement.engine.agreed_shards)
+        self._strangers, self._places = WaitingRoom(log), Places(MAX_OF_ONE_PARTY + agreement.engine.agreed_shards - 1)
         self._doors: dict[tuple[str, str], Door] = {}
         self._door_opens, self._closed = threading.Condition(), threading.Event()
         self._lock = threading.Lock()

@@ -7,6 +7,7 @@ tabs, or a page that is loaded again, share one. For a page that shows them:
     cp.job(job.id).phase    # how far it is; ask again whenever the page is asked
     cp.job(job.id).result   # what `plan(...).to_dict()` has, once it is there
     cp.stop(job.id)         # cancel; other jobs, and what they found, stay
+    job.inputs["agreement"] # the hash of the agreement that it was made for: another one now, and it is stale
 
 A job for each mechanism lets rows of a table fill as they end, and lets one fail without the others.
 """
@@ -53,8 +54,9 @@ def start_job(kind: str, **arguments: Any) -> Job:
     if kind not in JOBS:
         raise CopublishError(f"There is no job '{kind}'. There are: {', '.join(JOBS)}.")
     named = {name: str(Path(arguments[name]).absolute()) for name in INPUT_FILES if arguments.get(name) is not None}
-    request = {"kind": kind, "arguments": {**arguments, **named}}
-    id_ = _hash(request, [_content(Path(path)) for path in named.values()])
+    inputs = {name: _content(Path(path)) for name, path in named.items()}
+    request = {"kind": kind, "arguments": {**arguments, **named}, "inputs": inputs}
+    id_ = _hash(request)
     folder = jobs_folder() / id_
     if folder.exists() and not is_alive(folder) and not _has_found(folder):
         shutil.rmtree(folder, ignore_errors=True)
@@ -72,6 +74,14 @@ def job(id_: str) -> Job:
     if not folder.is_dir():
         raise CopublishError(f"There is no job '{id_}'.")
     return seen_job(folder)
+
+
+def jobs() -> list[Job]:
+    """All jobs in your copublish folder, newest first, as their files tell them now."""
+    folder = jobs_folder()
+    found = [path for path in folder.iterdir() if not path.name.startswith(".")] if folder.is_dir() else []
+    newest = sorted(found, key=lambda path: path.stat().st_ctime, reverse=True)
+    return [seen_job(path) for path in newest]
 
 
 def _has_found(folder: Path) -> bool:
@@ -95,6 +105,6 @@ def _content(path: Path) -> str:
         raise CopublishError(f"'{path}' cannot be read: {exc.strerror}.") from None
 
 
-def _hash(request: dict[str, Any], contents: list[str]) -> str:
-    said = json.dumps([request, contents, copublish.__version__], sort_keys=True)
+def _hash(request: dict[str, Any]) -> str:
+    said = json.dumps([request, copublish.__version__], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()[:32]

@@ -22,7 +22,7 @@ from copublish.errors import (
 )
 from copublish.evidence.approvals import default_approvals_folder, own_approvals
 from copublish.files.home import default_ledger, home_folder
-from copublish.fragments.database import DatabaseTable
+from copublish.fragments.database import DatabaseTable, scheme_of
 from copublish.node.identity import identity_folder, load_identity
 from copublish.node.signers import load_signer
 from copublish.privacy.ledger import open_existing_ledger
@@ -154,6 +154,7 @@ def start(
     run_id: str | None = None,
     agreement_hash: str | None = None,
     ledger_state: str | None = None,
+    predicted_seconds: float | None = None,
 ) -> Run:
     """Start a release in a process of its own, which goes on when this one ends. SPENDS BUDGET.
 
@@ -184,6 +185,7 @@ def start(
         run_id: What `before_run` said. A run of this id that is there is returned, and no other one starts.
         agreement_hash: What `before_run` said. If the agreement has another one now, nothing starts.
         ledger_state: What `before_run` said. If the ledger has another one now, nothing starts.
+        predicted_seconds: How long a plan says that it will take, for who watches it.
 
     Raises:
         CopublishError: If nothing can start. Nothing was spent and nobody was called.
@@ -224,6 +226,7 @@ def start(
             "ledger": str(_ledger_file(ledger).absolute()),
             "ledger_state": now.ledger_state,
             "pays": agreed.parties[party].data or ledger is not None,
+            "predicted_seconds": predicted_seconds,
             "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "settings": {
                 "identity": _absolute(identity),
@@ -340,12 +343,13 @@ def _place_of(data: str | Path | DatabaseTable | None) -> Mapping[str, str | Non
         return {"data": None, "table": None, "data_words": None}
     if not isinstance(data, DatabaseTable):
         return {"data": str(Path(data).absolute()), "table": None, "data_words": str(data)}
-    if data.is_postgres and data.address != str(data.database):
+    is_file = scheme_of(data.database) is None
+    if not is_file and data.address != str(data.database):
         raise SourceError(
-            "The address of the database holds a password or settings, which a run would write down. Put the password "
-            "into ~/.pgpass and leave it out here."
+            "The address of the database holds a password or settings, which a run would write down. Leave them out "
+            "here: put the password into ~/.pgpass, a token of Spark Connect into SPARK_CONNECT_AUTHENTICATE_TOKEN."
         )
-    where = str(data.database) if data.is_postgres else str(Path(data.database).absolute())
+    where = str(Path(data.database).absolute()) if is_file else str(data.database)
     return {"data": where, "table": data.table, "data_words": str(data)}
 
 

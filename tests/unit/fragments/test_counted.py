@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ import copublish as cp
 from copublish.agreement.axis import Axis
 from copublish.errors import EngineError
 from copublish.fragments import counted
+from copublish.fragments.cell_expressions import first_decimal
 from copublish.fragments.counted import CountedFragment
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.reading import read_and_tell, read_fragment
@@ -31,7 +33,7 @@ from copublish.fragments.rows_or_counts import read_rows_or_counts, tell_of_rows
 from support import repartition, seeded, simulate_with, small_mapping
 from support.postgres import server
 
-FEW = settings(deadline=None, max_examples=12, suppress_health_check=list(HealthCheck))
+FEW = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
 
 EDGES = [Decimal(-1), Decimal("0.1"), Decimal("0.30000000000000004"), Decimal(7), Decimal(50)]
 
@@ -154,6 +156,29 @@ POSTGRES_TYPES = {
 }
 
 
+decimals = st.decimals(-200, 200, places=4) | st.sampled_from([Decimal("0.1000"), Decimal("-9.0000"), Decimal("99.5")])
+
+
+@pytest.mark.parametrize("scale", [0, 4, 20, 30])
+def test_decimals_are_compared_where_their_nearest_floats_are(scale: int) -> None:
+    """Against Python's own reading of a decimal, which is correctly rounded, for decimals next to each edge."""
+    in_the_middle = [9007199254740994.0, 9007199254740996.0]
+    for edge in [*numbers_at_edges, *numbers_at_bounds, *in_the_middle, 5e-324, 1e15]:
+        first = first_decimal(edge, scale)
+        before = Fraction(first) - Fraction(1, 10**scale)
+        assert float(first) >= edge > before.numerator / before.denominator  # division of integers rounds correctly
+
+
+@given(cells=st.lists(st.none() | decimals, max_size=15))
+@FEW
+def test_decimals_are_counted_like_their_rows(tmp_path: Path, cells: list[Any]) -> None:
+    n = len(cells)
+    for kind in (pa.decimal128(8, 4), pa.decimal128(38, 30)):
+        own = pa.array(cells, kind)
+        columns = {"job": pa.array(["a"] * n), "income": own, "default": pa.array(["no"] * n)}
+        assert_same_counts(agreed(), parquet(tmp_path / "rows.parquet", **columns))
+
+
 def test_what_is_counted_is_what_it_says(tmp_path: Path) -> None:
     """Codes by hand: job a=0 and other=6, missing=7; income by how many edges are below; a class or none."""
     path = parquet(
@@ -227,7 +252,7 @@ def test_a_database_that_compares_numbers_otherwise_is_noticed(monkeypatch: pyte
     """As one does that keeps seven digits of what it is told."""
     frame = pd.DataFrame({"job": ["a"], "income": [0.30000000000000001], "default": ["no"]})
     assert_same_counts(agreed(), in_sqlite(frame), rows_of=frame)
-    inexact = "copublish.fragments.coded_columns._exactly"
+    inexact = "copublish.fragments.cell_expressions.exactly"
     monkeypatch.setattr(inexact, lambda number: ibis.literal(f"{number:.7g}").cast("float64"))
     with pytest.raises(cp.SourceError, match="compares numbers of column 'income' in another way"):
         read_rows_or_counts(agreed(), "p0", in_sqlite(frame))

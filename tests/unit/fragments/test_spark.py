@@ -116,7 +116,7 @@ def by_person(fragment: Fragment) -> dict[str, tuple[int, ...]]:
 
 
 def test_a_session_that_ends_in_the_middle_is_named_and_leaves_nothing(
-    spark: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv(SCRATCH_VARIABLE, str(tmp_path))
     agreement = agreed("vertical", identifier="id")
@@ -129,13 +129,26 @@ def test_a_session_that_ends_in_the_middle_is_named_and_leaves_nothing(
         next(batches)
     assert "it's" not in str(caught.value)
     assert scratch_folders(tmp_path) == []
+    assert capfd.readouterr() == ("", "")
 
 
-def test_a_table_that_is_written_to_meanwhile_is_noticed(spark: dict[str, Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["classic", "connect"])
+def test_a_query_that_fails_leaves_no_value_on_the_terminal(
+    spark: dict[str, Any], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Reading a text as a number fails in Spark, with words that quote the text."""
+    monkeypatch.setenv(SCRATCH_VARIABLE, str(tmp_path))
+    with pytest.raises(SourceError) as caught, opened_for(agreed(), "p0", spark[kind]) as opened:
+        list(opened.batches([opened.table["job"].cast("int64").name("n")]))
+    shown = str(caught.value) + "".join(capfd.readouterr())
+    assert "'a'" not in shown and "CAST" not in shown
+    assert scratch_folders(tmp_path) == []
+
+
+def test_a_table_that_is_written_to_meanwhile_is_noticed(spark: dict[str, Any]) -> None:
     agreement = agreed("vertical", identifier="id")
     with pytest.raises(SourceError, match="changed while they were counted"):
         read_changing(agreement, spark["classic"])
-    read_fragment(agreement, "p0", spark["classic"])
 
 
 def read_changing(agreement: cp.Agreement, table: DatabaseTable) -> None:

@@ -4,20 +4,47 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import stat
+import subprocess
 import threading
 import time
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import copublish as cp
+from copublish.cli import app
+from copublish.node.identity import new_identity
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.running import process
+from copublish.running.run import _place_of
+from copublish.studio.places.run import predicted_seconds
 from support.node import DATASET, on_loopback
 
-WAIT_SECONDS = 60
+WAIT_SECONDS = 180
+RUN = cp.Run(
+    id="0" * 32,
+    folder=Path(),
+    state="computing",
+    party="bank",
+    release="r",
+    dataset="d",
+    agreement_file=Path(),
+    agreement_hash="",
+    out=Path(),
+    data=None,
+    ledger=Path(),
+    pays=True,
+    others=("loans",),
+    started_at="",
+)
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +144,20 @@ def test_of_many_that_start_at_once_one_does(tmp_path, monkeypatch):
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["a"]
 
 
+def test_one_that_is_stopped_while_it_is_loaded_counts_as_stopped(tmp_path, monkeypatch):
+    """SIGTERM before Python has come to our handler ends a process at once: so does it end `sleep`."""
+
+    def sleep(folder, lock, secrets):
+        process.write_number(lock, subprocess.Popen(["sleep", "60"], pass_fds=(lock,)).pid)
+
+    monkeypatch.setattr(process, "_spawn", sleep)
+    folder = tmp_path / "runs" / "a"
+    assert process.begin(folder, {"kind": "run"}) and process.is_alive(folder)
+    assert process.read_end(folder) is None
+    assert process.stop(folder) and not process.is_alive(folder)
+    assert (process.read_end(folder).state, process.read_end(folder).exit_code) == ("stopped", 143)
+
+
 def test_a_process_number_that_somebody_else_has_now_is_not_trusted(tmp_path):
     """The number in the lock is this test's own; nobody holds the lock, so nobody is signalled."""
     (tmp_path / "lock").write_text(str(os.getpid()))
@@ -140,10 +181,66 @@ def test_what_is_missing_is_said_with_what_to_do(tmp_path, parties, monkeypatch)
     assert before.price is None and not before.needs_passphrase
 
 
-def test_a_password_in_an_address_is_not_written_down(bank):
-    table = cp.DatabaseTable("postgresql://reader:geheim@db.example/lending", "loans")
+@pytest.mark.parametrize(
+    "address", ["postgresql://reader:geheim@db.example/lending", "sc://spark.example:15002/;token=geheim"]
+)
+def test_a_password_in_an_address_is_not_written_down(bank, address):
     with pytest.raises(cp.SourceError, match="pgpass"):
-        cp.start(bank / "agreement.toml", **asked(bank, data=table))
+        cp.start(bank / "agreement.toml", **asked(bank, data=cp.DatabaseTable(address, "loans")))
+
+
+@pytest.mark.parametrize("address", ["postgresql://reader@db.example/lending", "sc://spark.example:15002"])
+def test_an_address_goes_to_the_process_as_it_is(bank, address):
+    assert _place_of(cp.DatabaseTable(address, "loans"))["data"] == address
+    assert _place_of(cp.DatabaseTable("some.duckdb", "loans"))["data"] == str(Path("some.duckdb").absolute())
+
+
+def test_a_passphrase_is_written_nowhere_and_a_wrong_one_costs_nothing(bank):
+    folder = bank / "identities" / "bank"
+    kept = shutil.copytree(folder, bank / "kept")
+    shutil.rmtree(folder)
+    new_identity("bank", folder, days=30, passphrase="right passphrase")
+    try:
+        before = cp.before_run(bank / "agreement.toml", party="bank")
+        assert before.needs_passphrase and before.missing == ()
+        run = started(bank, passphrase="wrong passphrase")
+        command = f"/proc/{(run.folder / 'lock').read_text()}"
+        for place in ("cmdline", "environ"):
+            with suppress(OSError):  # it has ended already
+                assert b"wrong passphrase" not in Path(command, place).read_bytes()
+        *_, seen = cp.follow(run, every_seconds=0.05)
+        assert (seen.state, seen.ended.exit_code) == ("failed", 8) and "passphrase" in seen.ended.message
+        assert seen.charge() is None and "doctor" in seen.ended.what_to_do
+        assert all(b"wrong passphrase" not in path.read_bytes() for path in run.folder.iterdir())
+    finally:
+        shutil.rmtree(folder)
+        kept.rename(folder)
+
+
+def test_the_commands_start_list_and_stop(bank):
+    def typed(*words):
+        return CliRunner().invoke(app, [*map(str, words)])
+
+    options = ("--party", "bank", "--data", bank / "data.parquet", "--out", bank / "other", "--yes", "--detach")
+    done = typed("run", bank / "agreement.toml", *options, "--format", "json")
+    assert done.exit_code == 0, done.exception
+    id_ = json.loads(done.stdout)["run"]
+    assert id_[:8] in typed("runs").stdout
+    until(id_, "waiting")
+    told = typed("runs", id_[:8], "--stop")
+    assert told.exit_code == 0 and "The ledger was charged nothing." in told.stdout
+    facts = json.loads(typed("runs", id_, "--format", "json").stdout)
+    assert (facts["state"], facts["exit_code"], facts["charged"]) == ("stopped", 143, None)
+
+
+def test_a_run_that_takes_longer_than_predicted_is_late():
+    """Told 20 s, met 5 and 30 s ago."""
+    for ago, left in ((5, 15), (30, -10)):
+        met = datetime.fromtimestamp(time.time() - ago, UTC).isoformat()
+        run = replace(RUN, met_at=met, predicted_seconds=20.0)
+        assert run.seconds_left == pytest.approx(left, abs=1)
+    assert replace(RUN, met_at=met).seconds_left is None
+    assert replace(RUN, predicted_seconds=20.0).seconds_left is None
 
 
 def test_a_job_is_known_by_its_inputs_and_keeps_what_it_found(bank):
@@ -156,5 +253,8 @@ def test_a_job_is_known_by_its_inputs_and_keeps_what_it_found(bank):
     found = cp.job(job.id)
     assert (found.state, found.result["release"]) == ("complete", "credit-default"), found.ended
     assert cp.start_job("plan", **arguments).state == "complete"
+    agreement = cp.load_agreement(bank / "agreement.toml")
+    assert [one.inputs["agreement"] for one in cp.jobs()] == [agreement.hash]
+    assert predicted_seconds(agreement) == found.result["secure_run"]["seconds"] > 0
     with pytest.raises(cp.CopublishError, match="no job 'simulate'"):
         cp.start_job("simulate", agreement="x")

@@ -228,13 +228,17 @@ class SpuEngine(MarkingNode):
         self._wrong: tuple[list[Secret], list[Secret]] = ([], [])
         self._wrong_in_shards: list[Secret] = []
         self._shards = shards
+        self.lanes: tuple[SpuEngine, ...] = ()
         of_lanes = FirstUses(products=first_uses.products)  # what they count leaves them without noise, as summands
-        self.lanes = tuple(
-            SpuEngine(
-                party, nodes, there, timeout_seconds=timeout_seconds, start_worker=start_lane, first_uses=of_lanes
-            )
-            for there in lanes
-        )
+        try:
+            for there in lanes:
+                lane = SpuEngine(
+                    party, nodes, there, timeout_seconds=timeout_seconds, start_worker=start_lane, first_uses=of_lanes
+                )
+                self.lanes = (*self.lanes, lane)
+        except BaseException:
+            self.close(politely=False)
+            raise
 
     @property
     def bytes_sent(self) -> int:
@@ -367,6 +371,7 @@ class SpuEngine(MarkingNode):
         for (rank, _, _), lines in in_several_tiles.items():
             call = Call(on_two_lines, tuple(range(len(lines))), {})
             self._wrong[rank].extend(self._keep_parts((*map(kept_step, lines), call), [(1,)]))
+            self._forget(*map(kept_step, lines))  # a number for every record
         shape = (down.results, across.results)
         return self.compute(assemble, *parts, per_row=tiles_per_row(across.number), shape=shape)
 

@@ -10,7 +10,7 @@ class Work:
     """Quantities that the processor time, traffic and waiting of a secure run are linear in.
 
     Attributes:
-        starts: Sessions of the engine: loading it, keys, compilation. One, and one more for every further shard.
+        starts: Sessions of the engine: loading it, keys, compilation. One, and one for every further worker of a node.
         guests: Parties that hold data and do not compute.
         rounds: Selections.
         biased_bits: Biased bits drawn for all noise, in thousands.
@@ -18,6 +18,8 @@ class Work:
         product_columns: Records times columns of the matrix that is sent encrypted, in millions.
         marks: Records times marks whose AND is taken, in millions: of cells that more than one party may hold.
         guest_marks: Records times marks that guests share with the nodes, in millions.
+        counted: Records times comparisons with which their owners, or a database for them, count them, in millions
+            (horizontal data).
     """
 
     starts: float = 0.0
@@ -28,3 +30,4 @@ class Work:
     product_columns: float = 0.0
     marks: float = 0.0
     guest_marks: float = 0.0
+    counted: float = 0.0
