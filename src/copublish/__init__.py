@@ -26,11 +26,20 @@ if TYPE_CHECKING:
     from copublish.agreement.model import Agreement
     from copublish.auditing.audit import audit
     from copublish.auditing.result import Audit
+    from copublish.drafting.differences import differences
+    from copublish.drafting.draft import Draft
+    from copublish.drafting.files import draft_from_text, hash_of_file, load_draft, save_draft
+    from copublish.drafting.form import DraftForm
+    from copublish.drafting.headers import dictionary_from_text, draft
+    from copublish.drafting.merge import compare_drafts, merge_drafts
+    from copublish.drafting.problems import DraftProblem, draft_problems
+    from copublish.drafting.text import draft_text
     from copublish.errors import (
         AgreementError,
         ApprovalError,
         BudgetExceededError,
         CopublishError,
+        DraftChangedError,
         EngineError,
         EvaluationError,
         FragmentError,
@@ -45,7 +54,8 @@ if TYPE_CHECKING:
     from copublish.evaluation.scorecard import Evaluation, evaluate
     from copublish.fragments.database import DatabaseTable
     from copublish.local.simulation import simulate
-    from copublish.node.identity import identities
+    from copublish.mechanisms.registry import mechanism_names
+    from copublish.node.identity import identities, key_has_passphrase, make_identity, own_fingerprint
     from copublish.node.party import run
     from copublish.planning.advice import plan_release as plan
     from copublish.planning.release_plan import ReleasePlan
@@ -75,6 +85,10 @@ __all__ = [
     "CopublishError",
     "DatabaseTable",
     "Description",
+    "Draft",
+    "DraftChangedError",
+    "DraftForm",
+    "DraftProblem",
     "EngineError",
     "Estimate",
     "Evaluation",
@@ -99,18 +113,33 @@ __all__ = [
     "audit",
     "before_run",
     "check",
+    "compare_drafts",
     "describe",
+    "dictionary_from_text",
+    "differences",
+    "draft",
+    "draft_from_text",
+    "draft_problems",
+    "draft_text",
     "evaluate",
     "follow",
     "generalize",
+    "hash_of_file",
     "identities",
     "job",
+    "key_has_passphrase",
     "load_agreement",
+    "load_draft",
     "load_release",
+    "make_identity",
+    "mechanism_names",
+    "merge_drafts",
+    "own_fingerprint",
     "plan",
     "report",
     "run",
     "runs",
+    "save_draft",
     "simulate",
     "start",
     "start_job",
@@ -123,11 +152,20 @@ _HOMES = {
     "copublish.agreement.model": ("Agreement",),
     "copublish.auditing.audit": ("audit",),
     "copublish.auditing.result": ("Audit",),
+    "copublish.drafting.differences": ("differences",),
+    "copublish.drafting.draft": ("Draft",),
+    "copublish.drafting.files": ("draft_from_text", "hash_of_file", "load_draft", "save_draft"),
+    "copublish.drafting.form": ("DraftForm",),
+    "copublish.drafting.headers": ("dictionary_from_text", "draft"),
+    "copublish.drafting.merge": ("compare_drafts", "merge_drafts"),
+    "copublish.drafting.problems": ("DraftProblem", "draft_problems"),
+    "copublish.drafting.text": ("draft_text",),
     "copublish.evaluation.report.page": ("Report", "report"),
     "copublish.evaluation.scorecard": ("Evaluation", "evaluate"),
     "copublish.fragments.database": ("DatabaseTable",),
     "copublish.local.simulation": ("simulate",),
-    "copublish.node.identity": ("identities",),
+    "copublish.mechanisms.registry": ("mechanism_names",),
+    "copublish.node.identity": ("identities", "key_has_passphrase", "make_identity", "own_fingerprint"),
     "copublish.node.party": ("run",),
     "copublish.planning.advice": ("plan",),
     "copublish.planning.release_plan": ("ReleasePlan",),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any
 
 from copublish.agreement.placeholders import FILL_IN, is_placeholder
@@ -23,46 +25,178 @@ DECIDING = ("kind", "name")
 """Keys that say what the others of a section are about: where they differ, the rest does by itself."""
 
 
-def merge_drafts(drafts: Mapping[str, Draft]) -> Draft:
+Path = tuple[str, ...]
+"""The keys that lead to a value. Not a text with points: names of columns can hold them."""
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Something that drafts say differently.
+
+    Attributes:
+        path: The keys that lead to it.
+        said: Who says what.
+    """
+
+    path: Path
+    said: str
+
+    @property
+    def sentence(self) -> str:
+        """The same in a line, with its place."""
+        return f"{'.'.join(self.path)}: {self.said}"
+
+
+@dataclass(frozen=True)
+class MergeRow:
+    """One key of a merge, side by side.
+
+    Attributes:
+        path: The keys that lead to it.
+        said: What each draft says, as TOML writes it; nothing of one that does not say it.
+        result: What they say together.
+        conflict: Where they contradict each other.
+    """
+
+    path: Path
+    said: Mapping[str, str | None]
+    result: str | None
+    conflict: Conflict | None
+
+    @property
+    def place(self) -> str:
+        """The path as the file's messages write it."""
+        return ".".join(self.path)
+
+    @property
+    def differs(self) -> bool:
+        """Whether somebody says something else, or nothing."""
+        return self.conflict is not None or len(set(self.said.values())) > 1
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Drafts put together as far as they go.
+
+    Attributes:
+        draft: What they say together; where they contradict each other, what the first one says.
+        conflicts: Where they do.
+        sides: What each of them says.
+    """
+
+    draft: Draft
+    conflicts: tuple[Conflict, ...]
+    sides: Mapping[str, Content]
+
+    @property
+    def rows(self) -> list[MergeRow]:
+        """Every key, side by side; those that differ come first."""
+        return _side_by_side(self.sides, self.draft.content, self.conflicts)
+
+
+def merge_drafts(drafts: Mapping[str, Draft], choices: Mapping[Path, str] | None = None) -> Draft:
     """One draft that says what all of them say.
 
     An open question is answered by whoever knows the answer. Columns keep the parties that have them.
 
     Args:
         drafts: Under names by which a message calls them, mostly of their files.
+        choices: Whose word people have decided to take, by the path of a conflict.
 
     Raises:
         AgreementError: If drafts contradict each other, with every conflict and all its sides.
     """
-    sides = _with_kinds(_with_roles([(who, draft.content) for who, draft in drafts.items()]))
-    conflicts: list[str] = []
-    content = _merged_tables("", sides, conflicts)
+    merged = compare_drafts(drafts, choices)
+    if merged.conflicts:
+        raise AgreementError("What the drafts say together", [one.sentence for one in merged.conflicts])
+    return merged.draft
+
+
+def compare_drafts(drafts: Mapping[str, Draft], choices: Mapping[Path, str] | None = None) -> Merge:
+    """The same with its conflicts instead of an error, for who wants to look at all sides and decide.
+
+    Args:
+        drafts: Under their names.
+        choices: Whose word people have decided to take, by the path of a conflict. A choice can show conflicts that
+            were behind it.
+    """
+    contents = {who: deepcopy(draft.content) for who, draft in drafts.items()}
+    for path, who in (choices or {}).items():
+        _take_from(contents, path, who)
+    sides = _with_kinds(_with_roles(list(contents.items())))
+    conflicts: list[Conflict] = []
+    content = _merged_tables((), sides, conflicts)
     _merge_holders(content, sides, conflicts)
     conflicts += _not_everywhere(content, sides)
-    if conflicts:
-        raise AgreementError("What the drafts say together", conflicts)
     words: dict[str, Sequence[str]] = {}
     for draft in drafts.values():
         for column, said in draft.words.items():
             words[column] = tuple(dict.fromkeys([*words.get(column, ()), *said]))
-    return Draft(content, words)
+    return Merge(Draft(content, words), tuple(conflicts), {who: draft.content for who, draft in drafts.items()})
 
 
-def _merged_tables(place: str, sides: Sequence[Side], conflicts: list[str]) -> Content:
+def _side_by_side(contents: Mapping[str, Content], merged: Content, conflicts: Sequence[Conflict]) -> list[MergeRow]:
+    of_path = {conflict.path: conflict for conflict in conflicts}
+    texts = {who: dict(_texts(content)) for who, content in contents.items()}
+    result = dict(_texts(merged))
+    paths = dict.fromkeys([*of_path, *result, *(path for said in texts.values() for path in said)])
+    rows = [
+        MergeRow(
+            path,
+            {who: said.get(path) or _whole(contents[who], path) for who, said in texts.items()},
+            None if path in of_path else result.get(path),
+            of_path.get(path),
+        )
+        for path in paths
+    ]
+    return sorted(rows, key=lambda row: (row.conflict is None, not row.differs))
+
+
+def _texts(content: Mapping[str, Any], above: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Every key with its value; grids and trees are values."""
+    for key, value in content.items():
+        if isinstance(value, Mapping) and key not in WHOLE and len(above) < 2:
+            yield from _texts(value, (*above, key))
+        else:
+            yield (*above, key), toml_value(value)
+
+
+def _whole(content: Any, path: Path) -> str | None:
+    for key in path:
+        content = content.get(key) if isinstance(content, Mapping) else None
+    return None if content is None else toml_value(content)
+
+
+def _take_from(contents: Mapping[str, Content], path: Path, who: str) -> None:
+    """Have all drafts say what one of them says at a place; what it does not say goes."""
+    chosen: Any = contents.get(who, {})
+    for key in path:
+        chosen = chosen.get(key) if isinstance(chosen, Mapping) else None
+    for content in contents.values():
+        table: Any = content
+        for key in path[:-1]:
+            table = table.get(key) if isinstance(table, dict) else None
+        if isinstance(table, dict):
+            table.pop(path[-1], None)
+            if chosen is not None:
+                table[path[-1]] = deepcopy(chosen)
+
+
+def _merged_tables(place: Path, sides: Sequence[Side], conflicts: list[Conflict]) -> Content:
     """Every key that some side has, in the order in which they first come; of several sides what they agree on."""
     merged: Content = {}
     for key in dict.fromkeys(key for _, table in sides for key in table):
         found = len(conflicts)
         having = [(who, table[key]) for who, table in sides if key in table]
-        merged[key] = _merged_value(f"{place}.{key}".removeprefix("."), key, having, conflicts)
+        merged[key] = _merged_value((*place, key), key, having, conflicts)
         if place and key in DECIDING and len(conflicts) > found:
             return merged
-    if place.startswith("attributes.") and "values" in merged and "taxonomy" in merged:
+    if place[:1] == ("attributes",) and len(place) > 1 and "values" in merged and "taxonomy" in merged:
         _keep_one_list(place, merged, sides, conflicts)
     return merged
 
 
-def _merged_value(place: str, key: str, sides: Sequence[Side], conflicts: list[str]) -> Any:
+def _merged_value(place: Path, key: str, sides: Sequence[Side], conflicts: list[Conflict]) -> Any:
     known = [(who, value) for who, value in sides if not is_placeholder(value)]
     if not known:
         return FILL_IN
@@ -70,7 +204,7 @@ def _merged_value(place: str, key: str, sides: Sequence[Side], conflicts: list[s
         return _merged_tables(place, known, conflicts)
     # The holders of a column add up, which is done when the parties are known.
     if key != "held_by" and not all(_alike(key, known[0][1], value) for _, value in known):
-        conflicts.append(f"{place}: {_all_sides(known)}")
+        conflicts.append(Conflict(place, _all_sides(known)))
     return known[0][1]
 
 
@@ -81,7 +215,7 @@ def _alike(key: str, one: Any, other: Any) -> bool:
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
-def _keep_one_list(place: str, merged: Content, sides: Sequence[Side], conflicts: list[str]) -> None:
+def _keep_one_list(place: Path, merged: Content, sides: Sequence[Side], conflicts: list[Conflict]) -> None:
     """A column has a flat list or a tree: an open list goes if somebody has a tree, and the other way around."""
     for key in ("values", "taxonomy"):
         if is_placeholder(merged[key]):
@@ -90,7 +224,7 @@ def _keep_one_list(place: str, merged: Content, sides: Sequence[Side], conflicts
     if any("values" in table and "taxonomy" in table for _, table in sides):
         return  # the agreement's own rules refuse that
     said = [(who, {key: table[key]}) for who, table in sides for key in ("values", "taxonomy") if key in table]
-    conflicts.append(f"{place}: {_all_sides(said)}")
+    conflicts.append(Conflict(place, _all_sides(said)))
 
 
 def _all_sides(sides: Sequence[Side]) -> str:
@@ -113,7 +247,7 @@ def _holders(content: Content, section: Content) -> list[str]:
     return [party for party in listed if isinstance(party, str) and party != FILL_IN]
 
 
-def _merge_holders(content: Content, sides: Sequence[Side], conflicts: list[str]) -> None:
+def _merge_holders(content: Content, sides: Sequence[Side], conflicts: list[Conflict]) -> None:
     """Add up who holds the class and every attribute."""
     for name, section in content.get("attributes", {}).items():
         having = [
@@ -123,11 +257,12 @@ def _merge_holders(content: Content, sides: Sequence[Side], conflicts: list[str]
         differing = {tuple(sorted(_holders(draft, said))) for _, draft, said in having} - {()}
         if content.get("partition") == "vertical" and len(differing) > 1:
             said = _all_sides([(who, _holders(draft, said)) for who, draft, said in having])
-            conflicts.append(
-                f"attributes.{name}.held_by: {said}. In vertical data one party holds a column, but for the identifier "
-                "and the class. Leave it out of the other drafts, name it in records.identifier or class.name, or "
-                'write partition = "arbitrary" in all of them'
+            how = (
+                "In vertical data one party holds a column, but for the identifier and the class. Leave it out of the "
+                'other drafts, name it in records.identifier or class.name, or write partition = "arbitrary" in all '
+                "of them"
             )
+            conflicts.append(Conflict(("attributes", name, "held_by"), f"{said}. {how}"))
     if "class" in content:
         having = [(who, draft, draft["class"]) for who, draft in sides if "class" in draft]
         _add_up_holders(content, content["class"], having)
@@ -144,17 +279,18 @@ def _add_up_holders(content: Content, section: Content, having: Sequence[tuple[s
         section["held_by"] = (together[0] if len(together) == 1 else together) or FILL_IN
 
 
-def _not_everywhere(content: Content, sides: Sequence[Side]) -> Iterator[str]:
-    """Yield a sentence for every column that owners of whole rows do not all have."""
+def _not_everywhere(content: Content, sides: Sequence[Side]) -> Iterator[Conflict]:
+    """Yield a conflict for every column that owners of whole rows do not all have."""
     if content.get("partition") != "horizontal":
         return
     having = [(who, draft["attributes"]) for who, draft in sides if draft.get("attributes")]
     for name in content.get("attributes", {}):
         without = [f"'{who}'" for who, attributes in having if name not in attributes]
         if without:
-            yield (
-                f"attributes.{name}: it is not in {' and '.join(without)}. In horizontal data every party has every "
-                "column: add it there, or leave it out everywhere"
+            yield Conflict(
+                ("attributes", name),
+                f"it is not in {' and '.join(without)}. In horizontal data every party has every column: add it there, "
+                "or leave it out everywhere",
             )
 
 
