@@ -33,6 +33,7 @@ def serve(desk: Desk, *, tell: Callable[[str], None], open_browser: bool, port: 
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as bound, TemporaryDirectory(prefix="copublish-") as private:
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((LOOPBACK, port))
+        bound.listen()  # before anybody is told: a browser that is faster than the server waits instead of failing
         port = bound.getsockname()[1]
         entrance = Entrance()
         app = studio_app(desk, port=port, entrance=entrance)

@@ -1,6 +1,9 @@
 // What htmx does not do. Every form works without this file.
 "use strict";
 
+// htmx keeps the path of the page when it is loaded, whatever it is told. Nothing of ours stays in a browser.
+sessionStorage.removeItem("htmx-current-path-for-history");
+
 // After a refused form the focus goes to the summary of what has to change, also where htmx put it into the page.
 function focusProblems() {
   const summary = document.getElementById("problems");

@@ -1,0 +1,169 @@
+"""The page in a real Chromium, from data to a verified release, with the server killed on the way.
+
+A real `copublish studio` for one party; the other one runs in a terminal. Any message of the console or of the content
+policy, any request beyond the own origin and any byte in the browser's storage fails.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import copublish as cp
+from copublish.studio.server import door_to
+from support.browser import AUDIT, browser
+from support.commands import Begun
+from support.many_parties import ManyParties, Together
+from support.node import free_port, source_path
+
+MASKED_BY_TWO = Together(
+    names=("north", "south"),
+    without_data=(),
+    sections='\n[mechanism]\nname = "hpdp"\n[engine]\nname = "masked-sum"\n',
+    phases=(),
+    n_files=10,
+)
+"""Two owners mask their sums: a real run between processes that loads no secure engine."""
+
+WIDTHS = (1280, 390)
+STORED = "() => localStorage.length + sessionStorage.length + document.cookie.length"
+
+
+@contextmanager
+def studio(home: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """A server in a process of its own: its one-time address, and the process."""
+    command = [
+        sys.executable,
+        "-m",
+        "copublish",
+        "studio",
+        "--no-open",
+        "--home",
+        str(home),
+        "--data-folder",
+        str(home),
+    ]
+    environment = {**os.environ, "PYTHONPATH": source_path()}
+    process = subprocess.Popen(
+        command, cwd=home, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    )
+    try:
+        yield process.stdout.readline().strip(), process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+class Watched:
+    """A page, and everything that it did that it should not have done."""
+
+    def __init__(self, opened, **options) -> None:
+        self.complaints: list[str] = []
+        self.context = opened.new_context(viewport={"width": WIDTHS[0], "height": 900}, **options)
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(60_000)
+        self.page.on("console", lambda message: self.complaints.append(f"console: {message.text}"))
+        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+        self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        self.page.on("request", self._requested)
+
+    def _requested(self, request) -> None:
+        parts = urlsplit(request.url)
+        if parts.scheme != "file" and parts.hostname != "127.0.0.1":
+            self.complaints.append(f"request: {request.url}")
+
+    def enter(self, address: str, folder: Path) -> None:
+        """Open the page as `copublish studio` does: through a file that this user alone can read."""
+        door = door_to(address, folder)
+        assert door.stat().st_mode & 0o077 == 0
+        self.page.goto(door.as_uri())
+        door.unlink()
+        self.page.wait_for_url("**/draft")
+
+    def looked_at(self, name: str, folder: Path) -> None:
+        """Look at the page wide, narrow and dark, and take pictures of it."""
+        for width in WIDTHS:
+            self.page.set_viewport_size({"width": width, "height": 900})
+            assert self.page.evaluate(AUDIT) == [], (name, width)
+            self.page.screenshot(path=folder / f"{name}-{width}.png", full_page=True)
+        self.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+        self.page.emulate_media(color_scheme="dark")
+        self.page.screenshot(path=folder / f"{name}-dark.png", full_page=True)
+        self.page.emulate_media(color_scheme="light")
+        assert self.page.evaluate(STORED) == 0
+
+
+@pytest.fixture(scope="module")
+def parties(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("walk") / "parties"
+    return ManyParties(folder, MASKED_BY_TWO, {name: f"127.0.0.1:{free_port()}" for name in MASKED_BY_TWO.names})
+
+
+def test_from_data_to_a_verified_release_with_the_server_killed_on_the_way(parties, tmp_path, monkeypatch):
+    pictures = Path(os.environ.get("COPUBLISH_PICTURES", tmp_path))
+    home = parties.home("north")
+    with browser() as opened:
+        first = Watched(opened)
+        with studio(home) as (address, server):
+            first.enter(address, tmp_path)
+            page = first.page
+            page.click("nav >> text=Run")
+            page.select_option("#data", label="data.parquet")
+            page.click("text=Look at what the rules do to them")
+            page.wait_for_selector("text=For your eyes, on this machine")
+            first.looked_at("run-preflight", pictures)
+            page.click("text=Start the run of many")
+            page.wait_for_selector("text=Waiting for 'south'")
+            first.looked_at("run-waiting", pictures)
+            server.kill()  # SIGKILL: nothing can be tidied up
+            server.wait()
+        assert first.complaints == []
+        monkeypatch.setenv("COPUBLISH_HOME", str(home))
+        (run,) = cp.runs()
+        assert run.state == "waiting", "the run goes on without the page"
+        with studio(home) as (address, _):
+            second = Watched(opened)
+            second.enter(address, tmp_path)
+            page = second.page
+            page.click("nav >> text=Run: waiting for south")
+            page.wait_for_selector("text=Waiting for 'south'")
+            other = Begun(parties.command("south")[3:], cwd=parties.home("south"))
+            page.wait_for_selector("text=The release is made.")  # by itself: nobody loads the page again
+            assert other.finish().returncode == 0
+            second.looked_at("run-complete", pictures)
+            page.click("text=Read it")
+            page.wait_for_selector("text=Verified: 2 of 2 signatures, files unchanged")
+            second.looked_at("read", pictures)
+            with page.expect_download() as kept:
+                page.click("text=Download the report")
+            assert "<h1>many</h1>" in Path(kept.value.path()).read_text()
+            page.click("#tables ~ ul >> text=records")
+            page.wait_for_selector("text=Rows 1 to 100 of")
+            second.looked_at("read-table", pictures)
+            page.goto(f"http://127.0.0.1:{urlsplit(address).port}/read")
+            second.looked_at("read-list", pictures)
+            assert second.complaints == []
+    charge = next(cp.follow(run)).charge()
+    assert (charge.state, charge.reserved, charge.opened) == ("complete", "1", "1")
+    deadline = time.monotonic() + 10
+    while cp.runs()[0].is_alive and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert parties.files("south")["certificate.json"] == (run.out / "certificate.json").read_bytes()
+
+
+def test_the_watch_can_complain(tmp_path):
+    (tmp_path / "page.html").write_text('<script>console.log("hello")</script><img src="http://localhost:9/x">')
+    with browser() as opened:
+        watched = Watched(opened)
+        watched.page.goto((tmp_path / "page.html").as_uri())
+        watched.page.wait_for_load_state("networkidle")
+    assert "console: hello" in watched.complaints
+    assert "request: http://localhost:9/x" in watched.complaints
