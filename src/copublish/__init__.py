@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         LedgerError,
         LockedError,
         MeetingError,
+        PassphraseError,
         ReleaseError,
         SourceError,
     )
@@ -55,6 +56,15 @@ if TYPE_CHECKING:
     from copublish.fragments.database import DatabaseTable
     from copublish.local.simulation import simulate
     from copublish.mechanisms.registry import mechanism_names
+    from copublish.node.approving import (
+        Approvals,
+        add_approvals,
+        approvals_of,
+        approve,
+        bundle_of_approvals,
+        refuse,
+        take_back_refusal,
+    )
     from copublish.node.identity import identities, key_has_passphrase, make_identity, own_fingerprint
     from copublish.node.party import run
     from copublish.planning.advice import plan_release as plan
@@ -63,10 +73,13 @@ if TYPE_CHECKING:
     from copublish.privacy.ledger import Ledger, Limit
     from copublish.privacy.prices import Budget
     from copublish.reading.estimate import Estimate
+    from copublish.release.audit_file import evidence_in_words
     from copublish.release.check import Checked, check
     from copublish.release.describe import Description, describe
     from copublish.release.folder import Release, load_release
     from copublish.release.generalize import generalize
+    from copublish.release.own_ledger import Price, price, set_limit
+    from copublish.release.proposal import bundle_of_proposal
     from copublish.release.verify import Verification, verify_release
     from copublish.running.jobs import job, start_job
     from copublish.running.run import BeforeRun, before_run, follow, runs, start, stop
@@ -76,6 +89,7 @@ __all__ = [
     "Agreement",
     "AgreementError",
     "ApprovalError",
+    "Approvals",
     "Audit",
     "BeforeRun",
     "Budget",
@@ -101,6 +115,8 @@ __all__ = [
     "Limit",
     "LockedError",
     "MeetingError",
+    "PassphraseError",
+    "Price",
     "Release",
     "ReleaseError",
     "ReleasePlan",
@@ -109,9 +125,14 @@ __all__ = [
     "SourceError",
     "Verification",
     "__version__",
+    "add_approvals",
     "agreement_from_mapping",
+    "approvals_of",
+    "approve",
     "audit",
     "before_run",
+    "bundle_of_approvals",
+    "bundle_of_proposal",
     "check",
     "compare_drafts",
     "describe",
@@ -122,6 +143,7 @@ __all__ = [
     "draft_problems",
     "draft_text",
     "evaluate",
+    "evidence_in_words",
     "follow",
     "generalize",
     "hash_of_file",
@@ -136,14 +158,18 @@ __all__ = [
     "merge_drafts",
     "own_fingerprint",
     "plan",
+    "price",
+    "refuse",
     "report",
     "run",
     "runs",
     "save_draft",
+    "set_limit",
     "simulate",
     "start",
     "start_job",
     "stop",
+    "take_back_refusal",
     "verify_release",
 ]
 
@@ -165,6 +191,15 @@ _HOMES = {
     "copublish.fragments.database": ("DatabaseTable",),
     "copublish.local.simulation": ("simulate",),
     "copublish.mechanisms.registry": ("mechanism_names",),
+    "copublish.node.approving": (
+        "Approvals",
+        "add_approvals",
+        "approvals_of",
+        "approve",
+        "bundle_of_approvals",
+        "refuse",
+        "take_back_refusal",
+    ),
     "copublish.node.identity": ("identities", "key_has_passphrase", "make_identity", "own_fingerprint"),
     "copublish.node.party": ("run",),
     "copublish.planning.advice": ("plan",),
@@ -173,10 +208,13 @@ _HOMES = {
     "copublish.privacy.ledger": ("Ledger", "Limit"),
     "copublish.privacy.prices": ("Budget",),
     "copublish.reading.estimate": ("Estimate",),
+    "copublish.release.audit_file": ("evidence_in_words",),
     "copublish.release.check": ("Checked", "check"),
     "copublish.release.describe": ("Description", "describe"),
     "copublish.release.folder": ("Release", "load_release"),
     "copublish.release.generalize": ("generalize",),
+    "copublish.release.own_ledger": ("Price", "price", "set_limit"),
+    "copublish.release.proposal": ("bundle_of_proposal",),
     "copublish.release.verify": ("Verification", "verify_release"),
     "copublish.running.jobs": ("job", "start_job"),
     "copublish.running.run": ("BeforeRun", "before_run", "follow", "runs", "start", "stop"),
