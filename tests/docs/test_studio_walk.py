@@ -9,9 +9,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -23,6 +26,7 @@ from support.browser import AUDIT, browser
 from support.commands import Begun
 from support.many_parties import ManyParties, Together
 from support.node import free_port, source_path
+from support.studio import desk_in, served
 
 MASKED_BY_TWO = Together(
     names=("north", "south"),
@@ -157,6 +161,54 @@ def test_from_data_to_a_verified_release_with_the_server_killed_on_the_way(parti
     while cp.runs()[0].is_alive and time.monotonic() < deadline:
         time.sleep(0.05)
     assert parties.files("south")["certificate.json"] == (run.out / "certificate.json").read_bytes()
+
+
+HOSTILE = """<!doctype html><form id="f" method="post" action="{own}/another-browser"></form>
+<iframe src="{own}/read"></iframe><script src="{own}/static/studio.js"></script>
+<script>fetch("{own}/read", {{credentials: "include"}}).then(r => r.text()).then(t => document.title = t, () => {{}});
+if (location.hash) document.getElementById("f").submit();</script>"""
+
+
+def test_a_page_of_another_port_gets_nothing_and_does_nothing_with_the_cookie_in_the_browser(tmp_path, monkeypatch):
+    """Browsers count other ports of this machine as the same site: they send the strict cookie along."""
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+    with served(desk_in(tmp_path)) as (port, entrance), browser() as opened:
+        own = f"http://127.0.0.1:{port}"
+        watched = Watched(opened)
+        watched.enter(f"{own}/enter?token={entrance.new_token()}", tmp_path)
+        page, cookies = watched.page, []
+        page.on("request", lambda asked: cookies.append(asked.all_headers().get("cookie", "")))
+        other = ThreadingHTTPServer(("127.0.0.1", 0), partial(Hostile, HOSTILE.format(own=own).encode()))
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        try:
+            page.goto(f"http://127.0.0.1:{other.server_port}/")
+            page.wait_for_load_state("networkidle")
+            assert page.title() == "", "an answer could be read"
+            assert "refused to connect" in page.frames[1].evaluate("document.body.innerText")  # no page in a frame
+            assert any(f"copublish-studio-{port}" in cookie for cookie in cookies), "the browser sends it"
+            page.goto(f"http://127.0.0.1:{other.server_port}/?again#now")
+            page.wait_for_url(f"{own}/another-browser")
+            assert "somebody else" in page.content() and "token=" not in page.content()
+        finally:
+            other.shutdown()
+            other.server_close()
+
+
+class Hostile(BaseHTTPRequestHandler):
+    """Serves one page, whatever is asked for."""
+
+    def __init__(self, content: bytes, *connection) -> None:
+        self.content = content
+        super().__init__(*connection)
+
+    def do_GET(self) -> None:  # the name that the base class calls
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(self.content)
+
+    def log_message(self, *said) -> None:
+        """Say nothing."""
 
 
 def test_the_watch_can_complain(tmp_path):

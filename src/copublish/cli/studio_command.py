@@ -75,7 +75,10 @@ def studio(
         note("Open this address in a browser of this machine. It works once, within ten minutes; Ctrl-C ends the page.")
         typer.echo(address)
 
-    serve(desk, tell=tell, open_browser=not no_open, port=port)
+    try:
+        serve(desk, tell=tell, open_browser=not no_open, port=port)
+    except KeyboardInterrupt:
+        note("The page has ended. Runs that were started on it go on: copublish runs")
 
 
 def _table(said: str) -> DatabaseTable:

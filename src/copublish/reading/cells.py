@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain
-from copublish.errors import ReleaseError
+from copublish.reading.interface import published_values
 from copublish.reading.noisy import NoisyNumber
 from copublish.types import FloatArray
 
@@ -72,11 +72,7 @@ class ColumnCells:
         Raises:
             ReleaseError: If a value was not published.
         """
-        wanted = [values] if isinstance(values, str) else list(values)
-        unknown = [value for value in wanted if value not in self.labels]
-        if unknown or not wanted:
-            listed = ", ".join(f"'{label}'" for label in self.labels[:12]) + (", ..." if len(self.labels) > 12 else "")
-            raise ReleaseError(f"Column '{self.name}' has no published value '{', '.join(unknown)}'. It has {listed}.")
+        wanted = published_values(self.name, self.labels, values)
         return np.array([float(label in wanted) for label in self.labels])
 
 

@@ -145,13 +145,14 @@ def _decimals(error: float) -> int:
 
 
 def _spelled(value: float, error: float, unit: Unit) -> str:
+    # `z` writes what rounds to zero without a sign.
     if unit == "people":
         return f"{round(value):,}"
     if unit == "share":
-        return f"{100 * value:.{min(_decimals(100 * error), 3) if error < 0.1 else 0}f} %"
+        return f"{100 * value:z.{min(_decimals(100 * error), 3) if error < 0.1 else 0}f} %"
     if unit == "correlation":
-        return f"{value:+.2f}" if error >= 0.01 else f"{value:+.{_decimals(error)}f}"
-    return f"{value:,.{_decimals(error)}f}"
+        return f"{value:+z.{2 if error >= 0.01 else _decimals(error)}f}"
+    return f"{value:z,.{_decimals(error)}f}"
 
 
 def _error(error: float, unit: Unit) -> str:

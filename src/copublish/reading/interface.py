@@ -16,6 +16,10 @@ Among = Mapping[str, Values]
 """Values of other columns that people must have to be counted."""
 
 
+MOST_LISTED = 12
+"""So many values of a column are listed in a message."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class CellSummary:
     """One published value of a column: which share of people has it, and how many they are."""
@@ -123,6 +127,30 @@ class Reading(ABC):
                 raise ReleaseError(f"This release has no column '{name}'. It has {known}.")
         if len(set(names)) < len(names):
             raise ReleaseError(f"Column '{names[0]}' was named twice. Name each column once.")
+
+
+def published_values(column: str, known: Sequence[str], values: Values) -> list[str]:
+    """The values that were asked for, each once.
+
+    Raises:
+        ReleaseError: If there is none, or one that was not published.
+    """
+    wanted = list(dict.fromkeys([values] if isinstance(values, str) else values))
+    listed = ", ".join(f"'{label}'" for label in known[:MOST_LISTED]) + (", ..." if len(known) > MOST_LISTED else "")
+    if not wanted:
+        raise ReleaseError(f"No value of column '{column}' was named. It has {listed}.")
+    unknown = ", ".join(f"'{value}'" for value in wanted if value not in known)
+    if unknown:
+        raise ReleaseError(f"Column '{column}' has no published value {unknown}. It has {listed}.")
+    return wanted
+
+
+def no_order(column: str, categories: int) -> ReleaseError:
+    """The error for a category that was taken for something with an order."""
+    return ReleaseError(
+        f"Column '{column}' has {categories} categories, which have no order. Ask for shares among the people with a "
+        "value of the other column."
+    )
 
 
 def no_number(column: str, what: str) -> ReleaseError:

@@ -61,23 +61,34 @@ def correlation(moments: Moments | None, confidence: float, how: str) -> Estimat
 
 
 def median_by_moments(
-    guess: float, mean: Estimate, variance: NoisyNumber, *, bounds: tuple[float, float], confidence: float, how: str
+    guess: float,
+    mean: Estimate,
+    *,
+    square: NoisyNumber,
+    first: NoisyNumber,
+    whole: NoisyNumber,
+    bounds: tuple[float, float],
+    confidence: float,
+    how: str,
 ) -> Estimate:
     """The median of numbers of which mean and spread alone were measured: it is within a deviation of the mean.
 
     Args:
         guess: The published records' own median.
         mean: Of the same numbers.
-        variance: The same.
+        square: Sum of their squares.
+        first: Their sum.
+        whole: How many they are.
         bounds: Of the numbers.
         confidence: Of the interval.
         how: What the numbers are.
     """
+    if mean.value is None:  # perhaps there is nobody, and nothing to divide by
+        return nothing_to_say(*bounds, confidence=confidence, how=how, unit="own")
+    variance = covariance(square, first, first, whole)
     # A variance is not negative: without that, noise that makes it look so would make the interval short.
     most = math.sqrt(max(variance.value, 0.0) + variance.within(confidence))
     low, high = mean.low - most, mean.high + most
-    if mean.value is None:
-        return nothing_to_say(*bounds, confidence=confidence, how=how, unit="own")
     # Of the guess nothing is known but that the interval holds the median; noise has no part of its own in it.
     found = Interval(float(np.clip(guess, low, high)), mean.standard_error or 0.0, low, high)
     return estimate_of(found, least=bounds[0], most=bounds[1], confidence=confidence, how=how, unit="own")

@@ -11,7 +11,7 @@ from copublish.errors import ReleaseError
 from copublish.reading.build import estimate_count, estimate_of, estimate_share
 from copublish.reading.cells import ColumnCells, NoisyTable
 from copublish.reading.estimate import CONFIDENCE, Estimate, exactly
-from copublish.reading.interface import Among, CellSummary, ColumnSummary, Reading, Values, no_number
+from copublish.reading.interface import Among, CellSummary, ColumnSummary, Reading, Values, no_number, no_order
 from copublish.reading.moments import Moments, correlation
 from copublish.reading.noisy import Interval, NoisyNumber, ratio
 from copublish.types import FloatArray, IntArray
@@ -195,10 +195,7 @@ def _ordered(cells: ColumnCells) -> FloatArray:
     if cells.is_number:
         return _numbers(cells, "correlation").middle
     if len(cells.labels) != 2:
-        raise ReleaseError(
-            f"Column '{cells.name}' has {len(cells.labels)} categories, which have no order. Ask for shares among the "
-            "people with a value of the other column."
-        )
+        raise no_order(cells.name, len(cells.labels))
     return np.array([0.0, 1.0])
 
 

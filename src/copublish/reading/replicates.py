@@ -83,7 +83,19 @@ def check_replicates(number: int) -> int:
 
 
 def interval_by_replicates(value: float, replicates: Sequence[float], confidence: float) -> Estimate:
-    """The release's value, plus and minus a multiple of how far replicates are from it."""
+    """The release's value, plus and minus a multiple of how far replicates are from it.
+
+    Raises:
+        ReleaseError: If the statistic is no number on the records, or on a replicate.
+    """
+    if not np.isfinite(value):
+        raise ReleaseError(f"The statistic is {value} on the published records, so it has no interval.")
+    lost = int(np.sum(~np.isfinite(np.asarray(replicates, dtype=np.float64))))
+    if lost:
+        raise ReleaseError(
+            f"The statistic is no number on {lost} of {len(replicates)} replicates with fresh noise: noise alone "
+            "decides whether it exists, so it has no interval. Take one that is defined for every table."
+        )
     moved = np.asarray(replicates, dtype=np.float64) - value
     distance = float(np.sqrt((moved * moved).mean()))
     z = normal_quantile(confidence)

@@ -29,6 +29,7 @@ STATIC = {
 """Files of this package that pages load. `shared.css` is the report's."""
 
 WHY = {
+    400: "This form cannot be read, or has more than 20 files. Nothing was done.",
     404: "There is nothing at this address.",
     405: "There is nothing here that this method would do.",
     413: "What was sent is more than 5 MiB. Nothing of it was kept.",

@@ -5,6 +5,8 @@ Data never go through the page. It names them, and the Python names read them wh
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from copublish.studio.desk import Desk
 FILES = (".csv", ".parquet")
 DATABASES = (".duckdb", ".ddb")
 MOST_FILES = 500
+MOST_LEVELS = 4
+MOST_LOOKED_AT = 20_000
 SOURCE = "source:"
 
 
@@ -28,14 +32,28 @@ class Choice:
 def choices(desk: Desk) -> list[Choice]:
     """Everything that can be chosen, named sources first; of very many files the first."""
     named = [Choice(f"{SOURCE}{name}", f"{name} ({table})") for name, table in desk.sources.items()]
-    found = []
-    for folder in desk.data_folders:
-        for path in sorted(folder.rglob("*")):
-            if path.suffix.lower() in (*FILES, *DATABASES) and path.is_file() and not _is_published(path, folder):
-                found.append(Choice(str(path), str(path.relative_to(folder))))
-            if len(found) >= MOST_FILES:
-                return named + found
-    return named + found
+    found = [
+        Choice(str(path), str(path.relative_to(folder)))
+        for folder in desk.data_folders
+        for path in _files_below(folder)
+    ]
+    return named + found[:MOST_FILES]
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Files of data below a folder, a few levels deep; a folder that holds very much is not looked through for ever."""
+    looked_at = 0
+    for place, folders, names in os.walk(folder):
+        here = Path(place)
+        if "certificate.json" in names:  # a release, which is nobody's own data
+            folders.clear()
+            continue
+        is_deep = len(here.relative_to(folder).parts) >= MOST_LEVELS
+        folders[:] = [] if is_deep else sorted(name for name in folders if not name.startswith("."))
+        yield from (here / name for name in sorted(names) if Path(name).suffix.lower() in (*FILES, *DATABASES))
+        looked_at += len(names) + 1
+        if looked_at > MOST_LOOKED_AT:
+            return
 
 
 def chosen(desk: Desk, value: str, table: str = "") -> Path | cp.DatabaseTable:
@@ -66,8 +84,3 @@ def chosen(desk: Desk, value: str, table: str = "") -> Path | cp.DatabaseTable:
     if path.suffix.lower() not in FILES:
         raise cp.SourceError("Data are a .csv, .parquet or .duckdb file, or a named source.")
     return path
-
-
-def _is_published(path: Path, folder: Path) -> bool:
-    """Whether a file belongs to a release folder, which is nobody's own data."""
-    return any((parent / "certificate.json").exists() for parent in path.parents if parent.is_relative_to(folder))

@@ -43,7 +43,14 @@ def serve(desk: Desk, *, tell: Callable[[str], None], open_browser: bool, port: 
             webbrowser.open(door_to(address, Path(private)).as_uri())
         # Nothing is logged: addresses and errors could hold what is private.
         config = uvicorn.Config(
-            app, log_config=None, log_level="critical", access_log=False, server_header=False, lifespan="off", ws="none"
+            app,
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            lifespan="off",
+            ws="none",
+            timeout_graceful_shutdown=2,
         )
         uvicorn.Server(config).run(sockets=[bound])
 

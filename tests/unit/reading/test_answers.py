@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import math
+import re
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
+from rich.console import Console
 
 import copublish as cp
+from copublish.cli.show_command import print_release
 from copublish.local.simulation import read_fragments, simulate_fragments
+from copublish.mechanisms.copula.replicate import replicate
+from copublish.privacy.statements import Law
+from copublish.reading.replicates import Draws
 from interval_coverage import MECHANISMS, made_up, questions
-from support import no_noise, seeded
+from support import fragment_frames, no_noise, random_table, seeded, simulate_with
 from support.any_release import any_release, cases_of
+from support.recorded_releases import agreed, marginals
 from support.releases import small_release
 
 TABLE = made_up(800)
@@ -145,3 +155,85 @@ def test_replicates_are_made_as_the_release_was_and_differ_by_its_noise(mechanis
     exact = (release_of(mechanism, noise=False).to_pandas()["default"] == "yes").mean()
     assert abs(said.value - exact) < 6 * said.standard_error and 0.001 < said.standard_error < 0.1
     assert "leaves out" in said.how
+
+
+class _NoChance(Draws):
+    """Fresh noise that is none."""
+
+    def noise(self, law, size, *, points_per_person=1):
+        return np.zeros(size)
+
+
+def test_a_replicate_without_fresh_noise_has_the_published_counts_of_every_cell():
+    """What noise leaves in the ends of a grid is taken away from replicates as from the release."""
+    agreement = cp.agreement_from_mapping(
+        {
+            "format": 2,
+            "name": "amounts",
+            "dataset": "people",
+            "partition": "horizontal",
+            "parties": {"p0": {}, "p1": {}},
+            "records": {"expected": 2_000},
+            "attributes": {"amount": {"kind": "numerical", "bounds": [0, 1000], "grid": {"count": 40}, "missing": 0}},
+            "class": {"name": "default", "values": ["no", "yes"]},
+            "privacy": {"epsilon": "0.5"},
+            "mechanism": {"name": "copula"},
+        }
+    )
+    generator = np.random.default_rng(1)
+    amounts, classes = np.minimum(generator.exponential(20, 2_000), 1_000), generator.choice(["no", "yes"], 2_000)
+    table = pd.DataFrame({"amount": amounts, "default": classes})
+    release = simulate_with(agreement, {"p0": table[::2], "p1": table[1::2]}, seeded(agreement.party_names, 1))
+    assert release.details.empties_ends
+    emptied = [
+        name
+        for name, column in release.details.columns.items()
+        if 0 in (column.counts[0], column.counts[-1]) and max(column.noisy_counts[0], column.noisy_counts[-1]) > 0
+    ]
+    assert emptied  # so that leaving this step out would show
+    again = replicate(release, release.details, _NoChance(b"key")).to_pandas()
+    records = release.to_pandas()
+    for name in again:
+        ours, theirs = (Counter(map(str, frame[name])) for frame in (records, again))
+        assert ours == theirs, name
+
+
+def test_tables_keep_their_law_beside_a_count_that_has_another():
+    """Whether class columns agree is counted with Laplace noise, whatever the tables have."""
+    mapping = agreed("vertical", marginals(rounds=2), privacy={"delta": "1e-6", "epsilon": 8})
+    mapping |= {"format": 2, "privacy": mapping["privacy"] | {"class_disagreement": "0.1"}}
+    for column in mapping["attributes"].values():
+        column.setdefault("missing", "category")
+    agreement, generator = cp.agreement_from_mapping(mapping), np.random.default_rng(1)
+    frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
+    release = simulate_with(agreement, frames, seeded(agreement.party_names, 1))
+    laws = {made.noise.law for made in release.certificate.disclosures if made.kind == "measure"}
+    assert laws == {Law.LAPLACE, Law.GAUSSIAN}
+    assert release.reading.table(["default"]).excess == 0.0
+
+
+NOBODY = {
+    "vhdp": "vhdp horizontal information-gain",
+    "hpdp": "hpdp unsaid-noise public records",
+    "hpdp gaussian": "hpdp gaussian public missing 3-parties",
+    "copula": cases_of("copula")[0],
+    "marginals": cases_of("marginals")[0],
+    "specialization": cases_of("specialization")[0],
+}
+
+
+@pytest.mark.parametrize("case", NOBODY.values(), ids=NOBODY)
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_release_about_nobody_is_shown_reported_and_read(case):
+    release = any_release(case, share=0.0, seed=1)
+    print_release(release, Console(file=io.StringIO()), 8)
+    assert not re.search(r"\bnan\b", cp.report(release).html)
+    for summary in release.reading.summaries():
+        for said in (summary.mean, summary.median, *(cell.share for cell in summary.cells)):
+            assert said is None or "nan" not in str(said)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_no_value_at_all_is_refused_by_every_mechanism(mechanism):
+    with pytest.raises(cp.ReleaseError, match=r"No value of column 'default' was named\. It has 'no'"):
+        release_of(mechanism, noise=True).share("default", [])

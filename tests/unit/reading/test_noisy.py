@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from copublish.agreement.domain import NumericalDomain
+from copublish.errors import ReleaseError
 from copublish.privacy.statements import Law, Noise
 from copublish.reading.build import estimate_of, estimate_share
 from copublish.reading.cells import ColumnCells, NoisyTable, OtherTotal
@@ -116,8 +117,6 @@ def test_a_median_lies_in_its_cell_and_noise_adds_the_cells_beside_it():
 def test_cells_that_mix_numbers_and_missing_ones_tell_no_mean():
     from decimal import Decimal
 
-    from copublish.errors import ReleaseError
-
     domain = NumericalDomain("x", lower=Decimal(0), upper=Decimal(9), thresholds=(Decimal(3),), missing=True)
     whole, apart = ColumnCells.of(domain, [(0, 3)]), ColumnCells.of(domain)
     assert whole.mixes_missing and not apart.mixes_missing
@@ -163,12 +162,23 @@ def test_an_interval_by_replicates_holds_noise_and_bias():
 
 
 @pytest.mark.parametrize(
+    ("value", "replicates", "why"),
+    [(math.nan, [1.0] * 20, "nan on the published records"), (1.0, [1.0] * 18 + [math.nan, math.inf], "on 2 of 20")],
+)
+def test_a_statistic_that_is_no_number_has_no_interval(value, replicates, why):
+    with pytest.raises(ReleaseError, match=why):
+        interval_by_replicates(value, replicates, 0.95)
+
+
+@pytest.mark.parametrize(
     ("value", "within", "unit", "words"),
     [
         (1412.4, 27.2, "people", "1,412 ± 28"),
         (0.12345, 0.0123, "share", "12.3 % ± 1.2"),
         (0.12345, 0.2, "share", "12 % ± 20"),
         (-0.3, 0.041, "correlation", "-0.30 ± 0.04"),
+        (-0.001, 0.08, "correlation", "+0.00 ± 0.08"),
+        (-0.001, 0.31, "own", "0.00 ± 0.31"),
         (41.234, 0.311, "own", "41.23 ± 0.31"),
         (13670.4, 912.0, "own", "13,670 ± 912"),
     ],

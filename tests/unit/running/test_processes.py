@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import stat
 import threading
 import time
+from contextlib import suppress
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import copublish as cp
+from copublish.cli import app
+from copublish.node.identity import new_identity
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.running import process
 from support.node import DATASET, on_loopback
@@ -144,6 +150,44 @@ def test_a_password_in_an_address_is_not_written_down(bank):
     table = cp.DatabaseTable("postgresql://reader:geheim@db.example/lending", "loans")
     with pytest.raises(cp.SourceError, match="pgpass"):
         cp.start(bank / "agreement.toml", **asked(bank, data=table))
+
+
+def test_a_passphrase_is_written_nowhere_and_a_wrong_one_costs_nothing(bank):
+    folder = bank / "identities" / "bank"
+    kept = shutil.copytree(folder, bank / "kept")
+    shutil.rmtree(folder)
+    new_identity("bank", folder, days=30, passphrase="right passphrase")
+    try:
+        before = cp.before_run(bank / "agreement.toml", party="bank")
+        assert before.needs_passphrase and before.missing == ()
+        run = started(bank, passphrase="wrong passphrase")
+        command = f"/proc/{(run.folder / 'lock').read_text()}"
+        for place in ("cmdline", "environ"):
+            with suppress(OSError):  # it has ended already
+                assert b"wrong passphrase" not in Path(command, place).read_bytes()
+        *_, seen = cp.follow(run, every_seconds=0.05)
+        assert (seen.state, seen.ended.exit_code) == ("failed", 8) and "passphrase" in seen.ended.message
+        assert seen.charge() is None and "doctor" in seen.ended.what_to_do
+        assert all(b"wrong passphrase" not in path.read_bytes() for path in run.folder.iterdir())
+    finally:
+        shutil.rmtree(folder)
+        kept.rename(folder)
+
+
+def test_the_commands_start_list_and_stop(bank):
+    def typed(*words):
+        return CliRunner().invoke(app, [*map(str, words)])
+
+    options = ("--party", "bank", "--data", bank / "data.parquet", "--out", bank / "other", "--yes", "--detach")
+    done = typed("run", bank / "agreement.toml", *options, "--format", "json")
+    assert done.exit_code == 0, done.exception
+    id_ = json.loads(done.stdout)["run"]
+    assert id_[:8] in typed("runs").stdout
+    until(id_, "waiting")
+    told = typed("runs", id_[:8], "--stop")
+    assert told.exit_code == 0 and "The ledger was charged nothing." in told.stdout
+    facts = json.loads(typed("runs", id_, "--format", "json").stdout)
+    assert (facts["state"], facts["exit_code"], facts["charged"]) == ("stopped", 143, None)
 
 
 def test_a_job_is_known_by_its_inputs_and_keeps_what_it_found(bank):

@@ -10,7 +10,10 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from copublish.cli import app
+from copublish.errors import CopublishError
 from copublish.studio.entrance import TOKEN_SECONDS, WRONG_TOKENS, Entrance
 from copublish.studio.guard import HEADERS, LARGEST_BODY, cookie_name
 from support.studio import ORIGIN, PORT, Browser, desk_in, entered, served, stranger
@@ -185,6 +188,19 @@ def test_two_gibibytes_without_a_length_are_cut_off_as_they_arrive(tmp_path):
                 answer += more
     assert sent < 64 * 2**20
     assert answer == b"" or answer.startswith(b"HTTP/1.1 413")
+
+
+def test_more_than_twenty_files_are_not_taken(tmp_path):
+    browser = entered(tmp_path)
+    for number, status in ((20, 200), (21, 400)):
+        files = [("f", (f"{place}.toml", b"x")) for place in range(number)]
+        assert browser.submit("/another-browser", files=files).status_code == status
+
+
+def test_without_the_extra_the_command_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr("copublish.cli.studio_command.find_spec", lambda name: None)
+    done = CliRunner().invoke(app, ["studio"])
+    assert isinstance(done.exception, CopublishError) and "copublish[studio]" in str(done.exception)
 
 
 def test_htmx_is_the_one_that_was_vetted():

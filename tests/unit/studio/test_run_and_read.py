@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import copublish as cp
+from copublish.mechanisms.registry import plan_of
 from copublish.running import process
 from support.node import on_loopback
 from support.studio import Browser, entered
@@ -44,7 +45,7 @@ def hidden(answer, *names: str) -> dict[str, str]:
 
 def until(browser: Browser, path: str, said: str):
     deadline = time.monotonic() + WAIT_SECONDS
-    while said not in words(answer := browser.get(path)):
+    while said not in words(answer := browser.get(path, follow_redirects=True)):
         assert time.monotonic() < deadline, words(answer)
         time.sleep(0.1)
     return answer
@@ -73,18 +74,21 @@ def test_preflight_start_two_tabs_stop(bank):
     assert "copublish doctor agreement.toml --party bank" in words(waiting)
     assert "Run: waiting for loans" in words(browser.get("/read"))
     again = entered(bank)  # another server on the same home: the first one was killed
-    assert "Waiting for 'loans'" in words(again.get("/run"))
-    assert 'hx-get="' + path + '/now"' in again.get(path).text
+    assert "Waiting for 'loans'" in words(again.get("/run", follow_redirects=True))
+    polled = re.search(r'hx-get="([^"]+)"', again.get(path).text)[1]
+    assert polled.startswith(f"{path}/now?seen=")
+    assert again.get(polled).status_code == 204, "nothing changed, so nothing is replaced"
     asked = words(again.get(f"{path}/stop"))
     assert "Nothing is spent yet: stopping now costs nothing. The others' runs end, too." in asked
     assert cp.runs()[0].is_alive, "looking changes nothing"
     ended = words(again.submit(f"{path}/stop"))
     assert "Stopped at" in ended and "exit code 143" in ended and "Nothing was spent." in ended
-    assert "hx-get" not in again.get(f"{path}/now").text
+    last = again.get(polled)
+    assert "hx-get" not in last.text and last.headers["HX-Refresh"] == "true"
     assert again.get(f"{path}/log").headers["content-disposition"].startswith("attachment")
 
 
-def test_a_killed_run_is_told_with_what_the_ledger_says(bank):
+def test_a_killed_run_is_told_with_what_the_ledger_says(bank, monkeypatch):
     browser = entered(bank)
     run = browser.submit("/run/start", hidden(preflight_of(browser, bank), *SHOWN)).url.path
     folder = bank / "runs" / run.split("/")[-1]
@@ -95,6 +99,13 @@ def test_a_killed_run_is_told_with_what_the_ledger_says(bank):
     said = words(browser.get(run))
     assert "This run ended without a word" in said and "The ledger was charged nothing." in said
     assert "Run: ended without a word" in said
+    ledger = cp.Ledger(bank / "ledger.db")  # as it is after a kill in the middle: reserved, and never ended
+    plan = plan_of(cp.load_agreement(bank / "agreement.toml"))
+    agreement = plan.agreement
+    monkeypatch.setattr(ledger, "_end", lambda charge, state: None)
+    ledger.reserve(agreement.dataset, agreement.name, agreement.hash, plan.cost()).__enter__()
+    ledger.close()
+    assert "The ledger says “reserved”: epsilon 1, which counts as spent." in words(browser.get(run))
 
 
 def test_nothing_starts_from_an_older_state_and_the_form_says_so(bank):

@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from copublish.agreement.budget import agreed_weights
-from copublish.agreement.domain import CategoricalDomain, NumericalDomain
+from copublish.agreement.domain import CategoricalDomain
 from copublish.agreement.model import Agreement
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.copula.normal_scores import SCORE_LIMIT, score_limits
 from copublish.mechanisms.copula.settings import CopulaSettings
 from copublish.mechanisms.shared.allocation import Allocation
-from copublish.mechanisms.shared.empty_ends import cells_between_empty_ends, consistent_counts_within
+from copublish.mechanisms.shared.empty_ends import counts_of_records
 from copublish.mechanisms.shared.measured_noise import deviation
 from copublish.mechanisms.shared.number_errors import NumberError, number_errors, number_warnings, rounded_means
 from copublish.privacy.certify import Method
@@ -113,16 +111,17 @@ class CopulaPlan(Plan["CopulaResult"]):
         )
 
     def counts_of(self, column: str, budget: Fraction, noisy_counts: IntArray, total: int) -> IntArray:
-        """Counts that can be records, from a column's released ones.
+        """Counts that can be records, from a column's released ones."""
+        noise = deviation(self.marginal(column, budget)) if self.empties_ends else None
+        return counts_of_records(self.agreement.columns[column], noisy_counts, total, empties_ends_of=noise)
 
-        The ends of a number's grid stay empty if noise could have made what is there; not in format 1, whose agreements
-        keep their meaning.
+    @property
+    def empties_ends(self) -> bool:
+        """Whether ends of grids stay empty where noise could have made what is there; not in format 1.
+
+        Agreements of format 1 keep their meaning.
         """
-        domain, stay = self.agreement.columns[column], np.ones(len(noisy_counts), dtype=bool)
-        if self.agreement.format > 1 and isinstance(domain, NumericalDomain):
-            numbers = slice(0, domain.number_codes)
-            stay[numbers] = cells_between_empty_ends(noisy_counts[numbers], deviation(self.marginal(column, budget)))
-        return consistent_counts_within(noisy_counts, total, stay)
+        return self.agreement.format > 1
 
     def products(self, limits: Sequence[int]) -> Measure:
         """The disclosure of the sums of products, given how large each column's scores can be."""

@@ -72,6 +72,7 @@ class CopulaDetails(Details):
         allocation: How the columns' budget was divided.
         label_information: What columns tell about the label.
         missing_spellings: Texts that stand for a missing value; none in releases that do not say.
+        empties_ends: Whether ends of a number's grid stayed empty where noise could have made what is there.
     """
 
     copula_format: Literal[1] = 1
@@ -80,6 +81,7 @@ class CopulaDetails(Details):
     allocation: Division
     label_information: LabelInformation
     missing_spellings: tuple[str, ...] | None = None
+    empties_ends: Literal[True] | None = None
 
     @property
     def public_columns(self) -> PublicColumns:
@@ -141,6 +143,7 @@ def copula_details(result: CopulaResult, cells: Mapping[str, Codes]) -> CopulaDe
         allocation=describe_division(allocation, result.gains),
         label_information=describe_information(result.columns, cells, label, budgets),
         missing_spellings=allocation.agreement.records.missing_spellings,
+        empties_ends=True if result.empties_ends else None,
     )
 
 

@@ -13,7 +13,7 @@ from copublish.mechanisms.copula.publish import CopulaDetails, values_of
 from copublish.mechanisms.copula.records import draw_columns
 from copublish.mechanisms.shared.arrow import domains_as_published
 from copublish.mechanisms.shared.cells_as_numbers import InCells
-from copublish.mechanisms.shared.post_processing import consistent_counts
+from copublish.mechanisms.shared.empty_ends import counts_of_records
 from copublish.reading.noisy import deviation_of
 from copublish.reading.replicates import Draws
 
@@ -32,13 +32,18 @@ def replicate(publication: Publication, details: CopulaDetails, draws: Draws) ->
         weights = {name: 1 / (deviation_of(laws[name]) ** 2 * len(own)) for name, own in noisy.items()}
         weighted = sum(weights[name] * int(own.sum()) for name, own in noisy.items())
         total = max(0, round(weighted / sum(weights.values())))
-    counts = [consistent_counts(own, total) for own in noisy.values()]
+    domains = domains_as_published(details.public_columns.domains, publication.records)
+    counts = [
+        counts_of_records(
+            domains[name], own, total, empties_ends_of=deviation_of(laws[name]) if details.empties_ends else None
+        )
+        for name, own in noisy.items()
+    ]
     scores = [np.array(column.scores, dtype=np.int64) for column in details.columns.values()]
     points = SCORE_LIMIT**2
     fresh = np.rint(draws.noise(products.noise, len(details.pairs), points_per_person=points) * points)
     sums = np.array([pair.noisy_sum_of_products for pair in details.pairs], dtype=np.int64) + fresh.astype(np.int64)
     model = fit_copula(counts, scores, sums)
-    domains = domains_as_published(details.public_columns.domains, publication.records)
     drawn = draw_columns(model.loadings, counts, draws.next_key())
     return pa.table(
         {

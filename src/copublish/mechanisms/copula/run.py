@@ -74,6 +74,7 @@ def run_copula(
         model=fit_copula(list(counts.values()), list(scores.values()), noisy_products),
         allocation=plan.allocation,
         gains=gains,
+        empties_ends=plan.empties_ends,
     )
 
 

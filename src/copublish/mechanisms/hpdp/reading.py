@@ -23,8 +23,8 @@ from copublish.reading.build import estimate_count, estimate_of, estimate_share
 from copublish.reading.cells import ColumnCells
 from copublish.reading.drawn import summary_of_records
 from copublish.reading.estimate import CONFIDENCE, Estimate
-from copublish.reading.interface import Among, ColumnSummary, Reading, Values, no_number
-from copublish.reading.moments import Moments, correlation, covariance, median_by_moments
+from copublish.reading.interface import Among, ColumnSummary, Reading, Values, no_number, no_order, published_values
+from copublish.reading.moments import Moments, correlation, median_by_moments
 from copublish.reading.noisy import NoisyNumber, deviation_of, excess_of, ratio
 from copublish.reading.of_cells import CELLS_HIDE
 from copublish.types import FloatArray
@@ -147,12 +147,7 @@ class HpdpReading(Reading):
             raise ReleaseError(
                 f"Of the numbers in '{column}' this release measured no single values, only sums. Ask for its mean."
             )
-        wanted = [values] if isinstance(values, str) else list(values)
-        for value in wanted:
-            if value not in domain.values:
-                listed = ", ".join(f"'{known}'" for known in domain.values)
-                raise ReleaseError(f"Column '{column}' has no published value '{value}'. It has {listed}.")
-        codes = [domain.values.index(value) for value in dict.fromkeys(wanted)]
+        codes = [domain.values.index(value) for value in published_values(column, domain.values, values)]
         if column in self._coordinates.groups:
             start = self._coordinates.groups[column].start
             return _Affine(0.0, {start + code: 1.0 for code in codes})
@@ -236,13 +231,13 @@ class HpdpReading(Reading):
             return self._by_cells.median(column, {}, confidence)
         domain, place, present = self._number(column, "median")
         width = float(domain.upper - domain.lower)
-        whole, part = self._sum(present), self._sum(place)
-        variance = covariance(self._sum(place, place), part, part, whole).times(width**2)
         drawn = np.asarray(self._publication.records.column(column).drop_null().to_numpy(), dtype=np.float64)
         return median_by_moments(
             float(np.median(drawn)) if len(drawn) else float(domain.lower),
             self.mean(column, {}, confidence),
-            variance,
+            square=self._sum(place, place).times(width**2),
+            first=self._sum(place).times(width),
+            whole=self._sum(present),
             bounds=(float(domain.lower), float(domain.upper)),
             confidence=confidence,
             how=BY_SPREAD,
@@ -271,11 +266,7 @@ class HpdpReading(Reading):
 
     def _ordered(self, column: str) -> _Affine:
         if column in self._coordinates.groups:
-            n = self._coordinates.columns[column].size
-            raise ReleaseError(
-                f"Column '{column}' has {n} categories, which have no order. Ask for shares among the people with a "
-                "value of the other column."
-            )
+            raise no_order(column, self._coordinates.columns[column].size)
         domain = self._domains[column]
         if isinstance(domain, NumericalDomain) and domain.missing:
             raise ReleaseError(

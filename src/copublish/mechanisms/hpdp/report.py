@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from copublish.mechanisms.base import Publication
@@ -18,7 +17,8 @@ def facts(publication: Publication) -> dict[str, Any]:
     details, reading = details_of(publication), publication.reading
     summaries, pairs = reading.summaries(), told_correlations(publication)
     categories = [summary for summary in summaries if not summary.is_number]
-    errors = [cell.share.within for summary in categories for cell in summary.cells if cell.share.within is not None]
+    errors = [cell.share.within for summary in categories for cell in summary.cells]
+    told = [error for error in errors if error is not None]
     deviations = {
         name: column.deviation for name, column in details.columns.items() if isinstance(column, NumberDetails)
     }
@@ -28,7 +28,7 @@ def facts(publication: Publication) -> dict[str, Any]:
         "by_grid": details.counts_cells,
         "numbers": [(summary, deviations[summary.name]) for summary in summaries if summary.is_number],
         "categories": categories,
-        "share_within": max(errors, default=math.nan),
+        "share_within": max(told) if told and len(told) == len(errors) else None,
         "pairs": [pair for pair in pairs if pair.estimate.tells][:STRONGEST_PAIRS],
         "n_untold": sum(1 for pair in pairs if not pair.estimate.tells),
         "n_pairs": len(pairs),

@@ -32,6 +32,9 @@ SHRINKAGE = 0.2
 FACTOR_UNIT = 2.0**-20
 """Factors are told as whole numbers of this unit."""
 
+TABLE_BITS = 36
+"""Tables of the model are told in whole numbers of its inverse power of 2."""
+
 LARGEST_FACTOR = 2**30
 """In units: e to the 1024, more than floating point tells apart."""
 

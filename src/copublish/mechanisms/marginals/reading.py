@@ -13,8 +13,10 @@ import pyarrow.compute as pc
 from copublish.agreement.columns import NOISY_COUNT
 from copublish.errors import ReleaseError
 from copublish.mechanisms.base import Publication
+from copublish.mechanisms.marginals.measurements import AGAIN, CHOSEN, FIRST
 from copublish.mechanisms.marginals.publish import MarginalsDetails
 from copublish.mechanisms.marginals.tables import TABLES
+from copublish.privacy.certificate import Certificate
 from copublish.privacy.statements import Law
 from copublish.reading.cells import ColumnCells, NoisyTable, OtherTotal
 from copublish.reading.noisy import LAPLACE_EXCESS
@@ -64,8 +66,7 @@ class MarginalsReading(CellReading):
     @cached_property
     def _excess(self) -> float:
         """Excess kurtosis of the noise of a count."""
-        laws = {disclosure.noise.law for disclosure in self._certificate.disclosures if disclosure.kind == "measure"}
-        return 0.0 if laws == {Law.GAUSSIAN} else LAPLACE_EXCESS
+        return 0.0 if law_of_tables(self._certificate) is Law.GAUSSIAN else LAPLACE_EXCESS
 
     def table(self, columns: Sequence[str]) -> NoisyTable:
         """Joint counts of columns that are in one measured table, or in several."""
@@ -107,6 +108,12 @@ class MarginalsReading(CellReading):
         weights = [1 / (table.deviation**2 * table.counts.size) for table in others]
         value = sum(w * float(table.counts.sum()) for w, table in zip(weights, others, strict=True)) / sum(weights)
         return OtherTotal(value, math.sqrt(1 / sum(weights)))
+
+
+def law_of_tables(certificate: Certificate) -> Law:
+    """Of the noise in every measured table; all have the same. What is counted besides the tables may have another."""
+    (law,) = {made.noise.law for step in (FIRST, CHOSEN, AGAIN) for made in certificate.at(step)}
+    return law
 
 
 def _summed(table: _Measured, columns: Sequence[str]) -> tuple[FloatArray, float, int]:

@@ -8,24 +8,21 @@ import pyarrow.compute as pc
 
 from copublish.agreement.columns import NOISY_COUNT
 from copublish.mechanisms.base import Publication
-from copublish.mechanisms.marginals.model import NoisyTable, Problem, from_units
+from copublish.mechanisms.marginals.model import TABLE_BITS, NoisyTable, Problem, from_units
 from copublish.mechanisms.marginals.publish import MarginalsDetails, records_table
+from copublish.mechanisms.marginals.reading import law_of_tables
 from copublish.mechanisms.marginals.records import draw_codes
 from copublish.mechanisms.marginals.tables import TABLES
 from copublish.mechanisms.shared.arrow import domains_as_published
 from copublish.privacy.statements import Law, Noise
 from copublish.reading.replicates import Draws
 
-TABLE_BITS = 36
-"""Tables of the model become whole numbers of its inverse power of 2, as where a release is made."""
-
 
 def replicate(publication: Publication, details: MarginalsDetails, draws: Draws) -> pa.Table:
     """The records that the measured tables with fresh noise would give; which were measured is not chosen again."""
     domains = domains_as_published(details.public_columns.domains, publication.records)
     names = list(domains)
-    laws = {one.noise.law for one in publication.certificate.disclosures if one.kind == "measure"}
-    is_gaussian = laws == {Law.GAUSSIAN}
+    is_gaussian = law_of_tables(publication.certificate) is Law.GAUSSIAN
     published = publication.contents.tables[TABLES]
     tables = []
     for number, table in enumerate(details.tables, start=1):

@@ -19,6 +19,7 @@ from copublish.mechanisms.marginals.junction_tree import Columns, marginals
 from copublish.mechanisms.marginals.model import (
     ACCEPTED,
     LARGEST_FACTOR,
+    TABLE_BITS,
     Problem,
     State,
     from_units,
@@ -30,9 +31,6 @@ NOT_TOLD = np.zeros(0, dtype=np.uint8)
 
 LARGEST_ROUNDING = 1.01
 """By how much a whole-numbered answer may be off: half for rounding, the rest for another machine's floating point."""
-
-TABLE_BITS = 36
-"""Tables of the model are told in whole numbers of its inverse power of 2."""
 
 
 def agree_on_model(

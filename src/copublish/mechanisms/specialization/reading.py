@@ -15,10 +15,11 @@ from copublish.mechanisms.base import Publication
 from copublish.mechanisms.specialization.plan import LEAVES
 from copublish.mechanisms.specialization.publish import CutDetails
 from copublish.privacy.statements import Noise
+from copublish.reading.build import estimate_count
 from copublish.reading.cells import ColumnCells, NoisyTable
 from copublish.reading.estimate import CONFIDENCE, Estimate, exactly
 from copublish.reading.interface import Among
-from copublish.reading.noisy import deviation_of, excess_of
+from copublish.reading.noisy import NoisyNumber, deviation_of, excess_of
 from copublish.reading.of_cells import BY_COUNTS, CellReading
 from copublish.types import FloatArray, IntArray
 
@@ -68,17 +69,8 @@ class SpecializationReading(CellReading):
 
     def leaf(self, count: float) -> Estimate:
         """One leaf's count as an estimate."""
-        within = float(self.noise.within_95_percent or 0)
-        return Estimate(
-            value=count,
-            standard_error=self.deviation,
-            within=within,
-            low=max(count - within, 0.0),
-            high=max(count + within, 0.0),
-            confidence=CONFIDENCE,
-            how=BY_COUNTS,
-            unit="people",
-        )
+        number = NoisyNumber(count, np.array([self.deviation]), np.array([excess_of(self.noise)]))
+        return estimate_count(number, CONFIDENCE, BY_COUNTS, stated_within=float(self.noise.within_95_percent or 0))
 
     def _codes(self, column: str) -> IntArray:
         """For every leaf the number of its published value; kept, because there may be a million leaves."""

@@ -29,8 +29,8 @@ from copublish.mechanisms.vhdp.publish import VhdpDetails
 from copublish.reading.build import estimate_count, estimate_of, estimate_share
 from copublish.reading.drawn import summary_of_records
 from copublish.reading.estimate import CONFIDENCE, Estimate
-from copublish.reading.interface import Among, ColumnSummary, Reading, Values, no_number
-from copublish.reading.moments import Moments, correlation, covariance, median_by_moments
+from copublish.reading.interface import Among, ColumnSummary, Reading, Values, no_number, no_order, published_values
+from copublish.reading.moments import Moments, correlation, median_by_moments
 from copublish.reading.noisy import NoisyNumber, ratio
 from copublish.types import FloatArray
 
@@ -83,14 +83,10 @@ class VhdpReading(Reading):
             raise ReleaseError(
                 f"Noise on every number hides how many people have certain values of '{column}'. Ask for its mean."
             )
-        wanted = {values} if isinstance(values, str) else set(values)
-        for value in wanted:
-            if value not in domain.values:
-                listed = ", ".join(f"'{known}'" for known in domain.values)
-                raise ReleaseError(f"Column '{column}' has no published value '{value}'. It has {listed}.")
+        wanted = published_values(column, domain.values, values)
         kept = self._details.columns[column].noise.kept or 0.0
         other = (1 - kept) / (domain.size - 1)
-        told = np.isin(self._published[column], list(wanted)).astype(np.float64)
+        told = np.isin(self._published[column], wanted).astype(np.float64)
         found = (told - other * len(wanted)) / (kept - other)
         return _Unbiased(found, found)  # the square of 0 or 1 is itself
 
@@ -177,13 +173,14 @@ class VhdpReading(Reading):
         domain, first, present = self._number(column, "median")
         if among:
             raise ReleaseError("A median among some people cannot be told apart from noise. Ask for their mean.")
-        sums = _together([present.of_value, first.of_value, first.of_square])
-        variance = covariance(sums[2], sums[1], sums[1], sums[0])
+        whole, sum_, square = _together([present.of_value, first.of_value, first.of_square])
         drawn = np.asarray(self._records.column(column).drop_null().to_numpy(), dtype=np.float64)
         return median_by_moments(
             float(np.median(drawn)) if len(drawn) else float(domain.lower),
             self.mean(column, {}, confidence),
-            variance,
+            square=square,
+            first=sum_,
+            whole=whole,
             bounds=(float(domain.lower), float(domain.upper)),
             confidence=confidence,
             how=BY_SPREAD,
@@ -206,10 +203,7 @@ class VhdpReading(Reading):
         if isinstance(domain, CategoricalDomain):
             if domain.size == 2:
                 return self._has(column, domain.values[1])
-            raise ReleaseError(
-                f"Column '{column}' has {domain.size} categories, which have no order. Ask for shares among the people "
-                "with a value of the other column."
-            )
+            raise no_order(column, domain.size)
         _, found, present = self._number(column, "correlation")
         if not (present.of_value == 1).all():
             raise ReleaseError(f"Numbers of '{column}' may be missing: their correlation is not told.")
@@ -232,5 +226,5 @@ def _numbers(columns: FloatArray, covariances: FloatArray) -> tuple[NoisyNumber,
 def _together(columns: Sequence[FloatArray]) -> tuple[NoisyNumber, ...]:
     """The same with what the numbers vary by as their noise, which is too much: people differ, too."""
     stacked = np.stack(columns)
-    centered = stacked - stacked.mean(axis=1, keepdims=True)
+    centered = stacked - stacked.sum(axis=1, keepdims=True) / max(stacked.shape[1], 1)
     return _numbers(stacked, centered @ centered.T)

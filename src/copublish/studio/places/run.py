@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,7 +61,7 @@ def show(request: Request) -> Response:
     situation = situation_of(request)
     run = situation.current_run
     if run is not None and run.is_alive:
-        return _watched(request, run)
+        return RedirectResponse(f"/run/{run.id}", 303)
     return _start_page(request, situation)
 
 
@@ -72,7 +73,13 @@ def look(request: Request) -> Response:
 def look_again(request: Request) -> Response:
     """The part of a run's page that changes."""
     run = _run_of(request)
-    return fragment(request, "run_now.html.j2", **_facts(run))
+    facts = _facts(run)
+    if run.is_alive and request.query_params.get("seen") == facts["version"]:
+        return Response(status_code=204)  # nothing is replaced, so nothing moves and nothing is read out again
+    part = fragment(request, "run_now.html.j2", is_part=True, **facts)
+    if not run.is_alive:
+        part.headers["HX-Refresh"] = "true"  # all of the page is another one now
+    return part
 
 
 def log(request: Request) -> Response:
@@ -121,8 +128,10 @@ def start(request: Request, form: FormData) -> Response:
 def state(situation: Situation) -> str:
     """How far the newest run of the agreement is."""
     run = situation.current_run
-    if run is None:
-        return ""
+    return "" if run is None else _state_of(run)
+
+
+def _state_of(run: cp.Run) -> str:
     if run.state == "waiting":
         return f"waiting for {', '.join(run.others)}"
     ended = {"failed": "ended without a release", "lost": "ended without a word"}
@@ -221,7 +230,9 @@ def _watched(request: Request, run: cp.Run) -> Response:
         command=command_line("copublish", "runs", run.id[:8], "--follow"),
         python=f"for seen in cp.follow({run.id!r}):\n    print(seen.state, seen.phase)",
     )
-    return page(request, "run_one.html.j2", place="run", title=f"Run of {run.release}", step=step, **_facts(run))
+    return page(
+        request, "run_one.html.j2", place="run", title=f"Run of {run.release}", step=step, is_part=False, **_facts(run)
+    )
 
 
 def _facts(run: cp.Run) -> dict[str, Any]:
@@ -229,8 +240,13 @@ def _facts(run: cp.Run) -> dict[str, Any]:
         charge, unreadable = run.charge(), None
     except cp.LedgerError as exc:
         charge, unreadable = None, str(exc)
+    phases = [(phase.name, phase.done, phase.is_over) for phase in run.phases]
+    opened = None if charge is None else (charge.state, len(charge.disclosures))
+    said = repr((run.state, run.waiting_for, run.met_at, phases, opened, unreadable))
     return {
         "run": run,
+        "state": _state_of(run),
+        "version": hashlib.sha256(said.encode()).hexdigest()[:16],
         "charge": charge,
         "ledger_problem": unreadable,
         "release_key": key_of(run.out) if run.state == "complete" else None,

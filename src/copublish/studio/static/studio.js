@@ -19,3 +19,16 @@ document.addEventListener("htmx:beforeSwap", (event) => {
     event.detail.isError = false;
   }
 });
+
+// One message for each phase of a run, and none within ten seconds of another one: for who listens to the page.
+const SAY_AFTER = 10000;
+let said = "";
+let saidAt = 0;
+document.addEventListener("htmx:afterSettle", () => {
+  const now = document.getElementById("now");
+  const live = document.getElementById("live");
+  if (!now || !live || now.dataset.say === said || Date.now() - saidAt < SAY_AFTER) return;
+  said = now.dataset.say;
+  saidAt = Date.now();
+  live.textContent = said;
+});
