@@ -68,7 +68,10 @@ if TYPE_CHECKING:
     from copublish.node.identity import identities, key_has_passphrase, make_identity, own_fingerprint
     from copublish.node.party import run
     from copublish.planning.advice import plan_release as plan
+    from copublish.planning.links import LINKS, over_link
+    from copublish.planning.meaning import Meaning, epsilon_for_error, how_sure, meaning
     from copublish.planning.release_plan import ReleasePlan
+    from copublish.planning.side_by_side import MechanismTrial, cannot_be_told_apart, side_by_side, try_mechanism
     from copublish.privacy.certificate import Certificate
     from copublish.privacy.ledger import Ledger, Limit
     from copublish.privacy.prices import Budget
@@ -81,11 +84,12 @@ if TYPE_CHECKING:
     from copublish.release.own_ledger import Price, price, set_limit
     from copublish.release.proposal import bundle_of_proposal
     from copublish.release.verify import Verification, verify_release
-    from copublish.running.jobs import job, start_job
+    from copublish.running.jobs import job, jobs, start_job
     from copublish.running.run import BeforeRun, before_run, follow, runs, start, stop
     from copublish.running.seen import Job, Run
 
 __all__ = [
+    "LINKS",
     "Agreement",
     "AgreementError",
     "ApprovalError",
@@ -114,6 +118,8 @@ __all__ = [
     "LedgerError",
     "Limit",
     "LockedError",
+    "Meaning",
+    "MechanismTrial",
     "MeetingError",
     "PassphraseError",
     "Price",
@@ -133,6 +139,7 @@ __all__ = [
     "before_run",
     "bundle_of_approvals",
     "bundle_of_proposal",
+    "cannot_be_told_apart",
     "check",
     "compare_drafts",
     "describe",
@@ -142,20 +149,25 @@ __all__ = [
     "draft_from_text",
     "draft_problems",
     "draft_text",
+    "epsilon_for_error",
     "evaluate",
     "evidence_in_words",
     "follow",
     "generalize",
     "hash_of_file",
+    "how_sure",
     "identities",
     "job",
+    "jobs",
     "key_has_passphrase",
     "load_agreement",
     "load_draft",
     "load_release",
     "make_identity",
+    "meaning",
     "mechanism_names",
     "merge_drafts",
+    "over_link",
     "own_fingerprint",
     "plan",
     "price",
@@ -165,11 +177,13 @@ __all__ = [
     "runs",
     "save_draft",
     "set_limit",
+    "side_by_side",
     "simulate",
     "start",
     "start_job",
     "stop",
     "take_back_refusal",
+    "try_mechanism",
     "verify_release",
 ]
 
@@ -203,7 +217,10 @@ _HOMES = {
     "copublish.node.identity": ("identities", "key_has_passphrase", "make_identity", "own_fingerprint"),
     "copublish.node.party": ("run",),
     "copublish.planning.advice": ("plan",),
+    "copublish.planning.links": ("LINKS", "over_link"),
+    "copublish.planning.meaning": ("Meaning", "epsilon_for_error", "how_sure", "meaning"),
     "copublish.planning.release_plan": ("ReleasePlan",),
+    "copublish.planning.side_by_side": ("MechanismTrial", "cannot_be_told_apart", "side_by_side", "try_mechanism"),
     "copublish.privacy.certificate": ("Certificate",),
     "copublish.privacy.ledger": ("Ledger", "Limit"),
     "copublish.privacy.prices": ("Budget",),
@@ -216,7 +233,7 @@ _HOMES = {
     "copublish.release.own_ledger": ("Price", "price", "set_limit"),
     "copublish.release.proposal": ("bundle_of_proposal",),
     "copublish.release.verify": ("Verification", "verify_release"),
-    "copublish.running.jobs": ("job", "start_job"),
+    "copublish.running.jobs": ("job", "jobs", "start_job"),
     "copublish.running.run": ("BeforeRun", "before_run", "follow", "runs", "start", "stop"),
     "copublish.running.seen": ("Job", "Run"),
 }

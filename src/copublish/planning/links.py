@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,36 @@ from copublish.mechanisms.registry import mechanism_of
 from copublish.mechanisms.shared.work import Work
 from copublish.planning.costs import MIB, dot, predict, unknown_cost
 from copublish.planning.tables import as_fragments, made_up_table
+from copublish.release.folder import Release
 
 RECORDS = 1000
 """Of made-up data, whose release stands for the shapes of a real one."""
 
 ROUND_TRIPS = Work(starts=118.0, rounds=20.3, biased_bits=0.0, products=52.0, product_columns=0.0, marks=0.0)
 """How often parties wait for each other, as decision 14 counted it for Adult by columns, alignment included."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link between two parties.
+
+    Attributes:
+        words: Where they are.
+        round_trip_seconds: How long a message and its answer take.
+        bytes_per_second: What the slower direction carries.
+    """
+
+    words: str
+    round_trip_seconds: float
+    bytes_per_second: float
+
+
+LINKS = {
+    "building": Link("in the same building", 0.001, 100 * 2**20),
+    "country": Link("in the same country", 0.02, 12 * 2**20),
+    "ocean": Link("across an ocean", 0.15, 6 * 2**20),
+}
+"""Links that nobody has measured, by where the parties are."""
 
 
 def predict_over_link(agreement: Agreement, *, round_trip_seconds: float, bytes_per_second: float) -> dict[str, Any]:
@@ -28,23 +54,42 @@ def predict_over_link(agreement: Agreement, *, round_trip_seconds: float, bytes_
         round_trip_seconds: How long a message and its answer take.
         bytes_per_second: What the slower direction carries.
     """
-    if agreement.engine.name != "spu" or (tuning := mechanism_of(agreement).tuning) is None:
+    if agreement.engine.name != "spu" or mechanism_of(agreement).tuning is None:
         return unknown_cost(agreement)
     generator = np.random.default_rng(0)
     table = made_up_table(agreement, RECORDS, generator)
     fragments = as_fragments(agreement, table, generator, with_numbers=agreement.mechanism.reads_numbers)
-    work = tuning.work(agreement, simulate_fragments(agreement, fragments), agreement.records.expected)
-    here = predict(agreement, work)
-    if here["seconds"] is None:
-        return here
-    waits = dot(ROUND_TRIPS, work) * round_trip_seconds
+    cost = cost_of(agreement, simulate_fragments(agreement, fragments), agreement.records.expected)
+    return over_link(cost, Link("", round_trip_seconds, bytes_per_second))
+
+
+def cost_of(agreement: Agreement, release: Release | None, n_records: int) -> dict[str, Any]:
+    """What a secure run would take on one machine, and how often parties wait for each other, as plain JSON values.
+
+    Args:
+        agreement: The agreement.
+        release: One of it, whose shapes stand for those of the run.
+        n_records: How many records there would be.
+    """
+    tuning = mechanism_of(agreement).tuning
+    if agreement.engine.name != "spu" or tuning is None or release is None:
+        return unknown_cost(agreement)
+    work = tuning.work(agreement, release, n_records)
+    return {**predict(agreement, work), "round_trips": dot(ROUND_TRIPS, work)}
+
+
+def over_link(cost: Mapping[str, Any], link: Link) -> dict[str, Any]:
+    """The same over a link."""
+    if cost["seconds"] is None:
+        return {key: cost[key] for key in ("seconds", "mib_sent", "why")}
+    waits = cost["round_trips"] * link.round_trip_seconds
     # Each sends about as much as the other, at the same time; on one machine that took no time.
-    transfers = here["mib_sent"] * MIB / bytes_per_second
+    transfers = cost["mib_sent"] * MIB / link.bytes_per_second
     return {
-        "seconds": round(here["seconds"] + waits + transfers, 1),
-        "mib_sent": here["mib_sent"],
+        "seconds": round(cost["seconds"] + waits + transfers, 1),
+        "mib_sent": cost["mib_sent"],
         "why": (
-            f"{here['seconds']:g} s of computing as measured on one machine, {waits:.1f} s of waiting for messages and "
+            f"{cost['seconds']:g} s of computing as measured on one machine, {waits:.1f} s of waiting for messages and "
             f"{transfers:.1f} s of transfers."
         ),
     }
