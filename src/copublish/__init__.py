@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from copublish.node.identity import identities, key_has_passphrase, make_identity, own_fingerprint
     from copublish.node.party import run
     from copublish.planning.advice import plan_release as plan
-    from copublish.planning.links import LINKS, over_link
+    from copublish.planning.links import over_link, usual_links
     from copublish.planning.meaning import Meaning, epsilon_for_error, how_sure, meaning
     from copublish.planning.release_plan import ReleasePlan
     from copublish.planning.side_by_side import MechanismTrial, cannot_be_told_apart, side_by_side, try_mechanism
@@ -89,7 +89,6 @@ if TYPE_CHECKING:
     from copublish.running.seen import Job, Run
 
 __all__ = [
-    "LINKS",
     "Agreement",
     "AgreementError",
     "ApprovalError",
@@ -184,6 +183,7 @@ __all__ = [
     "stop",
     "take_back_refusal",
     "try_mechanism",
+    "usual_links",
     "verify_release",
 ]
 
@@ -217,7 +217,7 @@ _HOMES = {
     "copublish.node.identity": ("identities", "key_has_passphrase", "make_identity", "own_fingerprint"),
     "copublish.node.party": ("run",),
     "copublish.planning.advice": ("plan",),
-    "copublish.planning.links": ("LINKS", "over_link"),
+    "copublish.planning.links": ("over_link", "usual_links"),
     "copublish.planning.meaning": ("Meaning", "epsilon_for_error", "how_sure", "meaning"),
     "copublish.planning.release_plan": ("ReleasePlan",),
     "copublish.planning.side_by_side": ("MechanismTrial", "cannot_be_told_apart", "side_by_side", "try_mechanism"),

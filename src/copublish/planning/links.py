@@ -38,12 +38,13 @@ class Link:
     bytes_per_second: float
 
 
-LINKS = {
-    "building": Link("in the same building", 0.001, 100 * 2**20),
-    "country": Link("in the same country", 0.02, 12 * 2**20),
-    "ocean": Link("across an ocean", 0.15, 6 * 2**20),
-}
-"""Links that nobody has measured, by where the parties are."""
+def usual_links() -> dict[str, Link]:
+    """Links that nobody has measured, by where the parties are."""
+    return {
+        "building": Link("in the same building", 0.001, 100 * MIB),
+        "country": Link("in the same country", 0.02, 12 * MIB),
+        "ocean": Link("across an ocean", 0.15, 6 * MIB),
+    }
 
 
 def predict_over_link(agreement: Agreement, *, round_trip_seconds: float, bytes_per_second: float) -> dict[str, Any]:

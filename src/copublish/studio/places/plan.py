@@ -114,7 +114,7 @@ def _page(request: Request, *problems: Problem) -> Response:
         why_not=why_not,
         files=choices(situation.desk),
         batch=_batch(request, agreement),
-        links=cp.LINKS,
+        links=cp.usual_links(),
         link=_link(request),
         exists=file.exists(),
         **_meaning(agreement, epsilon),
@@ -186,7 +186,7 @@ def _meaning(agreement: cp.Agreement | None, epsilon: str) -> dict[str, Any]:
 
 def _link(request: Request) -> str:
     asked = request.query_params.get("link", "")
-    return asked if asked in cp.LINKS else "building"
+    return asked if asked in cp.usual_links() else "building"
 
 
 def _batch_id(job: cp.Job) -> str:
@@ -213,7 +213,7 @@ def _batch(request: Request, agreement: cp.Agreement | None) -> Batch | None:
         id=chosen_id,
         epsilon=str(first.get("epsilon")),
         data=MADE_UP if made_up else f"the public table {Path(str(first['like'])).name}",
-        rows=tuple(_rows(latest, results, cp.LINKS[_link(request)], made_up=made_up)),
+        rows=tuple(_rows(latest, results, cp.usual_links()[_link(request)], made_up=made_up)),
         is_alive=any(job.is_alive for job in latest.values()),
         stale=_stale(agreement, str(first.get("epsilon")), results),
     )
@@ -238,7 +238,7 @@ def _rows(
     best = max(done.values(), key=lambda row: row["area"], default=None)
     baseline = next((name for name, found in results.items() if found is not None and "raw" in found), None)
     rows, raw = [], []
-    order = list(reversed(latest))  # as they were started
+    order = list(latest)[::-1]  # as they were started
     order.sort(key=lambda name: name != baseline)
     for name in order:
         job, found = latest[name], results[name]
