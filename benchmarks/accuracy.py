@@ -1,8 +1,8 @@
 """Classification accuracy of Adult and Nursery releases: train on the release, test on generalized test records.
 
-    make accuracy ADULT=folder-with-adult.data-and-nursery.data
+    make benchmark-accuracy ADULT=folder-with-adult.data-and-nursery.data
 
-Prints one row per data set, score and epsilon: mean and standard error over the runs, beside the raw baseline (BA: the
+One row per data set, score and epsilon: mean and standard error over the runs, beside the raw baseline (BA: the
 same kind of tree on the raw training data), the majority class (LA) and, as the score "trivial", the trivial baseline:
 a tree on records drawn from noisy tables of every column by the class. Adult has its official split, Nursery another
 random one for each run. Releases are simulated on the ideal engine, which gives the same releases as the secure one.
@@ -11,12 +11,11 @@ random one for each run. Releases are simulated on the ideal engine, which gives
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,8 +31,10 @@ from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.privacy.coins import Coins
 from copublish.release.folder import generalization_of
+from measuring import NOT_THERE, Measuring, Row, needed, run, with_error
 
 SCORES = ("max", "tv-gain", "auto")
+SHORT = ("--data", "made-up", "--runs", "1", "--epsilon", "1", "--scores", "auto")
 SPECIALIZATIONS = 14
 """More than the size rule allows at these budgets, so that the rule decides."""
 
@@ -119,29 +120,27 @@ def baselines(data_set: DataSet, agreement: cp.Agreement, train: pd.DataFrame, t
     """Accuracy of the same kind of tree on the raw data (BA) and of the majority class (LA)."""
     label = agreement.class_.name
     largest = float((test[label] == train[label].mode()[0]).mean())
-    return {"BA": raw_accuracy(data_set, agreement, train, test), "LA": largest}
+    return {"raw data (BA)": raw_accuracy(data_set, agreement, train, test), "majority class (LA)": largest}
 
 
-def trivial_row(name: str, folder: Path, epsilon: str, runs: int) -> dict[str, Any]:
-    """Return the accuracy of the trivial baseline: a tree on records drawn from noisy tables by the class."""
+def trivial_row(name: str, folder: Path, epsilon: str, runs: int) -> Row:
+    """The accuracy of the trivial baseline: a tree on records drawn from noisy tables by the class."""
     data_set, reached = DATA_SETS[name], []
     agreement = data_set.agreement(folder, epsilon, "max")
-    for run in range(runs):
-        train, test = data_set.read(folder, run)
-        drawn = ClassTables.beside(agreement).draw(train, np.random.default_rng(run))
+    for number in range(runs):
+        train, test = data_set.read(folder, number)
+        drawn = ClassTables.beside(agreement).draw(train, np.random.default_rng(number))
         reached.append(raw_accuracy(data_set, agreement, drawn, test))
     return {
-        "score": "trivial",
-        "used": "class tables",
+        "score": "trivial: class tables",
         "epsilon": epsilon,
-        "accuracy": float(np.mean(reached)),
-        "standard_error": float(np.std(reached, ddof=1) / np.sqrt(runs)) if runs > 1 else None,
-        "median_cells": ClassTables.beside(agreement).tables.entries,
-        "target": None,
+        **with_error("accuracy", reached),
+        "cells, median": ClassTables.beside(agreement).tables.entries,
+        "at least": NOT_THERE,
     }
 
 
-def measure(
+def measure_release(
     name: str, folder: Path, epsilon: str, score: str, run: int, coins: Mapping[str, Coins] | None = None
 ) -> tuple[float, cp.Release]:
     """Return the accuracy of one release and the release."""
@@ -153,63 +152,40 @@ def measure(
     return accuracy(release, test), release
 
 
-def table(name: str, folder: Path, epsilons: list[str], scores: list[str], runs: int) -> dict[str, Any]:
-    """Return mean accuracies and standard errors of one data set."""
-    data_set, rows = DATA_SETS[name], []
+def rows_of(name: str, folder: Path, epsilons: list[str], scores: list[str], runs: int) -> Iterator[Row]:
+    """Mean accuracies and standard errors of one data set."""
+    data_set = DATA_SETS[name]
+    train, test = data_set.read(folder, 0)
+    for what, reached in baselines(data_set, data_set.agreement(folder, epsilons[0], "max"), train, test).items():
+        absent: Row = {"accuracy, ±": NOT_THERE, "cells, median": NOT_THERE, "at least": NOT_THERE}
+        yield {"score": what, "epsilon": NOT_THERE, "accuracy": reached, **absent}
     for score in scores:
         for epsilon in epsilons:
-            found = [measure(name, folder, epsilon, score, run) for run in range(runs)]
-            reached = [value for value, _ in found]
+            found = [measure_release(name, folder, epsilon, score, number) for number in range(runs)]
             used = SpecializationPlan.of(data_set.agreement(folder, epsilon, score)).score
-            rows.append(
-                {
-                    "score": score,
-                    "used": used,
-                    "epsilon": epsilon,
-                    "accuracy": float(np.mean(reached)),
-                    "standard_error": float(np.std(reached, ddof=1) / np.sqrt(runs)) if runs > 1 else None,
-                    "median_cells": int(np.median([release.table("counts").num_rows for _, release in found])),
-                    "target": TARGETS[name].get(epsilon) if score == "auto" else None,
-                }
-            )
-    rows += [trivial_row(name, folder, epsilon, runs) for epsilon in epsilons]
-    train, test = data_set.read(folder, 0)
-    agreement = data_set.agreement(folder, epsilons[0], "max")
-    return {"records": [len(train), len(test)], **baselines(data_set, agreement, train, test), "rows": rows}
+            yield {
+                "score": score if score == used else f"{score}: {used}",
+                "epsilon": epsilon,
+                **with_error("accuracy", [value for value, _ in found]),
+                "cells, median": int(np.median([release.table("counts").num_rows for _, release in found])),
+                "at least": TARGETS[name].get(epsilon, NOT_THERE) if score == "auto" else NOT_THERE,
+            }
+    for epsilon in epsilons:
+        yield trivial_row(name, folder, epsilon, runs)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with adult.*, nursery.data, taxonomies/")
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--epsilon", nargs="+", default=["0.1", "0.5", "1"])
     parser.add_argument("--scores", nargs="*", default=list(SCORES), help="none: the trivial baseline alone")
     parser.add_argument("--data-sets", nargs="+", choices=list(DATA_SETS), default=list(DATA_SETS))
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    given = parser.parse_args()
-    results = {}
+
+
+def measure(given: argparse.Namespace) -> Measuring:
     for name in given.data_sets:
-        results[name] = table(name, given.data, given.epsilon, given.scores, given.runs)
-        if given.format == "text":
-            _print(name, results[name], given.runs)
-    if given.format == "json":
-        print(json.dumps({"runs": given.runs, **results}, indent=2))
-
-
-def _print(name: str, result: dict[str, Any], runs: int) -> None:
-    train, test = result["records"]
-    print(f"{name}: {train:,} training and {test:,} test records, mean of {runs} runs")
-    print(f"raw data (BA) {result['BA']:.4f}, majority class (LA) {result['LA']:.4f}")
-    print(f"{'score':>8} {'used':>14} {'epsilon':>8} {'accuracy':>9} {'std.err.':>9} {'cells':>6} {'target':>7}")
-    for row in result["rows"]:
-        error = "" if row["standard_error"] is None else f"{row['standard_error']:.4f}"
-        target = "" if row["target"] is None else f"{row['target']:.3f}"
-        print(
-            f"{row['score']:>8} {row['used']:>14} {row['epsilon']:>8} {row['accuracy']:9.4f} {error:>9} "
-            f"{row['median_cells']:6} {target:>7}"
-        )
-    print(flush=True)
+        for row in rows_of(name, needed(given), given.epsilon, given.scores, given.runs):
+            yield f"{name.capitalize()}, mean of {given.runs} runs", row
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

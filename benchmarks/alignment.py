@@ -1,6 +1,6 @@
 """Time, traffic and memory of private set intersection between two processes, beside the bare call and plain sets.
 
-    python benchmarks/alignment.py
+    make benchmark-alignment
 
 The parties are connected as by `copublish run`, over mutual TLS. Half of each party's identifiers are common.
 Times on shared machines are noisy, so the table gives ratios within one run. Start-up (loading SPU, connecting) is not
@@ -14,15 +14,15 @@ plain   Python's set intersection in one process that sees both lists
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import os
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,11 @@ from copublish.engine.spu.engine import SpuEngine
 from copublish.engine.spu.psi_files import remove_traces
 from copublish.engine.spu.requests import LinkSettings
 from copublish.engine.spu.worker import Worker
+from measuring import NOT_THERE, Measuring, run
+from process_numbers import MIB, Watch
 
 PARTIES = ("a", "b")
-MIB = 2**20
+SHORT = ("--sizes", "2000")
 TIMEOUT_SECONDS = 600
 
 
@@ -80,51 +82,6 @@ def mutual_tls() -> Iterator[Meeting]:
             tuple(f"unix:{folder / (party if party == own else f'from-{own}')}" for party in PARTIES) for own in PARTIES
         )
         yield Meeting(seen_by, lambda: sum(port.bytes_sent for port in ports.values()))
-
-
-def memory_mib(process: int, which: str) -> float:
-    """Return the memory that a process has (VmRSS) or the most it has had (VmHWM)."""
-    status = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(int(line.split()[1]) / 1024 for line in status if line.startswith(which))
-
-
-def forget_peak(process: int) -> None:
-    Path(f"/proc/{process}/clear_refs").write_text("5")
-
-
-def cpu_seconds(process: int) -> float:
-    """Return the processor time that a process and the children it waited for have used so far."""
-    after_name = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return sum(int(part) for part in after_name[11:15]) / os.sysconf("SC_CLK_TCK")
-
-
-class Watch:
-    """Seconds, processor time and memory of some processes while something runs."""
-
-    def __init__(self, **processes: int) -> None:
-        self._processes = processes
-
-    def __enter__(self) -> Watch:
-        self.before_mib = {name: memory_mib(process, "VmRSS") for name, process in self._processes.items()}
-        self._cpu = sum(map(cpu_seconds, self._processes.values()))
-        for process in self._processes.values():
-            forget_peak(process)
-        self._start = time.perf_counter()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.seconds = time.perf_counter() - self._start
-        self.cpu_seconds = sum(map(cpu_seconds, self._processes.values())) - self._cpu
-        self.peak_mib = {name: memory_mib(process, "VmHWM") for name, process in self._processes.items()}
-
-    def result(self, common: int) -> dict[str, Any]:
-        return {
-            "common": common,
-            "seconds": self.seconds,
-            "cpu_seconds": self.cpu_seconds,
-            "peak_mib": self.peak_mib,
-            "before_mib": self.before_mib,
-        }
 
 
 def identifiers(party: int, n: int) -> Iterator[str]:
@@ -203,7 +160,7 @@ class Measured:
     before_mib: dict[str, float] = field(default_factory=dict)
 
 
-def measure(name: str, party: Callable[..., None], n: int, meet: Meet) -> Measured:
+def measure_parties(name: str, party: Callable[..., None], n: int, meet: Meet) -> Measured:
     """Run two parties and let them align at the same time."""
     context = multiprocessing.get_context("spawn")
     with meet() as meeting:
@@ -254,49 +211,41 @@ def plain(n: int) -> Measured:
     return Measured("plain sets, in the clear", n, common, seconds, seconds)
 
 
-def compare(n: int, meet: Meet) -> dict[str, Any]:
+def compare(n: int, meet: Meet) -> list[Measured]:
     """Measure all three for one size."""
     runs = [
-        measure("engine", engine_party, n, meet),
-        measure("bare spu.psi", bare_party, n, meet),
+        measure_parties("engine", engine_party, n, meet),
+        measure_parties("bare spu.psi", bare_party, n, meet),
         plain(n),
     ]
     if len({run.common for run in runs}) > 1:
         raise RuntimeError("The intersections differ.")
-    engine, bare, clear = runs
-    ratios = {
-        "engine / bare spu.psi, seconds": engine.seconds / bare.seconds,
-        "engine / bare spu.psi, CPU seconds": engine.cpu_seconds / bare.cpu_seconds,
-        "engine / bare spu.psi, MiB sent": engine.mib_sent / bare.mib_sent,
-        "engine / plain sets, seconds": engine.seconds / clear.seconds,
-    }
-    return {"title": f"{n:,} against {n:,} identifiers", "runs": runs, "ratios": ratios}
+    return runs
 
 
-def print_part(part: dict[str, Any]) -> None:
-    print(part["title"])
-    print(f"  {'':<26}{'common':>10}{'seconds':>9}{'CPU s':>8}{'MiB sent':>10}   peak MiB of each process (before)")
-    for run in part["runs"]:
-        peaks = ", ".join(f"{what} {mib:.0f} ({run.before_mib[what]:.0f})" for what, mib in run.peak_mib.items())
-        numbers = f"{run.common:10,}{run.seconds:9.2f}{run.cpu_seconds:8.1f}{run.mib_sent:10.1f}"
-        print(f"  {run.name:<26}{numbers}   {peaks}")
-    for what, ratio in part["ratios"].items():
-        print(f"  {what:<40}{ratio:8,.2f}")
-
-
-def main(meet: Meet = mutual_tls) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    arguments = parser.parse_args()
-    parts = []
-    for n in arguments.sizes:
-        parts.append(compare(n, meet))
-        if arguments.format == "text":
-            print_part(parts[-1])
-    if arguments.format == "json":
-        print(json.dumps(parts, indent=2, default=asdict))
+
+
+def measure(given: argparse.Namespace) -> Measuring:
+    for n in given.sizes:
+        runs = compare(n, mutual_tls)
+        for found in runs:
+            is_plain = not found.peak_mib
+            yield (
+                f"{n:,} against {n:,} identifiers",
+                {
+                    "way": found.name,
+                    "common": found.common,
+                    "seconds": found.seconds,
+                    "engine / this, seconds": runs[0].seconds / found.seconds,
+                    "CPU s": found.cpu_seconds,
+                    "MiB sent": NOT_THERE if is_plain else found.mib_sent,
+                    "largest process, MiB": NOT_THERE if is_plain else max(found.peak_mib.values()),
+                    "it had before, MiB": NOT_THERE if is_plain else max(found.before_mib.values()),
+                },
+            )
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

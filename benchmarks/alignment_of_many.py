@@ -1,6 +1,6 @@
 """Time, traffic and memory of comparing the people of more than two owners, by a helper and among the owners.
 
-    python benchmarks/alignment_of_many.py
+    make benchmark-alignment_of_many
 
 Every owner, and the helper, is a process of its own; messages go over sockets of this machine. Half of each owner's
 identifiers are common to all. On fewer cores than owners they wait for each other, so the table has processor time
@@ -16,18 +16,22 @@ search  `any_shared` in both ways, with lists padded to a public length: whether
 from __future__ import annotations
 
 import argparse
-import json
 import multiprocessing
 import os
+import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from alignment import MIB, Watch
 from copublish.engine.alignment.comparison import comparison_by
 from copublish.local.messenger import Ends, PipeMessenger, pipes_between
+from measuring import NOT_THERE, Measuring, run
+from process_numbers import MIB, Watch
 
 HELPER = "helper"
+SHORT = ("--owners", "3", "--identifiers", "60", "--length", "40")
+OPTIONAL = ("found", "CPU s of a party")
+"""Nobody is at two owners of a search; and what takes less than a hundredth of a second is not counted."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def party(
     pipe.recv()
 
 
-def measure(owners: int, n: int, *, helped: bool, length: int | None = None) -> Measured:
+def measure_comparison(owners: int, n: int, *, helped: bool, length: int | None = None) -> Measured:
     """Let owners compare, each in a process of its own."""
     context = multiprocessing.get_context("spawn")
     names = tuple(f"owner-{number}" for number in range(owners))
@@ -126,32 +130,34 @@ def measure(owners: int, n: int, *, helped: bool, length: int | None = None) -> 
     )
 
 
-def print_measured(run: Measured) -> None:
-    """One run, a line for each party."""
-    padded = "" if run.length is None else f", padded to {run.length:,}"
-    print(f"{run.name}: {run.owners} owners of {run.identifiers:,} identifiers{padded}; {run.seconds:.1f} s")
-    print(f"  {'':<12}{'CPU s':>8}{'MiB sent':>10}{'peak MiB (before)':>20}")
-    for name, cpu in run.cpu_seconds.items():
-        memory = f"{run.peak_mib[name]:.0f} ({run.before_mib[name]:.0f})"
-        print(f"  {name:<12}{cpu:8.1f}{run.mib_sent[name]:10.1f}{memory:>20}")
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--owners", type=int, default=5)
     parser.add_argument("--identifiers", type=int, default=100_000)
-    parser.add_argument("--length", type=int, default=100_000, help="Of padded lists in a search.")
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    arguments = parser.parse_args()
-    runs = []
-    for length in (None, arguments.length):
+    parser.add_argument("--length", type=int, default=100_000, help="of padded lists in a search")
+
+
+def measure(given: argparse.Namespace) -> Measuring:
+    for length in (None, given.length):
         for helped in (True, False):
-            runs.append(measure(arguments.owners, arguments.identifiers, helped=helped, length=length))
-            if arguments.format == "text":
-                print_measured(runs[-1])
-    if arguments.format == "json":
-        print(json.dumps(runs, indent=2, default=asdict))
+            found = measure_comparison(given.owners, given.identifiers, helped=helped, length=length)
+            padded = NOT_THERE if length is None else length
+            for name in found.mib_sent:
+                yield (
+                    f"{found.owners} owners",
+                    {
+                        "way": found.name,
+                        "party": name,
+                        "identifiers": found.identifiers,
+                        "padded to": padded,
+                        "found": found.found,
+                        "seconds of all": found.seconds,
+                        "CPU s of a party": found.cpu_seconds[name],
+                        "MiB sent": found.mib_sent[name],
+                        "peak, MiB": found.peak_mib[name],
+                        "it had before, MiB": found.before_mib[name],
+                    },
+                )
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

@@ -1,6 +1,6 @@
 """Does dividing the budget by information gain keep more about income in copula releases of Adult?
 
-    make allocation-benchmark ADULT=folder-with-adult.data
+    make benchmark-allocation ADULT=folder-with-adult.data
 
 For every way of dividing the columns' budget, mean and standard error over the runs of: the information that all 14
 attributes hold about income in the synthetic records, added up, as a share of what they hold in the real ones; the
@@ -13,7 +13,7 @@ ones as the secure one.
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,10 @@ from copublish.mechanisms.shared.allocation import weights_by_gain
 from copublish.mechanisms.shared.information import entropy, information_kept, mutual_information
 from copublish.types import IntArray
 from copublish_reproduction import datasets
+from measuring import Measuring, Row, needed, run, with_error
 
 LABEL = datasets.COLUMNS["adult"][-1]
+SHORT = ("--data", "made-up", "--runs", "1", "--epsilon", "1")
 
 
 def agreement_for(folder: Path, n: int, epsilon: str, budget: dict[str, Any]) -> cp.Agreement:
@@ -87,7 +89,7 @@ def oracle_weights(table: pd.DataFrame, columns: dict[str, Domain]) -> dict[str,
     return {name: str(int(weight)) for name, weight in weights_by_gain(ratios, list(columns)).items()}
 
 
-def measure(data: datasets.Dataset, epsilon: str, budget: dict[str, Any], runs: int) -> dict[str, Any]:
+def measure_releases(data: datasets.Dataset, epsilon: str, budget: dict[str, Any], runs: int) -> Row:
     """Return means and standard errors over some releases."""
     agreement = agreement_for(data.folder, len(data.train), epsilon, budget)
     truth, found = bits_of(data.train, agreement.columns), []
@@ -98,43 +100,32 @@ def measure(data: datasets.Dataset, epsilon: str, budget: dict[str, Any], runs: 
         kept = bits_of(records, agreement.columns)
         right = accuracy(records, data.test, LABEL, "logistic-regression")
         found.append((kept.sum() / truth.sum(), np.abs(kept - truth).mean(), right))
-    values = np.array(found)
-    errors = values.std(axis=0, ddof=1) / np.sqrt(runs) if runs > 1 else np.full(3, np.nan)
-    names = ("information_kept", "error_in_bits", "accuracy")
+    kept_part, error, right = zip(*found, strict=True)
     return {
-        name: {"mean": float(mean), "standard_error": float(error)}
-        for name, mean, error in zip(names, values.mean(axis=0), errors, strict=True)
+        **with_error("information kept", kept_part),
+        **with_error("error, bits", error),
+        **with_error("accuracy", right),
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with adult.* and taxonomies/")
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--epsilon", nargs="+", default=["1", "0.3", "0.1"])
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    given = parser.parse_args()
-    data = datasets.load_dataset("adult", given.data)
+
+
+def measure(given: argparse.Namespace) -> Measuring:
+    data = datasets.load_dataset("adult", needed(given))
     columns = agreement_for(given.data, len(data.train), "1", {}).columns
     rules: dict[str, dict[str, Any]] = {
         "uniform": {},
         "information-gain": {"allocation": "information-gain"},
         "oracle": {"allocation": "weights", "weights": oracle_weights(data.train, columns)},
     }
-    rows = []
-    if given.format == "text":
-        print(f"mean of {given.runs} runs; standard errors in brackets")
-        print(f"{'epsilon':>8} {'allocation':>18} {'information kept':>18} {'error, bits':>18} {'accuracy':>18}")
     for epsilon in given.epsilon:
         for name, budget in rules.items():
-            row = measure(data, epsilon, budget, given.runs)
-            rows.append({"epsilon": epsilon, "allocation": name, **row})
-            if given.format == "text":
-                shown = [f"{value['mean']:.4f} ({value['standard_error']:.4f})" for value in row.values()]
-                print(f"{epsilon:>8} {name:>18} " + " ".join(f"{text:>18}" for text in shown), flush=True)
-    if given.format == "json":
-        print(json.dumps({"runs": given.runs, "rows": rows}, indent=2))
+            found = measure_releases(data, epsilon, budget, given.runs)
+            yield f"Mean of {given.runs} runs", {"epsilon": epsilon, "allocation": name, **found}
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

@@ -1,19 +1,21 @@
 """Audits of every mechanism, audits that must not accuse, and broken variants that must be.
 
-    make audits                        # everything, about two hours on two quiet cores; AUDITS=... passes options
-    PYTHONPATH=tests python benchmarks/audits.py --short
+    make benchmark-audits    # about two hours on two quiet cores
 
 Three parts: `table` audits each mechanism at two epsilons, on the demo's agreement and on one with three columns;
 `repeat` audits sound mechanisms many times and counts verdicts; `broken` doubles the runs of each broken variant and of
-each published flaw until nearly all audits accuse it. Times are wall clock and processor seconds of all processes.
---results keeps what is done, so that a run that was stopped goes on; --write puts the tables into a document.
+each published flaw until nearly all audits accuse it. Minutes of the table are those of processors, of all processes
+together, so that a busy machine finds as much as a quiet one: ten minutes on two cores are twenty.
+--kept keeps what is done, so that a run that was stopped goes on; --write puts the tables into a document.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import resource
+import sys
 import time
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -27,7 +29,15 @@ from copublish.auditing.result import VERDICT_LEVEL, Number
 from copublish.auditing.statistics import Tested
 from copublish.drafting.example import COLUMNS_AND_PARTIES
 from copublish_reproduction.audited_flaws import FLAWS
+from measuring import Measuring, run
 from support.broken_mechanisms import SMALL, TELLING, VARIANTS, symbol_of
+
+SHORT = (
+    *("--sizes", "small", "--epsilons", "1", "--mechanisms", "hpdp, Laplace", "--minutes", "0.03", "--workers", "0"),
+    *("--repeat", "1", "--repeat-seconds", "1", "--audits", "1", "--first-runs", "200", "--flaws", "1"),
+)
+OPTIONAL = ("refuted", "found")
+"""Sound mechanisms are not refuted, and few runs need not find anything of what they state."""
 
 MECHANISMS: dict[str, dict[str, Any]] = {
     "specialization": {"mechanism": {"name": "specialization", "specializations": 4}},
@@ -74,11 +84,21 @@ def processor_seconds() -> float:
     )
 
 
-def audited(mechanism: str, size: str, epsilon: str, minutes: float, workers: int | None) -> dict[str, Any]:
+def audited(
+    mechanism: str, size: str, epsilon: str, minutes: float, workers: int | None, enough: float | None
+) -> dict[str, Any]:
     """One audit of the public view and of every disclosure."""
     agreement = agreement_of(mechanism, size, epsilon)
     begin, used = time.monotonic(), processor_seconds()
-    found = cp.audit(agreement, minutes=minutes, views=["public"], workers=workers, secure_runs=0)
+    found = cp.audit(
+        agreement,
+        minutes=minutes,
+        views=["public"],
+        workers=workers,
+        secure_runs=0,
+        by_processor=True,
+        enough=enough,
+    )
     used = processor_seconds() - used
     (view,) = found.views
     return {
@@ -112,7 +132,7 @@ def in_quiet_minutes(view: Number, used: float) -> float:
     """What a mechanism exactly as stated would show with the runs of ten minutes on two cores of its own."""
     if view.sizes is None:
         raise ValueError("the evidence of this view was not kept")
-    return view.claim.expected(np.resize(view.sizes, int(len(view.sizes) * QUIET_SECONDS / used)), 0.025)
+    return view.claim.expected(view.sizes, 0.025, runs_each=QUIET_SECONDS / used)
 
 
 def verdicts(found: dict[str, Any], repeat: int, seconds: float, keep: Callable[[], None]) -> Iterator[str]:
@@ -149,16 +169,16 @@ def runs_until_found(audit: Callable[[int], Tested], audits: int, start: int) ->
     return None, accused / audits
 
 
-def broken(audits: int, start: int, tell: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Every broken variant and every published flaw with the runs until it is found."""
+def broken(audits: int, start: int, tell: Callable[[str], None], most: int | None = None) -> list[dict[str, Any]]:
+    """Every broken variant and every published flaw, or the first of them, with the runs until it is found."""
     found = []
     generator = np.random.default_rng(7)
     known: Iterator[tuple[str, str, Callable[[int], Tested]]] = iter(
         [
-            *(("variant", variant.words, variant.audit) for variant in VARIANTS),
+            *(("variant", variant.words, variant.audit) for variant in VARIANTS[:most]),
             *(
                 (flaw.number, flaw.words, lambda runs, flaw=flaw: flaw.audit(runs, generator))  # type: ignore[misc]
-                for flaw in FLAWS
+                for flaw in FLAWS[:most]
             ),
         ]
     )
@@ -166,7 +186,7 @@ def broken(audits: int, start: int, tell: Callable[[str], None]) -> list[dict[st
         runs, share = runs_until_found(audit, audits, start)
         found.append({"number": number, "words": words, "runs": runs, "accused": share, "audits": audits})
         tell(f"{number}, {words}: {runs}")
-    for words in TELLING:
+    for words in list(TELLING)[:most]:
         symbol = symbol_of(words, WHOLE_RUNS if start == FIRST_RUNS else 2)
         share = symbol.right / max(1, symbol.runs)
         found.append({"number": "variant", "words": words, "runs": 2, "accused": share, "audits": symbol.runs})
@@ -275,11 +295,12 @@ def write_between_markers(document: Path, name: str, text: str) -> None:
     document.write_text(before + first + text + "\n" + last + rest.split(last, 1)[1], encoding="utf-8")
 
 
-def main() -> None:
-    """Run what was asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", nargs="+", default=["table", "repeat", "broken"])
-    parser.add_argument("--minutes", type=float, default=4, help="of an audit of the table")
+    parser.add_argument("--minutes", type=float, default=8, help="of processors, for an audit of the table")
+    parser.add_argument(
+        "--enough", type=float, help="share of epsilon that a mechanism as stated would show: no more runs than that"
+    )
     parser.add_argument("--epsilons", nargs="+", default=["0.5", "1"])
     parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=list(SIZES))
     parser.add_argument("--mechanisms", nargs="+", default=list(MECHANISMS), choices=list(MECHANISMS))
@@ -290,46 +311,68 @@ def main() -> None:
     parser.add_argument(
         "--first-runs", type=int, default=FIRST_RUNS, help="of a broken variant; doubled until it is found"
     )
-    parser.add_argument("--results", type=Path, help="where results are kept as they come")
+    parser.add_argument("--flaws", type=int, help="the first of each kind alone, to try this out")
+    parser.add_argument("--kept", type=Path, help="where results are kept as they come")
     parser.add_argument("--write", type=Path, help="a document with markers 'audits'")
-    parser.add_argument("--short", action="store_true", help="one small audit of each kind: that it runs")
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    given = parser.parse_args()
-    if given.short:
-        given.sizes, given.epsilons, given.mechanisms, given.minutes = ["small"], ["1"], ["hpdp, Laplace"], 0.03
-        given.repeat, given.repeat_seconds, given.audits, given.first_runs, given.workers = 1, 1, 1, 200, 0
-    results: dict[str, Any] = {}
-    if given.results is not None and given.results.exists():
-        results = json.loads(given.results.read_text(encoding="utf-8"))
 
-    def tell(words: str) -> None:
-        if given.format == "text":
-            print(words, flush=True)
+
+def measure(given: argparse.Namespace) -> Measuring:
+    results: dict[str, Any] = {}
+    if given.kept is not None and given.kept.exists():
+        results = json.loads(given.kept.read_text(encoding="utf-8"))
 
     def keep() -> None:
-        if given.results is not None:
-            given.results.write_text(json.dumps(results, indent=1), encoding="utf-8")
+        if given.kept is not None:
+            given.kept.write_text(json.dumps(results, indent=1), encoding="utf-8")
+
+    def tell(words: str) -> None:
+        print(words, file=sys.stderr, flush=True)
 
     if "table" in given.parts:
         rows = results.setdefault("table", [])
-        for size in given.sizes:
-            for mechanism in given.mechanisms:
-                for epsilon in given.epsilons:
-                    if any((r["size"], r["mechanism"], r["epsilon"]) == (size, mechanism, epsilon) for r in rows):
-                        continue
-                    rows.append(audited(mechanism, size, epsilon, given.minutes, given.workers))
-                    tell(json.dumps(rows[-1]["view"] | {"of": f"{mechanism}, {size}, {epsilon}"}))
-                    keep()
+        for size, mechanism, epsilon in itertools.product(given.sizes, given.mechanisms, given.epsilons):
+            if not any((r["size"], r["mechanism"], r["epsilon"]) == (size, mechanism, epsilon) for r in rows):
+                rows.append(audited(mechanism, size, epsilon, given.minutes, given.workers, given.enough))
+                tell(json.dumps(rows[-1]["view"] | {"of": f"{mechanism}, {size}, {epsilon}"}))
+                keep()
     if "broken" in given.parts and "broken" not in results:
-        results["broken"] = broken(given.audits, given.first_runs, tell)
+        results["broken"] = broken(given.audits, given.first_runs, tell, given.flaws)
         keep()
     if "repeat" in given.parts:
         for words in verdicts(results.setdefault("repeat", {}), given.repeat, given.repeat_seconds, keep):
             tell(words)
     if given.write is not None:
         write_between_markers(given.write, "audits", markdown(results))
-    print(json.dumps(results) if given.format == "json" else markdown(results))
+    yield from rows_of(results)
+
+
+def rows_of(results: dict[str, Any]) -> Measuring:
+    """What the document has in short."""
+    for row in results.get("table", []):
+        view = row["view"]
+        yield (
+            "Public view",
+            {
+                "mechanism": row["mechanism"],
+                "columns": SIZES[row["size"]],
+                "stated": view["stated"],
+                "found": view["found"],
+                "runs": view["runs"],
+                "disclosures": len(row["disclosures"]),
+                "whole runs": row["whole_runs"],
+                "CPU s": row["cpu_seconds"],
+                "verdict": row["verdict"],
+            },
+        )
+    if "repeat" in results:
+        found = results["repeat"]
+        yield (
+            "Audits of sound mechanisms",
+            {"audits": found["audits"], "numbers": found["numbers"], "refuted": len(found["refuted"])},
+        )
+    for row in results.get("broken", []):
+        yield "Runs until a flaw is found", {"flaw": row["words"], "audits": row["audits"], "runs": row["runs"]}
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

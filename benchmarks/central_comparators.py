@@ -1,6 +1,6 @@
 """Central AIM and MST beside the mechanism `marginals`: the same cells, the same scores.
 
-    make central-comparators ADULT=folder-with-the-data-sets
+    make central-comparators ADULT=folder-with-the-data-sets    # hours
 
 One curator has all training records and runs AIM (McKenna and others 2022; model limited to 1 MB) or MST (McKenna and
 others 2021) with delta 1e-6. Both come from dpmm, in a throwaway environment: it wants other versions than copublish.
@@ -12,8 +12,10 @@ Mean and standard error over the runs.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import subprocess
+import sys
 import time
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,9 +28,11 @@ import copublish as cp
 from copublish.evaluation.marginals import marginal_errors
 from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.mechanisms.marginals.publish import _column
-from hpdp_other_tables import Division, mean_and_error
-from marginals_accuracy import EXPECTED, TABLES, agreement_for, best_area, codes_of
+from divisions import EXPECTED, TABLES, Division, agreement_for, halves
+from marginals_accuracy import DELTAS, best_area, codes_of
+from measuring import Measuring, Row, needed, run, with_error
 
+SHORT = ("--data", "made-up", "--methods", "marginals", "--runs", "1", "--epsilon", "1", "--table", "nursery")
 METHODS = {"aim": "AIM, central", "mst": "MST, central", "marginals": "copublish, marginals"}
 SCRIPT = Path(__file__).with_name("central_synthesis.py")
 
@@ -70,57 +74,54 @@ def synthesized(method: str, division: Division, agreement: cp.Agreement, epsilo
 
 def released(division: Division, agreement: cp.Agreement) -> pd.DataFrame:
     """Return the records of one release of `marginals` between two owners of whole rows."""
-    owners = {"p0": division.train.iloc[::2], "p1": division.train.iloc[1::2]}
-    return simulate_fragments(agreement, read_fragments(agreement, owners)).to_pandas()
+    return simulate_fragments(agreement, read_fragments(agreement, halves(division.train))).to_pandas()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with the data sets")
+def row_of(table: str, epsilon: str, method: str, found: list[tuple[float, float, float]]) -> Row:
+    """Means and standard errors of areas, distances and seconds."""
+    areas, distances, seconds = zip(*found, strict=True)
+    return {
+        "table": table,
+        "epsilon": epsilon,
+        "method": METHODS[method],
+        "runs": len(found),
+        **with_error("best AUC", areas),
+        **with_error("2-way distance", distances),
+        "seconds": float(np.mean(seconds)),
+    }
+
+
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--python", type=Path, help="interpreter of the environment that has dpmm")
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--epsilon", nargs="+", default=["0.1", "0.5", "1"])
     parser.add_argument("--table", nargs="+", choices=list(TABLES), default=["adult"])
     parser.add_argument("--log", type=Path, help="also append every run's scores to this file, a line of JSON each")
-    given = parser.parse_args()
+
+
+def measure(given: argparse.Namespace) -> Measuring:
     if given.python is None and set(given.methods) - {"marginals"}:
-        parser.error("AIM and MST need --python, or run 'make central-comparators'")
-    print("| table | epsilon | | runs | best AUC | mean 2-way distance | seconds |", flush=True)
-    print("| --- | --- | --- | --- | --- | --- | --- |", flush=True)
-    for table in given.table:
-        for epsilon in given.epsilon:
-            for method in given.methods:
-                found = []
-                for run in range(given.runs):
-                    division = TABLES[table](given.data, run)
-                    agreement = agreement_for(division, table, epsilon, "gaussian")
-                    start = time.perf_counter()
-                    if method == "marginals":
-                        records = released(division, agreement)
-                    else:
-                        records = synthesized(method, division, agreement, epsilon, given.python)
-                    seconds = time.perf_counter() - start
-                    found.append((*scores_of(records, division, agreement), seconds))
-                    if given.log:
-                        line = dict(zip(("area", "distance", "seconds"), found[-1], strict=True))
-                        setting = {"table": table, "epsilon": epsilon, "method": method, "run": run}
-                        with given.log.open("a") as log:
-                            log.write(json.dumps(setting | line) + "\n")
-                print(row_of(table, epsilon, method, found), flush=True)
-
-
-def row_of(table: str, epsilon: str, method: str, found: list[tuple[float, float, float]]) -> str:
-    """Return a row in Markdown: means, and standard errors where there are several runs."""
-    areas, distances, seconds = zip(*found, strict=True)
-    texts = []
-    for values in (areas, distances):
-        mean, error = mean_and_error(list(values))
-        texts.append(f"{mean:.4f}" + (f" ({error:.4f})" if error is not None else ""))
-    return (
-        f"| {table} | {epsilon} | {METHODS[method]} | {len(found)} | {texts[0]} | {texts[1]} | {np.mean(seconds):.0f} |"
-    )
+        raise SystemExit("AIM and MST need --python, or run 'make central-comparators'")
+    for table, epsilon, method in itertools.product(given.table, given.epsilon, given.methods):
+        found = []
+        for number in range(given.runs):
+            division = TABLES[table](needed(given), number)
+            agreement = agreement_for(division, table, epsilon, DELTAS["gaussian"], records=EXPECTED[table])
+            start = time.perf_counter()
+            if method == "marginals":
+                records = released(division, agreement)
+            else:
+                records = synthesized(method, division, agreement, epsilon, given.python)
+            seconds = time.perf_counter() - start
+            found.append((*scores_of(records, division, agreement), seconds))
+            if given.log:
+                line = dict(zip(("area", "distance", "seconds"), found[-1], strict=True))
+                setting = {"table": table, "epsilon": epsilon, "method": method, "run": number}
+                with given.log.open("a") as log:
+                    log.write(json.dumps(setting | line) + "\n")
+        yield "One curator, and two owners", row_of(table, epsilon, method, found)
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

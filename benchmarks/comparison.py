@@ -1,6 +1,6 @@
 """Every mechanism beside raw data and a trivial baseline, in all scores, on four public tables; and whether plans help.
 
-    make comparison ADULT=folder-with-the-data-sets
+    make benchmark-comparison ADULT=folder-with-the-data-sets
 
 First part: Adult (official division; without records that miss values, without `education`, country as United-States or
 other), Nursery, Wine Quality (is the quality 6 or better?) and Statlog heart (each divided at random into 2/3 and 1/3
@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import copublish as cp
+from comparison_page import page_of
 from copublish.evaluation.baseline import BASELINE, ClassTables
 from copublish.evaluation.classification import ClassifierName
 from copublish.evaluation.prediction import METRICS, RANKED_CLASSIFIERS
@@ -45,8 +45,12 @@ from copublish.planning.mechanisms import with_mechanism
 from copublish.planning.tables import made_up_table, read_like
 from copublish.planning.trials import Trial, TrialGround, try_setting
 from copublish_reproduction import datasets
-from hpdp_other_tables import Division
-from marginals_accuracy import EXPECTED, TABLES
+from divisions import TABLES, Division, agreement_for
+from measuring import Cell, Measuring, Row, mean_and_error, run
+
+SHORT = ("--budget", "epsilon 1")
+OPTIONAL = ("behind",)
+"""What a plan takes may be the best."""
 
 RAW, LARGEST = "raw data", "largest class"
 MECHANISMS = ("specialization", "marginals", "copula", "hpdp", "vhdp")
@@ -103,33 +107,6 @@ def made_up(folder: Path, run: int) -> Division:
     return replace(division, train=whole[:cut], test=whole[cut:].reset_index(drop=True))
 
 
-def agreement_for(
-    division: Division,
-    table: str,
-    epsilon: str,
-    delta: str | None,
-    *,
-    expected: int | None = None,
-    public: bool = False,
-) -> cp.Agreement:
-    """Return the agreement of two owners of whole rows, with `marginals`; other mechanisms are put in its place."""
-    return cp.agreement_from_mapping(
-        {
-            "format": 1,
-            "name": table,
-            "dataset": table,
-            "partition": "horizontal",
-            "parties": {"p0": {}, "p1": {}},
-            "records": {"expected": expected or EXPECTED.get(table, 400), "public": public},
-            "class": {"name": division.label[0], "values": list(division.label[1])},
-            "attributes": division.attributes,
-            "privacy": {"epsilon": epsilon, "neighbors": "replace" if public else "add-remove"}
-            | ({} if delta is None else {"delta": delta}),
-            "mechanism": {"name": "marginals"},
-        }
-    )
-
-
 def one_run(
     division: Division, table: str, run: int, budgets: list[str], classifiers: tuple[ClassifierName, ...]
 ) -> dict[str, dict[str, Any]]:
@@ -165,23 +142,22 @@ def _plain(utility: Utility) -> dict[str, Any]:
     }
 
 
-def mean_and_error(values: list[float | None]) -> dict[str, float | None]:
-    """Return the mean of what is known and its standard error."""
-    known = [value for value in values if value is not None]
-    error = float(np.std(known, ddof=1) / np.sqrt(len(known))) if len(known) > 1 else None
-    return {"value": float(np.mean(known)) if known else None, "error": error}
+def told(values: list[float | None]) -> dict[str, float | None]:
+    """The mean of what is known and its standard error, as the page has them."""
+    mean, error = mean_and_error(values)
+    return {"value": mean, "error": error}
 
 
 def summarized(runs: list[dict[str, Any]]) -> dict[str, Any]:
     """Return means and standard errors over runs of what one mechanism published."""
     if "largest" in runs[0]:
-        return {"largest": {key: mean_and_error([run["largest"][key] for run in runs]) for key in runs[0]["largest"]}}
+        return {"largest": {key: told([run["largest"][key] for run in runs]) for key in runs[0]["largest"]}}
     classifiers = {
-        name: {metric: mean_and_error([run["predictions"][name][metric] for run in runs]) for metric in METRICS}
+        name: {metric: told([run["predictions"][name][metric] for run in runs]) for metric in METRICS}
         for name in runs[0]["predictions"]
     }
     best = max(classifiers, key=lambda name: classifiers[name]["area"]["value"] or 0)
-    distances = {key: mean_and_error([run["distances"][key] for run in runs]) for key in DISTANCES}
+    distances = {key: told([run["distances"][key] for run in runs]) for key in DISTANCES}
     return {"best": best, "classifiers": classifiers, "distances": distances}
 
 
@@ -309,35 +285,51 @@ def measure_all(given: argparse.Namespace, keep: Callable[[dict[str, Any]], None
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with the data sets; not needed for --short")
+def rows_of(found: dict[str, Any]) -> Measuring:
+    """What the page has, a row for everything that was published, and one for each plan."""
+
+    def cells(name: str, one: dict[str, float | None]) -> Row:
+        value: Cell = one["value"]
+        return {name: value}
+
+    for table, budgets in found["comparison"].items():
+        for budget, rows in budgets.items():
+            for name, row in rows.items():
+                if name == LARGEST:
+                    continue
+                best = row["classifiers"][row["best"]]
+                known: Row = {"published": name, "classifier": row["best"]}
+                for metric in METRICS:
+                    known |= cells(metric.replace("_", " "), best[metric])
+                yield f"{table}, {budget}", known | cells("2-way distance", row["distances"]["tables_2"])
+    for table, half in found["halves"].items():
+        for what in ("settings", "mechanisms"):
+            own = half[what]
+            keys = ("taken", "area_of_taken", "area_of_best", "behind", "is_kept")
+            yield "Plans", {"table": table, "plan of": what, **{key.replace("_", " "): own[key] for key in keys}}
+
+
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, help=f"by default {RUNS}")
     parser.add_argument("--budget", nargs="+", choices=list(BUDGETS), default=list(USUAL_BUDGETS))
     parser.add_argument("--table", nargs="+", choices=list(TABLES), default=list(TABLES))
-    parser.add_argument("--short", action="store_true", help="a small made-up table and one classifier")
     parser.add_argument("--results", type=Path, help="JSON file with what was measured")
     parser.add_argument("--page", type=Path, help="write the page")
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    given = parser.parse_args()
+
+
+def measure(given: argparse.Namespace) -> Measuring:
     if given.data is None and not given.short:
-        parser.error("give the folder with --data, or --short")
+        raise SystemExit("give the folder with --data, or --short")
 
     def keep(found: dict[str, Any]) -> None:
         if given.results:
             given.results.write_text(json.dumps(found, indent=1) + "\n")
 
     found = measure_all(given, keep)
-    if given.format == "json":
-        print(json.dumps(found, indent=2))
-        return
-    from comparison_page import page_of
-
-    page = page_of(found)
     if given.page:
-        given.page.write_text(page, encoding="utf-8")
-    print(page)
+        given.page.write_text(page_of(found), encoding="utf-8")
+    yield from rows_of(found)
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

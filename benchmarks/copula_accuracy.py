@@ -1,8 +1,8 @@
 """How near copula releases of Adult and Wine come to the real tables.
 
-    make copula-accuracy ADULT=folder-with-adult.data-and-winequality-red.csv
+    make benchmark-copula_accuracy ADULT=folder-with-adult.data-and-winequality-red.csv
 
-Prints one row per data set and epsilon: the mean over numerical attributes of the first Wasserstein distance in
+One row per data set and epsilon: the mean over numerical attributes of the first Wasserstein distance in
 standard deviations, and the mean absolute error of Spearman's rank correlation over their pairs; mean and standard
 error over the runs, beside the error of independent columns. Adult has its six numerical attributes and the class
 income, Wine its eleven and whether quality is at least 6; the class is one more column that takes its part of the
@@ -13,7 +13,7 @@ same ones as the secure one.
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.privacy.coins import Coins
 from copublish_reproduction import datasets
 from copublish_reproduction.copula_schemas import ATTRIBUTES
+from measuring import NOT_THERE, Measuring, Row, needed, run, with_error
+
+SHORT = ("--data", "made-up", "--runs", "2", "--epsilon", "1")
 
 TARGETS = {("adult", "0.5"): (0.06, 0.015), ("wine", "1"): (0.32, 0.10)}
 """Largest mean Wasserstein distance and rank correlation error, mean of 10 runs."""
@@ -77,54 +80,37 @@ def errors(table: pd.DataFrame, release: cp.Release) -> tuple[float, float]:
     return float(np.mean(list(distances.values()))), float(rank_correlation_error(drawn, table, columns) or 0)
 
 
-def measure(name: str, folder: Path, epsilon: str, runs: int) -> dict[str, Any]:
-    """Return means and standard errors over some releases."""
+def row_of(name: str, folder: Path, epsilon: str, runs: int) -> Row:
+    """Means and standard errors over some releases."""
     table = read(name, folder)
     agreement = agreement_for(name, len(table), epsilon)
-    found = np.array([errors(table, release_of(table, agreement)) for _ in range(runs)])
+    distances, ranks = zip(*(errors(table, release_of(table, agreement)) for _ in range(runs)), strict=True)
     generator = np.random.default_rng(0)
     shuffled = table.apply(lambda column: generator.permutation(column.to_numpy()))
-    deviation = found.std(axis=0, ddof=1) / np.sqrt(runs) if runs > 1 else np.full(2, np.nan)
+    most_distance, most_error = TARGETS.get((name, epsilon), (NOT_THERE, NOT_THERE))
     return {
-        "data_set": name,
+        "data set": name,
         "records": len(table),
         "epsilon": epsilon,
-        "wasserstein": float(found[:, 0].mean()),
-        "wasserstein_standard_error": float(deviation[0]),
-        "rank_correlation_error": float(found[:, 1].mean()),
-        "rank_correlation_standard_error": float(deviation[1]),
-        "independent": float(rank_correlation_error(shuffled, table, list(table.columns[:-1])) or 0),
-        "targets": TARGETS.get((name, epsilon)),
+        **with_error("Wasserstein, in deviations", distances),
+        "at most": most_distance,
+        **with_error("rank correlation error", ranks),
+        "that at most": most_error,
+        "of independent columns": float(rank_correlation_error(shuffled, table, list(table.columns[:-1])) or 0),
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with adult.* and winequality-*.csv")
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--epsilon", nargs="+", default=["0.1", "0.5", "1", "2"])
     parser.add_argument("--data-sets", nargs="+", choices=list(ATTRIBUTES), default=list(ATTRIBUTES))
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    given = parser.parse_args()
-    rows = []
-    if given.format == "text":
-        print(f"mean of {given.runs} runs; standard errors in brackets")
-        print(f"{'data':>6} {'epsilon':>8} {'W1 / sd':>16} {'rank correlation':>18} {'independent':>12}  targets")
+
+
+def measure(given: argparse.Namespace) -> Measuring:
     for name in given.data_sets:
         for epsilon in given.epsilon:
-            row = measure(name, given.data, epsilon, given.runs)
-            rows.append(row)
-            if given.format == "text":
-                targets = "" if row["targets"] is None else "at most {:g}, {:g}".format(*row["targets"])
-                wasserstein = f"{row['wasserstein']:.4f} ({row['wasserstein_standard_error']:.4f})"
-                ranks = f"{row['rank_correlation_error']:.4f} ({row['rank_correlation_standard_error']:.4f})"
-                print(
-                    f"{name:>6} {epsilon:>8} {wasserstein:>16} {ranks:>18} {row['independent']:12.4f}  {targets}",
-                    flush=True,
-                )
-    if given.format == "json":
-        print(json.dumps({"runs": given.runs, "rows": rows}, indent=2))
+            yield f"Mean of {given.runs} runs", row_of(name, needed(given), epsilon, given.runs)
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

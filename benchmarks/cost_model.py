@@ -1,115 +1,290 @@
-"""Coefficients of the cost model in src/copublish/planning/costs.py, fitted to secure runs of different shapes.
+"""What one unit of work of a secure run costs, fitted to runs of different shapes, and predictions held against others.
 
-    python benchmarks/cost_model.py
+    make benchmark-cost_model
 
-Runs made-up tables on the secure engine, both parties on this machine, and prints for each what was measured and what
-the present coefficients predict; then coefficients that fit these runs (non-negative least squares on relative errors).
-Traffic is the same on every machine; take seconds on a quiet one. Takes several minutes.
+Made-up tables on the secure engine, every party in processes of this machine; then the same between two hosts (as root)
+for the number of round trips. Coefficients are fitted to these by non-negative least squares on relative errors, of
+processor time and traffic, and written beside `planning/costs.py`, whose model `copublish plan` and `docs/scale.md`
+use. Predictions are then held against runs with more records, which nothing was fitted to. Traffic and rounds are the
+same on every machine; a busy one takes somewhat more processor time.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import astuple, fields
-from typing import Any
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, astuple, dataclass, fields, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from scipy.optimize import nnls
 
 import copublish as cp
+from copublish.local.processes import simulate_in_processes
 from copublish.mechanisms.shared.work import Work
 from copublish.mechanisms.specialization.costs import work_of
-from copublish.planning.costs import MEASURED, dot
-from secure_release import cut_of, secure
+from copublish.planning.costs import COEFFICIENTS, Coefficients, cost_of, measured_coefficients
+from copublish.progress import no_progress
+from machine import described_machine
+from measuring import ROOT, Measuring, Row, run
+from process_numbers import MIB
+from secure_runs import FixedCoins, cut_of, read_records, recorders
 
-CASES: tuple[tuple[int, int, int, int, str, str, int], ...] = (
-    (4, 20, 2, 4, "1", "vertical", 4_000),
-    (6, 50, 2, 8, "1", "vertical", 4_000),
-    (6, 50, 2, 8, "0.1", "vertical", 4_000),
-    (8, 100, 2, 8, "1", "vertical", 20_000),
-    (6, 50, 2, 11, "1", "vertical", 40_000),
-    (6, 50, 4, 9, "1", "vertical", 100_000),
-    (6, 50, 2, 8, "1", "vertical", 200_000),
-    (4, 20, 2, 6, "1", "arbitrary", 8_000),
-    (6, 50, 2, 9, "1", "arbitrary", 40_000),
+SHORT = ("--cases", "0", "--links", "--checks")
+FILE = ROOT / "src" / "copublish" / "planning" / COEFFICIENTS
+CHUNK = 200_000
+IDENTIFIER = "person"
+
+
+@dataclass(frozen=True)
+class Case:
+    """The shape of a run."""
+
+    records: int
+    attributes: int = 6
+    grid: int = 50
+    classes: int = 2
+    splits: int = 8
+    epsilon: str = "1"
+    partition: str = "vertical"
+    owners: int = 2
+
+    @property
+    def name(self) -> str:
+        return (
+            f"{self.records:,} records, {self.attributes} attributes, {self.classes} classes, {self.splits} splits, "
+            f"epsilon {self.epsilon}, {self.partition}, {self.owners} owners"
+        )
+
+
+CASES = (
+    Case(4_000, attributes=4, grid=20, splits=4),
+    Case(4_000),
+    Case(4_000, epsilon="0.1"),
+    Case(20_000, attributes=8, grid=100),
+    Case(40_000, splits=11),
+    Case(100_000, classes=4, splits=9),
+    Case(300_000),
+    Case(8_000, attributes=4, grid=20, splits=6, partition="arbitrary"),
+    Case(40_000, splits=9, partition="arbitrary"),
+    Case(20_000, owners=3),
+    Case(60_000, owners=5),
 )
-"""Attributes, grid cells of each, classes, specializations, epsilon, partition, records."""
+LINKED = (Case(2_000, splits=2), Case(2_000, splits=8), Case(400_000, splits=8))
+"""Runs between two hosts, for round trips alone."""
+
+CHECKED = Case(1_000_000)
+
+WAITS = ("starts", "rounds", "products", "product_columns")
+"""Parties wait for each other once for some, and for every selection and every part of a product."""
 
 
-def agreement_of(case: tuple[int, int, int, int, str, str, int]) -> cp.Agreement:
-    attributes, grid, classes, specializations, epsilon, partition, _ = case
+def agreement_of(case: Case) -> cp.Agreement:
+    owners = [f"p{number}" for number in range(case.owners)]
     return cp.agreement_from_mapping(
         {
             "format": 1,
             "name": "cost",
             "dataset": "cost",
-            "partition": partition,
-            "parties": {"a": {}, "b": {}},
+            "partition": case.partition,
+            "parties": {owner: {} for owner in owners},
             "records": {"alignment": "row-order", "expected": 100_000},
-            "class": {"name": "y", "values": [str(number) for number in range(classes)]},
+            "class": {"name": "y", "values": [str(number) for number in range(case.classes)]},
             "attributes": {
                 f"x{i}": {
                     "kind": "numerical",
                     "bounds": [0, 1000],
-                    "grid": {"count": grid},
-                    "held_by": "ab"[i % 2] if partition == "vertical" else ["a", "b"],
+                    "grid": {"count": case.grid},
+                    "held_by": owners[i % case.owners] if case.partition == "vertical" else owners,
                 }
-                for i in range(attributes)
+                for i in range(case.attributes)
             },
-            "privacy": {"epsilon": epsilon},
-            "mechanism": {"name": "specialization", "specializations": specializations, "max_cells": 20_000},
+            "privacy": {"epsilon": case.epsilon},
+            "mechanism": {"name": "specialization", "specializations": case.splits, "max_cells": 20_000},
         }
     )
 
 
-def frames_of(agreement: cp.Agreement, n: int) -> dict[str, pd.DataFrame]:
-    """Return both parties' parts of a table whose class depends on all attributes."""
+def chunks(agreement: cp.Agreement, n: int) -> Iterable[dict[str, pd.DataFrame]]:
+    """Every party's part of a table whose class depends on all attributes, some rows at a time."""
     generator, names = np.random.default_rng(0), list(agreement.attributes)
-    table = pd.DataFrame({name: generator.integers(0, 1001, n) for name in names})
-    weight = sum(table[name] * (len(names) - i) for i, name in enumerate(names))
-    table["y"] = (np.argsort(np.argsort(weight)) * len(agreement.class_.values) // n).astype(str)
-    if agreement.partition == "vertical":
-        return {party: table[list(agreement.columns_of(party))] for party in agreement.parties}
-    holder_of = generator.integers(2, size=(n, len(names)))
-    cells = table[names].convert_dtypes()
-    return {p: cells.where(holder_of == i).assign(y=table["y"]) for i, p in enumerate(agreement.parties)}
+    weights, edges = np.arange(len(names), 0, -1), None
+    for start in range(0, n, CHUNK):
+        size = min(CHUNK, n - start)
+        table = pd.DataFrame({name: generator.integers(0, 1001, size) for name in names})
+        weight = table.to_numpy() @ weights
+        if edges is None:
+            edges = np.quantile(weight, np.linspace(0, 1, len(agreement.class_.values) + 1)[1:-1])
+        table["y"] = np.searchsorted(edges, weight).astype(str)
+        if agreement.partition == "vertical":
+            yield {party: table[list(agreement.columns_of(party))] for party in agreement.parties}
+            continue
+        holder = generator.integers(len(agreement.parties), size=(size, len(names)))
+        cells = table[names].astype("Int64")
+        yield {p: cells.where(holder == i).assign(y=table["y"]) for i, p in enumerate(agreement.parties)}
 
 
-def fitted(work: np.ndarray[Any, Any], measured: np.ndarray[Any, Any]) -> Work:
-    """Return the coefficients of least relative error."""
-    coefficients, _ = nnls(work / measured[:, None], np.ones(len(measured)))
-    return Work(*coefficients)
+def write_parts(folder: Path, agreement: cp.Agreement, n: int) -> dict[str, Path]:
+    """Every party's file, written in pieces, so that making them takes no memory."""
+    found = {party: folder / f"{party}.parquet" for party in agreement.parties}
+    writers: dict[str, pq.ParquetWriter] = {}
+    for parts in chunks(agreement, n):
+        for party, part in parts.items():
+            table = pa.Table.from_pandas(part, preserve_index=False)
+            if party not in writers:
+                writers[party] = pq.ParquetWriter(found[party], table.schema)
+            writers[party].write_table(table)
+    for writer in writers.values():
+        writer.close()
+    return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+@dataclass(frozen=True)
+class Measured:
+    """One run."""
+
+    case: Case
+    work: Work
+    seconds: float
+    cpu_seconds: float
+    mib_sent: float
+    largest_process_mib: float
+
+    @property
+    def million_cells(self) -> float:
+        """Records times columns of the party that holds most."""
+        agreement = agreement_of(self.case)
+        return self.case.records / 1e6 * max(len(agreement.columns_of(party)) for party in agreement.parties)
+
+
+def children_seconds() -> float:
+    """Processor time of all processes that this one started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def measure_run(case: Case) -> Measured:
+    """Release once, every party in a process of its own."""
+    agreement = agreement_of(case)
+    coins = {party: FixedCoins(number) for number, party in enumerate(agreement.parties)}
+    with tempfile.TemporaryDirectory() as name:
+        data, sent = write_parts(Path(name), agreement, case.records), {}
+        start, used = time.perf_counter(), children_seconds()
+        release = simulate_in_processes(
+            agreement,
+            data,
+            progress=no_progress,
+            timeout_seconds=3600,
+            coins=coins,
+            recorders=recorders(name, agreement.compute_nodes),
+            bytes_sent=sent,
+        )
+        seconds, used = time.perf_counter() - start, children_seconds() - used
+        records = read_records(name, agreement.compute_nodes)
+    peaks = [mib for record in records.values() for mib in record.peak_mib.values()]
+    work = work_of(agreement, cut_of(release), case.records)
+    return Measured(case, work, seconds, used, sum(sent.values()) / MIB, max(peaks))
+
+
+def round_trips(case: Case) -> tuple[Work, float]:
+    """The work of a run between two hosts, and how often the parties waited for each other."""
+    from support.hosts import WideArea
+    from wide_area import measure_release
+
+    agreement = agreement_of(case)
+    content = agreement.model_dump(mode="json", exclude_none=True, by_alias=True)
+    content["records"] = {"identifier": IDENTIFIER, "expected": 100_000}
+    parts = [
+        pd.concat(found) for found in zip(*(part.values() for part in chunks(agreement, case.records)), strict=True)
+    ]
+    people = np.arange(case.records).astype(str)
+    frames = {p: part.assign(**{IDENTIFIER: people}) for p, part in zip(agreement.parties, parts, strict=True)}
+    found = measure_release("wide-area", cp.agreement_from_mapping(content), frames, WideArea(0.010, 1e9))
+    return work_of(agreement, cut_of(found.release), case.records), found.total.rounds
+
+
+def fitted(works: Sequence[Work], measured: Sequence[float], quantities: Sequence[str] | None = None) -> Work:
+    """The coefficients of least relative error, of all quantities that occur or of some."""
+    names = [field.name for field in fields(Work)]
+    of = np.array([astuple(work) for work in works]) * [quantities is None or name in quantities for name in names]
+    relative = of / np.array(measured)[:, None]
+    scale = np.maximum(relative.max(axis=0), 1e-300)  # so that no quantity counts by its unit
+    coefficients, _ = nnls(relative / scale, np.ones(len(measured)))
+    return Work(**{name: float(value) for name, value in zip(names, coefficients / scale, strict=True)})
+
+
+def fit(runs: Sequence[Measured], links: Sequence[tuple[Work, float]], ratio: float) -> Coefficients:
+    """All coefficients; those of round trips stay as they were if no link was measured."""
+    works = [found.work for found in runs]
+    cells = np.array([[1.0, found.million_cells] for found in runs])
+    (base, per_cells), _ = nnls(cells, np.array([found.largest_process_mib for found in runs]))
+    return Coefficients(
+        cpu_seconds=fitted(works, [found.cpu_seconds for found in runs]),
+        mib_sent=fitted(works, [found.mib_sent for found in runs]),
+        round_trips=fitted(*zip(*links, strict=True), WAITS) if links else measured_coefficients().round_trips,
+        seconds_per_cpu_second=ratio,
+        largest_process_mib=float(base),
+        mib_per_million_cells=float(per_cells),
+        measured=described_machine(),
+    )
+
+
+def row_of(found: Measured, by: Coefficients) -> Row:
+    """What was measured, beside what is predicted."""
+    cost = cost_of(found.work, cells=found.million_cells, by=by)
+    return {
+        "run": found.case.name,
+        "CPU s": found.cpu_seconds,
+        "predicted, CPU s": cost.cpu_seconds,
+        "CPU s / predicted": found.cpu_seconds / cost.cpu_seconds,
+        "MiB sent": found.mib_sent,
+        "predicted, MiB": cost.mib_sent,
+        "MiB / predicted": found.mib_sent / cost.mib_sent,
+        "largest process, MiB": found.largest_process_mib,
+        "predicted, largest, MiB": cost.largest_process_mib,
+        "seconds": found.seconds,
+    }
+
+
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cases", type=int, nargs="+", default=range(len(CASES)), help="numbers of cases to run")
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    arguments = parser.parse_args()
-    rows = []
-    for number in arguments.cases:
-        agreement = agreement_of(CASES[number])
-        run, release, _ = secure(" ".join(map(str, CASES[number])), agreement, frames_of(agreement, CASES[number][-1]))
-        work = work_of(agreement, cut_of(release), CASES[number][-1])
-        rows.append({"case": run.name, "seconds": run.seconds, "mib_sent": run.mib_sent, "work": astuple(work)})
-        if arguments.format == "text":
-            predicted = [dot(getattr(MEASURED, what), work) for what in ("seconds", "mib_sent")]
-            print(
-                f"{run.name:<36} {run.seconds:6.1f} s (predicted {predicted[0]:6.1f}) "
-                f"{run.mib_sent:7.1f} MiB (predicted {predicted[1]:7.1f})",
-                flush=True,
+    parser.add_argument("--links", type=int, nargs="*", default=range(len(LINKED)), help="numbers of linked cases")
+    parser.add_argument("--checks", type=int, nargs="*", default=[1_000_000], help="records of runs that are predicted")
+    parser.add_argument("--ratio", type=float, help="seconds for a CPU second, measured on a quiet machine")
+    parser.add_argument("--write", action="store_true", help="keep the coefficients beside planning/costs.py")
+
+
+def measure(given: argparse.Namespace) -> Measuring:
+    known = measured_coefficients()
+    runs: list[Measured] = []
+    for number in given.cases:
+        runs.append(measure_run(CASES[number]))
+        print(asdict(runs[-1]), file=sys.stderr, flush=True)
+    by = known
+    if len(runs) > 1:
+        links = [round_trips(LINKED[number]) for number in given.links] if os.geteuid() == 0 else []
+        by = fit(runs, links, given.ratio or known.seconds_per_cpu_second)
+        if given.write:
+            FILE.write_text(json.dumps(asdict(by), indent=1) + "\n")
+        for work, rounds in links:
+            yield (
+                "Round trips",
+                {"selections": work.rounds, "product columns, millions": work.product_columns, "round trips": rounds},
             )
-    work = np.array([row["work"] for row in rows])
-    fits = {what: fitted(work, np.array([row[what] for row in rows])) for what in ("seconds", "mib_sent")}
-    if arguments.format == "json":
-        print(json.dumps({"runs": rows, "fitted": {what: astuple(fit) for what, fit in fits.items()}}, indent=2))
-        return
-    for what, fit in fits.items():
-        values = ", ".join(f"{field.name}={value:.4g}" for field, value in zip(fields(Work), astuple(fit), strict=True))
-        print(f"    {what}=Work({values}),")
+    for found in runs:
+        yield "Runs that coefficients are fitted to", row_of(found, by)
+    for records in given.checks:
+        yield "Predictions held against other runs", row_of(measure_run(replace(CHECKED, records=records)), by)
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

@@ -1,7 +1,6 @@
 """The fault tables: break real runs on purpose and write what was left of them to docs/faults.md.
 
-    make faults                                      # everything, some 40 minutes; root on Linux, for links and disks
-    python benchmarks/faults.py --tables many        # one of the tables
+    make benchmark-faults    # some 40 minutes; root on Linux, for links and disks
 
 Each run is real `copublish run` processes over mutual TLS: two parties, some over a relay; two compute nodes and two
 guests; three owners of masked sums and a helper that adds them up. Kills, freezes and cuts come at random moments.
@@ -18,10 +17,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from measuring import Measuring, run
 from support import faults
 from support.faults import PHASES, Fault, Outcome
 from support.many_parties import GUESTS, MASKED, Together
 from support.node import NAMES
+
+SHORT = ("--tables", "two", "--faults", "1")
+OPTIONAL = ("promises broken",)
 
 PAGE = Path(__file__).parent.parent / "docs" / "faults.md"
 TABLES = {"two": ("<!-- table -->", "<!-- end of table -->"), "many": ("<!-- many -->", "<!-- end of many -->")}
@@ -39,6 +42,7 @@ def faults_of_two(generator: random.Random, random_moments: int) -> list[Fault]:
         found.append(partial(faults.killed, who=NAMES[number % 2], phase="listening", delay=delay))
     for phase in ("alignment", "leaf counts"):
         found.append(partial(faults.killed, who="bank", phase=phase, delay=0.2, worker=True))
+    found += [partial(faults.shard_worker_killed, who=who) for who in NAMES]
     for phase in ("met", "specialization", "leaf noise", "writing"):
         found += [partial(faults.cut, phase=phase, seconds=5), partial(faults.cut, phase=phase, seconds=None)]
     for phase in ("met", "specialization", "writing"):
@@ -104,26 +108,27 @@ def table(found: list[Outcome]) -> str:
     return "\n".join([heading, "| --- | --- | --- | --- | --- | --- | --- |", *map(row, found)])
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--moments", type=int, default=8, help="kills at random moments of the whole run")
-    parser.add_argument("--only", type=int, help="stop after so many faults and write nothing")
+    parser.add_argument("--faults", type=int, help="stop after so many faults and write nothing")
     parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES), help="default: all of them")
-    options = parser.parse_args()
+
+
+def measure(given: argparse.Namespace) -> Measuring:
     makers = {"two": faults_of_two, "many": faults_of_many}
-    is_broken = False
-    for name in options.tables:
-        to_run = makers[name](random.Random(), options.moments)[: options.only]
+    for name in given.tables:
+        to_run = makers[name](random.Random(), given.moments)[: given.faults]
         with tempfile.TemporaryDirectory() as folder:
-            found = faults.run_all(to_run, Path(folder), lambda outcome: print(row(outcome), flush=True))
-        is_broken |= any(outcome.broken for outcome in found)
-        if options.only is None:
+            found = faults.run_all(to_run, Path(folder), lambda outcome: print(row(outcome), file=sys.stderr))
+        if given.faults is None:
             start, end = TABLES[name]
             before, _, rest = PAGE.read_text().partition(start)
             PAGE.write_text(f"{before}{start}\n{table(found)}\n{end}{rest.partition(end)[2]}")
-    if is_broken:
-        sys.exit("A promise was broken; see the last column.")
+        if broken := [outcome.fault for outcome in found if outcome.broken]:
+            raise AssertionError(f"a promise was broken: {', '.join(broken)}")
+        slowest = max(outcome.seconds for outcome in found)
+        yield "Faults", {"parties": name, "faults": len(found), "seconds, longest": slowest, "promises broken": 0}
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

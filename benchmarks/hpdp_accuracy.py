@@ -1,8 +1,8 @@
 """How often a classifier that was trained on an hpdp release of Adult is right on real test records.
 
-    make hpdp-accuracy ADULT=folder-with-adult.data-and-adult.test
+    make benchmark-hpdp_accuracy ADULT=folder-with-adult.data-and-adult.test
 
-Prints one row per noise, epsilon and way to spread the records over the owners: accuracy of logistic regression trained
+One row per noise, epsilon and way to spread the records over the owners: accuracy of logistic regression trained
 on the synthetic records and tested on Adult's official test records (mean and standard error over the runs), beside
 training on the real records and the trivial baseline. The class share alone gives 0.754. Columns are Adult's without
 `education`, which `education-num` says as well, and with `native-country` as United-States or other: 49 coordinates.
@@ -12,7 +12,8 @@ Calibrated to add/remove. Releases are simulated on the ideal engine, which give
 from __future__ import annotations
 
 import argparse
-import json
+import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ import copublish as cp
 from copublish.evaluation.baseline import BASELINE, ClassTables
 from copublish.evaluation.classification import accuracy
 from copublish_reproduction import datasets
+from measuring import NOT_THERE, Measuring, Row, needed, run, with_error
 
 CLASS = datasets.COLUMNS["adult"][-1]
 DELTA = "1e-6"
@@ -37,6 +39,7 @@ TARGETS = {
 """Mean accuracy of 10 runs, at least."""
 
 HOME, ELSEWHERE = "United-States", "other"
+SHORT = ("--data", "made-up", "--runs", "1", "--epsilon", "1", "--owners", "2")
 
 
 def read(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -95,75 +98,41 @@ def spread(table: pd.DataFrame, owners: int, seed: int = 0) -> dict[str, pd.Data
     return {f"p{number}": table[owner == number] for number in range(owners)}
 
 
-def measure(folder: Path, noise: str, epsilon: str, owners: int, runs: int) -> dict[str, Any]:
-    """Return mean accuracy over some releases; 0 owners: one for each marital status."""
+def rows_of(folder: Path, noise: str, epsilon: str, spreads: list[int], runs: int) -> Iterator[Row]:
+    """Accuracies of releases of different owners and of the trivial baseline, with the same budget and noise."""
     train, test = read(folder)
-    data = spread(train, owners)
-    agreement = agreement_for(attributes_of(folder), len(train), epsilon, noise, len(data))
-    found = [
-        accuracy(cp.simulate(agreement, data).to_pandas(), test, CLASS, "logistic-regression") for _ in range(runs)
-    ]
-    return {
-        "noise": noise,
-        "epsilon": epsilon,
-        "owners": owners or "one for each marital status",
-        "accuracy": float(np.mean(found)),
-        "standard_error": float(np.std(found, ddof=1) / np.sqrt(runs)) if runs > 1 else None,
-        "worst": min(found),
-        "target": TARGETS.get((noise, epsilon)),
-    }
+    attributes = attributes_of(folder)
+
+    def row(owners: str, drawn: Iterable[pd.DataFrame], target: float | str) -> Row:
+        found = [accuracy(one, test, CLASS, "logistic-regression") for one in drawn]
+        least: Row = {"worst": min(found), "at least": target}
+        return {"noise": noise, "epsilon": epsilon, "owners": owners, **with_error("accuracy", found), **least}
+
+    for owners in spreads:
+        data = spread(train, owners)
+        agreement = agreement_for(attributes, len(train), epsilon, noise, len(data))
+        drawn = (cp.simulate(agreement, data).to_pandas() for _ in range(runs))
+        words = str(owners) if owners else "one for each marital status"
+        yield row(words, drawn, TARGETS.get((noise, epsilon), NOT_THERE))
+    tables = ClassTables.beside(agreement_for(attributes, len(train), epsilon, noise))
+    yield row(BASELINE, (tables.draw(train, np.random.default_rng(number)) for number in range(runs)), NOT_THERE)
 
 
-def measure_baseline(folder: Path, noise: str, epsilon: str, runs: int) -> dict[str, Any]:
-    """Return mean accuracy over some draws of the trivial baseline, with the same budget and noise."""
-    train, test = read(folder)
-    tables = ClassTables.beside(agreement_for(attributes_of(folder), len(train), epsilon, noise))
-    drawn = [tables.draw(train, np.random.default_rng(run)) for run in range(runs)]
-    found = [accuracy(one, test, CLASS, "logistic-regression") for one in drawn]
-    return {
-        "noise": noise,
-        "epsilon": epsilon,
-        "owners": BASELINE,
-        "accuracy": float(np.mean(found)),
-        "standard_error": float(np.std(found, ddof=1) / np.sqrt(runs)) if runs > 1 else None,
-        "worst": min(found),
-        "target": None,
-    }
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with adult.data and adult.test")
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--epsilon", nargs="+", default=["0.1", "0.5", "1"])
     parser.add_argument("--noise", nargs="+", default=["laplace", "gaussian"])
     parser.add_argument("--owners", nargs="+", type=int, default=[2, 5, 10, 0], help="0: one for each marital status")
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    given = parser.parse_args()
-    train, test = read(given.data)
-    real = accuracy(train, test, CLASS, "logistic-regression")
-    rows = []
-    if given.format == "text":
-        print(f"trained on real records: {real:.4f}; mean of {given.runs} runs, standard error in brackets")
-        print(f"{'noise':>9} {'epsilon':>8} {'owners':>28} {'accuracy':>16} {'worst':>7} {'target':>7}")
+
+
+def measure(given: argparse.Namespace) -> Measuring:
+    train, test = read(needed(given))
+    yield "Real records", {"accuracy": accuracy(train, test, CLASS, "logistic-regression")}
     for noise in given.noise:
         for epsilon in given.epsilon:
-            for owners in (*given.owners, BASELINE):
-                if owners == BASELINE:
-                    row = measure_baseline(given.data, noise, epsilon, given.runs)
-                else:
-                    row = measure(given.data, noise, epsilon, owners, given.runs)
-                rows.append(row)
-                if given.format == "text":
-                    shown = f"{row['accuracy']:.4f} ({row['standard_error'] or 0:.4f})"
-                    print(
-                        f"{noise:>9} {epsilon:>8} {row['owners']!s:>28} {shown:>16} {row['worst']:7.4f} "
-                        f"{row['target'] or '-':>7}",
-                        flush=True,
-                    )
-    if given.format == "json":
-        print(json.dumps({"runs": given.runs, "real": real, "rows": rows}, indent=2))
+            for row in rows_of(given.data, noise, epsilon, given.owners, given.runs):
+                yield f"Mean of {given.runs} runs", row
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

@@ -1,8 +1,8 @@
 """What releases of made-up tables keep of numbers: amounts with long tails, zeros, counts, bills of several months.
 
-    make hpdp-numbers
+    make benchmark-hpdp_numbers
 
-Prints a row for every table and way to release it, mean and standard error over the runs: the area under the ROC curve
+A row for every table and way to release it, mean and standard error over the runs: the area under the ROC curve
 of a decision tree and of logistic regression, trained on the release and tested on a third that was not released; the
 total variation of tables of one and of two columns, where numbers are cut at octiles of what was released, not at the
 agreed grid; and how far means are off, in standard deviations. Releases are simulated on the ideal engine.
@@ -12,6 +12,7 @@ agreed grid; and how far means are off, in standard deviations. Releases are sim
 from __future__ import annotations
 
 import argparse
+import sys
 from itertools import combinations
 from typing import Any
 
@@ -26,6 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import copublish as cp
 from made_up_tables import TABLES, MadeUp
+from measuring import Measuring, Row, run, with_error
 
 WAYS: dict[str, dict[str, Any]] = {
     "hpdp by bounds": {"name": "hpdp", "numbers": "bounds"},
@@ -34,6 +36,9 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 OCTILES = np.linspace(0, 1, 9)[1:-1]
 SMALLEST_LEAF = 0.005
+SHORT = ("--runs", "1", "--epsilon", "1", "--table", "bank", "--records", "600")
+OPTIONAL = ("TV1", "TV2", "means")
+"""Real records have no distance to themselves."""
 
 
 def divided(made_up: MadeUp) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -127,34 +132,35 @@ def _areas(made_up: MadeUp, drawn: pd.DataFrame, test: pd.DataFrame) -> dict[str
     }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--epsilon", nargs="+", default=["0.5", "1", "2"])
     parser.add_argument("--table", nargs="+", choices=list(TABLES), default=list(TABLES))
-    given = parser.parse_args()
+    parser.add_argument("--records", type=int, help="fewer than a table usually has, to try this out")
+
+
+def measure(given: argparse.Namespace) -> Measuring:
     for table in given.table:
-        made_up = TABLES[table]()
+        made_up = TABLES[table](given.records) if given.records else TABLES[table]()
         train, test = divided(made_up)
-        show(f"{table}, real records", [scores(made_up, train, test, train)])
+
+        def row(what: str, epsilon: str, rows: list[dict[str, float]]) -> Row:
+            cells: Row = {"released": what, "epsilon": epsilon}
+            for name in rows[0]:
+                cells |= with_error(name, [one[name] for one in rows])
+            return cells
+
+        title = f"{table}, mean of {given.runs} runs"
+        yield title, row("real records", "all", [scores(made_up, train, test, train)])
         for epsilon in given.epsilon:
             for way, grid in [*((way, {"round": 20}) for way in WAYS), ("copula", {"count": 10})]:
                 found = [
                     scores(made_up, train, test, released(made_up, train, way, grid, epsilon))
                     for _ in range(given.runs)
                 ]
-                show(f"{table}, epsilon {epsilon}, {way}, {grid}", found)
-
-
-def show(what: str, rows: list[dict[str, float]]) -> None:
-    """Print means and standard errors."""
-    shown = []
-    for key in rows[0]:
-        values = [row[key] for row in rows]
-        error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
-        shown.append(f"{key} {np.mean(values):.3f} ({error:.3f})")
-    print(f"{what:<55} {'  '.join(shown)}", flush=True)
+                (kind, cells), *_ = grid.items()
+                yield title, row(f"{way}, grid {kind} {cells}", epsilon, found)
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

@@ -1,23 +1,23 @@
 """Time and traffic of an hpdp release on the secure engine, beside the published Paillier way.
 
-    make hpdp-benchmark ADULT=folder-with-adult.data-and-adult.test
+    make benchmark-hpdp_release ADULT=folder-with-adult.data-and-adult.test
 
 All of Adult (45,222 records, 52 coordinates) spread at random over the owners, every party in a process of its own on
-this machine; start-up, compilation and drawing the records are included. The published way encrypts p^2 entries at
-every owner under 2048-bit Paillier; it is measured on a slice, in the same run, where `paillier_moments.py` is beside
-this file. It is on exact sums: unlike the release it has no joint noise.
+this machine; start-up, compilation and drawing the records are included. On the secure engine two owners compute; with
+masked sums no engine runs. The published way encrypts p^2 entries at
+every owner under 2048-bit Paillier; it is measured on a slice, in the same run. It is on exact sums: unlike the release
+it has no joint noise.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import json
+import itertools
+import resource
+import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,8 +29,14 @@ from copublish.progress import no_progress
 from copublish_reproduction import datasets
 from hpdp_accuracy import ELSEWHERE, agreement_for, attributes_of, spread
 from hpdp_accuracy import read as read_train_and_test
+from measuring import NOT_THERE, Measuring, needed, run
+from paillier_moments import KEY_BITS, measure_paillier_moments
 
 COORDINATES = 52
+SHORT = (
+    *("--data", "made-up", "--owners", "3", "--engines", "masked-sum", "--noise", "laplace"),
+    *("--columns", "4", "--key-bits", "512"),
+)
 COUNTRIES = ["United-States", "Mexico", "Philippines", ELSEWHERE]
 
 
@@ -50,54 +56,61 @@ def secure_release(agreement: cp.Agreement, data: Mapping[str, pd.DataFrame]) ->
     return time.perf_counter() - start, {party: n / MIB for party, n in sent.items()}
 
 
-def paillier(owners: int) -> dict[str, Any] | None:
-    """Return what the published way takes, if its benchmark is there."""
-    try:
-        module = importlib.import_module("paillier_moments")
-    except ImportError:
-        return None
-    return asdict(module.measure_paillier_moments(columns=COORDINATES, owners=owners))
+def processor_seconds() -> float:
+    """What this process and its children have used."""
+    whose = (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    return sum(used.ru_utime + used.ru_stime for used in map(resource.getrusage, whose))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with adult.data and adult.test")
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--owners", type=int, default=10)
     parser.add_argument("--noise", nargs="+", default=["laplace", "gaussian"])
+    parser.add_argument("--engines", nargs="+", choices=["spu", "masked-sum"], default=["spu", "masked-sum"])
     parser.add_argument("--epsilon", default="1")
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    given = parser.parse_args()
-    table = read(given.data)
-    attributes = {
-        **attributes_of(given.data),
-        "native-country": {"kind": "categorical", "values": COUNTRIES},
-    }
-    data, rows = spread(table, given.owners), []
-    for noise in given.noise:
+    parser.add_argument("--key-bits", type=int, default=KEY_BITS, help="of Paillier's key")
+    parser.add_argument("--columns", type=int, help="the first columns alone, to try this out")
+
+
+def measure(given: argparse.Namespace) -> Measuring:
+    folder = needed(given)
+    table = read(folder)
+    attributes = {**attributes_of(folder), "native-country": {"kind": "categorical", "values": COUNTRIES}}
+    attributes = dict(list(attributes.items())[: given.columns])
+    data = spread(table[[*attributes, table.columns[-1]]], given.owners)
+    title = f"{len(table):,} records of {given.owners} owners"
+    for engine, noise in itertools.product(given.engines, given.noise):
         agreement = agreement_for(attributes, len(table), given.epsilon, noise, given.owners)
-        start = time.perf_counter()
-        cp.simulate(agreement, data)
-        ideal = time.perf_counter() - start
+        content = agreement.model_dump(mode="json", exclude_none=True, by_alias=True)
+        agreement = cp.agreement_from_mapping(content | {"engine": {"name": engine}})
+        used = processor_seconds()
         seconds, mib = secure_release(agreement, data)
-        rows.append({"noise": noise, "seconds": seconds, "ideal_seconds": ideal, "mib_sent": mib})
-        if given.format == "text":
-            sent = sorted(mib.values(), reverse=True)
-            print(
-                f"{noise:>9}: {seconds:6.1f} s secure, {ideal:.1f} s ideal; sent per owner {sent[0]:.1f} MiB at most, "
-                f"{np.median(sent):.1f} MiB in the middle",
-                flush=True,
-            )
-    published = paillier(given.owners)
-    if given.format == "json":
-        print(json.dumps({"owners": given.owners, "records": len(table), "rows": rows, "paillier": published}))
-    elif published is None:
-        print(" paillier: not measured, paillier_moments.py is not here")
-    else:
-        print(
-            f" paillier: {published['seconds']:6.1f} s if all owners encrypt at the same time, "
-            f"{published['processor_seconds']:.0f} s of processors; {published['owner_mib']:.1f} MiB per owner"
+        used = processor_seconds() - used
+        start = time.process_time()
+        cp.simulate(agreement, data)
+        yield (
+            title,
+            {
+                "way": f"{engine}, {noise} noise",
+                "seconds": seconds,
+                "CPU s": used,
+                "CPU s, ideal": time.process_time() - start,
+                "MiB sent, largest": max(mib.values()),
+                "MiB sent, median": float(np.median(list(mib.values()))),
+            },
         )
+    cost = measure_paillier_moments(columns=COORDINATES, owners=given.owners, key_bits=given.key_bits)
+    yield (
+        title,
+        {
+            "way": f"published, Paillier with {given.key_bits} bits (scaled up; all owners encrypt at once)",
+            "seconds": cost.seconds,
+            "CPU s": cost.processor_seconds,
+            "CPU s, ideal": NOT_THERE,
+            "MiB sent, largest": cost.owner_mib,
+            "MiB sent, median": cost.owner_mib,
+        },
+    )
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

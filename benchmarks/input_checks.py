@@ -1,10 +1,11 @@
 """What checking every owner's inputs costs a secure release: the same releases with and without, in one run.
 
-    python benchmarks/input_checks.py --data folder-with-adult.data
+    make benchmark-input_checks ADULT=folder-with-adult.data
 
 Whole releases between two parties on this machine, start-up and compilation included, as in `secure_release.py`.
 Without the checks products do not look at what they multiply, and marks of spread cells are not repaired. Coins are
-fixed, so that both open the same. Each is run several times in turn; times are those of the fastest run. Linux alone.
+fixed, so that both open the same. Each is run several times in turn; times are those of the fastest run. Without
+--data the table is made up. Linux alone.
 
 vertical   one product of private matrices; what is checked stays with its owner
 arbitrary  an AND of marks, their repair, and a product of shares
@@ -13,10 +14,9 @@ arbitrary  an AND of marks, their repair, and a product of shares
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 from collections.abc import Callable
-from dataclasses import asdict
-from pathlib import Path
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, cast
 from unittest import mock
@@ -35,7 +35,11 @@ from copublish.engine.spu.requests import Call, Kept
 from copublish.local import processes
 from copublish.release import engines
 from copublish.types import IntArray, Program
-from secure_release import SCALING_AGREEMENT, Measured, made_up, print_runs, secure
+from measuring import Measuring, run
+from secure_release import made_up_table
+from secure_runs import Measured, row_of, secure
+
+SHORT = ("--records", "300", "--splits", "2", "--repetitions", "1", "--parts", "vertical")
 
 
 def product(xp: ModuleType, x: IntArray, y: IntArray) -> IntArray:
@@ -89,66 +93,54 @@ def without_checks(*arguments: Any) -> tuple[Measured, cp.Release, Any]:
         return secure(*arguments)
 
 
-def compared(name: str, agreement: cp.Agreement, frames: Any, repetitions: int) -> dict[str, Any]:
-    """The same release with and without checks, in turn."""
+def compared(name: str, agreement: cp.Agreement, frames: Any, repetitions: int, known: Any = None) -> Measuring:
+    """The same release with and without checks, in turn; a run with checks may be known already."""
     found: dict[str, list[Measured]] = {"with checks": [], "without": []}
     releases = []
     for _ in range(repetitions):
-        for kind, run in (("with checks", secure), ("without", without_checks)):
-            measured, release, _ = run(f"{name}, {kind}", agreement, frames)
-            found[kind].append(measured)
+        for kind, release_once in (("with checks", secure), ("without", without_checks)):
+            is_known, words = known is not None and kind == "with checks", f"{name}, {kind}"
+            measured, release, _ = known if is_known else release_once(words, agreement, frames)
+            found[kind].append(replace(measured, name=words))
             releases.append(release)
     if any(not release.table("counts").equals(releases[0].table("counts")) for release in releases):
         raise AssertionError("checks changed what was released")
     with_checks, without = (runs[0].calls["openings"][0] for runs in found.values())
     if with_checks != without + 1:
         raise AssertionError("what was wrong with inputs is opened once, unless checks are left out")
-    best = {kind: min(runs, key=lambda run: run.seconds) for kind, runs in found.items()}
+    for runs in found.values():
 
-    def ratio(value: Callable[[Measured], float]) -> float:
-        with_checks, without = (min(value(run) for run in runs) for runs in found.values())
-        return with_checks / without
+        def ratio(value: Callable[[Measured], float], runs: list[Measured] = runs) -> float:
+            return min(map(value, runs)) / min(map(value, found["without"]))
 
-    return {
-        "runs": list(best.values()),
-        "ratios": {
-            "with / without, seconds": ratio(lambda run: run.seconds),
-            "with / without, CPU seconds": ratio(lambda run: run.cpu_seconds),
-            "with / without, MiB sent": ratio(lambda run: run.mib_sent),
-            "with / without, largest process": ratio(lambda run: max(run.peak_mib.values())),
-        },
-    }
+        ratios = {
+            "seconds, / without": ratio(lambda run: run.seconds),
+            "CPU s, / without": ratio(lambda run: run.cpu_seconds),
+            "MiB, / without": ratio(lambda run: run.mib_sent),
+            "largest process, / without": ratio(lambda run: max(run.peak_mib.values())),
+        }
+        yield name, row_of(min(runs, key=lambda run: run.cpu_seconds), **ratios)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with adult.data; a made-up table without it")
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", type=int, default=20_000, help="of the made-up table")
     parser.add_argument("--splits", type=int, default=8, help="of the made-up table")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--parts", nargs="+", choices=["vertical", "arbitrary"], default=["vertical", "arbitrary"])
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    arguments = parser.parse_args()
-    parts = {}
-    for name in arguments.parts:
-        if arguments.data is not None:
-            table = read_adult(arguments.data)[0]
-            agreement = adult_agreement(arguments.data, "1", n=30_000, partition=name)
+
+
+def measure(given: argparse.Namespace) -> Measuring:
+    for name in given.parts:
+        if given.data is not None:
+            table = read_adult(given.data)[0]
+            agreement = adult_agreement(given.data, "1", n=30_000, partition=name)
             frames = split_columns(table) if name == "vertical" else scatter_cells(table)
-        else:
-            mechanism = {"name": "specialization", "specializations": arguments.splits}
-            agreement = cp.agreement_from_mapping({**SCALING_AGREEMENT, "partition": name, "mechanism": mechanism})
-            frames = made_up(arguments.records)
-            if name == "arbitrary":
-                continue  # the made-up table has its columns at one party each
-        parts[name] = compared(name, agreement, frames, arguments.repetitions)
-        if arguments.format == "text":
-            print_runs(parts[name]["runs"])
-            for what, ratio in parts[name]["ratios"].items():
-                print(f"  {what:<58}{ratio:12,.3f}")
-    if arguments.format == "json":
-        print(json.dumps(parts, indent=2, default=lambda run: asdict(run)))
+            yield from compared(name, agreement, frames, given.repetitions)
+        elif name == "vertical":  # the made-up table has its columns at one party each
+            made_up = made_up_table(given.records, given.splits)
+            known = made_up.vertical if given.repetitions == 1 else None
+            yield from compared(name, made_up.agreement, made_up.frames, given.repetitions, known)
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

@@ -1,6 +1,6 @@
 """How often intervals that are read from a release hold the joint table's own values.
 
-    make coverage ADULT=folder-with-heart.dat-and-others
+    make benchmark-interval_coverage ADULT=folder-with-heart.dat-and-others
 
 For every mechanism and table some releases are simulated on the ideal engine, which gives the same ones as the secure
 one. Every release is asked for shares, means, medians and correlations with 95 % confidence, and each interval is
@@ -11,7 +11,7 @@ releases of made-up people alone.
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,6 +27,11 @@ import copublish as cp
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.reading.interface import ColumnSummary
+from measuring import NOT_THERE, Measuring, run
+
+SHORT = ("--runs", "1", "--people", "300", "--epsilon", "2")
+OPTIONAL = ("refused", "wrong", "told", "coverage")
+"""What is known or refused altogether is never wrong; one release of few people may tell nothing, or hold nothing."""
 
 MECHANISMS: dict[str, dict[str, Any]] = {
     "specialization": {"name": "specialization", "specializations": 6},
@@ -303,7 +308,7 @@ class Tally:
         return self.held / self.told if self.told else None
 
 
-def measure(table: Table, mechanism: str, epsilon: str, runs: int) -> dict[str, Tally]:
+def ask_releases(table: Table, mechanism: str, epsilon: str, runs: int) -> dict[str, Tally]:
     """Ask some releases of one table everything."""
     agreement = table.agreement(mechanism, epsilon)
     fragments = read_fragments(agreement, {"p0": table.records.iloc[::2], "p1": table.records.iloc[1::2]})
@@ -332,7 +337,7 @@ def rows_of(tables: list[Table], mechanisms: list[str], epsilons: list[str], run
     for table in tables:
         for mechanism in mechanisms:
             for epsilon in [EPSILONS[mechanism]] if mechanism in EPSILONS else epsilons:
-                for kind, tally in measure(table, mechanism, epsilon, runs).items():
+                for kind, tally in ask_releases(table, mechanism, epsilon, runs).items():
                     yield {
                         "table": table.name,
                         "mechanism": mechanism,
@@ -381,42 +386,29 @@ def page(rows: list[dict[str, Any]], runs: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--data", type=Path, help="folder with heart.dat, nursery.data, adult.data and winequality-*.csv"
-    )
-    parser.add_argument("--runs", type=int, default=100)
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--people", type=int, default=3000, help="of the made-up table")
     parser.add_argument("--epsilon", nargs="+", default=["0.5", "2"])
     parser.add_argument("--mechanisms", nargs="+", choices=list(MECHANISMS), default=list(MECHANISMS))
     parser.add_argument("--tables", nargs="+", help="their names; all unless given")
-    parser.add_argument("--short", action="store_true", help="made-up people alone, and few releases")
     parser.add_argument("--out", type=Path, help="the page to write")
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    given = parser.parse_args()
-    runs, tables, epsilons = given.runs, [made_up()], given.epsilon
-    if given.short:
-        runs, tables, epsilons = 2, [made_up(400)], ["2"]
-    elif given.data is not None:
+
+
+def measure(given: argparse.Namespace) -> Measuring:
+    tables, rows = [made_up(given.people)], []
+    if given.data is not None:
         tables += [read(given.data) for read in (heart, wine, nursery, adult)]
     if given.tables is not None:
         tables = [table for table in tables if table.name in given.tables]
-    rows = []
-    for row in rows_of(tables, given.mechanisms, epsilons, runs):
+    for row in rows_of(tables, given.mechanisms, given.epsilon, given.runs):
         rows.append(row)
-        if given.format == "text":
-            held = "-" if row["coverage"] is None else f"{row['coverage']:.3f}"
-            print(
-                f"{row['table']:>15} {row['mechanism']:>15} {row['epsilon']:>5} {row['question']:>12} "
-                f"{row['told']:>6} of {row['asked']:>6} {held:>6}",
-                flush=True,
-            )
-    if given.format == "json":
-        print(json.dumps({"runs": runs, "rows": rows}, indent=2))
+        told = NOT_THERE if row["coverage"] is None else row["coverage"]
+        yield f"{given.runs} releases of each", {**row, "coverage": told}
     if given.out is not None:
-        given.out.write_text(page(rows, runs), encoding="utf-8")
+        given.out.write_text(page(rows, given.runs), encoding="utf-8")
         pd.DataFrame(rows).round(4).to_csv(given.out.with_suffix(".csv"), index=False)
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

@@ -1,6 +1,6 @@
 """Secure releases of one table that more and more owners hold, beside two owners.
 
-    make owners-benchmark ADULT=folder-with-adult.data
+    make benchmark-many_owners ADULT=folder-with-adult.data
 
 Every owner runs in a process of its own on this machine, as `copublish run` does, over mutual TLS on loopback.
 Start-up, compilation and reading are included. Columns are dealt out one by one, or every cell goes to a random owner;
@@ -12,6 +12,7 @@ stand beside them. Without --data the table is made up. Linux alone.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import pickle
@@ -20,8 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,14 @@ from copublish.node.identity import load_identity, new_identity
 from copublish.node.run import RunSettings, ready_party, run_party
 from copublish.progress import no_progress
 from copublish.release.preflight import prepare
-from secure_release import MIB, SCALING_AGREEMENT, FixedCoins, made_up
+from measuring import NOT_THERE, Measuring, run
+from process_numbers import MIB
+from secure_release import made_up_table
+from secure_runs import FixedCoins
 
 WAYS = ("columns", "cells")
+NODES = {"cheetah": 2, "aby3": 3}
+SHORT = ("--records", "300", "--splits", "2", "--owners", "3", "--ways", "cells", "--protocols", "cheetah")
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,7 @@ def dealt(
     return cp.agreement_from_mapping(content), frames
 
 
-def measure(
+def measure_release(
     agreement: cp.Agreement, frames: dict[str, pd.DataFrame], way: str, protocol: str
 ) -> tuple[Measured, dict[str, bytes]]:
     """Run all owners to the end; return what it took and the data that they all published."""
@@ -169,63 +174,54 @@ def ended(process: subprocess.Popen[str]) -> tuple[str, Any]:
     return output, usage
 
 
-def print_runs(runs: Sequence[Measured]) -> None:
-    """Print all releases, each beside the first one by the same way."""
-    print(
-        f"{'':<10}{'protocol':<10}{'owners':>7}{'seconds':>9}{'of first':>9}{'CPU s':>8}"
-        f"{'MiB node':>10}{'MiB guest':>10}{'MiB all':>9}{'GiB largest':>12}"
-    )
-    for run in runs:
-        first = next(other for other in runs if other.way == run.way)
-        nodes = 2 if run.protocol == "cheetah" else 3
-        sent = list(run.mib_sent.values())
-        guest = f"{max(sent[nodes:]):.1f}" if sent[nodes:] else "-"
-        print(
-            f"{run.way:<10}{run.protocol:<10}{run.owners:>7}{run.seconds:>9.1f}{run.seconds / first.seconds:>9.2f}"
-            f"{run.cpu_seconds:>8.1f}{max(sent[:nodes]):>10.1f}{guest:>10}{sum(sent):>9.1f}"
-            f"{max(run.peak_mib.values()) / 1024:>12.2f}"
-        )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with adult.data; a made-up table without it")
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", type=int, default=20_000, help="of the made-up table")
+    parser.add_argument("--splits", type=int, default=8, help="of the made-up table")
     parser.add_argument("--owners", type=int, nargs="+", default=[2, 3, 5, 10])
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
-    parser.add_argument("--protocols", nargs="+", choices=["cheetah", "aby3"], default=["cheetah", "aby3"])
+    parser.add_argument("--protocols", nargs="+", choices=NODES, default=["cheetah"])
     parser.add_argument("--mechanism", choices=["specialization", "marginals", "copula"], default="specialization")
-    parser.add_argument("--format", choices=["text", "json"], default="text")
     parser.add_argument("--run", type=Path, help=argparse.SUPPRESS)
-    given = parser.parse_args()
+
+
+def measure(given: argparse.Namespace) -> Measuring:
     if given.run:
-        pickle.loads(given.run.read_bytes()).run()
-        return
+        raise SystemExit(pickle.loads(given.run.read_bytes()).run())
     if given.data is not None:
         agreement, table = adult_agreement(given.data, "1", n=30_000), read_adult(given.data)[0]
     else:
-        agreement, parts = cp.agreement_from_mapping(SCALING_AGREEMENT), made_up(given.records)
+        made_up = made_up_table(given.records, given.splits)
+        agreement, parts = made_up.agreement, made_up.frames
         table = pd.concat([part.drop(columns="y", errors="ignore") for part in parts.values()], axis=1)
         table["y"] = parts["a"]["y"]
     if given.mechanism != "specialization":
         content = agreement.model_dump(mode="json", exclude_none=True, by_alias=True)
         agreement = cp.agreement_from_mapping(content | {"mechanism": {"name": given.mechanism}})
-    runs: list[Measured] = []
+    first: dict[str, Measured] = {}
     published: dict[str, dict[str, bytes]] = {}
-    cases = [(way, protocol, n) for way in given.ways for protocol in given.protocols for n in given.owners]
-    for way, protocol, owners in cases:
-        if protocol == "aby3" and owners < 3:
+    for way, protocol, owners in itertools.product(given.ways, given.protocols, given.owners):
+        if owners < NODES[protocol]:
             continue
-        run, files = measure(*dealt(agreement, table, owners, way, protocol), way, protocol)
+        found, files = measure_release(*dealt(agreement, table, owners, way, protocol), way, protocol)
         if files != published.setdefault(protocol, files):
-            raise SystemExit(f"{way}, {protocol}, {owners} owners: another release, although coins are the same.")
-        runs.append(run)
-        print(f"{way}, {protocol}, {owners} owners: {run.seconds:.1f} s", file=sys.stderr, flush=True)
-    if given.format == "json":
-        print(json.dumps([asdict(run) for run in runs], indent=2))
-    else:
-        print_runs(runs)
+            raise AssertionError(f"{way}, {protocol}, {owners} owners: another release, although coins are the same")
+        beside, sent = first.setdefault(way, found), list(found.mib_sent.values())
+        guests = sent[NODES[protocol] :]
+        yield (
+            f"{found.records:,} records",
+            {
+                "spread": way,
+                "protocol": protocol,
+                "owners": owners,
+                "seconds": found.seconds,
+                "CPU s of all": found.cpu_seconds,
+                "CPU s, beside the first": found.cpu_seconds / beside.cpu_seconds,
+                "MiB a node sends": max(sent[: NODES[protocol]]),
+                "MiB a guest sends": max(guests) if guests else NOT_THERE,
+                "largest process, MiB": max(found.peak_mib.values()),
+            },
+        )
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

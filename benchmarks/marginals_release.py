@@ -1,6 +1,6 @@
 """Time, traffic and memory of a secure release of synthetic records from chosen tables.
 
-    make marginals-benchmark ADULT=folder-with-the-data-sets
+    make benchmark-marginals_release ADULT=folder-with-the-data-sets
 
 Whole releases between two owners of columns, start-up, compilation, reading and fitting included, with delta 1e-6 and
 epsilon 1. Times on shared machines are noisy: CPU seconds of all processes and ratios within one run stand beside them.
@@ -15,10 +15,9 @@ records  made-up tables with 10 columns and growing numbers of records
 from __future__ import annotations
 
 import argparse
-import json
+import os
+import sys
 import time
-from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +28,13 @@ import copublish as cp
 from copublish.engine.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
 from copublish.engine.programs.noise import handicaps, noisy_argmax
 from copublish.engine.spu.requests import Call, OwnedMatrix, Run
-from marginals_accuracy import adult, agreement_for
-from secure_release import Measured, cpu_seconds, kind_of, print_runs, secure
+from divisions import EXPECTED, Division, adult, agreement_for
+from measuring import NOT_THERE, Measuring, run
+from process_numbers import cpu_seconds
+from secure_runs import Measured, kind_of, row_of, secure
 
 PARTS = ("adult", "link", "columns", "records")
+SHORT = ("--parts", "columns", "--columns", "3", "--rows", "300")
 
 PHASES = {
     handicaps: "noise of choices",
@@ -66,6 +68,11 @@ def by_columns(agreement: cp.Agreement, table: pd.DataFrame) -> tuple[cp.Agreeme
     return cp.agreement_from_mapping(content), {party: table[names] for party, names in columns.items()}
 
 
+def adult_by_columns(division: Division) -> tuple[cp.Agreement, dict[str, pd.DataFrame]]:
+    """Return a release of Adult with Gaussian noise."""
+    return by_columns(agreement_for(division, "adult", "1", "1e-6", records=EXPECTED["adult"]), division.train)
+
+
 def measured(name: str, agreement: cp.Agreement, frames: dict[str, pd.DataFrame]) -> dict[str, Any]:
     """Return what one secure release took, by phase; what no engine call took is reading, fitting and writing."""
     found, release, _ = secure(name, agreement, frames, phase_of)
@@ -77,7 +84,7 @@ def measured(name: str, agreement: cp.Agreement, frames: dict[str, pd.DataFrame]
 
 def adult_part(folder: Path) -> list[dict[str, Any]]:
     division = adult(folder, 0)
-    agreement, frames = by_columns(agreement_for(division, "adult", "1", "gaussian"), division.train)
+    agreement, frames = adult_by_columns(division)
     secure_run = measured("Adult by columns", agreement, frames)
     start, cpu = time.perf_counter(), cpu_seconds()
     cp.simulate(agreement, frames)
@@ -87,11 +94,11 @@ def adult_part(folder: Path) -> list[dict[str, Any]]:
 
 def link_part(folder: Path) -> list[dict[str, Any]]:
     from support.hosts import WideArea
-    from wide_area import measure
+    from wide_area import measure_release
 
     division = adult(folder, 0)
-    agreement, frames = by_columns(agreement_for(division, "adult", "1", "gaussian"), division.train)
-    found = measure("Adult by columns, 40 ms and 100 Mbit/s", agreement, frames, WideArea())
+    agreement, frames = adult_by_columns(division)
+    found = measure_release("Adult by columns, 40 ms and 100 Mbit/s", agreement, frames, WideArea())
     run = Measured(found.name, len(division.train), found.seconds, found.cpu_seconds, found.total.mib)
     return [{"run": run, "phases": {name: phase.seconds for name, phase in found.phases.items()}, "disclosures": 0}]
 
@@ -126,40 +133,34 @@ def made_up(n_columns: int, n_records: int) -> tuple[cp.Agreement, dict[str, pd.
     return by_columns(agreement, table)
 
 
-def print_part(name: str, rows: Sequence[dict[str, Any]]) -> None:
-    print(name)
-    print_runs([row["run"] for row in rows])
-    for row in rows:
-        phases = ", ".join(f"{phase} {seconds:.1f} s" for phase, seconds in row["phases"].items())
-        print(f"  {row['run'].name}: {row['disclosures']} disclosures; {phases}")
+def rows_of(part: str, found: list[dict[str, Any]]) -> Measuring:
+    """One row for each run, and one for each of its phases."""
+    for one in found:
+        yield part, row_of(one["run"], disclosures=one["disclosures"] or NOT_THERE)
+    for one in found:
+        for phase, seconds in one["phases"].items():
+            yield f"{part}, by phase", {"run": one["run"].name, "phase": phase, "seconds": seconds}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with the data sets")
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--columns", type=int, nargs="+", default=[10, 20, 40])
     parser.add_argument("--rows", type=int, default=30_000, help="records of the tables of 'columns'")
     parser.add_argument("--records", type=int, nargs="+", default=[30_000, 200_000, 1_000_000])
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    arguments = parser.parse_args()
-    parts: dict[str, list[dict[str, Any]]] = {}
-    for part in arguments.parts:
-        if part in ("adult", "link"):
-            if arguments.data is None:
-                print(f"{part}: left out, it needs --data")
-                continue
-            parts[part] = (adult_part if part == "adult" else link_part)(arguments.data)
-        elif part == "columns":
-            sizes = [(columns, arguments.rows) for columns in arguments.columns]
-            parts[part] = [measured(f"{columns} columns", *made_up(columns, n)) for columns, n in sizes]
-        else:
-            parts[part] = [measured(f"{n:,} records", *made_up(10, n)) for n in arguments.records]
-        if arguments.format == "text":
-            print_part(part, parts[part])
-    if arguments.format == "json":
-        print(json.dumps(parts, indent=2, default=lambda run: asdict(run)))
+
+
+def measure(given: argparse.Namespace) -> Measuring:
+    if given.data is not None and "adult" in given.parts:
+        yield from rows_of("Adult by columns", adult_part(given.data))
+    if given.data is not None and "link" in given.parts and os.geteuid() == 0:
+        yield from rows_of("Adult by columns, over a link", link_part(given.data))
+    if "columns" in given.parts:
+        sizes = [(columns, given.rows) for columns in given.columns]
+        yield from rows_of("Made-up columns", [measured(f"{n} columns", *made_up(n, rows)) for n, rows in sizes])
+    if "records" in given.parts:
+        sizes = [(f"{n:,} records", n) for n in given.records]
+        yield from rows_of("Made-up records", [measured(name, *made_up(10, n)) for name, n in sizes])
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

@@ -1,6 +1,6 @@
 """Time and traffic of HPDP-DP's Paillier way: every owner encrypts p^2 entries, the curator multiplies and decrypts.
 
-    python benchmarks/paillier_moments.py
+    make benchmark-paillier_moments
 
 A slice of the entries is encrypted, multiplied and decrypted by the code of `copublish_reproduction`, and scaled up to
 all p^2. One owner and one core at a time; owners can work at the same time, the curator waits for all of them.
@@ -9,16 +9,18 @@ all p^2. One owner and one core at a time; owners can work at the same time, the
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
 from copublish_reproduction.hpdp_paillier import STEPS, deal
+from measuring import Measuring, run
+from process_numbers import MIB
 
 KEY_BITS, COLUMNS, OWNERS, SLICE_ENTRIES = 2048, 52, 10, 12
-MIB = 2**20
+SHORT = ("--columns", "4", "--owners", "2", "--entries", "2", "--key-bits", "512")
 
 
 def ciphertext_mib(key_bits: int) -> float:
@@ -101,34 +103,30 @@ def measure_paillier_moments(
     )
 
 
-def print_paillier_moments(cost: PaillierMoments) -> None:
-    """Print what was measured and what it is scaled up to."""
-    print(f"Paillier with {cost.key_bits} bits, {cost.owners} owners, p = {cost.columns}, one core at a time")
-    print(
-        f"  measured on {cost.sliced_entries} of {cost.columns**2:,} entries: encryption "
-        f"{cost.milliseconds_per_encryption:.2f} ms, product {1000 * cost.milliseconds_per_product:.1f} us, "
-        f"decryption {cost.milliseconds_per_decryption:.2f} ms"
-    )
-    print(
-        f"  SCALED UP from there, not run: an owner {cost.owner_seconds:.1f} s and {cost.owner_mib:.2f} MiB, the "
-        f"curator {cost.curator_seconds:.1f} s, {cost.seconds:.1f} s if all owners work at the same time, "
-        f"{cost.processor_seconds:.1f} processor seconds"
-    )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--columns", type=int, default=COLUMNS)
     parser.add_argument("--owners", type=int, default=OWNERS)
     parser.add_argument("--entries", type=int, default=SLICE_ENTRIES, help="how many of the p^2 entries to run")
-    parser.add_argument("--format", choices=["text", "json"], default="text")
-    arguments = parser.parse_args()
-    cost = measure_paillier_moments(arguments.columns, arguments.owners, arguments.entries)
-    if arguments.format == "json":
-        print(json.dumps(asdict(cost), indent=2))
-    else:
-        print_paillier_moments(cost)
+    parser.add_argument("--key-bits", type=int, default=KEY_BITS)
+
+
+def measure(given: argparse.Namespace) -> Measuring:
+    cost = measure_paillier_moments(given.columns, given.owners, given.entries, given.key_bits)
+    title = f"{cost.owners} owners, p = {cost.columns}, {cost.key_bits} bits; {cost.sliced_entries} entries measured"
+    yield (
+        title,
+        {
+            "encryption, ms": cost.milliseconds_per_encryption,
+            "product, ms": cost.milliseconds_per_product,
+            "decryption, ms": cost.milliseconds_per_decryption,
+            "an owner, s": cost.owner_seconds,
+            "the curator, s": cost.curator_seconds,
+            "all, owners at once, s": cost.seconds,
+            "CPU s of all": cost.processor_seconds,
+            "MiB of an owner": cost.owner_mib,
+        },
+    )
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

@@ -1,23 +1,21 @@
 """Time and memory of a simulated release, beside the bare NumPy work it contains.
 
-    make benchmark ADULT=folder-with-adult.data
+    make benchmark-release_speed ADULT=folder-with-adult.data
 
-Times on shared machines are noisy, so each table gives ratios within one run. Part 1 runs Adult (or, without the
-data, a made-up table of the same size); part 2 measures the peak memory of releases from Parquet files of growing
-size, each in a process of its own.
+Times on shared machines are noisy, so ratios within one run stand beside them, and times are the shortest of several.
+The first table is of Adult; the second has the peak memory of releases of made-up Parquet files of growing size, each
+in a process of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import math
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +29,9 @@ from adult import ATTRIBUTES, CLASS, adult_agreement, read_adult, split_columns
 from copublish.agreement.domain import CategoricalDomain
 from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.release.folder import generalization_of
+from measuring import Measuring, needed, run, shortest_of
 
-
-def best_of(work: Callable[[], Any], times: int = 7) -> float:
-    """Return the shortest wall time in seconds: the one least disturbed by others on the machine."""
-    taken = []
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - start)
-    return min(taken)
+SHORT = ("--data", "made-up", "--times", "1", "--records", "2000")
 
 
 def numpy_codes(agreement: cp.Agreement, table: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -70,23 +61,30 @@ def numpy_group_by(release: cp.Release, codes: dict[str, np.ndarray]) -> None:
     np.bincount(cells * n_classes + classes)
 
 
-def time_release(folder: Path) -> dict[str, Any]:
+def time_release(folder: Path, times: int) -> Measuring:
     """Compare one Adult release with the NumPy work it contains, from data frames and from codes."""
     train, _ = read_adult(folder)
     agreement, frames = adult_agreement(folder, "1", n=30_000), split_columns(train)
     release = cp.simulate(agreement, frames)
     fragments, codes = read_fragments(agreement, frames), numpy_codes(agreement, train)
-    seconds = {
-        "numpy, from data frames": best_of(lambda: numpy_group_by(release, numpy_codes(agreement, train))),
-        "release, from data frames": best_of(lambda: cp.simulate(agreement, frames)),
-        "numpy, from codes": best_of(lambda: numpy_group_by(release, codes)),
-        "release, from codes": best_of(lambda: simulate_fragments(agreement, fragments)),
+    beginnings = {
+        "data frames": (
+            lambda: cp.simulate(agreement, frames),
+            lambda: numpy_group_by(release, numpy_codes(agreement, train)),
+        ),
+        "codes": (lambda: simulate_fragments(agreement, fragments), lambda: numpy_group_by(release, codes)),
     }
-    ratios = {
-        "from data frames": seconds["release, from data frames"] / seconds["numpy, from data frames"],
-        "from codes": seconds["release, from codes"] / seconds["numpy, from codes"],
-    }
-    return {"records": len(train), "attributes": len(ATTRIBUTES), "seconds": seconds, "ratio": ratios}
+    for beginning, (publish, count) in beginnings.items():
+        (_, own), (_, bare) = shortest_of(publish, times), shortest_of(count, times)
+        yield (
+            f"Adult, {len(train):,} records, {len(ATTRIBUTES)} attributes, 10 specializations",
+            {
+                "from": beginning,
+                "release, CPU ms": 1000 * own,
+                "bare NumPy, CPU ms": 1000 * bare,
+                "release / NumPy": own / bare,
+            },
+        )
 
 
 MEMORY_AGREEMENT: dict[str, Any] = {
@@ -144,39 +142,29 @@ def child(folder: Path) -> None:
     print(json.dumps({"peak_mib": peak, "codes_mib": codes / 2**20, "seconds": time.perf_counter() - start}))
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with adult.data, adult.test, taxonomies/")
+def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--times", type=int, default=7, help="repetitions of the first table")
     parser.add_argument("--records", type=int, nargs="*", default=[100_000, 1_000_000, 5_000_000])
-    parser.add_argument("--format", choices=["text", "json"], default="text")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    if arguments.child:
-        child(arguments.child)
-        return
-    speed = time_release(arguments.data) if arguments.data and (arguments.data / "adult.data").exists() else None
-    memory = [measure_memory(n) for n in arguments.records]
-    if arguments.format == "json":
-        print(json.dumps({"speed": speed, "memory": memory}, indent=2))
-        return
-    if speed is None:
-        print("No adult.data in --data: the speed table is left out.")
-    else:
-        print(f"Adult, {speed['records']:,} records, {speed['attributes']} attributes, h = 10, epsilon 1")
-        for what, seconds in speed["seconds"].items():
-            print(f"  {what:<28}{seconds * 1000:9.1f} ms")
-        for what, ratio in speed["ratio"].items():
-            print(f"  release / numpy, {what:<18}{ratio:6.2f}")
-    print(f"{'records':>12} {'seconds':>8} {'peak MiB':>9} {'codes MiB':>10} {'without codes':>14}")
-    for row in memory:
-        print(
-            f"{row['records']:12,} {row['seconds']:8.1f} {row['peak_mib']:9.0f} {row['codes_mib']:10.0f} "
-            f"{row['without_codes_mib']:14.0f}"
+
+
+def measure(given: argparse.Namespace) -> Measuring:
+    if given.child:
+        raise SystemExit(child(given.child))
+    yield from time_release(needed(given), given.times)
+    for n in given.records:
+        found = measure_memory(n)
+        yield (
+            "Peak memory of one process with both parties",
+            {
+                "records": n,
+                "seconds": found["seconds"],
+                "peak, MiB": found["peak_mib"],
+                "codes, MiB": found["codes_mib"],
+                "without codes, MiB": found["without_codes_mib"],
+            },
         )
-    if len(memory) > 1 and not math.isclose(memory[0]["without_codes_mib"], 0):
-        growth = memory[-1]["without_codes_mib"] / memory[0]["without_codes_mib"]
-        print(f"memory without the codes grows by a factor of {growth:.2f}")
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

@@ -80,6 +80,10 @@ class SourceError(CopublishError):
     exit_code = 4
 
 
+class NotCountedThereError(SourceError):
+    """A database cannot count a column as it would be counted here; the text says why and names no value."""
+
+
 class LedgerError(CopublishError):
     """The privacy ledger refuses, or cannot be read."""
 

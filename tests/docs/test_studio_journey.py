@@ -1,7 +1,7 @@
 """Two parties in two Chromium windows, each at its own server and home: from two headers and a dictionary to a verified
 release, by clicks and keys. Every place is looked at wide, narrow and dark, with axe-core.
 
-`COPUBLISH_PICTURES=docs/images` keeps the pictures.
+`COPUBLISH_PICTURES=docs/images` keeps pictures there.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ from support.browser import AUDIT, browser
 from support.node import free_port
 
 NAMES = ("north", "south")
+WHOLE = "COPUBLISH_WHOLE_PICTURES" in os.environ
+"""Whether pictures are of whole pages; else of what a window shows."""
+
 DICTIONARY = """name,kind,values,bounds,unit,description
 patient,identifier,,,,
 age,number,,0..100,years,at the first visit
@@ -50,9 +53,9 @@ class Person(Watched):
         super().__init__(opened, accept_downloads=True)
         self.page.set_default_timeout(30_000)
         self.name, self.folder, self.axe = name, folder, axe
-        self.pictures = Path(os.environ.get("COPUBLISH_PICTURES", folder))
+        self.pictures = Path(os.environ["COPUBLISH_PICTURES"]) if "COPUBLISH_PICTURES" in os.environ else None
 
-    def look(self, name: str) -> None:
+    def look(self, name: str, *, with_picture: bool = True) -> None:
         """Look at the place wide, narrow and dark; nothing serious may be found."""
         page = self.page
         for width, scheme in ((WIDTHS[0], "light"), (WIDTHS[0], "dark"), (WIDTHS[1], "light")):
@@ -61,7 +64,9 @@ class Person(Watched):
             assert page.evaluate(AUDIT) == [], (name, width)
             assert serious_findings(page, self.axe) == [], (name, width, scheme)
             how = "dark" if scheme == "dark" else str(width)
-            page.screenshot(path=self.pictures / f"studio-{name}-{how}.png", full_page=True)
+            if with_picture and self.pictures is not None:
+                page.evaluate("() => { scrollTo(0, 0); document.activeElement.blur(); }")
+                page.screenshot(path=self.pictures / f"studio-{name}-{how}.png", full_page=WHOLE)
         page.set_viewport_size({"width": WIDTHS[0], "height": 900})
         assert page.evaluate(STORED) == 0
 
@@ -117,6 +122,8 @@ class Person(Watched):
         page.select_option("#data", label=f"{self.name}.csv")
         page.click("text=Look at what the rules do to them")
         page.wait_for_selector("text=For your eyes, on this machine")
+        if self.name == NAMES[0]:
+            self.look("run")
         page.click("text=Start the run of outcomes")
 
 
@@ -206,7 +213,7 @@ def test_from_two_headers_and_a_dictionary_to_a_verified_release_by_clicks(folde
         north.add(of_south)
         north.start()
         north.page.wait_for_selector("text=Waiting for 'south'")
-        north.look("run")
+        north.look("run-waiting", with_picture=False)  # it names the file of the data by its path
         south.start()
         for person in (north, south):
             person.page.wait_for_selector("text=The release is made.", timeout=120_000)

@@ -26,7 +26,7 @@ def test_the_wheel_has_every_module_and_no_published_algorithm(wheel):
 
 def test_the_wheel_has_the_data_of_the_package(wheel):
     source = ROOT / "src"
-    endings = (".css", ".j2", ".typed")
+    endings = (".css", ".j2", ".js", ".LICENSE", ".svg", ".typed")
     data = {path.relative_to(source).as_posix() for path in source.rglob("*") if path.suffix in endings}
     assert len(data) > 2 and data <= set(wheel.names)
 

@@ -75,7 +75,7 @@ def parties_and_workers(release: subprocess.Popen[str]) -> tuple[list[psutil.Pro
     for child in psutil.Process(release.pid).children():
         if "spawn_main" in " ".join(child.cmdline()):
             parties.append(child)
-            workers += [w for w in child.children() if "spawn_main" in " ".join(w.cmdline())]
+            workers += [w for w in child.children() if "spu.worker" in " ".join(w.cmdline())]
     return parties, workers
 
 

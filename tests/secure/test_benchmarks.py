@@ -1,95 +1,177 @@
-"""The short forms of benchmarks: that they run and count, not how long anything takes."""
+"""The short form of every benchmark: that it runs and counts everything, not how long anything takes."""
 
 from __future__ import annotations
 
+import argparse
+import importlib
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
-from comparison_page import page_of
+import pytest
 
-ROOT = Path(__file__).parents[2]
+import run_all
+from comparison_page import DISTANCES, page_of
+from measuring import IncompleteRowError, Tables, given_of, refuse_incomplete, tables_of
+from run_all import BENCHMARKS, Entry, Ran, keep, kept, write_page
 
-
-def printed(script: str, *arguments: str) -> dict[str, Any]:
-    command = [sys.executable, str(ROOT / "benchmarks" / script), *arguments, "--format", "json"]
-    paths = (str(ROOT / "tests"), *filter(None, [os.environ.get("PYTHONPATH")]))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    ran = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=600)
-    assert ran.returncode == 0, ran.stderr
-    return json.loads(ran.stdout)
-
-
-def test_every_mechanism_stands_beside_raw_data_and_the_trivial_baseline_and_a_plan_is_put_to_the_test():
-    """The short form, on a made-up table; here because it is a benchmark, though nothing of it is secret."""
-    found = printed("comparison.py", "--short", "--budget", "epsilon 1")
-    rows = found["comparison"]["made-up"]["epsilon 1"]
-    mechanisms = ["specialization", "marginals", "copula", "hpdp", "vhdp"]
-    assert list(rows) == ["raw data", *mechanisms, "class tables alone", "largest class"]
-    for name in rows:
-        if name != "largest class":
-            scores = rows[name]["classifiers"]["decision-tree"]
-            assert all(scores[key]["value"] >= 0 for key in ("area", "balanced_accuracy", "log_loss", "accuracy"))
-            assert scores["area"]["error"] > 0
-            assert 0 < rows[name]["distances"]["tables_2"]["value"] < 1
-    assert rows["raw data"]["classifiers"]["decision-tree"]["area"]["value"] > 0.65
-    own = found["halves"]["made-up"]["settings"]
-    assert own["is_kept"] == (own["behind"] <= (own["standard_error"] or 0) or not own["plan_can_tell"])
-    page = page_of(found)
-    assert page.count("| **class tables alone** |") == 3 and "Does a plan on other data help?" in page
+FOLDER = Path(run_all.__file__).parent
+PARTS = {
+    *("adult", "benchmarks_page", "central_synthesis", "comparison_page", "divisions", "machine", "made_up_tables"),
+    *("measuring", "nursery", "paillier_counts", "process_numbers", "run_all", "scale_page", "secure_runs"),
+}
+"""What benchmarks are made of. Every other file there is one."""
 
 
-def test_input_checks_compares_releases_with_and_without_them():
-    arguments = ("--records", "1000", "--repetitions", "1", "--parts", "vertical", "--splits", "2")
-    found = printed("input_checks.py", *arguments)["vertical"]
-    assert [run["records"] for run in found["runs"]] == [1000, 1000]
-    assert 0.9 < found["ratios"]["with / without, MiB sent"] < 1.15
-    with_checks, without = (run["calls"]["openings"][0] for run in found["runs"])
-    assert with_checks == without + 1  # what was wrong with inputs is opened once
+@pytest.fixture(scope="module")
+def short():
+    """The tables of a benchmark's short form, each run once."""
+    found: dict[str, Tables] = {}
+
+    def tables(name: str) -> Tables:
+        if name not in found:
+            module = importlib.import_module(name)
+            found[name] = tables_of(module, given_of(module, ["--short"]))
+        return found[name]
+
+    return tables
 
 
-def test_a_marginals_release_is_divided_into_phases():
-    (found,) = printed("marginals_release.py", "--parts", "columns", "--columns", "3", "--rows", "1500")["columns"]
-    assert {"start-up", "products", "choices", "tables opened"} <= found["phases"].keys()
-    assert found["disclosures"] > 1 and found["run"]["mib_sent"] > 0
+def test_every_benchmark_is_on_the_list():
+    assert {entry.module for entry in BENCHMARKS} == {file.stem for file in FOLDER.glob("*.py")} - PARTS
 
 
-def test_releases_of_many_owners_are_compared_with_those_of_few():
-    arguments = ("--records", "500", "--owners", "3", "--ways", "cells", "--protocols", "aby3")
-    (found,) = printed("many_owners.py", *arguments)
-    assert found["records"] == 500 and list(found["mib_sent"]) == ["p0", "p1", "p2"]
-    assert all(value > 0 for name in ("mib_sent", "peak_mib") for value in found[name].values())
-    assert found["cpu_seconds"] > 0
+@pytest.mark.parametrize("name", [entry.module for entry in BENCHMARKS])
+def test_a_short_form_has_no_empty_cell(name, short):
+    """`tables_of` refuses rows with a counter that is 0 and cells in which nothing stands."""
+    assert all(rows for rows in short(name).values())
 
 
-def test_people_of_three_owners_are_compared_in_both_ways_with_what_each_party_sends():
-    arguments = ("--owners", "3", "--identifiers", "60", "--length", "40")
-    helper, chain, *searches = printed("alignment_of_many.py", *arguments)
-    assert [run["found"] for run in (helper, chain, *searches)] == [30, 30, 0, 0]
-    assert helper["mib_sent"].keys() == {"owner-0", "owner-1", "owner-2", "helper"}
+@pytest.mark.parametrize("cell", [0, 0.0, None, "", float("nan")])
+def test_a_row_with_a_counter_that_did_not_count_is_refused(cell):
+    def measure(given):
+        yield "runs", {"run": "one", "MiB sent": cell}
+
+    benchmark = SimpleNamespace(__name__="broken", measure=measure)
+    with pytest.raises(IncompleteRowError, match="nothing was measured of MiB sent"):
+        tables_of(benchmark, argparse.Namespace())
+    benchmark.OPTIONAL = ("MiB sent",)
+    assert tables_of(benchmark, argparse.Namespace())["runs"][0]["run"] == "one"
+
+
+def test_rows_of_one_table_have_the_same_columns_and_a_benchmark_measures_something():
+    def measure(given):
+        yield "runs", {"run": "one"}
+        yield "runs", {"run": "two", "more": 1}
+
+    with pytest.raises(IncompleteRowError, match="other columns"):
+        tables_of(SimpleNamespace(__name__="broken", measure=measure), argparse.Namespace())
+    with pytest.raises(IncompleteRowError, match="measured nothing"):
+        tables_of(SimpleNamespace(__name__="empty", measure=lambda given: iter(())), argparse.Namespace())
+    refuse_incomplete("runs", {"accuracy": 0.5, "accuracy, ±": 0.0})  # runs may all be the same
+
+
+def test_checks_of_inputs_add_one_opening_and_hardly_any_traffic(short):
+    with_checks, without = short("input_checks")["vertical"]
+    assert 0.9 < with_checks["MiB, / without"] < 1.15 and without["MiB, / without"] == 1
+
+
+def test_a_release_by_columns_makes_the_engine_calls_that_are_made_again_without_it(short):
+    whole, bare, ideal = short("secure_release")["Releases"]
+    assert bare["MiB sent"] == pytest.approx(whole["MiB sent"], rel=0.02)
+    assert ideal["MiB sent"] == "-" and ideal["CPU s"] < whole["CPU s"]
+
+
+def test_people_of_three_owners_are_compared_in_both_ways_with_what_each_party_sends(short):
+    (rows,) = short("alignment_of_many").values()
+    sent = {(row["way"], row["party"]): row["MiB sent"] * 2**20 for row in rows}
+    found = {row["way"]: row["found"] for row in rows}
+    assert found == {"helper": 30, "chain": 30, "search, helper": 0, "search, owners": 0}
     # In the chain the owner between answers, asks and passes on a list of points of 32 bytes each.
-    assert 3 * 32 * 60 < chain["mib_sent"]["owner-1"] * 2**20 < 3 * 32 * 60 + 500
+    assert 3 * 32 * 60 < sent["chain", "owner-1"] < 3 * 32 * 60 + 500
     # Lists of points go to two other owners; then all but the first owner send one more to it.
-    assert all(sent * 2**20 > 2 * 32 * 40 for sent in searches[1]["mib_sent"].values())
+    assert all(sent["search, owners", f"owner-{number}"] > 2 * 32 * 40 for number in range(3))
 
 
-def test_audits_of_mechanisms_and_of_broken_ones_are_counted():
-    found = printed("audits.py", "--short")
-    (row,) = found["table"]
-    assert row["verdict"] == "consistent" and row["view"]["runs"] > 0 and row["cpu_seconds"] >= 0
-    assert row["view"]["found"] <= 1.5 and row["disclosures"] and row["whole_runs"] > 5
-    assert found["repeat"]["audits"] == 1 and found["repeat"]["refuted"] == []
-    assert {"30 % less noise", "an error that depends on data"} <= {one["words"] for one in found["broken"]}
-    assert all(one["runs"] for one in found["broken"])
+def test_a_marginals_release_is_divided_into_phases(short):
+    phases = {row["phase"] for row in short("marginals_release")["Made-up columns, by phase"]}
+    assert {"start-up", "products", "choices", "tables opened"} <= phases
 
 
-def test_intervals_of_every_mechanism_are_counted():
-    found = printed("interval_coverage.py", "--short")["rows"]
-    assert {row["mechanism"] for row in found} == {
+def test_every_mechanism_stands_beside_raw_data_and_the_trivial_baseline(short, tmp_path):
+    rows = short("comparison")["made-up, epsilon 1"]
+    mechanisms = ["specialization", "marginals", "copula", "hpdp", "vhdp"]
+    assert [row["published"] for row in rows] == ["raw data", *mechanisms, "class tables alone"]
+    assert rows[0]["area"] > 0.65
+
+
+def test_intervals_of_every_mechanism_are_counted(short):
+    (rows,) = short("interval_coverage").values()
+    assert {row["mechanism"] for row in rows} == {
         *("specialization", "marginals", "copula", "hpdp", "hpdp by grid", "vhdp")
     }
-    assert {row["question"] for row in found} >= {"share", "mean", "median", "correlation"}
-    assert all(row["told"] + row["refused"] <= row["asked"] for row in found)
+    assert {row["question"] for row in rows} >= {"share", "mean", "median", "correlation"}
+    assert all(row["told"] + row["refused"] <= row["asked"] for row in rows)
+
+
+HEADER = {
+    **{"date": "2026-11-16 12:00 UTC", "processor": "a processor", "cores": 2, "memory": "8 GiB", "load": 1.5},
+    **{
+        "load_after": 2.0,
+        "seconds": 10.0,
+        "cpu_seconds": 8.0,
+        "options": ["--runs", "3"],
+        "versions": {"spu": "0.9.5"},
+    },
+}
+ENTRY = Entry("allocation", "What releases are worth", 1)
+
+
+def test_a_failure_is_shown_with_its_error_and_older_tables_stay(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_all, "BENCHMARKS", (ENTRY,))
+    keep(ENTRY, Ran({"first": [{"way": "a", "CPU s": 1.25}], "second": [{"n": 7}]}, None, HEADER), tmp_path)
+    keep(ENTRY, Ran({"second": [{"n": 8}]}, None, HEADER | {"date": "2026-11-17 12:00 UTC"}), tmp_path)
+    keep(ENTRY, Ran({}, "it broke", HEADER | {"date": "2026-11-18 12:00 UTC"}), tmp_path)
+    dates = {title: table["measured"]["date"][:10] for title, table in kept(ENTRY, tmp_path)["tables"].items()}
+    assert dates == {"first": "2026-11-16", "second": "2026-11-17"}
+    write_page(tmp_path, tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text()
+    assert "**Failed** on 2026-11-18 12:00 UTC: `it broke`" in page
+    assert "| a | 1.25 |" in page and "| 8 |" in page and "| 7 |" not in page
+    assert "load 1.5 before and 2 after, on 2 cores; 8 CPU s in 10 s" in page
+
+
+def test_the_others_go_on_after_one_that_fails(tmp_path, monkeypatch, capfd):
+    (tmp_path / "broken.py").write_text("raise ValueError('of /secret/place')")
+    monkeypatch.setattr(run_all, "ROOT", tmp_path.parent)
+    monkeypatch.setattr(run_all, "FOLDER_OF_BENCHMARKS", tmp_path)
+    (tmp_path / "works.py").write_text('print(\'{"all": [{"n": 3}]}\')')
+    entries = tuple(Entry(name, "all", 1) for name in ("broken", "works"))
+    broken, works = (run_all.run_entry(entry, ["--short"]) for entry in entries)
+    assert broken.error == "ValueError: of /secret/place" and broken.tables == {}
+    assert works.error is None and works.tables == {"all": [{"n": 3}]} and works.header["seconds"] > 0
+    assert run_all.without_paths(f"at {tmp_path.parent}/x") == "at .../x"
+
+
+def test_the_page_is_what_is_kept_and_says_nothing_of_this_machine(tmp_path):
+    """Nobody writes numbers into docs/benchmarks.md by hand."""
+    write_page(run_all.RESULTS, tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text()
+    assert page == run_all.PAGE.read_text()
+    for file in run_all.RESULTS.glob("*.json"):
+        text = file.read_text()
+        json.loads(text)
+        assert str(FOLDER.parent) not in text and str(Path.home()) + "/" not in text
+
+
+def test_the_page_of_the_comparison_has_every_part():
+    cell = {"value": 0.5, "error": 0.1}
+    scores = dict.fromkeys(("area", "balanced_accuracy", "log_loss", "accuracy"), cell)
+    distances = dict.fromkeys(DISTANCES, cell)
+    row = {"best": "decision-tree", "classifiers": {"decision-tree": scores}, "distances": distances}
+    own = {"taken": "t", "plan_can_tell": True, "behind": 0, "standard_error": None, "is_kept": True, "best": "b"}
+    own |= dict.fromkeys(("area_of_taken", "area_of_agreed", "area_of_best"), 0.5) | {"as_good_by_plan": []}
+    half = {"made-up": {"settings": own, "mechanisms": own}}
+    compared = {"made-up": {"epsilon 1": {"class tables alone": row}}}
+    page = page_of({"runs": {"made-up": 2}, "comparison": compared, "halves": half})
+    assert page.count("| **class tables alone** |") == 3 and "Does a plan on other data help?" in page

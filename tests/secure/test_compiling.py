@@ -45,13 +45,14 @@ class Counting:
 
 
 @pytest.fixture
-def compiled(spu_parts, tmp_path):
+def compiled(spu_parts, tmp_path, monkeypatch):
     """Compile in a process that is new to it; return the program's code and how often the compiler was asked."""
     frontend, library = spu_parts
 
     def compile_(request: Run, folder: Path | None = tmp_path / "a" / "programs") -> tuple[bytes, int]:
         counting = Counting(frontend)
-        compiler = Compiler(counting, library, 2, folder)
+        monkeypatch.setattr(compiling, "load_frontend", lambda: counting)
+        compiler = Compiler(library, 2, folder)
         codes = {compiler.executable(request, NAMES, SHAPES).code for _ in range(2)}
         return codes.pop(), counting.times
 

@@ -128,10 +128,10 @@ class Stage:
     def party(self, name: str) -> psutil.Process:
         return psutil.Process(self.processes[name].pid)
 
-    def worker(self, name: str) -> psutil.Process:
-        """The process below a party in which SPU runs."""
-        found = [c for c in self.party(name).children() if "spawn_main" in " ".join(c.cmdline())]
-        return found[0]
+    def worker(self, name: str, session: int = 0) -> psutil.Process:
+        """The process below a party in which SPU runs, for its main session or a further one."""
+        found = [c for c in self.party(name).children() if "spu.worker" in " ".join(c.cmdline())]
+        return sorted(found, key=lambda process: process.create_time())[session]
 
     def look(self, outcome: Outcome) -> Outcome:
         """Wait for all to end and check every promise."""
@@ -226,6 +226,29 @@ def killed(folder: Path, who: str, phase: str, delay: float, *, worker: bool = F
         victim = stage.worker(who) if worker else stage.party(who)
         victim.kill()
     return stage.look(outcome)
+
+
+def shard_worker_killed(folder: Path, who: str) -> Outcome:
+    """Kill the worker of a further session with SIGKILL while it counts a shard, which takes as long as that takes."""
+    parties = on_loopback(folder, changes=[("[records]", "[engine]\nshards = 4\n\n[records]")])
+    stage, usual = Stage(parties), parties.command
+    parties.command = lambda party, *options: usual(party, *options, "--workers", "2")  # type: ignore[method-assign]
+    stage.start()
+    stage.wait_for(who, "alignment")
+    worker = stage.worker(who, session=1)
+    worker.suspend()  # it never gets beyond its first shard
+    stage.wait_for(who, "leaf counts")
+    time.sleep(1)
+    stage.remember_family()
+    worker.kill()
+    outcome = stage.look(Outcome(f"worker of a shard of {who} killed", "leaf counts, 1.00 s in"))
+    if any(outcome.releases.values()):
+        outcome.broken.append("something was published without a shard")
+    if any(
+        "1 charged" in charge or "0 charged" in charge for charges in outcome.charges.values() for charge in charges
+    ):
+        outcome.broken.append("the fault came before anything was opened")
+    return outcome
 
 
 def cut(folder: Path, phase: str, seconds: float | None, timeout_seconds: int = TIMEOUT_SECONDS) -> Outcome:

@@ -52,9 +52,10 @@ def _party(
     job: Callable[..., Any],
     arguments: tuple[Any, ...],
     timeout_seconds: int,
+    **sessions: Any,
 ) -> None:
     try:
-        with SpuEngine(party, PARTIES, addresses, timeout_seconds=timeout_seconds) as engine:
+        with SpuEngine(party, PARTIES, addresses, timeout_seconds=timeout_seconds, **sessions) as engine:
             result = job(engine, *arguments)
     except BaseException as exc:
         result = f"{type(exc).__name__}: {exc}\n{traceback.format_exc()}"
@@ -67,15 +68,17 @@ class Pair:
     Jobs are functions of a module that a new process can import; they get the party's engine and its own argument.
     """
 
-    def __init__(self, timeout_seconds: int = 120) -> None:
+    def __init__(self, timeout_seconds: int = 120, *, shards: int = 1, lanes: int = 0) -> None:
         self._timeout = timeout_seconds
         self._folder = tempfile.TemporaryDirectory(prefix="copublish-test-")
         addresses = tuple(f"unix:{self._folder.name}/{party}.sock" for party in PARTIES)
+        further = [tuple(f"{address}{lane}" for address in addresses) for lane in range(lanes)]
         self.pipes, self.processes = [], []
         for party in PARTIES:
             here, there = context().Pipe()
             arguments = (there, party, addresses, _do_jobs, (there,), timeout_seconds)
-            self.processes.append(context().Process(target=_party, args=arguments))
+            sessions = {"shards": shards, "lanes": further}
+            self.processes.append(context().Process(target=_party, args=arguments, kwargs=sessions))
             self.processes[-1].start()
             there.close()
             self.pipes.append(here)

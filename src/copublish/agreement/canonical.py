@@ -39,6 +39,8 @@ def canonical_spelling(agreement: Agreement) -> str:
     for key, default in (("engine", Computation()), ("budget", Budget()), ("network", Network())):
         if content[key] == default.model_dump():
             del content[key]
+    if "engine" in content and content["engine"]["shards"] is None:
+        del content["engine"]["shards"]
     for party in content["parties"].values():
         for key, usual in (("data", True), ("signer", None), ("approvals", 0), ("reach", "listen")):
             if party[key] == usual:

@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 NODES_OF_PROTOCOL = {"cheetah": 2, "aby3": 3}
 """How many parties compute."""
 
-SPU_KEYS, MASKED_SUM_KEYS = ("protocol", "nodes"), ("aggregator", "colluders")
+SPU_KEYS, MASKED_SUM_KEYS = ("protocol", "nodes", "shards"), ("aggregator", "colluders")
 """Keys of the section [engine] that mean something to one engine alone."""
+
+MOST_SHARDS = 64
+"""Every session that counts some has a connection of its own each way."""
 
 
 class Computation(Section):
@@ -28,11 +31,17 @@ class Computation(Section):
     nodes: tuple[str, ...] | None = None
     aggregator: str | None = None
     colluders: Whole | None = Field(default=None, ge=1)
+    shards: Whole | None = Field(default=None, ge=1, le=MOST_SHARDS)
 
     @property
     def agreed_protocol(self) -> Literal["cheetah", "aby3"]:
         """The protocol between the compute nodes."""
         return self.protocol or "cheetah"
+
+    @property
+    def agreed_shards(self) -> int:
+        """Into how many parts the records of joint counts are cut."""
+        return self.shards or 1
 
 
 def broken_engine_rules(agreement: Agreement) -> Iterator[str]:
@@ -62,6 +71,11 @@ def _nodes(agreement: Agreement) -> Iterator[str]:
         yield f"engine.nodes: name {needed} different parties for the protocol '{engine.agreed_protocol}'"
     elif len(agreement.parties) < needed:
         yield f"engine.protocol: '{engine.agreed_protocol}' needs {needed} parties, and the agreement has fewer"
+    if engine.agreed_shards > 1 and (agreement.partition == "horizontal" or len(agreement.parties) != 2):
+        yield (
+            "engine.shards: shards are for columns that two parties join, both of which compute; others have no "
+            "products of their own matrices to divide. Remove it"
+        )
 
 
 def _colluders(agreement: Agreement) -> Iterator[str]:

@@ -53,6 +53,10 @@ class MechanismSettings(Section):
     reads_numbers: ClassVar[bool] = False
     """Whether numbers are needed as such, and not only the cells of the grid they lie in."""
 
+    counts_alone: ClassVar[bool] = False
+    """Whether owners of whole rows are asked for tables of counts and nothing else, so that rows may stay in a database
+    that counts them."""
+
     publishes_each_record: ClassVar[bool] = False
     """Whether every record is published, with noise that the owners of its cells add."""
 
@@ -105,6 +109,7 @@ class MechanismSettings(Section):
 YES_OR_NO = (
     "publishes_numbers",
     "reads_numbers",
+    "counts_alone",
     "publishes_each_record",
     "spends_by_column",
     "draws_records",
@@ -129,6 +134,8 @@ def contradictions(settings: type[MechanismSettings]) -> Iterator[str]:
         return
     if not settings.partitions or not set(settings.partitions) <= set(get_args(Partition)):
         yield f"'partitions' has to name some of {_listed(get_args(Partition))}"
+    if settings.counts_alone and (settings.reads_numbers or settings.publishes_each_record):
+        yield "tables of counts are all that is asked for ('counts_alone'), or numbers and records are, not both"
     if settings.publishes_each_record and settings.draws_records:
         yield "records are published one by one ('publishes_each_record') or drawn ('draws_records'), not both"
     says_so = settings.uses_gaussian_noise is not MechanismSettings.uses_gaussian_noise

@@ -10,10 +10,12 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
@@ -21,7 +23,7 @@ from copublish.auditing.choosing import telling_parts, worst_pair
 from copublish.auditing.claims import claim_of
 from copublish.auditing.coalitions import coalitions_of
 from copublish.auditing.parts import Part
-from copublish.auditing.players import Players
+from copublish.auditing.players import Clock, Players
 from copublish.auditing.result import CONFIDENCE, VERDICT_LEVEL, Audit, Number
 from copublish.auditing.secure import can_play_engine, secure_runs_of
 from copublish.auditing.statistics import Claim, Tested, judged, learned_columns
@@ -53,6 +55,8 @@ def audit(
     views: Sequence[str] | None = None,
     workers: int | None = None,
     secure_runs: int = SECURE_RUNS,
+    by_processor: bool = False,
+    enough: float | None = None,
     progress: Progress = no_progress,
 ) -> Audit:
     """Play an agreed mechanism against worst-case neighbors, and tell how much of its epsilon shows in each view.
@@ -64,13 +68,17 @@ def audit(
         views: `public` and names of parties; by default all.
         workers: How many processes play; by default one for each core. 0 plays in this one.
         secure_runs: How many whole runs there are on the agreed engine, two for each pair of tables.
+        by_processor: Whether minutes are those of processors, of all its processes together; else of the clock. Ten
+            minutes on two cores are twenty.
+        enough: Which share of the stated epsilon a mechanism exactly as stated would have to show for a view to get no
+            more runs. Evidence says that without a look at any coin, so what is found holds as before.
         progress: Told about every step.
 
     Raises:
         AgreementError: If the agreement cannot be run, or promises nothing that could be audited.
     """
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
-    begin = time.monotonic()
+    begin, clock = time.monotonic(), time.process_time if by_processor else time.monotonic
     plan = prepare(agreement)
     _refuse_without_promise(agreement, plan)
     wanted = tuple(views or (PUBLIC, *agreement.owners))
@@ -78,13 +86,14 @@ def audit(
         raise AgreementError(f"The audit of '{agreement.name}'", [f"there is no view '{unknown[0]}'"])
     symbols = list(_symbols(agreement, wanted, progress))
     numbers: list[Number] = []
-    with Players(agreement, workers) as players:
+    with Players(agreement, workers, by_processor=by_processor) as players:
         seconds = CHOOSING * 60 * minutes / len(wanted)
-        groups = _groups(agreement, wanted, seconds, progress)
+        groups = _groups(agreement, wanted, seconds, progress, clock)
         for pair, seeing in groups:
             left = VIEWS * 60 * minutes / len(groups)
             phase, claim = f"views of {' and '.join(seeing)}", claim_of(plan, pair)
-            found = players.play(pair, runs, left, lambda done, of, phase=phase: progress(phase, done, of))  # type: ignore[misc]
+            tell = partial(progress, phase)
+            found = players.play(pair, runs, left, tell, partial(_is_enough, claim, enough))
             others = dict(found.others)
             if found.told.size:
                 others["learned from records"] = learned_columns(found.coins, found.told)
@@ -93,7 +102,7 @@ def audit(
                 name = view if view == PUBLIC else f"party '{view}'"
                 number = _number(name, "view", claim, tested, found.runs, found.coins_per_run, pair)
                 numbers.append(replace(number, sizes=np.abs(found.law)))
-    parts = list(telling_parts(agreement, seconds, progress))
+    parts = list(telling_parts(agreement, seconds, progress, clock))
     for coalition in coalitions_of(agreement):
         for part, pair in parts:
             colluding = replace(part, coalition=coalition)
@@ -180,7 +189,7 @@ def _symbols(agreement: Agreement, views: Sequence[str], progress: Progress) -> 
 
 
 def _groups(
-    agreement: Agreement, views: Sequence[str], seconds: float, progress: Progress
+    agreement: Agreement, views: Sequence[str], seconds: float, progress: Progress, clock: Clock
 ) -> list[tuple[Pair, list[str]]]:
     """Pairs of tables to play, each with the views that its runs serve.
 
@@ -190,7 +199,7 @@ def _groups(
     found: list[tuple[Pair, list[str]]] = []
     if PUBLIC in views or agreement.partition == "horizontal":
         pairs = list(valid_pairs(agreement, agreement.privacy.neighbors, SystemCoins()))
-        worst = worst_pair(agreement, pairs, seconds, lambda done, of: progress("choosing tables", done, of))
+        worst = worst_pair(agreement, pairs, seconds, partial(progress, "choosing tables"), clock)
         found.append((worst, [PUBLIC] * (PUBLIC in views)))
     for view in (view for view in views if view != PUBLIC):
         if agreement.partition == "horizontal":
@@ -201,11 +210,13 @@ def _groups(
             else:
                 found[0][1].append(view)
         elif pairs := list(pairs_against(agreement, view, SystemCoins())):
-            phase = f"tables for {view}"
-            tell = lambda done, of, phase=phase: progress(phase, done, of)  # noqa: E731
-            worst = worst_pair(agreement, pairs, seconds, tell)
+            worst = worst_pair(agreement, pairs, seconds, partial(progress, f"tables for {view}"), clock)
             found.append((worst, [view]))
     return [(pair, seeing) for pair, seeing in found if seeing]
+
+
+def _is_enough(claim: Claim, share: float | None, sizes: NDArray[np.float64]) -> bool:
+    return share is not None and claim.expected(sizes, (1 - CONFIDENCE) / 2) >= share * claim.epsilon
 
 
 def _runs_of(part: Part, minutes: float) -> int:

@@ -22,6 +22,9 @@ from scipy.stats import beta, binom, norm
 
 Floats = NDArray[np.float64]
 
+THRESHOLDS = 600
+"""That are compared, at most."""
+
 
 def share_right(epsilon: Floats | float) -> Floats:
     """The largest probability of a right guess under epsilon."""
@@ -41,21 +44,26 @@ def epsilon_of_share(share: Floats | float) -> Floats:
     return np.asarray(np.log(share / (1 - share)))
 
 
-def best_threshold(sizes: Floats, alpha: float) -> tuple[float, float]:
+def best_threshold(sizes: Floats, alpha: float, *, runs_each: float = 1.0) -> tuple[float, float]:
     """The least size of evidence to guess at, and what guesses would then show if it means what it says.
 
     It is a function of outputs alone: coins are not looked at.
+
+    Args:
+        sizes: Of the evidence of each run.
+        alpha: The chance that more is shown than there is.
+        runs_each: To plan with: how many runs of the size of each there will be.
     """
     ordered = np.sort(sizes[sizes > 0])[::-1]
     if not len(ordered):
         return math.inf, 0.0
-    guesses = np.arange(1, len(ordered) + 1)
-    ends = np.append(ordered[1:] < ordered[:-1], True)  # equal sizes are guessed at all or none
-    right, guesses = np.cumsum(share_right(ordered))[ends], guesses[ends]
-    some = np.unique(np.linspace(0, len(guesses) - 1, 400).astype(int))
-    shown = epsilon_of_share(lower_share(right[some], guesses[some], alpha))
+    ends = np.flatnonzero(np.append(ordered[1:] < ordered[:-1], True))  # equal sizes are guessed at all or none
+    right = np.cumsum(share_right(ordered))
+    # Many values of one person show most in the rarest runs, so the first ones are looked at one by one.
+    some = ends[np.unique(np.geomspace(1, len(ends), THRESHOLDS).astype(int)) - 1]
+    shown = epsilon_of_share(lower_share(runs_each * right[some], runs_each * (some + 1.0), alpha))
     best = int(np.argmax(shown))
-    return float(ordered[ends][some][best]), float(shown[best])
+    return float(ordered[some][best]), float(shown[best])
 
 
 def p_value(right: int, guesses: int, share: float) -> float:

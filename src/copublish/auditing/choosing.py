@@ -5,7 +5,6 @@ Nothing here looks at a coin, so nothing that is chosen here makes a bound less 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
@@ -15,16 +14,20 @@ from copublish.agreement.model import Agreement
 from copublish.auditing.claims import claim_of
 from copublish.auditing.game import Game
 from copublish.auditing.parts import Part
-from copublish.auditing.players import is_one_measurement, parts_of, play_runs
+from copublish.auditing.players import WALL, Clock, parts_of, play_runs
 from copublish.auditing.records import tells_records
 from copublish.auditing.statistics import Claim
 from copublish.auditing.tables import Pair, valid_pairs
 from copublish.mechanisms.registry import plan_of
 from copublish.privacy.coins import SystemCoins
+from copublish.privacy.disclosures import GaussianMeasure, Measure
 from copublish.progress import Progress
 
 SECOND_LOOK, MOST_PROMISING = 50, 5
 """Runs of the pairs that look best by law, and how many these are."""
+
+COURSES = 3
+"""That are looked at then, where the law of what they disclose is all that there is to know."""
 
 RUNS_TO_COME = 10_000
 """For which a pair is chosen."""
@@ -50,18 +53,26 @@ def numbers_of_people(claim: Claim) -> list[int]:
     return sorted({max(1, round(steps / claim.epsilon)) for steps in STEPS_OF_EPSILON})
 
 
-def worst_pair(agreement: Agreement, pairs: Sequence[Pair], seconds: float, tell: Callable[[int, int], None]) -> Pair:
+def worst_pair(
+    agreement: Agreement,
+    pairs: Sequence[Pair],
+    seconds: float,
+    tell: Callable[[int, int], None],
+    clock: Clock = WALL,
+) -> Pair:
     """The pair of which runs should show most, of those there is time for.
 
-    A first look takes the laws of what one course discloses; those that look best are played.
+    A first look takes the laws of what one course discloses; those that look best are played, or more of their courses
+    are looked at where runs begin with measurements: of a few runs the rarest, which show most, are not among them.
     """
-    plan, begin = plan_of(agreement), time.monotonic()
+    plan, begin = plan_of(agreement), clock()
     people = [1] if tells_records(agreement) else numbers_of_people(claim_of(plan, pairs[0]))
     some = people[len(people) // 2]
     of = len(pairs) + MOST_PROMISING * len(people)
+    begins_with_sums = isinstance(plan.disclosures()[0], Measure | GaussianMeasure)
     looked: list[tuple[float, Pair]] = []
     for number, place in enumerate(spread_out(len(pairs))):
-        if looked and time.monotonic() - begin > seconds / 2:
+        if looked and clock() - begin > seconds / 2:
             break
         shown = (
             _by_law(agreement, pairs[place].of_people(some)) if people != [1] else _by_runs(agreement, pairs[place], 1)
@@ -72,19 +83,20 @@ def worst_pair(agreement: Agreement, pairs: Sequence[Pair], seconds: float, tell
     found = [(0.0, promising[0].of_people(some))]
     in_order = sorted(people, key=lambda k: k != some)  # if time is short, the others are left out
     for number, pair in enumerate(pair.of_people(k) for k in in_order for pair in promising):
-        if time.monotonic() - begin > seconds:
+        if clock() - begin > seconds:
             break
-        look = _by_law if is_one_measurement(agreement) else _by_runs  # then the law says all
-        found.append((look(agreement, pair), pair))
+        shown = _by_law(agreement, pair, COURSES) if begins_with_sums else _by_runs(agreement, pair)
+        found.append((shown, pair))
         tell(len(pairs) + number, of)
     tell(of, of)
     return max(found, key=lambda one: one[0])[1]
 
 
-def _by_law(agreement: Agreement, pair: Pair) -> float:
-    """What runs would show of what one course discloses, by the stated laws."""
-    law = np.sum([part.trials() for part in parts_of(Game(agreement, pair))], axis=0)
-    return _expected(agreement, pair, law)
+def _by_law(agreement: Agreement, pair: Pair, courses: int = 1) -> float:
+    """What runs would show of what so many courses disclose, by the stated laws."""
+    game = Game(agreement, pair)
+    law = [np.sum([part.trials() for part in parts_of(game)], axis=0) for _ in range(courses)]
+    return _expected(agreement, pair, np.concatenate(law))
 
 
 def _by_runs(agreement: Agreement, pair: Pair, runs: int = SECOND_LOOK) -> float:
@@ -93,8 +105,8 @@ def _by_runs(agreement: Agreement, pair: Pair, runs: int = SECOND_LOOK) -> float
 
 
 def _expected(agreement: Agreement, pair: Pair, law: Floats) -> float:
-    many = np.resize(np.abs(law), max(RUNS_TO_COME, law.size))
-    return claim_of(plan_of(agreement), pair).expected(many, ALPHA)
+    claim = claim_of(plan_of(agreement), pair)
+    return claim.expected(np.abs(law), ALPHA, runs_each=max(1.0, RUNS_TO_COME / law.size))
 
 
 def spread_out(n: int) -> list[int]:
@@ -102,9 +114,11 @@ def spread_out(n: int) -> list[int]:
     return sorted(range(n), key=lambda number: number * GOLDEN % 1)
 
 
-def telling_parts(agreement: Agreement, seconds: float, progress: Progress) -> Iterator[tuple[Part, Pair]]:
+def telling_parts(
+    agreement: Agreement, seconds: float, progress: Progress, clock: Clock = WALL
+) -> Iterator[tuple[Part, Pair]]:
     """Every kind of disclosure of a run, each with the tables that it tells apart best, of those there is time for."""
-    begin, plan = time.monotonic(), plan_of(agreement)
+    begin, plan = clock(), plan_of(agreement)
     best: dict[tuple[str, str, str | None], tuple[float, Part, Pair]] = {}
     pairs = list(valid_pairs(agreement, agreement.privacy.neighbors, SystemCoins()))
     usual = numbers_of_people(claim_of(plan, pairs[0]))
@@ -112,7 +126,7 @@ def telling_parts(agreement: Agreement, seconds: float, progress: Progress) -> I
     tried = [pairs[number].of_people(k * some) for number in spread_out(len(pairs)) for k in PARTS_OF_THE_BUDGET]
     for place, pair in enumerate(tried):
         progress("choosing tables for disclosures", place, len(tried))
-        if place and time.monotonic() - begin > seconds:
+        if place and clock() - begin > seconds:
             break
         for part in parts_of(Game(agreement, pair)):
             made = part.disclosure

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from copublish.agreement.model import Agreement
+from copublish.auditing.coins import stretched_coins
 from copublish.auditing.laws import evidence
 from copublish.auditing.statistics import structure
 from copublish.auditing.tables import Pair
@@ -28,6 +29,7 @@ from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.privacy.coins import Coins, SystemCoins
+from copublish.privacy.concentrated import ConcentratedMeasure, ConcentratedSelect
 from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Select
 from copublish.privacy.ledger import Charge
 from copublish.progress import no_progress
@@ -67,12 +69,12 @@ class ListeningGate(RevealGate):
 
     Attributes:
         course: Where it notes; one party's.
-        given: Answers to give.
+        given: Answers to give; what is opened after them is drawn.
         stops_after: After so many disclosures the run is ended: it is the most that it may open.
     """
 
     course: Course | None = None
-    given: Sequence[Any] | None = None
+    given: Sequence[Any] = ()
     stops_after: int | None = None
     _place: int = 0
 
@@ -81,8 +83,8 @@ class ListeningGate(RevealGate):
         return int(self._reveal(partial(super().reveal_selection, ahead=ahead), secret_scores, disclosure))
 
     def draw_selection_noise(self, disclosure: Select, places: int, *, times: int) -> None:
-        """Draw noise, unless answers are given anyway."""
-        if self.given is None:
+        """Draw noise, unless answers are given still; a choice after them draws its own."""
+        if self._place >= len(self.given):
             super().draw_selection_noise(disclosure, places, times=times)
 
     def reveal_measurement(self, counts: SecretCounts, disclosure: Measure) -> IntArray:
@@ -95,7 +97,7 @@ class ListeningGate(RevealGate):
 
     def reveal_columns(self, own: OwnColumns, disclosures: Sequence[Disclosure]) -> dict[str, IntArray]:
         """Tell columns, or give those that were told before; their owners have perturbed them already."""
-        if self.given is None:
+        if self._place >= len(self.given):
             told = super().reveal_columns(own, disclosures)
         else:
             told = dict(self.given[self._place])
@@ -104,7 +106,7 @@ class ListeningGate(RevealGate):
         return told
 
     def _reveal(self, reveal: Callable[[Any, Any], Any], secret: Any, disclosure: Disclosure) -> Any:
-        if self.given is None:
+        if self._place >= len(self.given):
             answer = reveal(secret, disclosure)
         else:
             answer = self.given[self._place]
@@ -120,6 +122,18 @@ class ListeningGate(RevealGate):
             self.course.answers.append(answer)
         if self._place == self.stops_after:
             raise AllIsOpen
+
+
+class FreeGate(ListeningGate):
+    """A gate of made-up tables on the ideal engine: nobody pays, so nothing is priced, and inputs need no checks."""
+
+    def _refuse_invalid_inputs(self) -> None:
+        """Nothing to refuse: this engine takes cells, and a record cannot be in two."""
+
+    def _charge(self, disclosure: Disclosure) -> None:
+        """Keep to a budget that answers divide: it decides how a run goes on."""
+        if isinstance(disclosure, ConcentratedSelect | ConcentratedMeasure):
+            super()._charge(disclosure)
 
 
 class Game:
@@ -144,13 +158,28 @@ class Game:
         room = Room(self.agreement.party_names)
         return room.run(lambda engine: align_records(self.agreement, fragments[engine.party], engine))
 
-    def play(self, table: int, given: Sequence[Any] | None = None, coins: Mapping[str, Coins] | None = None) -> Course:
-        """Run the mechanism on one of the tables; with answers of another run, along its course."""
+    def play(
+        self,
+        table: int,
+        given: Sequence[Any] = (),
+        coins: Mapping[str, Coins] | None = None,
+        *,
+        stops_after: int | None = None,
+    ) -> Course:
+        """Run the mechanism on one of the tables.
+
+        Args:
+            table: Which.
+            given: Answers of another run: so long this one goes along its course.
+            coins: Of every party; by default fresh ones.
+            stops_after: How many values are opened; by default all.
+        """
         course, first = Course(), self.agreement.party_names[0]
+        coins = coins or stretched_coins(self.agreement.party_names)
 
         def job(engine: IdealEngine) -> None:
-            gate = ListeningGate(engine, FreeCharge(), number_of_records_is_public=self.agreement.records.public)
-            gate.given, gate.stops_after = given, self._most if given is None else len(given)
+            gate = FreeGate(engine, FreeCharge(), number_of_records_is_public=self.agreement.records.public)
+            gate.given, gate.stops_after = given, self._most if stops_after is None else stops_after
             gate.course = course if engine.party == first else None
             with suppress(AllIsOpen):
                 self.plan.run(self._tables[table][engine.party], engine, gate, no_progress)
@@ -164,14 +193,30 @@ class Game:
         if (table, before) not in self._known:
             if len(self._known) > MOST_REMEMBERED:
                 self._known.clear()
-            self._known[table, before] = self.play(table, course.answers).measured
+            self._known[table, before] = self.play(table, course.answers, stops_after=len(course.answers)).measured
         return self._known[table, before]
 
-    def run(self, coin: bool) -> tuple[float, dict[str, float]]:
-        """Play once; the evidence for table 1 by the stated laws, and other numbers."""
-        course = self.play(int(coin))
+    def run(
+        self, coin: bool, begun: Sequence[IntArray] = (), known: tuple[IntArray, IntArray] | None = None
+    ) -> tuple[float, dict[str, float]]:
+        """Play once; the evidence for table 1 by the stated laws, and other numbers.
+
+        Args:
+            coin: Which table it is.
+            begun: What the run has opened already; the rest is played.
+            known: What was measured for that on either table, one after the other.
+
+        Raises:
+            RuntimeError: If something else is measured than is known.
+        """
+        course = self.play(int(coin), begun)
         other = self.measured_on(int(not coin), course)
         both = [(course.measured, other), (other, course.measured)][int(coin)]
+        if known is not None and not all(
+            np.array_equal(np.concatenate(measured[: len(begun)]), exact)
+            for measured, exact in zip(both, known, strict=True)
+        ):
+            raise RuntimeError("A run measured first what other runs of the same tables do not, so it was not begun.")
         law, residuals = 0.0, []
         for made, answer, first, second in zip(course.disclosures, course.answers, *both, strict=True):
             if isinstance(answer, dict):

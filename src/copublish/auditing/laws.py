@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Select
 from copublish.types import IntArray
@@ -24,12 +25,20 @@ def evidence(disclosure: Disclosure, answer: IntArray, measured: tuple[IntArray,
         if np.array_equal(first, second):
             return 0.0
         return log_chance(second, winner, rate) - log_chance(first, winner, rate)
-    if isinstance(disclosure, GaussianMeasure):
-        off = [(answer - f).astype(np.float64) for f in (first, second)]
-        return float((off[0] @ off[0] - off[1] @ off[1]) / (2 * disclosure.noise.variance))
-    if isinstance(disclosure, Measure):
-        return float(disclosure.noise.rate) * int(np.abs(answer - first).sum() - np.abs(answer - second).sum())
+    if isinstance(disclosure, Measure | GaussianMeasure):
+        return float(evidence_of_sums(disclosure, answer[None], measured)[0])
     return 0.0
+
+
+def evidence_of_sums(
+    disclosure: Measure | GaussianMeasure, answers: IntArray, measured: tuple[IntArray, IntArray]
+) -> NDArray[np.float64]:
+    """The same of many answers: shape (runs, entries) to (runs,)."""
+    first, second = ((answers - exact) for exact in measured)
+    if isinstance(disclosure, GaussianMeasure):
+        squares = [(off.astype(np.float64) ** 2).sum(axis=1) for off in (first, second)]
+        return np.asarray((squares[0] - squares[1]) / (2 * disclosure.noise.variance))
+    return np.asarray(float(disclosure.noise.rate) * (np.abs(first).sum(axis=1) - np.abs(second).sum(axis=1)))
 
 
 def log_chance(scores: IntArray, winner: int, rate: float) -> float:

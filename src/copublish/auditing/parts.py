@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,16 +19,22 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from copublish.auditing.coalitions import SharesOfOne, engine_with_known_shares
-from copublish.auditing.game import FreeCharge, fair_coins
-from copublish.auditing.laws import evidence, log_chance
-from copublish.auditing.statistics import Claim, Tested, judged, learned, structure
+from copublish.auditing.coins import StretchedCoins, stretched_coins
+from copublish.auditing.game import FreeCharge, FreeGate, fair_coins
+from copublish.auditing.laws import evidence, evidence_of_sums, log_chance
+from copublish.auditing.statistics import Claim, Tested, judged, learned, structures
 from copublish.engine.counts import SecretCounts
 from copublish.engine.ideal import IdealEngine, Room
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
-from copublish.privacy.coins import SystemCoins
 from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, GaussianMeasure, Measure, Neighbors, Select
 from copublish.types import IntArray
+
+TRIALS = 4000
+"""Of the law of a disclosure, to compare tables."""
+
+ENTRIES_AT_ONCE = 4096
+"""Whose noise is drawn together: as many as fit the processor's memory."""
 
 DRAWN_AT_ONCE = 500
 """Selections whose noise is in memory together."""
@@ -65,6 +71,20 @@ class Part:
         return isinstance(made, Measure) and made.l1_sensitivity == HISTOGRAM_L1 and made.largest_weight == 1
 
     @property
+    def is_moved(self) -> NDArray[np.bool_]:
+        """In which entries the tables differ."""
+        return np.asarray(self.measured[0] != self.measured[1])
+
+    def of_entries(self, chosen: NDArray[np.bool_]) -> Part:
+        """Some entries of a measurement alone; their noise is the same."""
+        made, (first, second) = self.disclosure, self.measured
+        if not isinstance(made, Measure):
+            raise TypeError(f"{type(made).__name__} has no entries with noises of their own")
+        return replace(
+            self, disclosure=replace(made, entries=int(chosen.sum())), measured=(first[chosen], second[chosen])
+        )
+
+    @property
     def claim(self) -> Claim:
         """What is stated of it."""
         made = self.disclosure
@@ -81,33 +101,37 @@ class Part:
         """How many coins one opening guesses."""
         return len(self.measured[0]) // HISTOGRAM_L1[self.relation] if self.has_coin_for_each_cell else 1
 
-    def evidence_of(self, answer: IntArray) -> float:
-        """How much more likely an answer is on table 1, as a logarithm."""
-        return evidence(self.disclosure, answer, self.measured)
+    def evidence_of(self, answers: Sequence[IntArray] | IntArray) -> NDArray[np.float64]:
+        """How much more likely each answer is on table 1, as a logarithm."""
+        if isinstance(self.disclosure, Select):
+            return np.array([evidence(self.disclosure, answer, self.measured) for answer in answers])
+        return evidence_of_sums(self.disclosure, np.asarray(answers), self.measured)
 
-    def trials(self) -> NDArray[np.float64]:
-        """Evidence of TRIALS answers on table 1 by the stated law. Nothing is opened, so many pairs can be compared."""
+    def trials(self, times: int = TRIALS) -> NDArray[np.float64]:
+        """Evidence of so many answers on table 1 by the stated law. Nothing is opened, so pairs can be compared."""
         made, (first, second) = self.disclosure, self.measured
         if np.array_equal(first, second):
-            return np.zeros(TRIALS)
+            return np.zeros(times)
         if isinstance(made, Select):
             rate = float(made.noise.rate)
             logs = np.array([[log_chance(own, i, rate) for i in range(made.candidates)] for own in (first, second)])
-            places = np.searchsorted(np.cumsum(np.exp(logs[1])), uniform_trials(1)[0])
+            places = np.searchsorted(np.cumsum(np.exp(logs[1])), uniform_trials(1, times)[0])
             return np.asarray((logs[1] - logs[0])[np.minimum(places, made.candidates - 1)])
         if isinstance(made, GaussianMeasure):
             mu = float(np.linalg.norm((second - first).astype(np.float64)) / math.sqrt(made.noise.variance))
-            return np.asarray(mu * norm.ppf(uniform_trials(1)[0]) + mu**2 / 2)
+            return np.asarray(mu * norm.ppf(uniform_trials(1, times)[0]) + mu**2 / 2)
         steps = float(made.noise.rate) * np.abs(second - first)
-        steps = steps[steps > 0][:, None]
-        noise = laplace_trials(len(steps))
-        return np.asarray((np.abs(noise + steps) - np.abs(noise)).sum(axis=0))
+        found = np.zeros(times)
+        for step in steps[steps > 0]:
+            noise = laplace_trials(times)
+            found += np.abs(noise + step) - np.abs(noise)
+        return found
 
     def expected(self, runs: int, alpha: float = 0.05) -> float:
         """What so many runs would show if the stated law holds."""
         if self.has_coin_for_each_cell:
             return float(self.coins_per_run())  # its tables do not matter
-        return self.claim.expected(np.resize(np.abs(self.trials()), runs), alpha / 2)
+        return self.claim.expected(np.abs(self.trials()), alpha / 2, runs_each=runs / TRIALS)
 
     def audit(self, runs: int, *, alpha: float = 0.05) -> Tested:
         """Open it so many times, each time with fresh coins, and guess them."""
@@ -115,12 +139,11 @@ class Part:
             return self._by_cells(runs, alpha)
         coins = fair_coins(runs)
         opened = self.opened([self.measured[int(coin)] for coin in coins])
-        law = np.array([self.evidence_of(answer) for answer in opened])
+        law = self.evidence_of(opened)
         others: dict[str, NDArray[np.float64]] = {}
         if not isinstance(self.disclosure, Select):
             answers = np.array(opened)
-            each = [structure(answer, self.measured) for answer in answers]
-            others = {name: np.array([one[name] for one in each]) for name in each[0]}
+            others = structures(answers, self.measured)
             others["learned law"] = learned(coins, (answers - self.measured[0], answers - self.measured[1]))
         return judged(coins, law, self.claim, others, alpha=alpha)
 
@@ -150,6 +173,32 @@ class Part:
         others |= {f"residuals equal at distance {d}": _equal_at(d, true, off).reshape(-1) for d in _distances(n)}
         return judged(flat, law.reshape(-1), self.claim, others, alpha=alpha)
 
+    def opened_together(self, measured: IntArray) -> IntArray:
+        """What the gate opens of each row, the noise of many rows drawn at once: shape (runs, entries).
+
+        One opening has as many entries as several runs have, each with a noise of its own; so their law is that of
+        openings one after the other. What hangs on a single opening, noise that it shares or reuses, `audit` looks for.
+        """
+        made, found = self.disclosure, np.empty_like(measured)
+        if not isinstance(made, Measure):
+            raise TypeError(f"{type(made).__name__} is opened run by run")
+        if not measured.size:
+            return found
+        rows = max(1, ENTRIES_AT_ONCE // max(1, made.entries))
+
+        def job(engine: IdealEngine) -> None:
+            gate = FreeGate(engine, FreeCharge(), number_of_records_is_public=False)
+            for start in range(0, len(measured), rows):
+                values = measured[start : start + rows]
+                own = values if engine.party == self.parties[0] else np.zeros_like(values)
+                answer = _reveal(gate, engine, replace(made, entries=values.size), own.reshape(-1))
+                gate.opened.clear()
+                if engine.party == self.parties[0]:
+                    found[start : start + rows] = answer.reshape(values.shape)
+
+        Room(self.parties, stretched_coins(self.parties)).run(job)
+        return found
+
     def opened(self, measured: Sequence[IntArray]) -> list[IntArray]:
         """What the gate opens of each of these, one after the other, with fresh noise."""
         found: list[IntArray] = []
@@ -169,22 +218,20 @@ class Part:
                 if engine.party == first:
                     found.append(answer)
 
-        Room(self.parties, engine=engine_with_known_shares(known) if known else None).run(job)
+        engine = engine_with_known_shares(known) if known else None
+        Room(self.parties, stretched_coins(self.parties), engine).run(job)
         return [answer - sum(own.shares[place] for own in known.values()) for place, answer in enumerate(found)]
 
 
-TRIALS = 4000
-
-
-def uniform_trials(entries: int) -> NDArray[np.float64]:
-    """Numbers between 0 and 1 to compare pairs of tables with: shape (entries, TRIALS)."""
-    words = SystemCoins().words((entries, TRIALS)).view(np.uint64)
+def uniform_trials(entries: int, times: int) -> NDArray[np.float64]:
+    """Numbers between 0 and 1 to compare pairs of tables with: shape (entries, times)."""
+    words = StretchedCoins().words((entries, times)).view(np.uint64)
     return (words.astype(np.float64) + 0.5) / 2.0**64
 
 
-def laplace_trials(entries: int) -> NDArray[np.float64]:
+def laplace_trials(times: int) -> NDArray[np.float64]:
     """Noises of scale 1; only their sums' sizes matter, so ends are cut."""
-    centered = (uniform_trials(entries) - 0.5).clip(-0.4999999, 0.4999999)
+    centered = (uniform_trials(1, times)[0] - 0.5).clip(-0.4999999, 0.4999999)
     return np.asarray(-np.sign(centered) * np.log1p(-2 * np.abs(centered)))
 
 

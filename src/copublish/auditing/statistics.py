@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import norm
 
 from copublish.auditing.bounds import (
     best_threshold,
@@ -69,12 +70,16 @@ class Claim:
 
     @property
     def reachable(self) -> float:
-        """The epsilon that the best guesses could show with any number of runs."""
+        """The epsilon that the best guesses could show with any number of runs.
+
+        Where choices stand between Gaussian measurements it is that of Gaussian noise with all of the rho: a guess that
+        is right with probability r = Phi(k mu / 2) proves (2 r - 1) log(r / (1 - r)) / k^2 of it, not all of mu^2 / 2.
+        """
         if self.rho is None:
             return self.epsilon
         if self.mu is not None:
             return epsilon_of_mu(self.mu, self.delta)
-        return self._epsilon_of_rho(self.rho)
+        return self._epsilon(float(norm.cdf(self.people * math.sqrt(self.rho / 2))))
 
     def _epsilon(self, share: float) -> float:
         """The epsilon that a probability of a right guess proves."""
@@ -92,11 +97,14 @@ class Claim:
         """The epsilon that so many right guesses prove."""
         return self._epsilon(float(lower_share(right, guesses, max(alpha - guesses * self._slack, 1e-12))))
 
-    def expected(self, sizes: Floats, alpha: float) -> float:
-        """The epsilon that guesses would prove whose evidence has these sizes and means what it says."""
+    def expected(self, sizes: Floats, alpha: float, *, runs_each: float = 1.0) -> float:
+        """The epsilon that guesses would prove whose evidence has these sizes and means what it says.
+
+        To plan with, there may be several runs, or a part of one, for each of the sizes.
+        """
         if self.rho is None:
-            return best_threshold(sizes, alpha)[1] / self.people
-        return self.shown(float(share_right(sizes).sum()), len(sizes), alpha)
+            return best_threshold(sizes, alpha, runs_each=runs_each)[1] / self.people
+        return self.shown(runs_each * float(share_right(sizes).sum()), runs_each * len(sizes), alpha)
 
     def p_value(self, right: int, guesses: int) -> float:
         """How likely so many right guesses are at most if the claim holds."""
@@ -139,7 +147,7 @@ class Tested:
 
 
 def judged(
-    coins: Coins, law: Floats, claim: Claim, others: Mapping[str, Floats] | None = None, *, alpha: float = 0.05
+    coins: Coins, law: Floats, claim: Claim, others: Mapping[str, Numbers] | None = None, *, alpha: float = 0.05
 ) -> Tested:
     """Guess coins by the evidence of the stated law and by the best other statistic; the better one counts.
 
@@ -178,7 +186,7 @@ def _by_law(coins: Coins, law: Floats, claim: Claim, alpha: float) -> Tested:
     )
 
 
-def _by_another(coins: Coins, others: Mapping[str, Floats], claim: Claim, alpha: float, expected: float) -> Tested:
+def _by_another(coins: Coins, others: Mapping[str, Numbers], claim: Claim, alpha: float, expected: float) -> Tested:
     half = len(coins) // 2
     best: tuple[float, str, float] = (-1.0, next(iter(others)), math.inf)
     for name, values in others.items():
@@ -202,7 +210,7 @@ def _by_another(coins: Coins, others: Mapping[str, Floats], claim: Claim, alpha:
     )
 
 
-def _right(coins: Coins, values: Floats, threshold: float, claim: Claim) -> tuple[int, int]:
+def _right(coins: Coins, values: Numbers, threshold: float, claim: Claim) -> tuple[int, int]:
     chosen = np.abs(values) >= max(threshold, 1e-12) if claim.rho is None else np.ones(len(values), dtype=np.bool_)
     return int(((values[chosen] > 0) == coins[chosen]).sum()), int(chosen.sum())
 
@@ -222,20 +230,31 @@ def structure(answer: Numbers, measured: tuple[Numbers, Numbers]) -> dict[str, f
 
     They see noise that is shared, missing or cut, which the stated law does not.
     """
-    first, second = ((answer - f) for f in measured)
+    return {name: float(values[0]) for name, values in structures(answer[None], measured).items()}
+
+
+def structures(answers: Numbers, measured: tuple[Numbers, Numbers]) -> dict[str, Floats]:
+    """The same of many runs: shape (runs, entries)."""
+    first, second = ((answers - f) for f in measured)
     return {name: own(second) - own(first) for name, own in STRUCTURES.items()}
 
 
-def _equal_pairs(residuals: Numbers) -> float:
-    _, times = np.unique(residuals, return_counts=True)
-    return float((times * (times - 1)).sum())
+def _equal_pairs(residuals: Numbers) -> Floats:
+    runs, entries = residuals.shape
+    is_new = np.ones((runs, entries), dtype=np.bool_)
+    ordered = np.sort(residuals, axis=1)
+    is_new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    starts = np.flatnonzero(is_new)
+    times = np.diff(starts, append=runs * entries)
+    pairs = np.bincount(starts // max(1, entries), weights=times * (times - 1), minlength=runs)
+    return np.asarray(pairs, dtype=np.float64)
 
 
-STRUCTURES: dict[str, Callable[[Numbers], float]] = {
+STRUCTURES: dict[str, Callable[[Numbers], Floats]] = {
     "equal residuals": _equal_pairs,
-    "residuals of zero": lambda residuals: float((residuals == 0).sum()),
-    "largest residual": lambda residuals: -float(np.abs(residuals).max(initial=0)),
-    "variance of residuals": lambda residuals: -float(residuals.var()) if len(residuals) else 0.0,
+    "residuals of zero": lambda residuals: (residuals == 0).sum(axis=1).astype(np.float64),
+    "largest residual": lambda residuals: -np.abs(residuals).max(axis=1, initial=0).astype(np.float64),
+    "variance of residuals": lambda residuals: -residuals.var(axis=1) if residuals.size else np.zeros(len(residuals)),
 }
 
 

@@ -90,7 +90,7 @@ def whole_run(agreement: Agreement, pair: Pair, table: int, given: Sequence[Any]
 
     def gate(engine: IdealEngine, *rest: Any) -> ListeningGate:
         made = ListeningGate(engine, *rest)
-        made.given, made.course = given, course if engine.party == first else None
+        made.given, made.course = given or (), course if engine.party == first else None
         return made
 
     files: dict[str, bytes] = {}

@@ -22,8 +22,8 @@ from copublish.privacy.disclosures import Neighbors
 Values = dict[str, Any]
 """One record: values by column."""
 
-RECORDS = 200
-"""Of a table, at most."""
+RECORDS, MANY_RECORDS = 200, 2000
+"""Of a table, at most; and of one in which noise hardly moves a share."""
 
 PERSON = "(person)"
 """Key of a record that says which person it is, where that is not its own."""
@@ -132,6 +132,8 @@ def bases(agreement: Agreement, coins: Coins) -> Iterator[tuple[str, list[Values
     yield "every score tied", tied
     yield "one class leads in a corner", [*tied[: max(0, n - 30)], *[known[0]] * min(30, n)]
     yield "random records", [random_record(agreement, coins) for _ in range(n)]
+    if (many := min(MANY_RECORDS, agreement.records.expected)) > n:
+        yield "many random records", [random_record(agreement, coins) for _ in range(many)]
     for points in (1, 2, 3, 4, 2, 3, 4, 3):
         heap = [random_record(agreement, coins) for _ in range(points)]
         yield f"{points} random points", (heap * math.ceil(n / points))[:n]

@@ -171,8 +171,9 @@ def _print_advice(result: dict[str, Any], console: Console) -> None:
         console.print(f"  {run['why']}", markup=False)
         return
     console.print(
-        f"  about {run['seconds']:.0f} s and {run['mib_sent']:.0f} MiB between the parties, if both run on one machine "
-        "with two cores; a slow line adds its own time"
+        f"  about {run['seconds']:.0f} s and {run['mib_sent']:.0f} MiB between the parties, if all run on one machine "
+        f"with two cores ({run['cpu_seconds']:.0f} processor seconds, the largest process about "
+        f"{run['largest_process_mib'] / 1024:.1f} GiB); a slow line adds its own time"
     )
 
 

@@ -31,6 +31,8 @@ from copublish.cli.terminal import (
     Format,
     FormatOption,
     TableOption,
+    WorkersOnOption,
+    WorkersOption,
     errors_console,
     note,
     print_json,
@@ -56,6 +58,7 @@ from copublish.privacy.ledger import Entry, Ledger, Limit
 from copublish.privacy.prices import price_in_words, show_left, show_rho_left
 from copublish.release.audit_file import default_audit_file
 from copublish.release.describe import describe_plan
+from copublish.release.workers import Workers
 from copublish.running.run import start
 from copublish.running.seen import Run
 
@@ -104,6 +107,8 @@ def run(
     timeout: Annotated[int, typer.Option(min=5, help="Seconds to wait for an answer once they are there.")] = 600,
     proxy: ProxyOption = None,
     proxy_credentials: CredentialsOption = None,
+    workers: WorkersOption = 1,
+    workers_on: WorkersOnOption = "here",
     detach: Annotated[
         bool, typer.Option("--detach", help="Go on in a process of its own: 'copublish runs' shows and stops it.")
     ] = False,
@@ -157,6 +162,7 @@ def run(
             proxy=proxy_from(proxy, proxy_credentials),
             approvals=approvals or default_approvals_folder(agreement),
             audit=default_audit_file(agreement),
+            workers=Workers(workers, workers_on),
         ),
         signer=signs,
     )
@@ -182,6 +188,8 @@ def run(
             timeout_seconds=timeout,
             proxy=proxy,
             proxy_credentials=proxy_credentials,
+            workers=workers,
+            workers_on=workers_on,
             overwrite=force,
             agreement_hash=agreed.hash,
             ledger_state=shown,

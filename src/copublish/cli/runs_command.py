@@ -30,7 +30,8 @@ def runs_(
 ) -> None:
     """Show the runs that were started with 'run --detach' or on the page, follow one, or stop it.
 
-    A run that was killed left no word: the ledger says what it was charged, and 'reserved' counts as spent.
+    A run that was killed left no word: the ledger says what it was charged, and 'reserved' counts as spent. Of one
+    that has ended, the exit code is its own.
 
     Example: copublish runs 3f2a --follow
     """

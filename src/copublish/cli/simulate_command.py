@@ -14,6 +14,8 @@ from copublish.cli.stopping import telling_what_ledgers_have
 from copublish.cli.terminal import (
     Format,
     FormatOption,
+    WorkersOnOption,
+    WorkersOption,
     errors_console,
     note,
     parse_pairs,
@@ -60,6 +62,8 @@ def simulate(
         ),
     ] = EngineChoice.IDEAL,
     timeout: Annotated[int, typer.Option(min=5, help="Seconds a process waits for the others.")] = 600,
+    workers: WorkersOption = 1,
+    workers_on: WorkersOnOption = "here",
     force: Annotated[bool, typer.Option("--force", help="Replace a release that is in the folder.")] = False,
     output: FormatOption = Format.TEXT,
 ) -> None:
@@ -94,6 +98,8 @@ def simulate(
             progress=progress,
             notice=note,
             timeout_seconds=timeout,
+            workers=workers,
+            workers_on=workers_on,
         )
     release.write(out, overwrite=force)
     if not ledger_files:

@@ -23,6 +23,7 @@ from copublish.engine.joint_noise import add_noise_inside
 from copublish.engine.programs.packing import Packing
 from copublish.engine.programs.ranges import as_bits, sum_within
 from copublish.engine.secret import Secret
+from copublish.engine.shards import Count, Done, no_word, sum_in_turn
 from copublish.errors import PartyLostError, ProgramMismatchError
 from copublish.privacy.coins import Coins, SystemCoins
 from copublish.privacy.geometric import Geometric
@@ -204,6 +205,12 @@ class IdealEngine:
     def rows_per_product(self, n_rows: int, packing: Packing) -> int:
         """How many records are counted at a time."""
         return ROWS_PER_PRODUCT
+
+    def sum_over_records(
+        self, count: Count, n_records: int, *, size: int, shape: tuple[int, ...], done: Done = no_word
+    ) -> Secret:
+        """The sum of what is counted of all records, however many shards are agreed on."""
+        return sum_in_turn(self, count, n_records, size, shape, done)
 
     def compute(self, program: Program, *secrets: Secret, **public: Any) -> Secret:
         """Run a program on secrets; the result is a secret."""

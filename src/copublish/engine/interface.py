@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
 
 from copublish.engine.secret import Secret
+from copublish.engine.shards import Count, Done, no_word
 from copublish.errors import EngineError
 from copublish.privacy.coins import Coins
 from copublish.types import BoolArray, IntArray, Program
@@ -154,6 +155,20 @@ class MarkEngine(ProgramEngine, Protocol):
         """How many records one call should have for a table with so many rows, from public shapes alone."""
         ...
 
+    def sum_over_records(
+        self, count: Count, n_records: int, *, size: int, shape: tuple[int, ...], done: Done = no_word
+    ) -> Secret:
+        """The sum of what is counted of all records, some at a time; the counting may go on in several threads.
+
+        Args:
+            count: Counts some of the records, by their positions, on the engine that it is given.
+            n_records: Public number of records.
+            size: How many of them `count` gets at once, as `rows_per_product` says.
+            shape: Public shape of what it returns.
+            done: Told how many records are counted and how many there are, in the caller's thread.
+        """
+        ...
+
 
 @runtime_checkable
 class JoinEngine(MarkEngine, AligningEngine, Protocol):
@@ -261,6 +276,14 @@ def engine_as(kind: type[E], engine: SumEngine) -> E:
     Raises:
         EngineError: If it cannot.
     """
-    if not isinstance(engine, kind):
-        raise EngineError(f"The engine '{engine.name}' is no {kind.__name__}, which this needs. Nothing was computed.")
-    return engine
+    # Checking a protocol takes longer than most of what the ideal engine computes; a class has what it had before.
+    if (kind, type(engine)) not in _can_do:
+        if not isinstance(engine, kind):
+            raise EngineError(
+                f"The engine '{engine.name}' is no {kind.__name__}, which this needs. Nothing was computed."
+            )
+        _can_do.add((kind, type(engine)))
+    return cast(E, engine)
+
+
+_can_do: set[tuple[type, type]] = set()

@@ -78,14 +78,32 @@ class Changes:
         self._with_rows = with_rows
         self._found: dict[tuple[str, AnyRule, tuple[str, str]], tuple[int, list[IntArray]]] = {}
 
-    def note(self, column: str, rule: AnyRule, words: tuple[str, str], rows: BoolArray, *, first: int = 0) -> None:
-        """Count the rows that break a rule; `first` is how many rows came before these."""
+    def note(
+        self,
+        column: str,
+        rule: AnyRule,
+        words: tuple[str, str],
+        rows: BoolArray,
+        *,
+        first: int = 0,
+        weights: IntArray | None = None,
+    ) -> None:
+        """Count the rows that break a rule.
+
+        Args:
+            column: Whose.
+            rule: Which.
+            words: What the rows have, and what is done about it.
+            rows: Where.
+            first: How many rows came before these.
+            weights: How many rows each one stands for, if it is not one.
+        """
         count, numbers = self._found.get((column, rule, words), (0, []))
         found = np.flatnonzero(rows)
         if self._with_rows:
             numbers.append(found.astype(np.int64) + first + 1)
-        if len(found):
-            self._found[column, rule, words] = count + len(found), numbers
+        if more := len(found) if weights is None else int(weights[found].sum()):
+            self._found[column, rule, words] = count + more, numbers
 
     def listed(self) -> tuple[Change, ...]:
         """Every broken rule, by column and rule."""

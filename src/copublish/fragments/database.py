@@ -1,4 +1,4 @@
-"""A table in a database as a party's rows: a DuckDB file, or PostgreSQL. Nothing is ever written to either.
+"""A table in a database as a party's rows: a DuckDB file, PostgreSQL or Spark. Nothing is ever written to any.
 
 A password may be in the address, so nothing here shows an address but `DatabaseTable.address`, which leaves it out.
 Drivers' messages can quote rows and addresses, so they are sorted into kinds and never passed on.
@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from copublish.errors import SourceError
+from copublish.fragments.spark import SPARK_SCHEMES, close_spark, connect_spark, plain_address
 
 if TYPE_CHECKING:
     import psycopg
 
 POSTGRES_SCHEMES = ("postgresql", "postgres")
+SCHEMES = (*POSTGRES_SCHEMES, *SPARK_SCHEMES)
 DUCKDB_SUFFIXES = (".duckdb", ".ddb")
 CONNECT_TIMEOUT_SECONDS = 15
 
@@ -33,8 +35,10 @@ class DatabaseTable:
     """One table or view of a database.
 
     Attributes:
-        database: `postgresql://user@host:port/database`, or a DuckDB file. A password that is not in the address is
-            looked for where libpq looks: PGPASSWORD, then ~/.pgpass.
+        database: `postgresql://user@host:port/database`, a DuckDB file, or Spark: `sc://host:port` for Spark Connect,
+            `spark://host:port` or `spark+classic://MASTER` for a classic session. A password that is not in the
+            address is looked for where libpq looks: PGPASSWORD, then ~/.pgpass; a token of Spark Connect in
+            SPARK_CONNECT_AUTHENTICATE_TOKEN.
         table: Its name as the database spells it, with the schema in front if it is not the usual one: `public.loans`.
     """
 
@@ -55,12 +59,19 @@ class DatabaseTable:
 
     @property
     def is_postgres(self) -> bool:
-        """Whether this is an address of PostgreSQL; otherwise it is a file."""
+        """Whether this is an address of PostgreSQL."""
         return scheme_of(self.database) in POSTGRES_SCHEMES
+
+    @property
+    def is_spark(self) -> bool:
+        """Whether this is an address of Spark."""
+        return scheme_of(self.database) in SPARK_SCHEMES
 
     @property
     def address(self) -> str:
         """Where the database is, without password or settings."""
+        if self.is_spark:
+            return plain_address(str(self.database))
         if not self.is_postgres:
             return f"'{self.database}'"
         parts = urlsplit(str(self.database))
@@ -68,12 +79,21 @@ class DatabaseTable:
         return f"{parts.scheme}://{login.partition(':')[0]}{at}{hosts}{parts.path}"
 
     def connect(self) -> Any:
-        """An Ibis connection that can only read.
+        """An Ibis connection. To PostgreSQL and DuckDB it can only read; of Spark nothing but reading is asked.
 
         Raises:
             SourceError: Says what is wrong with the file, the server, the login or the database.
         """
+        if self.is_spark:
+            return connect_spark(str(self.database))
         return _connect_postgres(self) if self.is_postgres else _connect_duckdb(self)
+
+    def disconnect(self, connection: Any) -> None:
+        """Close what `connect` has opened."""
+        if self.is_spark:
+            close_spark(connection, str(self.database))
+        else:
+            connection.disconnect()
 
     def open(self, connection: Any) -> Any:
         """The Ibis table; nothing of its rows is read yet.
@@ -127,6 +147,11 @@ def reading_problem(exc: Exception, table: DatabaseTable) -> str:
             exc = exc.__context__
         if isinstance(exc, psycopg.errors.InsufficientPrivilege):
             return f"This login may not read {table}. Ask for: GRANT SELECT."
+    if table.is_spark:
+        return (
+            f"The rows of {table} cannot be read ({type(exc).__name__}): the session of Spark ended, or a query failed "
+            "there. Try again once Spark answers."
+        )
     return f"The rows of {table} cannot be read ({type(exc).__name__})."
 
 

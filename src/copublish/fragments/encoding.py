@@ -166,7 +166,7 @@ def numbers_of(values: pa.Array) -> NDArray[np.float64]:
     return cast(NDArray[np.float64], numbers.to_numpy())
 
 
-def _finite_numbers(spellings: tuple[str, ...]) -> NDArray[np.float64]:
+def finite_numbers(spellings: tuple[str, ...]) -> NDArray[np.float64]:
     """The spellings that are numbers: -9 is missing however a source writes or stores it."""
     numbers = numbers_of(pa.array(spellings, pa.string()))
     return cast(NDArray[np.float64], numbers[np.isfinite(numbers)])
@@ -192,7 +192,7 @@ def _encode_numbers(
     rule: ColumnRule, domain: NumericalDomain, values: pa.Array, missing: BoolArray, elsewhere: BoolArray
 ) -> Encoded:
     numbers = numbers_of(values)
-    missing = (missing | np.isin(numbers, _finite_numbers(rule.missing_spellings))) & ~elsewhere
+    missing = (missing | np.isin(numbers, finite_numbers(rule.missing_spellings))) & ~elsewhere
     unreadable = ~np.isfinite(numbers) & ~missing & ~elsewhere
     lower, upper = float(domain.lower), float(domain.upper)
     absent = missing | unreadable | elsewhere

@@ -1,9 +1,14 @@
-"""A party's cells as small integer codes, and counting them locally."""
+"""A party's cells as small integer codes, and counting them locally.
+
+A fragment has its rows here, or leaves them where they lie and asks there for counts (`counted.py`). Whoever needs
+counts alone asks `histogram` and `pair_histograms`, which both kinds answer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from typing import cast
 
 import numpy as np
@@ -71,6 +76,26 @@ class Fragment:
         """Yield row ranges that cover all records."""
         for start in range(0, self.n_records, ROWS_PER_CHUNK):
             yield slice(start, min(start + ROWS_PER_CHUNK, self.n_records))
+
+    def histogram(self, axes: Sequence[Axis]) -> IntArray:
+        """Count the records of which this party holds every axis, by cell: shape (n_cells,), last axis fastest."""
+        return local_histogram(self, axes)
+
+    def pair_histograms(self, groups: Mapping[int, Sequence[Axis]]) -> dict[tuple[int, int], IntArray]:
+        """For every two of some groups of columns, all of which this party holds, the counts by their cells.
+
+        Returns:
+            For each pair of keys, the earlier one first, counts of shape (cells of one, cells of the other).
+        """
+        sizes = {key: n_cells(group) for key, group in groups.items()}
+        found = {(a, b): np.zeros((sizes[a], sizes[b]), dtype=np.int64) for a, b in combinations(groups, 2)}
+        for rows in self.chunks():
+            held = self.counts(rows)
+            cells = {key: partial_cells(self, group, rows)[held] for key, group in groups.items()}
+            for (a, b), counts in found.items():
+                both = np.bincount(cells[a] * sizes[b] + cells[b], minlength=counts.size)
+                counts += both.reshape(counts.shape)
+        return found
 
 
 def partial_cells(fragment: Fragment, axes: Sequence[Axis], rows: slice) -> IntArray:

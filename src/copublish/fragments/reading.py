@@ -6,8 +6,8 @@ of the agreement, and what they changed is told to the rows' owner, where it ask
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 import numpy as np
@@ -15,8 +15,10 @@ import pyarrow as pa
 
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
-from copublish.errors import FragmentError, SourceError
+from copublish.errors import FragmentError, NotCountedThereError, SourceError
+from copublish.fragments.agreed_columns import column_problems
 from copublish.fragments.changes import AnyRule, Change, Changes, changed_cells
+from copublish.fragments.coded_columns import CHANGED, CodedColumn, learn_column
 from copublish.fragments.encoding import as_text, column_expression, encode_batch, quantize, texts_of
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.identifiers import Identifiers, normalize_batch
@@ -66,7 +68,7 @@ def _read(
 ) -> tuple[Fragment, tuple[Change, ...]]:
     if refuse_unagreed_source(agreement, party, source) is None:
         return empty_fragment(agreement, party), ()
-    with _opened(agreement, party, source) as opened:
+    with opened_for(agreement, party, source) as opened:
         reader = _Reader(agreement, party, with_rows=with_rows, explains=explains)
         return reader.read(opened), reader.changes.listed()
 
@@ -104,67 +106,29 @@ def check_columns(agreement: Agreement, party: str, source: Source | None) -> No
     """
     if refuse_unagreed_source(agreement, party, source) is None:
         return
-    with _opened(agreement, party, source) as opened:
+    with opened_for(agreement, party, source) as opened:
         for _ in opened.batches(_Reader(agreement, party).expressions(opened.table), limit=0):
             pass
 
 
 @contextmanager
-def _opened(agreement: Agreement, party: str, source: Source) -> Iterator[OpenSource]:
-    """Open a source that has the columns of a party."""
+def opened_for(agreement: Agreement, party: str, source: Source) -> Iterator[OpenSource]:
+    """Open a source that has the columns of a party.
+
+    Raises:
+        FragmentError: If it has not.
+    """
     if not has_order(source) and agreement.records.alignment == "row-order":
         raise FragmentError(party, [NO_ORDER])
-    with open_source(source, f"The data of party '{party}'") as opened:
-        if problems := _column_problems(agreement, party, list(opened.table.columns)):
+    with open_source(source, subject_of(party)) as opened:
+        if problems := column_problems(agreement, party, list(opened.table.columns)):
             raise FragmentError(party, problems)
         yield opened
 
 
-def _column_problems(agreement: Agreement, party: str, present: list[str]) -> list[str]:
-    wanted = list(agreement.columns_of(party))
-    if (identifier := agreement.records.identifier) is not None:
-        wanted.append(identifier)
-    # Names in the data are not repeated: in a file without a header they are somebody's values.
-    problems = [
-        f"Column '{column}' is agreed but not in the data. Names must match exactly; a CSV needs a header line."
-        for column in wanted
-        if column not in present
-    ]
-    if problems and (other := looks_like_data_of(agreement, present)) not in (None, party):
-        return [
-            f"This looks like the data of '{other}': columns that '{other}' alone holds are in them, and "
-            f"those of '{party}' are not. Name the data of '{party}', or the party '{other}'.",
-            *problems,
-        ]
-    problems += ambiguous_columns(wanted, present)
-    for column in present:
-        if column in agreement.attributes and party not in agreement.holders(column):
-            holders = " and ".join(f"'{name}'" for name in agreement.holders(column))
-            problems.append(
-                f"Column '{column}' is in the data, but by the agreement its cells are held by {holders} alone. A "
-                "cell has one holder: leave the column out, or change 'held_by'."
-            )
-    return problems
-
-
-def looks_like_data_of(agreement: Agreement, present: Sequence[str]) -> str | None:
-    """The party most of whose own columns are in data that have hardly any of the others'; none if it is not clear."""
-    shares = {}
-    for party in agreement.owners:
-        own = [column for column in agreement.attributes if agreement.holders(column) == (party,)]
-        shares[party] = sum(column in present for column in own) / len(own) if own else 0.0
-    best = max(shares, key=lambda party: shares[party])
-    others = [share for party, share in shares.items() if party != best]
-    return best if shares[best] > 0.5 and max(others) < 0.5 else None
-
-
-def ambiguous_columns(wanted: list[str], present: list[str]) -> list[str]:
-    """A problem for every wanted column that the source cannot tell from another one: it ignores case."""
-    return [
-        f"Column '{column}' is there twice, in upper and lower case. Rename one of them."
-        for column in wanted
-        if column in present and sum(name.lower() == column.lower() for name in present) > 1
-    ]
+def subject_of(party: str) -> str:
+    """How an error calls a party's data."""
+    return f"The data of party '{party}'"
 
 
 def rows_that_stay(fragment: Fragment) -> IntArray:
@@ -220,10 +184,24 @@ class _Reader:
             if agreement.mechanism.reads_numbers and isinstance(domain, NumericalDomain)
         }
         self._identifiers: list[pa.Array] = []
+        self._coded: dict[str, CodedColumn] = {}
+
+    def learn(self, opened: OpenSource) -> None:
+        """Leave encoding to a source that writes what it computes to a disk: a code takes less room there than a value.
+
+        Columns stay as they are of which numbers are needed, or of which is to be said what was changed.
+        """
+        for column, rule in self._rules.items():
+            if opened.is_spark and not self._explains and column not in self._numbers and not self._is_spread(column):
+                with suppress(NotCountedThereError):
+                    self._coded[column] = learn_column(opened.connection, opened.table, rule)
 
     def expressions(self, table: Any) -> list[Any]:
         """Expressions that the source is asked for."""
-        expressions = [column_expression(table[column], domain) for column, domain in self._domains.items()]
+        expressions = [
+            self._coded[column].codes(table) if column in self._coded else column_expression(table[column], domain)
+            for column, domain in self._domains.items()
+        ]
         if (identifier := self.agreement.records.identifier) is not None:
             expressions.append(as_text(table[identifier]).name(identifier))
         return expressions
@@ -232,9 +210,14 @@ class _Reader:
         """The fragment, whatever is in the cells."""
         identifier, class_name = self.agreement.records.identifier, self.agreement.class_.name
         n_records = 0
-        for batch in opened.batches(self.expressions(opened.table)):
-            for column in self._domains:
-                self._encode(column, batch, n_records)
+        self.learn(opened)
+        for batch in opened.batches(self.expressions(opened.table), sorted_by=identifier):
+            for column, domain in self._domains.items():
+                if column in self._coded:
+                    codes = batch.column(column).to_numpy(zero_copy_only=False)
+                    self._codes[column].append(codes.astype(np.min_scalar_type(domain.size)))
+                else:
+                    self._encode(column, batch, n_records)
             if identifier is not None:
                 rules = self.agreement.records.identifier_rules
                 self._identifiers.append(normalize_batch(texts_of(batch.column(identifier)), rules))
@@ -242,7 +225,7 @@ class _Reader:
         fragment = Fragment(
             self.party,
             n_records,
-            {column: self._joined(column) for column in self._domains},
+            {column: self._unchanged(column, self._joined(column)) for column in self._domains},
             {column: domain.size for column, domain in self._domains.items()},
             None if identifier is None else Identifiers(self._identifiers),
             {column: np.concatenate([np.empty(0, np.int64), *parts]) for column, parts in self._numbers.items()},
@@ -252,8 +235,7 @@ class _Reader:
 
     def _encode(self, column: str, batch: Any, first: int) -> None:
         rule, is_class = self._rules[column], column == self.agreement.class_.name
-        is_spread = self.agreement.partition == "arbitrary" and not is_class and len(self.agreement.holders(column)) > 1
-        encoded = encode_batch(rule, batch, null_is_elsewhere=is_spread)
+        encoded = encode_batch(rule, batch, null_is_elsewhere=self._is_spread(column))
         self._codes[column].append(encoded.codes)
         if column in self._numbers and isinstance(rule.domain, NumericalDomain) and encoded.numbers is not None:
             self._numbers[column].append(quantize(rule.domain, encoded.numbers, encoded.codes))
@@ -262,6 +244,20 @@ class _Reader:
             values = batch.column(column) if self._explains else None
             for words, found in changed_cells(broken, rows, rule, values, is_class=is_class):
                 self.changes.note(column, named, words, found, first=first)
+
+    def _is_spread(self, column: str) -> bool:
+        """Whether an empty cell is one that another party holds."""
+        is_class = column == self.agreement.class_.name
+        return self.agreement.partition == "arbitrary" and not is_class and len(self.agreement.holders(column)) > 1
+
+    def _unchanged(self, column: str, codes: Codes) -> Codes:
+        """The codes of a column, unless those that the source has written are others than it had counted."""
+        known = self._coded.get(column)
+        if known is not None:
+            counts = np.bincount(codes, minlength=len(known.private_counts))
+            if not np.array_equal(counts, known.private_counts):
+                raise SourceError(CHANGED.format(subject=subject_of(self.party)))
+        return codes
 
     def _joined(self, column: str) -> Codes:
         parts = self._codes.pop(column)  # freed column by column, so that memory holds the codes about once

@@ -13,19 +13,26 @@ import pyarrow as pa
 from copublish.errors import CopublishError, SourceError
 from copublish.files.regular import open_regular
 from copublish.fragments.csv_files import csv_options, csv_problem
-from copublish.fragments.database import DUCKDB_SUFFIXES, POSTGRES_SCHEMES, DatabaseTable, reading_problem, scheme_of
+from copublish.fragments.database import DUCKDB_SUFFIXES, SCHEMES, DatabaseTable, reading_problem, scheme_of
+from copublish.fragments.spark import silence_queries, spark_batches
 
 if TYPE_CHECKING:
     import duckdb
+    import ibis
     import pandas as pd
     import polars as pl
 
 # Libraries that take long to load are loaded where they are used: most commands and the engine's worker need none.
-Source: TypeAlias = "str | Path | DatabaseTable | pd.DataFrame | pl.DataFrame | pa.Table | duckdb.DuckDBPyRelation"
+Source: TypeAlias = (
+    "str | Path | DatabaseTable | pd.DataFrame | pl.DataFrame | pa.Table | duckdb.DuckDBPyRelation | ibis.Table"
+)
 
 FRAME_LIBRARIES = ("pandas", "polars", "pyarrow")
 
 RELATION = "DuckDBPyRelation"
+
+STREAMING_BACKENDS = ("duckdb", "postgres", "pyspark")
+"""Of an Ibis table. Others may collect all rows in memory first, so they are asked for counts alone."""
 
 ROWS_PER_BATCH = 65_536
 
@@ -35,7 +42,7 @@ OPEN_FILES = "/proc/self/fd"
 """Where an open file has a name without a character of its own. DuckDB takes names for patterns ('data[1].csv' is
 data1.csv to it) and folders such as 'year=2026' for columns; and nobody can exchange a file that is open."""
 
-KINDS_OF_DATA = "a .csv, .parquet or .duckdb file, or postgresql://user@host/database"
+KINDS_OF_DATA = "a .csv, .parquet or .duckdb file, postgresql://user@host/database, or Spark at sc://host:port"
 
 
 def source_from(data: str | Path, table: str | None = None) -> Path | DatabaseTable:
@@ -45,7 +52,7 @@ def source_from(data: str | Path, table: str | None = None) -> Path | DatabaseTa
         SourceError: If the two do not go together, or are of no known kind.
     """
     scheme = scheme_of(data)
-    if scheme is not None and scheme not in POSTGRES_SCHEMES:
+    if scheme is not None and scheme not in SCHEMES:
         raise SourceError(f"Data cannot be read from addresses with {scheme}://. Data are {KINDS_OF_DATA}.")
     if scheme is not None or Path(data).suffix.lower() in DUCKDB_SUFFIXES:
         if table is None:
@@ -58,11 +65,32 @@ def source_from(data: str | Path, table: str | None = None) -> Path | DatabaseTa
 
 def has_order(source: Source | None) -> bool:
     """Whether the rows of a source have an order of their own: those of files and data frames do, a query's do not."""
-    return not isinstance(source, DatabaseTable) and type(source).__name__ != RELATION
+    return not isinstance(source, DatabaseTable) and type(source).__name__ != RELATION and not is_ibis_table(source)
+
+
+def is_ibis_table(source: Source | None) -> bool:
+    """Whether a source is a table of an Ibis connection that its owner has opened."""
+    return type(source).__module__.startswith("ibis.")
+
+
+def streams_rows(source: Source) -> bool:
+    """Whether rows can be had without all of them in memory at a time."""
+    if not is_ibis_table(source):
+        return True
+    return cast("ibis.Table", source).get_backend().name in STREAMING_BACKENDS
 
 
 def without_connection(source: Source) -> Source:
-    """A source that any process can read: a DuckDB relation, which lives in one connection, becomes an Arrow table."""
+    """A source that any process can read: a DuckDB relation, which lives in one connection, becomes an Arrow table.
+
+    Raises:
+        SourceError: If it cannot be read, or is an Ibis table, whose rows are to stay where they are.
+    """
+    if is_ibis_table(source):
+        raise SourceError(
+            "An Ibis table lives in the process that opened it, and here every party has one of its own. Give "
+            "DatabaseTable(database, table), or take the ideal engine."
+        )
     if type(source).__name__ != RELATION:
         return source
     try:
@@ -79,11 +107,27 @@ class OpenSource:
     table: Any
     connection: Any
 
-    def batches(self, expressions: Sequence[Any], *, limit: int | None = None) -> Iterator[pa.RecordBatch]:
-        """Compute expressions at the source and yield the results in batches; the table is never here as a whole."""
+    @property
+    def is_spark(self) -> bool:
+        """Whether Spark computes: it can encode and sort what it writes."""
+        return bool(self.connection.name == "pyspark")
+
+    def batches(
+        self, expressions: Sequence[Any], *, limit: int | None = None, sorted_by: str | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Compute expressions at the source and yield the results in batches; the table is never here as a whole.
+
+        Args:
+            expressions: What is computed.
+            limit: The most rows that are asked for.
+            sorted_by: The name of an expression by which a source sorts that has no order and can sort without memory.
+        """
         selected = self.table.select(expressions)
         if limit is not None:
             selected = selected.limit(limit)
+        if self.is_spark:
+            ordered = selected if sorted_by is None else selected.order_by(sorted_by)
+            return spark_batches(self.connection, ordered, rows_per_batch=ROWS_PER_BATCH)
         return iter(self.connection.to_pyarrow_batches(selected, chunk_size=ROWS_PER_BATCH))
 
 
@@ -98,11 +142,8 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
     Raises:
         SourceError: If there is no such source, it is of another kind, or it fails while it is read.
     """
-    import ibis
-
     with ExitStack() as held:
-        connection = source.connect() if isinstance(source, DatabaseTable) else ibis.duckdb.connect()
-        held.callback(connection.disconnect)
+        connection = _connect(source, held)
         try:
             yield OpenSource(_table(source, connection, held), connection)
         except CopublishError:
@@ -114,8 +155,26 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
             raise SourceError(f"{subject} cannot be read{_why(exc)}.") from None
 
 
+def _connect(source: Source, held: ExitStack) -> Any:
+    """The connection to a source, closed with what is held unless its owner has opened it."""
+    import ibis
+
+    if is_ibis_table(source):
+        silence_queries()
+        return cast("ibis.Table", source).get_backend()
+    if isinstance(source, DatabaseTable):
+        connection = source.connect()
+        held.callback(source.disconnect, connection)
+        return connection
+    connection = ibis.duckdb.connect()
+    held.callback(connection.disconnect)
+    return connection
+
+
 def _table(source: Source, connection: Any, held: ExitStack) -> Any:
     """The table of a source; what has to stay open while it is read is held."""
+    if is_ibis_table(source):
+        return source
     if isinstance(source, DatabaseTable):
         return source.open(connection)
     source = without_connection(source)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -27,17 +27,24 @@ from copublish.errors import (
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.interrupts import deaf_children
 from copublish.files.scratch import folder_for_sockets
-from copublish.fragments.reading import read_fragment
+from copublish.fragments.rows_or_counts import read_rows_or_counts
 from copublish.fragments.sources import Source, without_connection
 from copublish.local.messenger import Ends, PipeMessenger, pipes_between
 from copublish.mechanisms.base import Plan
 from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.progress import Notice, Progress, no_notice
-from copublish.release.engines import engine_for, loading_seconds, needs_messenger, refuse_missing_engine
+from copublish.release.engines import (
+    engine_for,
+    loading_seconds,
+    loading_worker,
+    needs_messenger,
+    refuse_missing_engine,
+)
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import prepare
+from copublish.release.workers import ONE_WORKER, Workers, refuse_unfit_workers, sessions_of
 
 FAREWELL_SECONDS = 2.0
 
@@ -59,6 +66,7 @@ def simulate_in_processes(
     coins: Mapping[str, Coins] | None = None,
     recorders: Mapping[str, EngineRecorder] | None = None,
     bytes_sent: dict[str, int] | None = None,
+    workers: Workers = ONE_WORKER,
 ) -> Release:
     """Run every party in its own process on the agreed engine and return the release they all hold.
 
@@ -82,8 +90,14 @@ def simulate_in_processes(
         if needs_messenger(agreement)
         else {party: {} for party in agreement.parties}
     )
+    refuse_unfit_workers(agreement, workers)
     with folder_for_sockets() as folder:
-        addresses = tuple(f"unix:{folder}/{number}.sock" for number in range(len(agreement.compute_nodes)))
+        nodes = range(len(agreement.compute_nodes))
+        # The first session is the main one.
+        sessions = [
+            tuple(f"unix:{folder}/{number}-{node}.sock" for node in nodes)
+            for number in range(sessions_of(agreement, workers.number))
+        ]
         processes: dict[str, Any] = {}
         connections: dict[str, Connection] = {}
         try:
@@ -100,7 +114,7 @@ def simulate_in_processes(
                 )
                 # Not a daemon: the party has a child of its own, the engine's worker.
                 processes[party] = context.Process(
-                    target=_party, args=(other_end, agreement, addresses, timeout_seconds, *own)
+                    target=_party, args=(other_end, agreement, sessions, workers, timeout_seconds, *own)
                 )
                 with deaf_children():
                     processes[party].start()
@@ -133,7 +147,8 @@ def _end_at_once(processes: Iterable[Any]) -> None:
 def _party(
     connection: Connection,
     agreement: Agreement,
-    addresses: tuple[str, ...],
+    sessions: Sequence[Sequence[str]],
+    workers: Workers,
     timeout_seconds: int,
     party: str,
     source: Source | None,
@@ -151,8 +166,24 @@ def _party(
         connection.send(("progress", (phase, done, of)))
 
     try:
-        plan, fragment = prepare(agreement), read_fragment(agreement, party, source)  # before anybody is called
-        with engine_for(agreement, party, addresses, messenger, coins, timeout_seconds, recorder) as engine:
+        plan, worker = prepare(agreement), loading_worker(agreement, party)
+        fragment = read_rows_or_counts(agreement, party, source)  # before anybody is called
+        main, *lanes = sessions
+        with (
+            workers.starter() as start,
+            engine_for(
+                agreement,
+                party,
+                main,
+                messenger,
+                coins,
+                timeout_seconds,
+                recorder,
+                worker,
+                lanes=lanes,
+                start_lane=start,
+            ) as engine,
+        ):
             ledger = open_ledger(plan, ledger_file)
             release = publish_release(
                 plan, fragment, engine, ledger, tell, notice=lambda said: connection.send(("notice", said))

@@ -12,7 +12,7 @@ from copublish.agreement.model import Agreement
 from copublish.engine.ideal import IdealEngine, Room
 from copublish.errors import CopublishError, EngineError, FragmentError, combined_error
 from copublish.fragments.fragment import Fragment
-from copublish.fragments.reading import read_fragment
+from copublish.fragments.rows_or_counts import read_rows_or_counts
 from copublish.fragments.sources import Source
 from copublish.local.processes import open_ledger, simulate_in_processes, throwaway_ledger
 from copublish.mechanisms.base import Plan
@@ -22,6 +22,7 @@ from copublish.progress import Notice, Progress, no_notice, no_progress
 from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import prepare_simulation
+from copublish.release.workers import Workers
 
 EngineName = Literal["ideal", "spu", "masked-sum"]
 
@@ -35,6 +36,8 @@ def simulate(
     progress: Progress = no_progress,
     notice: Notice = no_notice,
     timeout_seconds: int = 600,
+    workers: int = 1,
+    workers_on: str = "here",
 ) -> Release:
     """Simulate a release with all parties on this machine.
 
@@ -49,6 +52,9 @@ def simulate(
         progress: Told about every step.
         notice: Told which party lists other people than before, as each party's own ledger has it.
         timeout_seconds: How long a party of the secure engine waits for the others.
+        workers: How many engine processes of each party count at the same time, if the agreement has shards and
+            the engine is `spu`. What is released does not depend on it.
+        workers_on: Where all of them but one of each party run: `here`, or on a Ray cluster: `ray`, or `ray=ADDRESS`.
 
     Raises:
         CopublishError: If the agreement or the data are not right, or a ledger refuses.
@@ -70,7 +76,10 @@ def simulate(
             progress=progress,
             notice=notice,
             timeout_seconds=timeout_seconds,
+            workers=Workers(workers, workers_on),
         )
+    if workers != 1:
+        raise EngineError("Workers are processes of the secure engine, and this is another one. Leave them out.")
     plan = prepare_simulation(agreement)
     fragments = read_fragments(agreement, data)
     with ExitStack() as stack:
@@ -96,7 +105,7 @@ def read_fragments(agreement: Agreement, data: Mapping[str, Source]) -> dict[str
     fragments, errors = {}, []
     for party in agreement.parties:
         try:
-            fragments[party] = read_fragment(agreement, party, data.get(party))
+            fragments[party] = read_rows_or_counts(agreement, party, data.get(party))
         except CopublishError as exc:
             errors.append(exc)
     if errors:

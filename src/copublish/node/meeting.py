@@ -26,15 +26,28 @@ class Meeting:
         wait_seconds: How long the other parties may take to come.
         waiting: Told what is being waited for.
         log: Told about events.
+        workers: How many engine processes of this party count at the same time.
 
     Attributes:
         peers: The other parties.
         run: The number of this run, drawn by all.
+        workers: How many engine processes every party has at least.
     """
 
-    def __init__(self, port: Port, facts: dict[str, str], *, wait_seconds: float, waiting: Waiting, log: Log) -> None:
+    def __init__(
+        self,
+        port: Port,
+        facts: dict[str, str],
+        *,
+        wait_seconds: float,
+        waiting: Waiting,
+        log: Log,
+        workers: int = 1,
+    ) -> None:
         self.peers = port.peers
-        self._lines, self.run = Rendezvous(port, facts, waiting, log).keep(time.monotonic() + wait_seconds)
+        rendezvous = Rendezvous(port, facts, waiting, log, workers=workers)
+        self._lines, self.run = rendezvous.keep(time.monotonic() + wait_seconds)
+        self.workers = rendezvous.workers
         self._log = log
         self._lock, self._speaking = threading.Lock(), threading.Lock()
         self._lost: str | None = None

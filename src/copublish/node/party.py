@@ -26,6 +26,7 @@ from copublish.progress import Notice, Progress, no_notice, no_progress
 from copublish.release.audit_file import default_audit_file
 from copublish.release.describe import Description, describe_plan
 from copublish.release.folder import Release
+from copublish.release.workers import Workers
 
 
 def run(
@@ -46,6 +47,8 @@ def run(
     timeout_seconds: int = 600,
     proxy: str | None = None,
     proxy_credentials: str | Path | None = None,
+    workers: int = 1,
+    workers_on: str = "here",
     overwrite: bool = False,
     consent: Callable[[Description], bool] = lambda described: True,
     progress: Progress = no_progress,
@@ -75,6 +78,9 @@ def run(
         proxy: The HTTP proxy through which others are reached, like `http://proxy.example:3128`, or `none`. That of
             the environment (`HTTPS_PROXY`, `NO_PROXY`) unless given.
         proxy_credentials: File with the proxy's `user:password`, readable by you alone.
+        workers: How many of your engine processes count at the same time, if the agreement has shards. The party with
+            the fewest decides; what is released does not depend on it.
+        workers_on: Where all of them but one run: `here`, or on your own Ray cluster: `ray`, or `ray=ADDRESS`.
         overwrite: Whether a release that is in the folder may be replaced.
         consent: Told everything that will be opened and what it costs, before anybody is called. If it answers
             False, nothing is spent.
@@ -114,6 +120,7 @@ def run(
             timeout_seconds=timeout_seconds,
             proxy=proxy_from(proxy, None if proxy_credentials is None else Path(proxy_credentials)),
             approvals=None if approvals is None else Path(approvals),
+            workers=Workers(workers, workers_on),
             audit=None if file is None else default_audit_file(file),
         )
         ready = ready_party(agreement, party, data, who, book, settings, signer=signs)

@@ -48,7 +48,9 @@ Log = Callable[..., None]
 
 
 PURPOSES_OF_A_RUN = ("engine", "messages")
-"""What connections are for that carry content; they name the run, and a port lets them in once it knows it, too."""
+"""What connections are for that carry content; they name the run, and a port lets them in once it knows it, too.
+
+After "engine" comes the number of the session, unless it is the main one."""
 
 
 DOOR_SECONDS = HANDSHAKE_SECONDS
@@ -92,7 +94,7 @@ class Port:
         self.bytes_sent = self.bytes_received = 0
         self._timeout, self._proxy, self._log = timeout_seconds, proxy, log
         self._arrivals: dict[str, queue.Queue[Channel]] = {peer: queue.Queue() for peer in self.peers}
-        self._strangers, self._places = WaitingRoom(log), Places(MAX_OF_ONE_PARTY)
+        self._strangers, self._places = WaitingRoom(log), Places(MAX_OF_ONE_PARTY + agreement.engine.agreed_shards - 1)
         self._doors: dict[tuple[str, str], Door] = {}
         self._door_opens, self._closed = threading.Condition(), threading.Event()
         self._lock = threading.Lock()
@@ -201,10 +203,19 @@ class Port:
             self._doors[purpose, peer] = Door(run, take)
             self._door_opens.notify_all()
 
-    def carry_engine(self, run: str, engine_socket: Path, bridge: Path, peer: str) -> None:
-        """Let the engine's link with one party through: what comes in to our worker, what it sends to the peer's."""
-        self.let_in("engine", peer, run, partial(self._links.bring_in, engine_socket))
-        self._links.carry_out(bridge, peer, partial(self.dial, peer, "engine", run))
+    def carry_engine(self, run: str, engine_socket: Path, bridge: Path, peer: str, *, session: int = 0) -> None:
+        """Let the engine's link with one party through: what comes in to our worker, what it sends to the peer's.
+
+        Args:
+            run: The number of the run.
+            engine_socket: Where our worker listens.
+            bridge: Where it finds the peer's.
+            peer: The other party.
+            session: Which of the engine's sessions it is; each has a link of its own.
+        """
+        purpose = f"engine {session}" if session else "engine"
+        self.let_in(purpose, peer, run, partial(self._links.bring_in, engine_socket))
+        self._links.carry_out(bridge, peer, partial(self.dial, peer, purpose, run))
 
     def count(self, sent: int, received: int) -> None:
         """Count content that was sent to other parties and received from them."""
@@ -290,8 +301,9 @@ class Port:
     def _serve(self, channel: Channel, peer: str, greeting: dict[str, Any]) -> None:
         """Do what a party of the agreement came for; in a run, until the connection ends."""
         purpose = str(greeting.get("purpose"))
-        door = self._door(purpose, peer, greeting.get("run")) if purpose in PURPOSES_OF_A_RUN else None
-        if purpose in PURPOSES_OF_A_RUN and door is None:
+        is_of_a_run = purpose.partition(" ")[0] in PURPOSES_OF_A_RUN
+        door = self._door(purpose, peer, greeting.get("run")) if is_of_a_run else None
+        if is_of_a_run and door is None:
             self._refuse(channel, "a run that is not under way here")
         if purpose == "parked" and peer not in self._parked:
             self._refuse(channel, "a connection to call it on, but by the agreement it can be dialed")

@@ -46,6 +46,7 @@ class Line:
     to_peer: Channel | None = None
     from_peer: Channel | None = None
     nonce: str | None = None
+    workers: int = 1
     we_agreed: str | None = None
     they_agreed: str | None = None
     has_spoken: bool = False
@@ -95,13 +96,19 @@ class Rendezvous:
     tells others different things leaves them with different numbers, and they do not meet.
     """
 
-    def __init__(self, port: Port, facts: dict[str, str], waiting: Waiting, log: Log) -> None:
+    def __init__(self, port: Port, facts: dict[str, str], waiting: Waiting, log: Log, *, workers: int = 1) -> None:
         self.lines = {peer: Line(peer) for peer in port.peers}
+        self._own_workers = workers
         self._port, self._facts, self._waiting, self._log = port, facts, waiting, log
         self._nonce = os.urandom(16).hex()
         self._told = self._noticed = ""
         self._why_we_leave: str | None = None
         self._who_left: str | None = None
+
+    @property
+    def workers(self) -> int:
+        """How many workers every party has at least, as they said; whoever said nothing that makes sense has one."""
+        return min([self._own_workers, *(line.workers for line in self.lines.values())])
 
     @property
     def run(self) -> str | None:
@@ -183,6 +190,7 @@ class Rendezvous:
             refuse_differences(self._facts, message.get("facts"), line.peer)
             self._why_we_leave = None
             line.nonce = plain_text(message["nonce"])
+            line.workers = _number_of_workers(message.get("workers"))
         elif "agreed" in message:
             line.they_agreed = plain_text(message["agreed"])
         elif "stop" in message:
@@ -223,7 +231,8 @@ class Rendezvous:
         except MeetingError as exc:
             line.refusal = exc
         else:
-            line.has_spoken |= line.say({"nonce": self._nonce, "facts": self._facts})
+            said = {"nonce": self._nonce, "facts": self._facts, "workers": self._own_workers}
+            line.has_spoken |= line.say(said)
 
     def _tell(self) -> None:
         """Say what is waited for, if it changed and is more than a passing moment."""
@@ -263,6 +272,10 @@ class Rendezvous:
             apart = [f"'{line.peer}'" for line in self.lines.values() if line.they_agreed != run]
             said = f"{_parties(apart)} did not meet all the others in time. Can every party reach every other one?"
         return said
+
+
+def _number_of_workers(said: object) -> int:
+    return max(1, said) if isinstance(said, int) else 1
 
 
 def refuse_differences(here: dict[str, str], there: object, peer: str) -> None:

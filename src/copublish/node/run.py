@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from copublish.agreement.model import Agreement
+from copublish.engine.spu.process import LoadingWorker
 from copublish.engine.spu.recording import EngineRecorder
 from copublish.errors import (
     ApprovalError,
@@ -31,7 +33,7 @@ from copublish.evidence.signing import Signer
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 from copublish.fragments.fragment import Fragment
-from copublish.fragments.reading import read_fragment
+from copublish.fragments.rows_or_counts import read_rows_or_counts
 from copublish.fragments.sources import Source
 from copublish.mechanisms.base import Plan
 from copublish.node.dialing import refuse_unfit_hosts
@@ -47,11 +49,12 @@ from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
 from copublish.progress import Notice, Progress, no_notice
 from copublish.release.audit_file import read_audit
-from copublish.release.engines import engine_for, loading_seconds
+from copublish.release.engines import engine_for, loading_seconds, loading_worker
 from copublish.release.evidence import Witness, signer_problem
 from copublish.release.folder import Release, refuse_unwritable
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import facts_of, preflight
+from copublish.release.workers import ONE_WORKER, Workers, refuse_unfit_workers, sessions_of
 
 SEE_IT_TOO_SECONDS = 2.0
 """How long a party that has seen a check of inputs fail stays, so that every other one sees it for itself: whoever is
@@ -71,6 +74,7 @@ class RunSettings:
         proxy: The way out of the organization, if there is one.
         approvals: Folder with the approvals of this party's people, where the agreement asks for some.
         audit: File with an audit for the certificate, if it is there.
+        workers: Its engine processes; with those of a party that has fewer, the others are idle.
     """
 
     out: Path
@@ -82,6 +86,7 @@ class RunSettings:
     proxy: Proxy | None = None
     approvals: Path | None = None
     audit: Path | None = None
+    workers: Workers = ONE_WORKER
 
 
 @dataclass(frozen=True)
@@ -100,13 +105,15 @@ class ReadyParty:
     Attributes:
         plan: What will be opened, at which price.
         party: Which party this is.
-        fragment: Its rows, read and encoded completely: what is in them can change nothing that others see of the
-            course of the run.
+        fragment: Its rows, or counts of them, read and encoded completely: what is in them can change nothing that
+            others see of the course of the run.
         identity: Its key and certificate; none for plain connections on loopback.
         ledger: Its ledger.
         settings: How it runs.
         witness: Who signs for it, with the approvals of its people; none for plain connections on loopback.
         audit: What its audit of the agreement found, if it has one.
+        worker: The process of its engine, if it computes: it was loading while the rows were read, and ends with this
+            object if it is not used.
     """
 
     plan: Plan[Any]
@@ -117,6 +124,7 @@ class ReadyParty:
     settings: RunSettings
     witness: Witness | None = None
     audit: AuditStatement | None = None
+    worker: LoadingWorker | None = None
 
 
 def ready_party(
@@ -149,9 +157,16 @@ def ready_party(
     forbid_core_dumps()  # before anything is read
     plan = preflight(agreement, party, source, ledger, out=settings.out, overwrite=settings.overwrite)
     refuse_unfit_hosts(agreement, party, identity)
+    refuse_unfit_workers(agreement, settings.workers)
     witness = _witness(agreement, party, identity, signer, settings.approvals)
     audit = None if settings.audit is None else read_audit(settings.audit, agreement)
-    fragment = read_fragment(agreement, party, source)
+    worker = loading_worker(agreement, party)
+    try:
+        fragment = read_rows_or_counts(agreement, party, source)
+    except BaseException:
+        if worker is not None:
+            worker.end()
+        raise
     return ReadyParty(
         plan=plan,
         party=party,
@@ -161,6 +176,7 @@ def ready_party(
         settings=settings,
         witness=witness,
         audit=audit,
+        worker=worker,
     )
 
 
@@ -214,6 +230,19 @@ def run_party(
     Privacy:
         Reveals: to the other parties what the certificate lists, and if this party stops, the kind of reason.
     """
+    with nullcontext() if ready.worker is None else ready.worker:
+        return _meet_and_compute(ready, progress, waiting, log, notice, coins, recorder)
+
+
+def _meet_and_compute(
+    ready: ReadyParty,
+    progress: Progress,
+    waiting: Waiting,
+    log: Log,
+    notice: Notice,
+    coins: Coins | None,
+    recorder: EngineRecorder | None,
+) -> RunResult:
     agreement, settings = ready.plan.agreement, ready.settings
     refuse_unwritable(settings.out, overwrite=settings.overwrite)  # something may have come while people decided
     with Port(
@@ -226,9 +255,16 @@ def run_party(
         log=log,
     ) as port:
         facts = facts_of(agreement)
-        meeting = Meeting(port, facts, wait_seconds=settings.wait_seconds, waiting=waiting, log=log)
+        meeting = Meeting(
+            port,
+            facts,
+            wait_seconds=settings.wait_seconds,
+            waiting=waiting,
+            log=log,
+            workers=settings.workers.number,
+        )
         try:
-            release = _compute(ready, port, meeting, progress, notice, coins, recorder)
+            release = _compute(ready, port, meeting, progress, notice, coins, recorder, log)
         except BaseException as exc:
             # Asked before anything is said: who waits for a party that waits itself must not name it.
             silence = _silence_in(exc)
@@ -261,6 +297,7 @@ def _compute(
     notice: Notice,
     coins: Coins | None,
     recorder: EngineRecorder | None,
+    log: Log,
 ) -> Release:
     agreement, party, settings = ready.plan.agreement, ready.party, ready.settings
     loading = loading_seconds(agreement)
@@ -269,8 +306,26 @@ def _compute(
         PortMessenger(port, meeting.run, settings.timeout_seconds, loading) as messenger,
     ):
         meeting.on_loss(messenger.abort)
-        addresses = _link_nodes(agreement, party, port, meeting.run, folder)
-        with engine_for(agreement, party, addresses, messenger, coins, settings.timeout_seconds, recorder) as engine:
+        sessions = sessions_of(agreement, meeting.workers)
+        log("engine", sessions=sessions)
+        main, *lanes = (
+            _link_nodes(agreement, party, port, meeting.run, folder, session=session) for session in range(sessions)
+        )
+        with (
+            settings.workers.starter() as start,
+            engine_for(
+                agreement,
+                party,
+                main,
+                messenger,
+                coins,
+                settings.timeout_seconds,
+                recorder,
+                ready.worker,
+                lanes=lanes,
+                start_lane=start,
+            ) as engine,
+        ):
             meeting.on_loss(engine.abort)
             staged = partial(Release.staged, folder=settings.out, overwrite=settings.overwrite)
             return publish_release(
@@ -291,18 +346,22 @@ def _silence_in(error: BaseException) -> SilenceError | None:
     return next((found for found in (error, error.__cause__) if isinstance(found, SilenceError)), None)
 
 
-def _link_nodes(agreement: Agreement, party: str, port: Port, run: str, folder: Path) -> tuple[str, ...]:
-    """Carry the engine's link between the compute nodes; return where this one finds each of them, itself included.
+def _link_nodes(
+    agreement: Agreement, party: str, port: Port, run: str, folder: Path, *, session: int = 0
+) -> tuple[str, ...]:
+    """Carry a session of the engine between the compute nodes; return where this one finds each, itself included.
 
     A party that is no compute node has no link and lets nobody in for one.
     """
     nodes = agreement.compute_nodes if agreement.engine.name == "spu" else ()
     if party not in nodes:
         return ()
-    sockets = {node: folder / ("own.sock" if node == party else f"{number}.sock") for number, node in enumerate(nodes)}
+    sockets = {
+        node: folder / f"{session}-{'own' if node == party else number}.sock" for number, node in enumerate(nodes)
+    }
     for node in nodes:
         if node != party:
-            port.carry_engine(run, sockets[party], sockets[node], node)
+            port.carry_engine(run, sockets[party], sockets[node], node, session=session)
     return tuple(f"unix:{sockets[node]}" for node in nodes)
 
 

@@ -8,7 +8,8 @@ from collections.abc import Callable
 
 MAX_STRANGERS, MAX_OF_ONE_ADDRESS = 64, 16
 MAX_OF_ONE_PARTY = 16
-"""A run needs one connection for the engine and one for messages; a few more come while broken ones are replaced."""
+"""A run needs one connection for the engine and one for messages; a few more come while broken ones are replaced. Every
+shard that is agreed on may have one more."""
 
 MAX_REFUSALS_LOGGED = 50
 """Then only their number: a stranger must not fill the disk that holds the ledger."""

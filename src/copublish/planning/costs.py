@@ -1,63 +1,171 @@
-"""Time and traffic of a secure run, predicted from public shapes: the same that fix the engine's messages.
+"""Processor time, traffic, memory and waiting of a secure run, predicted from public shapes that fix its messages.
 
-The model is linear in a few quantities. `benchmarks/cost_model.py` measures runs of different shapes and prints
-coefficients that fit them; put them into `MEASURED` to recalibrate, for another machine or version of the engine.
+The model is linear in the quantities of `Work`. `benchmarks/cost_model.py` measures runs of different shapes, fits what
+one unit of each costs, and writes that into `coefficients.json` beside this file, with date and machine. Plans, links
+and `docs/scale.md` have their numbers from there and from nowhere else.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.mechanisms.shared.work import Work
 
 MIB = 2**20
+COEFFICIENTS = "coefficients.json"
+
+COUNTING_CPU_SECONDS = 0.03
+"""For a million comparisons of rows in Parquet files that DuckDB counts. Measured, and predicted: 100 million rows
+of five columns 27 s (28 s), 10 million 2.7 s (2.8 s), with a grid of 82 cells 4.6 s (3.7 s). No secure run is fitted to
+it."""
+
+COUNTING_CORES = 2
+"""Of one machine, which DuckDB uses all."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Coefficients:
-    """Seconds and MiB for one unit of each kind of work."""
+    """What one unit of each kind of work costs.
 
-    seconds: Work
+    Attributes:
+        cpu_seconds: Processor time of all processes of all parties.
+        mib_sent: MiB that all parties together send.
+        round_trips: How often parties wait for each other.
+        seconds_per_cpu_second: Wall time of a run of two parties on one quiet machine with two cores, in parts of its
+            processor time. The parties work in turn for a part of it, so this is more than a half.
+        largest_process_mib: The largest process of a run with hardly any records.
+        mib_per_million_cells: What it has more for every million records and column.
+        measured: When and on what: date, processor, cores, load, versions.
+    """
+
+    cpu_seconds: Work
     mib_sent: Work
+    round_trips: Work
+    seconds_per_cpu_second: float
+    largest_process_mib: float
+    mib_per_million_cells: float
+    measured: dict[str, Any]
 
 
-MEASURED = Coefficients(
-    seconds=Work(starts=9.0, rounds=0.1, biased_bits=0.12, products=0.0, product_columns=4.3, marks=1.8),
-    mib_sent=Work(starts=4.0, rounds=0.08, biased_bits=0.066, products=18.8, product_columns=21.5, marks=8.5),
-)
-"""Two parties on one machine with two cores, over unix sockets. Measured there, and predicted with these: Adult by
-columns 19 to 26 s, 51 MiB (21 s, 50 MiB), cell by cell 32 s, 109 MiB (33 s, 108 MiB); 100,000 made-up records 15 s,
-41 MiB (17 s, 42 MiB), 500,000 of them 26 s, 94 MiB (27 s, 93 MiB)."""
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """Where a run takes place.
+
+    Attributes:
+        workers: Shards that a party counts at the same time, each on a core of its own.
+        round_trip_seconds: How long a message and its answer take; none on one machine.
+        bytes_per_second: What the slower direction of the link carries.
+    """
+
+    workers: int = 1
+    round_trip_seconds: float = 0.0
+    bytes_per_second: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a secure run costs.
+
+    Attributes:
+        cpu_seconds: Of all processes of all parties.
+        seconds: From the first process to the release.
+        waiting_seconds: For messages, a part of them.
+        transfer_seconds: For bytes on the link, a part of them.
+        mib_sent: By all parties.
+        largest_process_mib: Memory.
+    """
+
+    cpu_seconds: float
+    seconds: float
+    waiting_seconds: float
+    transfer_seconds: float
+    mib_sent: float
+    largest_process_mib: float
+
+
+@cache
+def measured_coefficients() -> Coefficients:
+    """The coefficients that were measured last."""
+    known = json.loads((files("copublish.planning") / COEFFICIENTS).read_text(encoding="utf-8"))
+    for name in ("cpu_seconds", "mib_sent", "round_trips"):
+        known[name] = Work(**known[name])
+    return Coefficients(**known)
+
+
+def cost_of(
+    work: Work, *, cells: float = 0.0, surroundings: Surroundings | None = None, by: Coefficients | None = None
+) -> Cost:
+    """What some work costs.
+
+    Args:
+        work: From public shapes.
+        cells: Records times columns of the party that holds most, in millions; for memory.
+        surroundings: By default both parties on one quiet machine with two cores.
+        by: Coefficients; by default those that were measured last.
+    """
+    known, around = by or measured_coefficients(), surroundings or Surroundings()
+    cpu, mib, counting = dot(known.cpu_seconds, work), dot(known.mib_sent, work), COUNTING_CPU_SECONDS * work.counted
+    # Sessions of shards start and count at the same time, as many as a party has workers for.
+    sharded = dot(known.cpu_seconds, sharded_part(work))
+    at_once = min(around.workers, max(1.0, work.products))
+    computing = known.seconds_per_cpu_second * (cpu - sharded + sharded / at_once)
+    waiting = dot(known.round_trips, work) * around.round_trip_seconds
+    # While one sends the other mostly waits for it; on one machine that takes no time.
+    transfer = 0.0 if around.bytes_per_second is None else mib * MIB / around.bytes_per_second
+    return Cost(
+        cpu_seconds=cpu + counting,
+        seconds=computing + counting / COUNTING_CORES + waiting + transfer,
+        waiting_seconds=waiting,
+        transfer_seconds=transfer,
+        mib_sent=mib,
+        largest_process_mib=known.largest_process_mib + known.mib_per_million_cells * cells,
+    )
+
+
+def sharded_part(work: Work) -> Work:
+    """The part of some work that shards divide among them: what goes with records."""
+    return Work(
+        products=work.products,
+        product_columns=work.product_columns,
+        marks=work.marks,
+        starts=max(0.0, work.starts - 1.0),
+    )
 
 
 def unknown_cost(agreement: Agreement) -> dict[str, Any]:
     """No prediction: for a mechanism that the model was not measured with, and what to do instead."""
-    return {
-        "seconds": None,
-        "mib_sent": None,
-        "why": (
-            f"The cost model was not measured with the mechanism '{agreement.mechanism.name}' and says nothing about "
-            f"it. 'copublish simulate --engine {agreement.engine.name}' on public or made-up "
-            "data measures a run."
-        ),
-    }
+    return _nothing(
+        f"The cost model was not measured with the mechanism '{agreement.mechanism.name}' and says nothing about "
+        f"it. 'copublish simulate --engine {agreement.engine.name}' on public or made-up data measures a run."
+    )
 
 
-def predict(agreement: Agreement, work: Work) -> dict[str, Any]:
+def predict(agreement: Agreement, work: Work, surroundings: Surroundings | None = None) -> dict[str, Any]:
     """The seconds and MiB of a secure run with this work, or why there is no prediction."""
-    if len(agreement.parties) != 2:
-        return {
-            "seconds": None,
-            "mib_sent": None,
-            "why": f"The cost model is for two parties, and the agreement has {len(agreement.parties)}.",
-        }
+    if len(agreement.compute_nodes) != 2 or agreement.engine.name != "spu":
+        return _nothing(
+            "The cost model was measured with two compute nodes of the secure engine, and this agreement has others."
+        )
+    cells = agreement.records.expected / 1e6 * max(len(agreement.columns_of(party)) for party in agreement.owners)
+    found = cost_of(work, cells=cells, surroundings=surroundings)
     return {
-        "seconds": round(dot(MEASURED.seconds, work), 1),
-        "mib_sent": round(dot(MEASURED.mib_sent, work), 1),
-        "why": "A linear model of public shapes, measured with both parties on one machine with two cores.",
+        "seconds": round(found.seconds, 1),
+        "cpu_seconds": round(found.cpu_seconds, 1),
+        "mib_sent": round(found.mib_sent, 1),
+        "largest_process_mib": round(found.largest_process_mib),
+        "waiting_seconds": round(found.waiting_seconds, 1),
+        "transfer_seconds": round(found.transfer_seconds, 1),
+        "why": "A linear model of public shapes, measured with all parties on one machine with two cores.",
     }
+
+
+def _nothing(why: str) -> dict[str, Any]:
+    return {"seconds": None, "cpu_seconds": None, "mib_sent": None, "largest_process_mib": None, "why": why}
 
 
 def dot(coefficients: Work, work: Work) -> float:

@@ -11,16 +11,12 @@ import numpy as np
 from copublish.agreement.model import Agreement
 from copublish.local.simulation import simulate_fragments
 from copublish.mechanisms.registry import mechanism_of
-from copublish.mechanisms.shared.work import Work
-from copublish.planning.costs import MIB, dot, predict, unknown_cost
+from copublish.planning.costs import MIB, Surroundings, dot, measured_coefficients, predict, unknown_cost
 from copublish.planning.tables import as_fragments, made_up_table
 from copublish.release.folder import Release
 
 RECORDS = 1000
 """Of made-up data, whose release stands for the shapes of a real one."""
-
-ROUND_TRIPS = Work(starts=118.0, rounds=20.3, biased_bits=0.0, products=52.0, product_columns=0.0, marks=0.0)
-"""How often parties wait for each other, as decision 14 counted it for Adult by columns, alignment included."""
 
 
 @dataclass(frozen=True)
@@ -55,16 +51,25 @@ def predict_over_link(agreement: Agreement, *, round_trip_seconds: float, bytes_
         round_trip_seconds: How long a message and its answer take.
         bytes_per_second: What the slower direction carries.
     """
-    if agreement.engine.name != "spu" or mechanism_of(agreement).tuning is None:
+    if agreement.engine.name != "spu" or (tuning := mechanism_of(agreement).tuning) is None:
         return unknown_cost(agreement)
     generator = np.random.default_rng(0)
     table = made_up_table(agreement, RECORDS, generator)
     fragments = as_fragments(agreement, table, generator, with_numbers=agreement.mechanism.reads_numbers)
-    cost = cost_of(agreement, simulate_fragments(agreement, fragments), agreement.records.expected)
-    return over_link(cost, Link("", round_trip_seconds, bytes_per_second))
+    work = tuning.work(agreement, simulate_fragments(agreement, fragments), agreement.records.expected)
+    link = Surroundings(round_trip_seconds=round_trip_seconds, bytes_per_second=bytes_per_second)
+    found = predict(agreement, work, link)
+    if found["seconds"] is None:
+        return found
+    computing = found["seconds"] - found["waiting_seconds"] - found["transfer_seconds"]
+    words = (
+        f"{computing:.1f} s of computing as measured on one machine, {found['waiting_seconds']:.1f} s of waiting for "
+        f"messages and {found['transfer_seconds']:.1f} s of transfers."
+    )
+    return {**found, "why": words}
 
 
-def cost_of(agreement: Agreement, release: Release | None, n_records: int) -> dict[str, Any]:
+def run_cost(agreement: Agreement, release: Release | None, n_records: int) -> dict[str, Any]:
     """What a secure run would take on one machine, and how often parties wait for each other, as plain JSON values.
 
     Args:
@@ -76,7 +81,7 @@ def cost_of(agreement: Agreement, release: Release | None, n_records: int) -> di
     if agreement.engine.name != "spu" or tuning is None or release is None:
         return unknown_cost(agreement)
     work = tuning.work(agreement, release, n_records)
-    return {**predict(agreement, work), "round_trips": dot(ROUND_TRIPS, work)}
+    return {**predict(agreement, work), "round_trips": dot(measured_coefficients().round_trips, work)}
 
 
 def over_link(cost: Mapping[str, Any], link: Link) -> dict[str, Any]:
@@ -84,7 +89,7 @@ def over_link(cost: Mapping[str, Any], link: Link) -> dict[str, Any]:
     if cost["seconds"] is None:
         return {key: cost[key] for key in ("seconds", "mib_sent", "why")}
     waits = cost["round_trips"] * link.round_trip_seconds
-    # Each sends about as much as the other, at the same time; on one machine that took no time.
+    # As `cost_of` adds them: while one sends the other mostly waits for it.
     transfers = cost["mib_sent"] * MIB / link.bytes_per_second
     return {
         "seconds": round(cost["seconds"] + waits + transfers, 1),

@@ -20,7 +20,7 @@ from copublish.evaluation.prediction import RANKED_CLASSIFIERS
 from copublish.fragments.sources import Source
 from copublish.mechanisms.shared.tuning import Setting, spell
 from copublish.planning.advice import ground_of
-from copublish.planning.links import cost_of
+from copublish.planning.links import run_cost
 from copublish.planning.mechanisms import ALL, refuse_unplannable, variants_of, with_mechanism
 from copublish.planning.tables import read_like
 from copublish.planning.trials import TrialGround, try_baseline, try_setting
@@ -115,7 +115,7 @@ def try_mechanism(
         }
     else:
         trial = try_setting(ground, variant, Setting(budget), runs)
-        cost = cost_of(Setting(budget).apply(variant), trial.release, len(ground.train))
+        cost = run_cost(Setting(budget).apply(variant), trial.release, len(ground.train))
         content |= {"row": _row(trial.described()), "cost": cost}
     progress("trials", 1, 1)
     return MechanismTrial(content)

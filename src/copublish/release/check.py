@@ -14,7 +14,7 @@ from copublish.agreement.model import Agreement
 from copublish.agreement.network import meeting_in_words
 from copublish.errors import CopublishError, FragmentError
 from copublish.fragments.changes import Change
-from copublish.fragments.reading import read_and_tell
+from copublish.fragments.rows_or_counts import tell_of_rows_or_counts
 from copublish.fragments.sources import Source
 from copublish.mechanisms.registry import mechanism_of
 from copublish.privacy.certify import warning_of
@@ -127,7 +127,7 @@ def check(
     if party is None:
         raise CopublishError("Say whose data these are: name the party.")
     try:
-        fragment, changes = read_and_tell(agreement, party, data, with_rows=rows)
+        fragment, changes = tell_of_rows_or_counts(agreement, party, data, with_rows=rows)
         if mechanism.checks_records:
             mechanism.refuse_unfit_records(plan, fragment)
     except FragmentError as exc:
@@ -138,7 +138,7 @@ def check(
         said,
         party=party,
         records=fragment.n_records,
-        columns=tuple(fragment.private_codes),
+        columns=tuple(fragment.sizes),
         rules=changes,
         checked_before_join=mechanism.checks_records and agreement.partition != "horizontal",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 
 from copublish.agreement.model import Agreement
@@ -16,9 +16,9 @@ from copublish.engine.messages import Messenger
 from copublish.engine.spu.engine import MarkingNode, ReplicatedMarkingNode, SpuEngine
 from copublish.engine.spu.guests import GuestEngine, MarkingGuest
 from copublish.engine.spu.node import SpuNode
-from copublish.engine.spu.process import LOADING_SECONDS
+from copublish.engine.spu.process import LOADING_SECONDS, LoadingWorker, StartWorker, WorkerProcess
 from copublish.engine.spu.recording import EngineRecorder
-from copublish.engine.spu.requests import CHEETAH
+from copublish.engine.spu.requests import CHEETAH, FirstUses
 from copublish.errors import AgreementError, EngineError
 from copublish.privacy.coins import Coins
 from copublish.privacy.comparing import way_of
@@ -109,6 +109,21 @@ def loading_seconds(agreement: Agreement) -> dict[str, float]:
     return dict.fromkeys(agreement.compute_nodes, LOADING_SECONDS) if agreement.engine.name == "spu" else {}
 
 
+def loading_worker(agreement: Agreement, party: str) -> LoadingWorker | None:
+    """The worker of a party that computes, which begins to load while the party does other things; else none.
+
+    Whoever asks for one ends it, or hands it to `engine_for`.
+    """
+    computes = agreement.engine.name == "spu" and party in agreement.compute_nodes
+    return LoadingWorker() if computes and has_secure_engine() else None
+
+
+def _first_uses(agreement: Agreement) -> FirstUses:
+    """What this agreement's mechanism will use for certain, by public traits alone."""
+    need = agreement.mechanism.needs(agreement.partition)
+    return FirstUses(coins=need != "own values", products=need == "joins" and agreement.partition != "horizontal")
+
+
 def engine_for(
     agreement: Agreement,
     party: str,
@@ -117,6 +132,9 @@ def engine_for(
     coins: Coins | None = None,
     timeout_seconds: int = 600,
     recorder: EngineRecorder | None = None,
+    loading: LoadingWorker | None = None,
+    lanes: Sequence[Sequence[str]] = (),
+    start_lane: StartWorker = WorkerProcess,
 ) -> SpuNode | GuestEngine | MaskedSumEngine:
     """A party's end of the agreed engine, to be used in a `with` statement.
 
@@ -129,14 +147,18 @@ def engine_for(
         coins: This party's coins.
         timeout_seconds: How long to wait for the others.
         recorder: Told about a compute node's requests, for benchmarks.
+        loading: What `loading_worker` started, if it did.
+        lanes: Like `addresses`, for every further session of the engine, which counts shards.
+        start_lane: Where the workers of those run.
 
     Raises:
         AgreementError: If the secure engine cannot compute this agreement.
     """
     refuse_unfit_engine(agreement)
-    engine = _engine_for(agreement, party, addresses, messenger, coins, timeout_seconds)
+    start_main: StartWorker = WorkerProcess if loading is None else partial(WorkerProcess, loading=loading)
+    engine = _engine_for(agreement, party, addresses, messenger, coins, timeout_seconds, start_main, lanes, start_lane)
     if recorder is not None and isinstance(engine, SpuNode):
-        engine.recorder = recorder
+        engine.record(recorder)
     if agreement.compares_people and messenger is not None:
         engine.comparison = comparison_by(messenger, agreement.owners, agreement.helper)
     return engine
@@ -149,6 +171,9 @@ def _engine_for(
     messenger: Messenger | None,
     coins: Coins | None,
     timeout_seconds: int,
+    start_main: StartWorker,
+    lanes: Sequence[Sequence[str]],
+    start_lane: StartWorker,
 ) -> SpuNode | GuestEngine | MaskedSumEngine:
     if agreement.engine.name == "masked-sum" and messenger is not None:
         opens_sums = not agreement.publishes_each_record
@@ -156,12 +181,36 @@ def _engine_for(
     nodes, protocol = agreement.compute_nodes, agreement.engine.agreed_protocol.upper()
     if agreement.engine.name == "spu" and party in nodes:
         # Products of private matrices and intersections are between two parties that both compute; more share marks.
+        if agreement.engine.agreed_shards > 1:
+            return SpuEngine(
+                party,
+                nodes,
+                addresses,
+                coins,
+                timeout_seconds,
+                messenger=messenger,
+                start_worker=start_main,
+                first_uses=_first_uses(agreement),
+                shards=agreement.engine.agreed_shards,
+                lanes=lanes,
+                start_lane=start_lane,
+            )
         kind: type[SpuNode] = SpuEngine
         if len(agreement.parties) > 2 and agreement.partition == "horizontal":
             kind = SpuNode
         elif len(agreement.parties) > 2:
             kind = MarkingNode if protocol == CHEETAH else ReplicatedMarkingNode
-        return kind(party, nodes, addresses, coins, timeout_seconds, protocol=protocol, messenger=messenger)
+        return kind(
+            party,
+            nodes,
+            addresses,
+            coins,
+            timeout_seconds,
+            protocol=protocol,
+            messenger=messenger,
+            start_worker=start_main,
+            first_uses=_first_uses(agreement),
+        )
     if messenger is None:
         raise ValueError("a party that does not compute on secrets needs a messenger")
     guest = GuestEngine if agreement.partition == "horizontal" else MarkingGuest

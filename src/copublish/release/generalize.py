@@ -12,9 +12,9 @@ import pyarrow as pa
 from copublish.agreement.columns import PublicColumns
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.errors import FragmentError
+from copublish.fragments.agreed_columns import ambiguous_columns
 from copublish.fragments.changes import AnyRule, Change, Changes, changed_cells
 from copublish.fragments.encoding import Encoded, column_expression, encode_batch
-from copublish.fragments.reading import ambiguous_columns
 from copublish.fragments.sources import OpenSource, Source, open_source
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.shared.generalization import Generalization

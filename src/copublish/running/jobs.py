@@ -7,6 +7,7 @@ tabs, or a page that is loaded again, share one. For a page that shows them:
     cp.job(job.id).phase    # how far it is; ask again whenever the page is asked
     cp.job(job.id).result   # what `plan(...).to_dict()` has, once it is there
     cp.stop(job.id)         # cancel; other jobs, and what they found, stay
+    job.inputs["agreement"] # the hash of the agreement that it was made for: another one now, and it is stale
 
 A job for each mechanism lets rows of a table fill as they end, and lets one fail without the others.
 """
@@ -25,7 +26,7 @@ from copublish.errors import CopublishError
 from copublish.files.home import home_folder
 from copublish.files.regular import read_regular
 from copublish.running.process import (
-    _ID,
+    ID,
     LARGEST_FILE,
     REQUEST,
     RESULT,
@@ -63,8 +64,9 @@ def start_job(kind: str, **arguments: Any) -> Job:
     if kind not in JOBS:
         raise CopublishError(f"There is no job '{kind}'. There are: {', '.join(JOBS)}.")
     named = {name: str(Path(arguments[name]).absolute()) for name in INPUT_FILES if arguments.get(name) is not None}
-    request = {"kind": kind, "arguments": {**arguments, **named}}
-    id_ = _hash(request, [_content(Path(path)) for path in named.values()])
+    inputs = {name: _content(Path(path)) for name, path in named.items()}
+    request = {"kind": kind, "arguments": {**arguments, **named}, "inputs": inputs}
+    id_ = _hash(request)
     folder = jobs_folder() / id_
     if folder.exists() and not is_alive(folder) and not _has_found(folder):
         shutil.rmtree(folder, ignore_errors=True)
@@ -86,7 +88,7 @@ def job(id_: str) -> Job:
 
 def jobs() -> list[Job]:
     """All jobs of your copublish folder, the newest first."""
-    folders = [path for path in jobs_folder().glob("*") if _ID.fullmatch(path.name) and path.is_dir()]
+    folders = [path for path in jobs_folder().glob("*") if ID.fullmatch(path.name) and path.is_dir()]
     return [seen_job(path) for path in sorted(folders, key=lambda path: -_begun(path))]
 
 
@@ -118,6 +120,6 @@ def _content(path: Path) -> str:
         raise CopublishError(f"'{path}' cannot be read: {exc.strerror}.") from None
 
 
-def _hash(request: dict[str, Any], contents: list[str]) -> str:
-    said = json.dumps([request, contents, copublish.__version__], sort_keys=True)
+def _hash(request: dict[str, Any]) -> str:
+    said = json.dumps([request, copublish.__version__], sort_keys=True)
     return hashlib.sha256(said.encode()).hexdigest()[:32]

@@ -22,7 +22,7 @@ from copublish.errors import (
 )
 from copublish.evidence.approvals import default_approvals_folder, own_approvals
 from copublish.files.home import default_ledger, home_folder
-from copublish.fragments.database import DatabaseTable
+from copublish.fragments.database import DatabaseTable, scheme_of
 from copublish.node.identity import identity_folder, load_identity
 from copublish.node.signers import load_signer
 from copublish.privacy.ledger import open_existing_ledger
@@ -30,6 +30,7 @@ from copublish.privacy.prices import price_in_words
 from copublish.release.engines import refuse_missing_engine
 from copublish.release.folder import refuse_unwritable
 from copublish.release.preflight import prepare, refuse_by_what_ledger_says
+from copublish.release.workers import Workers, refuse_unfit_workers
 from copublish.running.jobs import jobs_folder
 from copublish.running.process import begin, refuse_wrong_id
 from copublish.running.process import stop as stop_process
@@ -147,10 +148,13 @@ def start(
     timeout_seconds: int = 600,
     proxy: str | None = None,
     proxy_credentials: str | Path | None = None,
+    workers: int = 1,
+    workers_on: str = "here",
     overwrite: bool = False,
     run_id: str | None = None,
     agreement_hash: str | None = None,
     ledger_state: str | None = None,
+    predicted_seconds: float | None = None,
 ) -> Run:
     """Start a release in a process of its own, which goes on when this one ends. SPENDS BUDGET.
 
@@ -175,10 +179,13 @@ def start(
         timeout_seconds: How long they may take to answer, and a link may be dead.
         proxy: The HTTP proxy through which others are reached, or `none`; that of the environment unless given.
         proxy_credentials: File with the proxy's `user:password`.
+        workers: How many of your engine processes count at the same time, if the agreement has shards.
+        workers_on: Where all of them but one run: `here`, or on your own Ray cluster: `ray`, or `ray=ADDRESS`.
         overwrite: Whether a release that is in the folder may be replaced.
         run_id: What `before_run` said. A run of this id that is there is returned, and no other one starts.
         agreement_hash: What `before_run` said. If the agreement has another one now, nothing starts.
         ledger_state: What `before_run` said. If the ledger has another one now, nothing starts.
+        predicted_seconds: How long a plan says that it will take, for who watches it.
 
     Raises:
         CopublishError: If nothing can start. Nothing was spent and nobody was called.
@@ -201,6 +208,7 @@ def start(
     if any(one.is_alive and one.agreement_hash == agreed.hash and one.party == party for one in runs()):
         raise CopublishError("This agreement is running already. See: copublish runs. Nothing was started.")
     refuse_unwritable(Path(out), overwrite=overwrite)
+    refuse_unfit_workers(agreed, Workers(workers, workers_on))
     has_own_signer = agreed.parties[party].signer is not None and not insecure
     folder = None if signer is None and not has_own_signer else signer or identity_folder(f"{party}-signer")
     begin(
@@ -218,6 +226,7 @@ def start(
             "ledger": str(_ledger_file(ledger).absolute()),
             "ledger_state": now.ledger_state,
             "pays": agreed.parties[party].data or ledger is not None,
+            "predicted_seconds": predicted_seconds,
             "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
             "settings": {
                 "identity": _absolute(identity),
@@ -229,6 +238,8 @@ def start(
                 "timeout_seconds": timeout_seconds,
                 "proxy": proxy,
                 "proxy_credentials": _absolute(proxy_credentials),
+                "workers": workers,
+                "workers_on": workers_on,
                 "overwrite": overwrite,
             },
         },
@@ -332,12 +343,13 @@ def _place_of(data: str | Path | DatabaseTable | None) -> Mapping[str, str | Non
         return {"data": None, "table": None, "data_words": None}
     if not isinstance(data, DatabaseTable):
         return {"data": str(Path(data).absolute()), "table": None, "data_words": str(data)}
-    if data.is_postgres and data.address != str(data.database):
+    is_file = scheme_of(data.database) is None
+    if not is_file and data.address != str(data.database):
         raise SourceError(
-            "The address of the database holds a password or settings, which a run would write down. Put the password "
-            "into ~/.pgpass and leave it out here."
+            "The address of the database holds a password or settings, which a run would write down. Leave them out "
+            "here: put the password into ~/.pgpass, a token of Spark Connect into SPARK_CONNECT_AUTHENTICATE_TOKEN."
         )
-    where = str(data.database) if data.is_postgres else str(Path(data.database).absolute())
+    where = str(Path(data.database).absolute()) if is_file else str(data.database)
     return {"data": where, "table": data.table, "data_words": str(data)}
 
 

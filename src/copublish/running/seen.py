@@ -86,10 +86,13 @@ class Job(Seen):
     Attributes:
         kind: The public name that it calls.
         arguments: With what.
+        inputs: What was in its files then, as hashes: of an agreement its own hash. Where that is another one now, what
+            the job found is stale.
     """
 
     kind: str
     arguments: Mapping[str, Any]
+    inputs: Mapping[str, str]
 
     @property
     def result(self) -> dict[str, Any] | None:
@@ -164,6 +167,7 @@ class Run(Seen):
         waiting_since: Since when, in UTC.
         waiting_until: Until when it will wait, in UTC.
         met_at: When all parties had met, with the same agreement and versions; none before.
+        predicted_seconds: How long it was said to take from there on; none if nobody said it.
     """
 
     party: str
@@ -181,6 +185,14 @@ class Run(Seen):
     waiting_since: str | None = None
     waiting_until: str | None = None
     met_at: str | None = None
+    predicted_seconds: float | None = None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """How long it will take by what was predicted; below 0 for one that is late, none if that cannot be told."""
+        if not self.is_alive or self.met_at is None or self.predicted_seconds is None:
+            return None
+        return self.predicted_seconds - (time.time() - datetime.fromisoformat(self.met_at).timestamp())
 
     def charge(self) -> Charged | None:
         """What the ledger has of this run; none if nothing was charged, or this party pays nothing.
@@ -219,6 +231,7 @@ def seen_job(folder: Path) -> Job:
         ended=ended,
         kind=str(request.get("kind", "")),
         arguments=request.get("arguments", {}),
+        inputs=request.get("inputs", {}),
     )
 
 
@@ -254,6 +267,7 @@ def seen_run(folder: Path) -> Run | None:
         waiting_since=None if waiting is None else _utc(waiting["since"]),
         waiting_until=limit,
         met_at=None if met is None else str(met.get("at")),
+        predicted_seconds=request.get("predicted_seconds"),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -22,7 +23,8 @@ from copublish.auditing.bounds import (
     share_right,
 )
 from copublish.auditing.laws import log_chance
-from copublish.auditing.statistics import Claim, judged, learned, structure
+from copublish.auditing.statistics import Claim, judged, learned, structure, structures
+from copublish.privacy.zcdp import epsilon_for
 
 
 def test_randomized_response_is_found_and_seldom_more_of_it():
@@ -53,6 +55,17 @@ def test_thresholds_do_not_look_at_coins_and_what_a_claim_shows_is_what_is_expec
     by_hand = epsilon_of_share(lower_share(share_right(sizes[chosen]).sum(), chosen.sum(), 0.025))
     assert shown == pytest.approx(float(by_hand))
     assert best_threshold(np.zeros(5), 0.025) == (math.inf, 0.0)
+
+
+def test_the_best_threshold_is_found_among_the_rarest_runs_and_more_runs_are_planned_by_those_there_are():
+    """All thresholds one by one; evidence of 20 Laplace noises, of which few runs in 10,000 show most."""
+    noise = np.random.default_rng(5).laplace(size=(20, 50_000))
+    sizes = np.abs((np.abs(noise + 0.3) - np.abs(noise)).sum(axis=0))
+    ordered, guesses = np.sort(sizes)[::-1], np.arange(1, 50_001)
+    shown = epsilon_of_share(lower_share(np.cumsum(share_right(ordered)), guesses, 0.025))
+    threshold, found = best_threshold(sizes, 0.025)
+    assert found == pytest.approx(shown.max(), rel=0.005) and (sizes >= threshold).sum() < 1000
+    assert best_threshold(sizes, 0.025, runs_each=3) == pytest.approx(best_threshold(np.repeat(sizes, 3), 0.025))
 
 
 def test_exact_limits():
@@ -95,6 +108,18 @@ def test_what_several_people_show_is_divided_among_them():
     assert found == pytest.approx(epsilon_of_mu(mu, 1e-6), abs=1e-3) == pytest.approx(gaussian.reachable, abs=1e-3)
 
 
+@pytest.mark.parametrize("people", [1, 9])
+def test_what_choices_between_gaussian_noise_can_show_is_less_than_their_rho(people):
+    """An integral in the place of the closed form: how often the nearer of two normal laws is the right one."""
+    mu = 0.22
+    mixed = Claim(1.0, 1e-6, mu**2 / 2, people=people)
+    seen = np.linspace(-12, 12, 200_001)
+    right = float(norm.pdf(seen)[seen < people * mu / 2].sum() * (seen[1] - seen[0]))
+    rho = (2 * right - 1) * math.log(right / (1 - right)) / people**2
+    assert 0.25 * mu**2 / 2 < rho < 2 / math.pi * mu**2 / 2  # a quarter far away, 2 / pi close by
+    assert mixed.reachable == pytest.approx(float(epsilon_for(Fraction(rho), Fraction(1e-6))), rel=1e-3)
+
+
 def brute_force(scores: list[int], rate: float, most: int) -> np.ndarray:
     """Chances of all places by enumeration of all noises up to a limit."""
     p = math.exp(-rate)
@@ -111,6 +136,21 @@ def test_the_law_of_a_noisy_maximum_is_that_of_enumeration(scores):
     law = np.exp([log_chance(np.array(scores), place, rate) for place in range(len(scores))])
     assert law.sum() == pytest.approx(1, abs=1e-9)
     assert law == pytest.approx(brute_force(scores, rate, 40), abs=1e-6)
+
+
+def test_numbers_of_many_runs_are_those_of_each_of_them():
+    """Naive loops, by their definitions."""
+    generator = np.random.default_rng(6)
+    answers, first = generator.integers(-3, 4, (40, 9)), generator.integers(0, 2, 9)
+    second = first + 1
+    found = structures(answers, (first, second))
+    for run, answer in enumerate(answers):
+        off, on = answer - second, answer - first
+        pairs = [sum(a == b for a, b in itertools.permutations(own.tolist(), 2)) for own in (off, on)]
+        assert found["equal residuals"][run] == pairs[0] - pairs[1]
+        assert found["residuals of zero"][run] == list(off).count(0) - list(on).count(0)
+        assert found["largest residual"][run] == max(map(abs, on)) - max(map(abs, off))
+        assert structure(answer, (first, second)) == {name: values[run] for name, values in found.items()}
 
 
 def test_structure_and_learned_law_see_noise_that_the_stated_law_does_not():

@@ -70,7 +70,7 @@ ABILITIES: dict[str, set[type]] = {
 MEMBERS: dict[type, tuple[str, ...]] = {
     ProgramEngine: ("compute", "rows", "coins"),
     AligningEngine: ("align", "have_common"),
-    MarkEngine: ("joint_matches", "joint_match_pairs", "rows_per_product"),
+    MarkEngine: ("joint_matches", "joint_match_pairs", "rows_per_product", "sum_over_records"),
     JoinEngine: ("joint_histogram", "joint_pairs", "take_checks"),
 }
 """What each ability adds to sums."""

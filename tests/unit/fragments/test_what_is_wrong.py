@@ -10,7 +10,8 @@ import pytest
 
 import copublish as cp
 from copublish.errors import SourceError
-from copublish.fragments.reading import looks_like_data_of, read_fragment
+from copublish.fragments.agreed_columns import looks_like_data_of
+from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import open_source
 from support import fragment_frames, random_table, small_mapping
 

@@ -16,9 +16,10 @@ from copublish.mechanisms.shared.generalization import (
     GeneralizedClass,
     GeneralizedValue,
 )
-from copublish.mechanisms.specialization.costs import _padded_records, _table, work_of
-from copublish.planning.costs import predict
-from secure_release import SCALING_AGREEMENT
+from copublish.mechanisms.shared.work import Work
+from copublish.mechanisms.specialization.costs import _own_halves, _padded_records, _spread_halves, with_shards, work_of
+from copublish.planning.costs import MIB, Coefficients, Surroundings, cost_of, predict
+from secure_runs import SCALING_AGREEMENT
 from support import repartition, small_mapping
 
 SCALING = agreement_from_mapping(SCALING_AGREEMENT)
@@ -84,7 +85,8 @@ def test_records_are_padded_as_the_engine_pads_them(n, elements):
 def test_rows_and_columns_make_up_the_whole_table(partition):
     agreement = agreement_from_mapping(repartition(small_mapping(), partition))
     sizes = {"job": 2, "region": 3, "age": 4, "income": 1}
-    rows, row = _table(agreement, sizes, 2)
+    halves = _own_halves if partition == "vertical" else _spread_halves
+    (rows, _), (row, _) = halves(agreement, sizes, 2)
     assert rows * row == 2 * 3 * 4 * 2
     if partition == "vertical":  # p1 holds region and income, and the class goes with the last party
         assert (rows, row) == (2 * 4, 3 * 2)
@@ -99,6 +101,71 @@ def test_without_a_join_nothing_is_multiplied():
     assert work_of(vertical, split, 1000).products == 1  # so that the checks above can fail
 
 
-def test_more_than_two_parties_have_no_secure_run_yet():
-    agreement = agreement_from_mapping(repartition(small_mapping(), "horizontal", parties=3))
-    assert predict(agreement, work_of(agreement, top(agreement), 1000))["seconds"] is None
+THREE = agreement_from_mapping(repartition(small_mapping(), "arbitrary", parties=3))
+
+
+def test_from_three_owners_on_marks_are_counted_and_guests_share_theirs():
+    """Two values of each of four attributes and two classes: sides of 4 and 8 cells, or 8 and 4."""
+    work = work_of(THREE, cut_of(*[2] * len(THREE.domains), agreement=THREE), 65_536)
+    assert work.guests == 1
+    assert work.marks * 1e6 == 65_536 * (4 + 8) * 2  # the AND of three owners' marks is two ANDs
+    assert work.guest_marks * 1e6 == 65_536 * (4 + 8)
+    two = agreement_from_mapping(repartition(small_mapping(), "arbitrary"))
+    beside = work_of(two, cut_of(*[2] * len(two.domains), agreement=two), 65_536)
+    assert beside.guests == beside.guest_marks == 0
+    assert predict(THREE, work)["cpu_seconds"] > predict(two, beside)["cpu_seconds"]
+
+
+def test_three_compute_nodes_have_no_prediction():
+    content = repartition(small_mapping(), "arbitrary", parties=3) | {"engine": {"protocol": "aby3"}}
+    agreement = agreement_from_mapping(content)
+    assert predict(agreement, Work(starts=1.0))["seconds"] is None
+    assert predict(THREE, Work(starts=1.0))["seconds"] > 0  # so that the check above can fail
+
+
+COSTS = Coefficients(
+    cpu_seconds=Work(starts=6.0, rounds=1.0, products=2.0, product_columns=10.0),
+    mib_sent=Work(starts=4.0, products=3.0, product_columns=20.0),
+    round_trips=Work(starts=100.0, rounds=20.0, product_columns=5.0),
+    seconds_per_cpu_second=0.5,
+    largest_process_mib=900.0,
+    mib_per_million_cells=2.0,
+    measured={},
+)
+WORK = Work(starts=1.0, rounds=3.0, products=1.0, product_columns=40.0)
+
+
+def test_a_run_costs_the_sum_of_its_work_and_a_link_adds_waiting_and_transfers():
+    found = cost_of(WORK, cells=50.0, by=COSTS)
+    assert (found.cpu_seconds, found.mib_sent) == (6 + 3 + 2 + 400, 4 + 3 + 800)
+    assert found.seconds == 411 / 2 and found.largest_process_mib == 1000
+    link = Surroundings(round_trip_seconds=0.1, bytes_per_second=MIB)
+    over = cost_of(WORK, surroundings=link, by=COSTS)
+    assert (over.waiting_seconds, over.transfer_seconds) == (pytest.approx((100 + 60 + 200) * 0.1), 807)
+    assert over.seconds == pytest.approx(found.seconds + 36 + 807)
+
+
+def test_shards_cost_sessions_and_divide_what_goes_with_records_among_workers():
+    four = with_shards(WORK, 4)
+    assert cost_of(four, by=COSTS).cpu_seconds == 411 + 3 * (6 + 2)
+    one, some, many = (cost_of(four, surroundings=Surroundings(workers=n), by=COSTS).seconds for n in (1, 4, 16))
+    # Products, and the sessions after the first, go on at the same time; a start and three selections do not.
+    assert one == (9 + 18 + 8 + 400) / 2 and some == (9 + (18 + 8 + 400) / 4) / 2
+    assert many == some, "there are no more than four shards to count"
+    assert with_shards(Work(starts=1.0, rounds=3.0), 4) == Work(starts=1.0, rounds=3.0), "nothing to divide"
+
+
+@pytest.mark.parametrize(
+    ("records", "step", "core_seconds"), [(100_000_000, 10, 26.8), (10_000_000, 10, 2.7), (10_000_000, 1, 4.55)]
+)
+def test_counting_rows_where_they_lie_is_predicted_within_three_tenths(records, step, core_seconds):
+    """Measured: a Parquet file of two categories, two numbers and a class, counted by DuckDB."""
+    ages = {"kind": "numerical", "bounds": [18, 99], "grid": {"step": step}}
+    mapping = repartition(small_mapping(**{"attributes.age": ages, "records.expected": records}), "horizontal")
+    agreement = agreement_from_mapping(mapping)
+    counting = Work(counted=work_of(agreement, top(agreement), records).counted)
+    found = cost_of(counting, by=COSTS)
+    assert found.cpu_seconds == pytest.approx(core_seconds, rel=0.3)
+    assert found.seconds == found.cpu_seconds / 2
+    vertical = agreement_from_mapping(small_mapping())
+    assert work_of(vertical, top(vertical), records).counted == 0

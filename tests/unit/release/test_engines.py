@@ -8,6 +8,7 @@ import pytest
 
 import copublish as cp
 from copublish.engine.spu.guests import GuestEngine
+from copublish.engine.spu.requests import FirstUses
 from copublish.errors import AgreementError, EngineError, FragmentError, SourceError
 from copublish.fragments.reading import check_columns, read_fragment
 from copublish.local.messenger import PipeMessenger, pipes_between
@@ -105,7 +106,12 @@ def test_nodes_compute_and_the_others_are_guests(monkeypatch):
     ((kind, given, named),) = asked
     assert kind == "SpuNode"
     assert given == ("p3", ("p0", "p1", "p3"), ("x", "y", "z"), None, 7)
-    assert named == {"protocol": "ABY3", "messenger": messenger}
+    assert named == {
+        "protocol": "ABY3",
+        "messenger": messenger,
+        "loading": None,
+        "first_uses": FirstUses(coins=True),
+    }
     messenger.close()
     with pytest.raises(ValueError, match="needs a messenger"):
         engine_for(agreement, "p2", (), None)

@@ -10,6 +10,8 @@ import stat
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,9 +23,27 @@ from copublish.cli import app
 from copublish.node.identity import new_identity
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.running import process
+from copublish.running.run import _place_of
+from copublish.studio.places.run import predicted_seconds
 from support.node import DATASET, on_loopback
 
-WAIT_SECONDS = 60
+WAIT_SECONDS = 180
+RUN = cp.Run(
+    id="0" * 32,
+    folder=Path(),
+    state="computing",
+    party="bank",
+    release="r",
+    dataset="d",
+    agreement_file=Path(),
+    agreement_hash="",
+    out=Path(),
+    data=None,
+    ledger=Path(),
+    pays=True,
+    others=("loans",),
+    started_at="",
+)
 
 
 @pytest.fixture(scope="module")
@@ -146,10 +166,18 @@ def test_what_is_missing_is_said_with_what_to_do(tmp_path, parties, monkeypatch)
     assert before.price is None and not before.needs_passphrase
 
 
-def test_a_password_in_an_address_is_not_written_down(bank):
-    table = cp.DatabaseTable("postgresql://reader:geheim@db.example/lending", "loans")
+@pytest.mark.parametrize(
+    "address", ["postgresql://reader:geheim@db.example/lending", "sc://spark.example:15002/;token=geheim"]
+)
+def test_a_password_in_an_address_is_not_written_down(bank, address):
     with pytest.raises(cp.SourceError, match="pgpass"):
-        cp.start(bank / "agreement.toml", **asked(bank, data=table))
+        cp.start(bank / "agreement.toml", **asked(bank, data=cp.DatabaseTable(address, "loans")))
+
+
+@pytest.mark.parametrize("address", ["postgresql://reader@db.example/lending", "sc://spark.example:15002"])
+def test_an_address_goes_to_the_process_as_it_is(bank, address):
+    assert _place_of(cp.DatabaseTable(address, "loans"))["data"] == address
+    assert _place_of(cp.DatabaseTable("some.duckdb", "loans"))["data"] == str(Path("some.duckdb").absolute())
 
 
 def test_a_passphrase_is_written_nowhere_and_a_wrong_one_costs_nothing(bank):
@@ -190,6 +218,16 @@ def test_the_commands_start_list_and_stop(bank):
     assert (facts["state"], facts["exit_code"], facts["charged"]) == ("stopped", 143, None)
 
 
+def test_a_run_that_takes_longer_than_predicted_is_late():
+    """Told 20 s, met 5 and 30 s ago."""
+    for ago, left in ((5, 15), (30, -10)):
+        met = datetime.fromtimestamp(time.time() - ago, UTC).isoformat()
+        run = replace(RUN, met_at=met, predicted_seconds=20.0)
+        assert run.seconds_left == pytest.approx(left, abs=1)
+    assert replace(RUN, met_at=met).seconds_left is None
+    assert replace(RUN, predicted_seconds=20.0).seconds_left is None
+
+
 def test_a_job_is_known_by_its_inputs_and_keeps_what_it_found(bank):
     arguments = {"agreement": bank / "agreement.toml", "epsilons": ["1"], "runs": 1, "classifiers": ["decision-tree"]}
     job = cp.start_job("plan", **arguments)
@@ -200,5 +238,8 @@ def test_a_job_is_known_by_its_inputs_and_keeps_what_it_found(bank):
     found = cp.job(job.id)
     assert (found.state, found.result["release"]) == ("complete", "credit-default"), found.ended
     assert cp.start_job("plan", **arguments).state == "complete"
+    agreement = cp.load_agreement(bank / "agreement.toml")
+    assert [one.inputs["agreement"] for one in cp.jobs()] == [agreement.hash]
+    assert predicted_seconds(agreement) == found.result["secure_run"]["seconds"] > 0
     with pytest.raises(cp.CopublishError, match="no job 'simulate'"):
         cp.start_job("simulate", agreement="x")

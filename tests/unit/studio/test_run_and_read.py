@@ -18,7 +18,7 @@ from copublish.running import process
 from support.node import on_loopback
 from support.studio import Browser, entered
 
-WAIT_SECONDS = 60
+WAIT_SECONDS = 180
 
 
 @pytest.fixture(scope="module")
@@ -146,6 +146,17 @@ def test_what_is_missing_is_named_and_linked(tmp_path, parties, monkeypatch):
     assert "Which party are you?" in words(entered(tmp_path).get("/run"))
     said = words(entered(tmp_path, party="bank").get("/run"))
     assert "There is no identity" in said and "There is no ledger" in said and "Go to Approve" in said
+
+
+def test_looking_changes_no_byte(bank):
+    def content():
+        return {path: path.read_bytes() for path in bank.rglob("*") if path.is_file()}
+
+    browser, before = entered(bank), content()
+    runs = [path for run in cp.runs() for path in (f"/run/{run.id}{end}" for end in ("", "/now", "/log", "/stop"))]
+    for path in ("/draft", "/plan", "/approve", "/run", "/read", *runs):
+        assert browser.get(path, follow_redirects=True).status_code == 200, path
+    assert content() == before and len(before) > 3
 
 
 @pytest.fixture(scope="module")

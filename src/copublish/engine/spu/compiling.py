@@ -45,7 +45,6 @@ class Compiler:
     """Compiles every program once for each shape.
 
     Args:
-        frontend: SPU's.
         library: SPU's.
         n_summands: How many inputs a shared value has: one of each node, or a single one that they made together.
         folder: Where compiled programs are kept; `None` keeps none.
@@ -59,8 +58,8 @@ class Compiler:
         party has run the same one before, and nothing about data.
     """
 
-    def __init__(self, frontend: Any, library: Any, n_summands: int, folder: Path | None) -> None:
-        self._frontend, self._library, self._n_summands, self._folder = frontend, library, n_summands, folder
+    def __init__(self, library: Any, n_summands: int, folder: Path | None) -> None:
+        self._library, self._n_summands, self._folder = library, n_summands, folder
         self._options = library.CompilerOptions()
         self._options.disallow_mix_types_opts = True
         self._ready: dict[str, Any] = {}
@@ -84,8 +83,9 @@ class Compiler:
     def _compile(
         self, request: Run, names: Sequence[str], shapes: Sequence[tuple[int, ...]], key: str | None = None
     ) -> Any:
-        executable, _ = self._frontend.compile(
-            self._frontend.Kind.JAX,
+        frontend = load_frontend()
+        executable, _ = frontend.compile(
+            frontend.Kind.JAX,
             _as_jax(request, self._n_summands),
             [np.zeros(shape, np.int64) for shape in shapes],
             {},
@@ -115,6 +115,15 @@ class Compiler:
         except (OSError, ValueError, RuntimeError):
             return None
         return executable
+
+
+def load_frontend() -> Any:
+    """SPU's compiler with JAX. Loading them takes longer than loading SPU, so a run that compiles nothing does not."""
+    import jax
+    import spu.utils.frontend as frontend
+
+    jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # otherwise integers are silently 32 bits
+    return frontend
 
 
 def results_of(request: Run) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -19,9 +20,11 @@ from copublish.engine.alignment.pseudonyms import (
 from copublish.engine.interface import NO_CELL, Columns, Marks
 from copublish.engine.messages import Messenger
 from copublish.engine.programs.packing import Packing
-from copublish.engine.programs.sums import in_agreed_order
+from copublish.engine.programs.sums import add, in_agreed_order
 from copublish.engine.secret import Secret
-from copublish.engine.spu.expressions import Node
+from copublish.engine.shards import Count, Done, chunks_of, no_word, shards_of, sum_in_turn
+from copublish.engine.spu.expressions import Node, steps_of
+from copublish.engine.spu.lanes import Tally, all_at_once, turns_of
 from copublish.engine.spu.marks import (
     banded_product,
     banded_square,
@@ -34,6 +37,7 @@ from copublish.engine.spu.marks import (
     words_of,
 )
 from copublish.engine.spu.node import SpuNode
+from copublish.engine.spu.process import StartWorker, WorkerProcess
 from copublish.engine.spu.products import (
     ONE_COUNT,
     Between,
@@ -49,9 +53,12 @@ from copublish.engine.spu.products import (
     tiles,
     tiles_per_row,
 )
+from copublish.engine.spu.recording import EngineRecorder
 from copublish.engine.spu.requests import (
     CHEETAH,
+    NOTHING_YET,
     Call,
+    FirstUses,
     Forget,
     Intersect,
     Kept,
@@ -59,6 +66,7 @@ from copublish.engine.spu.requests import (
     Run,
     ShareOf,
     Step,
+    TakeSummand,
     Xored,
 )
 from copublish.errors import EngineError
@@ -138,6 +146,12 @@ class MarkingNode(SpuNode):
         """The largest number of records for which a product fits into memory."""
         return most_records(n_rows * packing.elements)
 
+    def sum_over_records(
+        self, count: Count, n_records: int, *, size: int, shape: tuple[int, ...], done: Done = no_word
+    ) -> Secret:
+        """The sum of what is counted of all records, some at a time."""
+        return sum_in_turn(self, count, n_records, size, shape, done)
+
     def _forget(self, *kept: Kept) -> None:
         self._ask(Forget(tuple(secret.name for secret in kept)))
 
@@ -167,6 +181,19 @@ class SpuEngine(MarkingNode):
     """One of two parties' end of the secure engine.
 
     Products of private matrices and intersections are between two parties that both compute.
+
+    Args:
+        party: Which party this is.
+        nodes: Both parties in agreed order.
+        addresses: Where each one's worker listens.
+        coins: This party's coins.
+        timeout_seconds: How long to wait for the other party.
+        protocol: CHEETAH.
+        messenger: Connections between the two, if there are any beside the engine's own.
+        start_worker: Where SPU runs.
+        shards: Into how many parts the records of joint counts are cut, by the agreement.
+        lanes: Like `addresses`, for every further session that counts shards; both parties have as many.
+        start_lane: Where SPU runs for those.
     """
 
     def __init__(
@@ -179,11 +206,130 @@ class SpuEngine(MarkingNode):
         *,
         protocol: str = CHEETAH,
         messenger: Messenger | None = None,
+        start_worker: StartWorker = WorkerProcess,
+        first_uses: FirstUses = NOTHING_YET,
+        shards: int = 1,
+        lanes: Sequence[Sequence[str]] = (),
+        start_lane: StartWorker = WorkerProcess,
     ) -> None:
         if protocol != CHEETAH or (messenger is not None and set(messenger.parties) != set(nodes)):
             raise EngineError("Only two parties that both compute can join their columns. Nothing was computed.")
-        super().__init__(party, nodes, addresses, coins, timeout_seconds, protocol=protocol, messenger=messenger)
+        super().__init__(
+            party,
+            nodes,
+            addresses,
+            coins,
+            timeout_seconds,
+            protocol=protocol,
+            messenger=messenger,
+            start_worker=start_worker,
+            first_uses=first_uses,
+        )
         self._wrong: tuple[list[Secret], list[Secret]] = ([], [])
+        self._wrong_in_shards: list[Secret] = []
+        self._shards = shards
+        self.lanes: tuple[SpuEngine, ...] = ()
+        of_lanes = FirstUses(products=first_uses.products)  # what they count leaves them without noise, as summands
+        try:
+            for there in lanes:
+                lane = SpuEngine(
+                    party, nodes, there, timeout_seconds=timeout_seconds, start_worker=start_lane, first_uses=of_lanes
+                )
+                self.lanes = (*self.lanes, lane)
+        except BaseException:
+            self.close(politely=False)
+            raise
+
+    @property
+    def bytes_sent(self) -> int:
+        """Bytes that this party's workers have sent so far."""
+        return super().bytes_sent + sum(lane.bytes_sent for lane in self.lanes)
+
+    def record(self, recorder: EngineRecorder) -> None:
+        """Have every request in every session told to a recorder, in the thread that asked."""
+        super().record(recorder)
+        for lane in self.lanes:
+            lane.record(recorder)
+
+    def abort(self) -> None:
+        """End all workers at once, from another thread."""
+        super().abort()
+        for lane in self.lanes:
+            lane.abort()
+
+    def close(self, *, politely: bool = True) -> None:
+        """End all workers."""
+        try:
+            for lane in self.lanes:
+                lane.close(politely=politely)
+        finally:
+            super().close(politely=politely)
+
+    def sum_over_records(
+        self, count: Count, n_records: int, *, size: int, shape: tuple[int, ...], done: Done = no_word
+    ) -> Secret:
+        """The sum of what is counted of all shards, several at a time if there are lanes.
+
+        Privacy:
+            Reveals: nothing. A lane's table is a secret of its session. Of its two summands modulo 2^64 each node has
+                its own, as its worker computed it, and puts it into the main session as its private input; neither
+                is ever sent. Which session counts which records follows from public numbers.
+        """
+        shards = shards_of(n_records, self._shards)
+        if len(shards) < 2:
+            return sum_in_turn(self, count, n_records, size, shape, done)
+        tally = Tally(n_records, done)
+        own, *others = turns_of(shards, 1 + len(self.lanes))
+        tables, summands = all_at_once(
+            lambda: [self._count_shard(count, rows, size, tally) for rows in own],
+            [
+                partial(lane._count_for_main, count, turn, size, shape, tally)
+                for lane, turn in zip(self.lanes, others, strict=True)
+                if turn
+            ],
+            self,
+        )
+        tally.tell()
+        for table, wrong in summands:
+            tables.append(self.share(table))
+            if wrong is not None:
+                self._wrong_in_shards.append(self.share(wrong))
+        return self.compute(add, *tables)
+
+    def _count_shard(self, count: Count, rows: slice, size: int, tally: Tally) -> Secret:
+        """The sum of one shard, computed now. What is wrong with inputs is summed up, too, for `take_checks`."""
+        parts = []
+        for chunk in chunks_of(rows, size):
+            parts.append(count(self, chunk))
+            tally.add(chunk.stop - chunk.start)
+        table, wrong = self._settled(self.compute(add, *parts)), self.take_checks()
+        if wrong is not None:
+            self._wrong_in_shards.append(self._settled(wrong))
+        return table
+
+    def _count_for_main(
+        self, count: Count, turn: Sequence[slice], size: int, shape: tuple[int, ...], tally: Tally
+    ) -> tuple[IntArray, IntArray | None]:
+        """This node's summands of the sum of a lane's shards, and of what is wrong with inputs, if that was checked."""
+        table = np.zeros(shape, dtype=np.int64)
+        for rows in turn:
+            table += self._take_summand(self._count_shard(count, rows, size, tally))  # in the ring: it wraps
+        wrong = self.take_checks()
+        return table, None if wrong is None else self._take_summand(self._settled(wrong))
+
+    def _settled(self, secret: Secret) -> Secret:
+        """A secret, computed now; the kept ones it is computed from are dropped, so that they do not add up."""
+        steps = steps_of(cast(Node, secret._handle))
+        (settled,) = self._keep_parts(steps, [secret.shape])
+        self._forget(*dict.fromkeys(step for step in steps if isinstance(step, Kept)))
+        return settled
+
+    def _take_summand(self, secret: Secret) -> IntArray:
+        """This node's own summand of a kept secret, which is dropped."""
+        kept = kept_step(secret)
+        summand = cast(IntArray, self._ask(TakeSummand(kept)))
+        self._forget(kept)
+        return summand
 
     def joint_histogram(
         self, cells: IntArray, places: IntArray | None, sizes: tuple[int, ...], packing: Packing
@@ -222,9 +368,10 @@ class SpuEngine(MarkingNode):
             for rank, place, piece in cut:
                 if not piece.is_whole:
                     in_several_tiles.setdefault((rank, place, piece.group), []).append(wrong.pop(0))
-        for (rank, _, _), partial in in_several_tiles.items():
-            call = Call(on_two_lines, tuple(range(len(partial))), {})
-            self._wrong[rank].extend(self._keep_parts((*map(kept_step, partial), call), [(1,)]))
+        for (rank, _, _), lines in in_several_tiles.items():
+            call = Call(on_two_lines, tuple(range(len(lines))), {})
+            self._wrong[rank].extend(self._keep_parts((*map(kept_step, lines), call), [(1,)]))
+            self._forget(*map(kept_step, lines))  # a number for every record
         shape = (down.results, across.results)
         return self.compute(assemble, *parts, per_row=tiles_per_row(across.number), shape=shape)
 
@@ -239,11 +386,11 @@ class SpuEngine(MarkingNode):
 
     def take_checks(self) -> Secret | None:
         """What is wrong with each party's inputs to products since the last call: shape (2,), all 0 if nothing is."""
-        first, second = self._wrong
-        if not first:
-            return None
-        self._wrong = ([], [])
-        return self.compute(all_wrong, *first, *second, of_first=len(first))
+        (first, second), in_shards = self._wrong, self._wrong_in_shards
+        self._wrong, self._wrong_in_shards = ([], []), []
+        if first:
+            in_shards = [*in_shards, self.compute(all_wrong, *first, *second, of_first=len(first))]
+        return self.compute(add, *in_shards) if len(in_shards) > 1 else next(iter(in_shards), None)
 
     def align(self, identifiers: Sequence[str] | None) -> IntArray:
         """The positions of the common records among one's own, by private set intersection."""

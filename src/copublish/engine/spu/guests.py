@@ -22,6 +22,7 @@ from copublish.engine.messages import Messenger
 from copublish.engine.programs.packing import Packing
 from copublish.engine.programs.ranges import as_bits
 from copublish.engine.secret import Secret
+from copublish.engine.shards import Count, Done, no_word, sum_in_turn
 from copublish.engine.spu.coalitions import assumptions_of, secrecy_of
 from copublish.engine.spu.marks import words_of
 from copublish.engine.spu.products import most_records
@@ -176,6 +177,12 @@ class MarkingGuest(GuestEngine):
     def rows_per_product(self, n_rows: int, packing: Packing) -> int:
         """How many records the nodes count at a time."""
         return most_records(n_rows * packing.elements)
+
+    def sum_over_records(
+        self, count: Count, n_records: int, *, size: int, shape: tuple[int, ...], done: Done = no_word
+    ) -> Secret:
+        """Share what this party marks of all records, some at a time."""
+        return sum_in_turn(self, count, n_records, size, shape, done)
 
     def _send_marks(self, marks: Marks) -> None:
         if self.parties.index(self.party) in marks.holders:

@@ -26,12 +26,14 @@ from copublish.engine.secret import Secret
 from copublish.engine.spu.coalitions import assumptions_of, secrecy_of
 from copublish.engine.spu.expressions import Node, steps_of
 from copublish.engine.spu.guests import Guests
-from copublish.engine.spu.process import WorkerProcess
+from copublish.engine.spu.process import StartWorker, WorkerProcess
 from copublish.engine.spu.recording import CONNECT, EngineRecorder
 from copublish.engine.spu.requests import (
     CHEETAH,
     NODES_OF_PROTOCOL,
+    NOTHING_YET,
     Exchange,
+    FirstUses,
     Kept,
     Ranged,
     Run,
@@ -58,6 +60,8 @@ class SpuNode(ComparesByMessages):
         timeout_seconds: How long to wait for the other parties.
         protocol: CHEETAH between two nodes, or ABY3 between three.
         messenger: Connections to all parties, if there are others than the nodes.
+        start_worker: Where SPU runs: by default in a child process.
+        first_uses: What the nodes set up as soon as their workers have met.
     """
 
     name = "spu"
@@ -72,6 +76,8 @@ class SpuNode(ComparesByMessages):
         *,
         protocol: str = CHEETAH,
         messenger: Messenger | None = None,
+        start_worker: StartWorker = WorkerProcess,
+        first_uses: FirstUses = NOTHING_YET,
     ) -> None:
         if len(nodes) != NODES_OF_PROTOCOL[protocol]:
             raise EngineError(f"{protocol} runs between {NODES_OF_PROTOCOL[protocol]} compute nodes, got {len(nodes)}.")
@@ -80,13 +86,14 @@ class SpuNode(ComparesByMessages):
         self.recorder: EngineRecorder | None = None
         self._kept = 0
         self._rank = self.nodes.index(party)
-        self._worker = WorkerProcess(
+        self._worker = start_worker(
             self._rank,
             addresses,
             timeout_seconds,
             protocol,
             others=self._others(),
             node_that_left=self._node_that_left,
+            first_uses=first_uses,
         )
 
     @property
@@ -114,6 +121,10 @@ class SpuNode(ComparesByMessages):
         """What the secrecy rests on, in words for the certificate."""
         return assumptions_of(self.protocol, self.nodes, self.guests)
 
+    def record(self, recorder: EngineRecorder) -> None:
+        """Have every request told to a recorder."""
+        self.recorder = recorder
+
     def __enter__(self) -> Self:
         return self
 
@@ -130,14 +141,14 @@ class SpuNode(ComparesByMessages):
         """End the worker; politely: after the other party has got everything it waits for."""
         try:
             # Before it is told to close: after that it may be gone at any moment.
-            if self.recorder is not None and self._worker.process.pid is not None and self._worker.process.is_alive():
-                self.recorder.ends(self._worker.process.pid)
-            if politely and self._worker.process.is_alive():
+            if self.recorder is not None and self._worker.pid is not None and self._worker.is_alive:
+                self.recorder.ends(self._worker.pid)
+            if politely and self._worker.is_alive:
                 # All that was agreed has been exchanged by now, so a worker that is lost while closing loses nothing.
                 with suppress(EngineError):
                     self._ask("close")
         finally:
-            self._worker.end()
+            self._worker.end(at_once=not politely)
 
     def share(self, local: IntArray) -> Secret:
         """The sum of what every party puts in. Each party's own part stays its own."""

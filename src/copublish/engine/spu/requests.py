@@ -123,6 +123,13 @@ class Forget:
 
 
 @dataclass(frozen=True)
+class TakeSummand:
+    """Hand this node's summand of a kept secret to its own party; with the other node's it adds up to the secret."""
+
+    kept: Kept
+
+
+@dataclass(frozen=True)
 class Exchange:
     """Tell every party a topic and a public value."""
 
@@ -137,6 +144,30 @@ class Intersect:
 
 
 @dataclass(frozen=True)
+class LoadMain:
+    """Load the program that the party runs, as its children may: by the name of a module, or from a file."""
+
+    name: str | None
+    path: str | None
+
+
+@dataclass(frozen=True)
+class FirstUses:
+    """What a run will use that SPU sets up at its first use. Both need the other node, seconds, and no data.
+
+    Attributes:
+        coins: Oblivious transfers, for noise and comparisons.
+        products: Keys of the encryption that products of private matrices go through.
+    """
+
+    coins: bool = False
+    products: bool = False
+
+
+NOTHING_YET = FirstUses()
+
+
+@dataclass(frozen=True)
 class LinkSettings:
     """Where the parties meet, and how long they wait for each other."""
 
@@ -148,3 +179,4 @@ class LinkSettings:
     protocol: str = CHEETAH
     programs_folder: str | None = None
     """Where compiled programs are kept from one run to the next."""
+    first_uses: FirstUses = NOTHING_YET

@@ -9,13 +9,18 @@ parties have compared the hash of that code.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from multiprocessing.connection import Connection
+from multiprocessing.spawn import prepare
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -24,6 +29,7 @@ from copublish.engine.alignment.pseudonyms import Pseudonyms
 from copublish.engine.public_values import from_text, to_text
 from copublish.engine.spu.compiling import Compiler, results_of
 from copublish.engine.spu.confinement import bytes_written, die_with_parent, open_counters, silence_and_confine
+from copublish.engine.spu.first_uses import FIRST_RESULT, first_programs
 from copublish.engine.spu.psi_files import NAME, read_pseudonyms, remove_traces, write_pseudonyms
 from copublish.engine.spu.replicated import SUM_TYPE, XOR_TYPE, share_of_sum, share_of_xor
 from copublish.engine.spu.requests import (
@@ -34,6 +40,7 @@ from copublish.engine.spu.requests import (
     Intersect,
     Kept,
     LinkSettings,
+    LoadMain,
     OwnedMatrix,
     OwnProducts,
     Ranged,
@@ -41,6 +48,7 @@ from copublish.engine.spu.requests import (
     Shared,
     ShareOf,
     Step,
+    TakeSummand,
     Xored,
 )
 from copublish.files.core_dumps import forbid_core_dumps
@@ -53,24 +61,29 @@ BOOLEAN_TYPE = "cheetah.BShr<FM64,64>"
 """What SPU calls a share of CHEETAH whose parts are XORed, 64 bits in a word."""
 
 
-def serve(connection: Connection, settings: LinkSettings) -> None:
-    """Answer requests until the pipe is closed. Runs as the main function of the worker process."""
+def serve(connection: Connection, scratch: str) -> None:
+    """Load SPU, meet the other nodes when told where, and answer requests until the pipe is closed.
+
+    The main function of the worker process.
+    """
     die_with_parent()
     counters = open_counters()
     forbid_core_dumps()
     try:
-        silence_and_confine(settings.scratch_folder)
+        silence_and_confine(scratch)
     except OSError:  # the party was killed before we could ask to die with it, and its folder is gone
         os._exit(0)
     try:
-        import jax  # noqa: F401  # loading takes seconds, which are not the other party's fault
-        import spu  # noqa: F401
-
+        load_spu()  # takes a while, which is not the other party's fault
         connection.send(("loaded", None))
-        worker = Worker(settings)
+        worker = Worker(connection.recv())
         connection.send(("connected", None))
+        worker.set_up()
         while True:
             request = connection.recv()
+            if isinstance(request, LoadMain):
+                load_main(request)
+                continue
             answer = worker.answer(request)
             connection.send(("done", (answer, bytes_written(counters) - worker.bytes_kept)))
     except EOFError:
@@ -78,9 +91,33 @@ def serve(connection: Connection, settings: LinkSettings) -> None:
     except BaseException as exc:
         # SPU's messages hold a C++ stack trace and no data; the first line says what happened.
         first = " ".join(str(exc).split("tacktrace")[0].split())
-        connection.send(("failed", f"{type(exc).__name__}: {first[:300]}"))
+        with contextlib.suppress(OSError):  # nobody is there to hear it
+            connection.send(("failed", f"{type(exc).__name__}: {first[:300]}"))
     finally:
         os._exit(0)  # SPU's threads would otherwise be torn down in an order that can crash
+
+
+def load_spu() -> None:
+    """Load SPU without JAX, which its package loads at once, and of which only compiling makes use.
+
+    What is loaded of the package are its modules, and not the file that brings them all together.
+    """
+    if "spu" not in sys.modules:
+        found = find_spec("spu")
+        if found is None or found.submodule_search_locations is None:
+            raise ModuleNotFoundError("SPU is not installed")
+        package = ModuleType("spu")
+        package.__path__ = list(found.submodule_search_locations)
+        sys.modules["spu"] = package
+    from spu import libspu
+
+    libspu._check_cpu_features()  # as the package's own file would have
+
+
+def load_main(main: LoadMain) -> None:
+    """Load the party's own program, as `multiprocessing` does in the processes that it starts."""
+    named, path = main.name, main.path
+    prepare({"init_main_from_name": named} if named is not None else {"init_main_from_path": path} if path else {})
 
 
 @dataclass
@@ -96,26 +133,20 @@ class Worker:
             raise ValueError(f"protocol {protocol} is not offered; only {' and '.join(NODES_OF_PROTOCOL)} are")
         if nodes != NODES_OF_PROTOCOL[protocol]:
             raise ValueError(f"{protocol} runs between {NODES_OF_PROTOCOL[protocol]} nodes, not {nodes}")
-        import jax
+        load_spu()
+        from spu import api, libspu
 
-        jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # otherwise integers are silently 32 bits
-        import spu
-        import spu.utils.frontend as frontend
-        from spu import libspu
-
-        self._spu, self._library = spu, libspu
+        self._spu, self._library = api, libspu
         logging = libspu.logging.LogOptions()
         logging.enable_console_logger = False
         libspu.logging.setup_logging(logging)
         self._let_products_use_all_cores()
         self._link = self._connect()
         config = self._config()
-        self._io = spu.Io(len(self.settings.addresses), config)
-        self._runtime = spu.Runtime(self._link, config)
+        self._io = api.Io(len(self.settings.addresses), config)
+        self._runtime = api.Runtime(self._link, config)
         folder = self.settings.programs_folder
-        self._compiler = Compiler(
-            frontend, libspu, 1 if self._is_replicated else nodes, None if folder is None else Path(folder)
-        )
+        self._compiler = Compiler(libspu, 1 if self._is_replicated else nodes, None if folder is None else Path(folder))
 
     @property
     def bytes_kept(self) -> int:
@@ -157,6 +188,17 @@ class Worker:
             raise ValueError("SPU's settings allow inexact products; they are refused")
         return config
 
+    def set_up(self) -> None:
+        """Use for the first time what will be used later, on zeros, while the party still does other things.
+
+        Leakage: none. It happens before this process is given any data, and only zeros go in.
+        """
+        if self._is_replicated:
+            return  # its shares come from keys that are exchanged when nodes meet
+        for steps in first_programs(self.settings.first_uses):
+            self.answer(Run(steps, keep_as=(FIRST_RESULT,)))
+            self.answer(Forget((FIRST_RESULT,)))
+
     def answer(self, request: object) -> Any:
         """Do what was asked and return what became known, if anything."""
         if isinstance(request, Run):
@@ -165,6 +207,8 @@ class Worker:
             for name in request.names:
                 self._runtime.del_var(name)
             return None
+        if isinstance(request, TakeSummand):
+            return self._own_share(request.kept)
         if isinstance(request, Exchange):
             return [from_text(text) for text in self._link.all_gather(to_text(*request.public))]
         if isinstance(request, Intersect):

@@ -29,6 +29,7 @@ class CopulaSettings(MechanismSettings):
     dependence_share: BudgetShare | None = None
 
     publishes_numbers: ClassVar[bool] = True
+    counts_alone: ClassVar[bool] = True
     spends_by_column: ClassVar[bool] = True
     draws_records: ClassVar[bool] = True
 

@@ -73,6 +73,7 @@ class MarginalsSettings(MechanismSettings):
     model_cells: Whole | None = Field(default=None, ge=1000, le=MAX_MODEL_CELLS)
 
     publishes_numbers: ClassVar[bool] = True
+    counts_alone: ClassVar[bool] = True
     draws_records: ClassVar[bool] = True
     noise_follows_delta: ClassVar[bool] = True
     how_to_get_gaussian_noise: ClassVar[str | None] = "the mechanism 'marginals', whose noise is Gaussian with a delta"

@@ -9,7 +9,7 @@ to open: exact counts would show.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,9 +20,8 @@ from copublish.agreement.model import Agreement
 from copublish.engine.counts import SecretCounts
 from copublish.engine.interface import NO_CELL, JoinEngine, MarkEngine, Marks, SumEngine, engine_as
 from copublish.engine.programs.packing import Packing
-from copublish.engine.programs.sums import add
 from copublish.engine.secret import Secret
-from copublish.fragments.fragment import Fragment, local_histogram, partial_cells
+from copublish.fragments.fragment import Fragment, partial_cells
 from copublish.types import BoolArray, IntArray
 
 
@@ -32,7 +31,7 @@ class JointTable:
 
     Attributes:
         agreement: What all parties agreed on.
-        fragment: This party's own aligned cells.
+        fragment: This party's own aligned cells; where owners have whole rows, their counts may be all there is.
         public_total: The number of records, if the agreement makes it public.
     """
 
@@ -54,7 +53,7 @@ class JointTable:
         is_counted_here = any(not self._is_shared_class(axis) for axis in axes) or self._counts_class()
         if not is_counted_here:
             return np.zeros(n_cells(axes), dtype=np.int64)
-        return local_histogram(self.fragment, axes)
+        return self.fragment.histogram(axes)
 
     def count_jointly(
         self,
@@ -81,26 +80,26 @@ class JointTable:
         is_helped = len(self.agreement.owners) < len(self.agreement.parties)  # the last party may hold no rows' places
         if is_spread or is_helped or not isinstance(engine, JoinEngine):
             down, across = _halves(split)
-            count = partial(self._count_matches, engine=joining)
+            count = partial(self._count_matches, down, across)
         else:
             # The last party's own columns and a class that all know make up the rows; the others number the rows.
             across = [axis for axis in split if self._is_in_every_row(axis)]
             # Rows are numbered party by party.
             down = sorted((axis for axis in split if axis not in across), key=self._holder)
-            count = partial(self._count_pairs, engine=engine)
+            count = partial(self._count_pairs, down, across)
         row = n_cells(across)
         packing = Packing(row) if noise_bits is None else Packing.densest(row, self.fragment.n_records, noise_bits)
-        parts: list[Secret] = []
-        step = joining.rows_per_product(n_cells(down), packing)
-        for rows in self._chunks(step):
-            parts.append(count(down, across, rows, packing))
-            progress(rows.stop, self.fragment.n_records)
-        zeros = np.zeros((n_cells(down), packing.elements), dtype=np.int64)
-        secret = joining.compute(add, *parts) if parts else engine.share(zeros)
+        secret = joining.sum_over_records(
+            partial(count, packing),
+            self.fragment.n_records,
+            size=joining.rows_per_product(n_cells(down), packing),
+            shape=(n_cells(down), packing.elements),
+            done=progress,
+        )
         return SecretCounts(secret, packing, _order([*down, *across], split))
 
     def _count_pairs(
-        self, down: Sequence[Axis], across: Sequence[Axis], rows: slice, packing: Packing, engine: JoinEngine
+        self, down: Sequence[Axis], across: Sequence[Axis], packing: Packing, engine: JoinEngine, rows: slice
     ) -> Secret:
         """Count columns that one party each holds: every party numbers its own cells."""
         own = [axis for axis in down if self._holder(axis) == self._number()]
@@ -114,7 +113,7 @@ class JointTable:
         return engine.joint_histogram(cells, places, sizes, packing)
 
     def _count_matches(
-        self, down: Sequence[Axis], across: Sequence[Axis], rows: slice, packing: Packing, engine: MarkEngine
+        self, down: Sequence[Axis], across: Sequence[Axis], packing: Packing, engine: MarkEngine, rows: slice
     ) -> Secret:
         """Count columns whose cells are spread: every party says which cells a record may be in."""
         return engine.joint_matches(self.marks(down, rows), self.marks(across, rows), packing)
@@ -150,10 +149,6 @@ class JointTable:
                 fits = (cells == np.arange(axis.n_cells)[:, None]) | elsewhere
             found = (found[:, None, :] & fits[None, :, :]).reshape(-1, found.shape[1])
         return found
-
-    def _chunks(self, size: int) -> Iterator[slice]:
-        for start in range(0, self.fragment.n_records, size):
-            yield slice(start, min(start + size, self.fragment.n_records))
 
     def _is_shared_class(self, axis: Axis) -> bool:
         return axis.column == self.agreement.class_.name and self.agreement.class_is_shared

@@ -7,7 +7,7 @@ import numpy as np
 from copublish.engine.counts import SecretCounts
 from copublish.engine.interface import JoinEngine, SumEngine, engine_as
 from copublish.engine.programs.packing import Packing
-from copublish.engine.programs.sums import add, add_chosen
+from copublish.engine.programs.sums import add_chosen
 from copublish.engine.reveal import RevealGate
 from copublish.engine.secret import Secret
 from copublish.mechanisms.shared.joint_table import JointTable
@@ -51,15 +51,16 @@ def _count_differing(table: JointTable, engine: JoinEngine) -> Secret:
     # Where a record has no listed class, that is one more class: whoever holds it lists the code past the domain.
     n_classes, holders = agreement.class_domain.size + 1, agreement.holders(agreement.class_.name)
     sizes = tuple(n_classes if party in holders else 1 for party in agreement.parties)
-    step, parts = engine.rows_per_product(n_classes**2, Packing(1)), []
-    for start in range(0, fragment.n_records, step):
-        rows = slice(start, min(start + step, fragment.n_records))
+
+    def count(session: JoinEngine, rows: slice) -> Secret:
         nowhere = np.zeros(rows.stop - rows.start, dtype=np.int64)
         cells: IntArray = nowhere
         if fragment.party in holders:
             cells = fragment.private_codes[agreement.class_.name][rows].astype(np.int64)
         places = nowhere if fragment.party == agreement.party_names[-1] else None
-        parts.append(engine.joint_histogram(cells, places, sizes, Packing(1)))
-    counts = engine.compute(add, *parts) if parts else engine.share(np.zeros((n_classes**2, 1), dtype=np.int64))
+        return session.joint_histogram(cells, places, sizes, Packing(1))
+
+    step = engine.rows_per_product(n_classes**2, Packing(1))
+    counts = engine.sum_over_records(count, fragment.n_records, size=step, shape=(n_classes**2, 1))
     differs = (1 - np.eye(n_classes, dtype=np.int64)).reshape(-1, 1)
     return engine.compute(add_chosen, counts, chosen=differs)

@@ -18,7 +18,6 @@ import numpy as np
 from copublish.agreement.axis import Axis, n_cells
 from copublish.engine.interface import NO_CELL, Columns, JoinEngine, MarkEngine, Marks, SumEngine, engine_as
 from copublish.engine.programs.packing import Packing
-from copublish.engine.programs.sums import add
 from copublish.engine.secret import Secret
 from copublish.fragments.fragment import partial_cells
 from copublish.mechanisms.shared.joint_table import JointTable
@@ -123,14 +122,9 @@ def own_pairs(table: JointTable, groups: Sequence[Group], scores: Sequence[IntAr
     mine = [n for n, group in enumerate(groups) if is_horizontal or _holder(table, group) == number]
     starts = np.cumsum([0, *columns.sizes])
     counts = np.zeros((starts[-1], starts[-1]), dtype=np.int64)
-    for rows in table.fragment.chunks():
-        held = table.fragment.counts(rows)
-        cells = {n: partial_cells(table.fragment, groups[n], rows)[held] for n in mine}
-        for a, b in combinations(mine, 2):
-            shape = (columns.sizes[a], columns.sizes[b])
-            found = np.bincount(cells[a] * shape[1] + cells[b], minlength=shape[0] * shape[1]).reshape(shape)
-            counts[starts[a] : starts[a + 1], starts[b] : starts[b + 1]] += found
-            counts[starts[b] : starts[b + 1], starts[a] : starts[a + 1]] += found.T
+    for (a, b), found in table.fragment.pair_histograms({n: groups[n] for n in mine}).items():
+        counts[starts[a] : starts[a + 1], starts[b] : starts[b + 1]] = found
+        counts[starts[b] : starts[b + 1], starts[a] : starts[a + 1]] = found.T
     weights = columns.weights()
     return cast(IntArray, weights.T @ counts @ weights) if columns.scores is not None else counts
 
@@ -151,13 +145,12 @@ def _between(
     if down.scores is not None:
         n_product = CELLS_PER_SCORE * max(sum(down.sizes), sum(across.sizes))
     step = engine.rows_per_product(n_product, Packing(1))
-    parts = [engine.share(np.zeros((down.lines, across.lines), dtype=np.int64))]
-    for start in range(0, n_records, step):
-        rows = slice(start, min(start + step, n_records))
+
+    def count(session: JoinEngine, rows: slice) -> Secret:
         cells = [_cells(table, group, rows) for group in mine]
-        parts.append(engine.joint_pairs(owners, cells, columns, rows.stop - rows.start))
-        progress(rows.stop, n_records)
-    return engine.compute(add, *parts)
+        return session.joint_pairs(owners, cells, columns, rows.stop - rows.start)
+
+    return engine.sum_over_records(count, n_records, size=step, shape=(down.lines, across.lines), done=progress)
 
 
 def _spread(
@@ -171,14 +164,13 @@ def _spread(
     n_records = table.fragment.n_records
     n_product = columns.lines**2 if columns.scores is None else CELLS_PER_SCORE * sum(columns.sizes)
     step = engine.rows_per_product(n_product, Packing(1))
-    parts = [engine.share(np.zeros((columns.lines, columns.lines), dtype=np.int64))]
-    for start in range(0, n_records, step):
-        rows = slice(start, min(start + step, n_records))
+    holders = table.holders([axis for group in groups for axis in group])
+
+    def count(session: MarkEngine, rows: slice) -> Secret:
         own = np.concatenate([table.matches(group, rows) for group in groups])
-        holders = table.holders([axis for group in groups for axis in group])
-        parts.append(engine.joint_match_pairs(Marks(own, holders), columns))
-        progress(rows.stop, n_records)
-    return engine.compute(add, *parts)
+        return session.joint_match_pairs(Marks(own, holders), columns)
+
+    return engine.sum_over_records(count, n_records, size=step, shape=(columns.lines, columns.lines), done=progress)
 
 
 def _columns(groups: Sequence[Group], scores: Sequence[IntArray] | None) -> Columns:

@@ -5,22 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Work:
-    """Quantities that the time and traffic of a secure run are linear in.
+    """Quantities that the processor time, traffic and waiting of a secure run are linear in.
 
     Attributes:
-        starts: 1: loading the engine, keys, compilation.
+        starts: Sessions of the engine: loading it, keys, compilation. One, and one more for every further shard.
+        guests: Parties that hold data and do not compute.
         rounds: Selections.
         biased_bits: Biased bits drawn for all noise, in thousands.
-        products: Whether counts are joined at all: then keys for products are exchanged once.
+        products: Sessions that join counts at all: then keys for products are exchanged once in each.
         product_columns: Records times columns of the matrix that is sent encrypted, in millions.
-        marks: Records times marks whose AND is taken, in millions (arbitrary data).
+        marks: Records times marks whose AND is taken, in millions: of cells that more than one party may hold.
+        guest_marks: Records times marks that guests share with the nodes, in millions.
+        counted: Records times comparisons with which their owners, or a database for them, count them, in millions
+            (horizontal data).
     """
 
-    starts: float
-    rounds: float
-    biased_bits: float
-    products: float
-    product_columns: float
-    marks: float
+    starts: float = 0.0
+    guests: float = 0.0
+    rounds: float = 0.0
+    biased_bits: float = 0.0
+    products: float = 0.0
+    product_columns: float = 0.0
+    marks: float = 0.0
+    guest_marks: float = 0.0
+    counted: float = 0.0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from math import prod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import log2, prod
 
+from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.engine.programs.noise import WORD_BITS
 from copublish.engine.programs.packing import Packing
@@ -24,33 +26,83 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
     bits = _samples(2 * n_cells) * leaf_noise.bits
     if plan.rounds:
         bits += plan.rounds * _samples(max_candidates(agreement)) * plan.selection(0, 1).noise.bits
-    common = {"starts": 1.0, "rounds": float(plan.rounds), "biased_bits": bits / 1e3}
-    rows, row = _table(agreement, sizes, n_classes)
-    if agreement.partition == "horizontal" or min(rows, row) <= 1 or not n_records:
-        return Work(**common, products=0.0, product_columns=0.0, marks=0.0)
+    shards = n_sessions(agreement)
+    is_spread = agreement.partition == "arbitrary" or len(agreement.parties) > 2
+    halves = _spread_halves(agreement, sizes, n_classes) if is_spread else _own_halves(agreement, sizes, n_classes)
+    own = Work(
+        starts=1.0,
+        guests=float(len(_guests(agreement))),
+        rounds=float(plan.rounds),
+        biased_bits=bits / 1e3,
+    )
+    (rows, _), (row, _) = halves
+    if agreement.partition == "horizontal":
+        return replace(own, counted=n_records * sum(map(_comparisons, agreement.columns.values())) / 1e6)
+    if min(rows, row) <= 1 or not n_records:
+        return own
     packing = Packing.densest(row, n_records, leaf_noise.bits)
-    records = _padded_records(n_records, rows * packing.elements) / 1e6
-    spread = agreement.partition == "arbitrary"
-    return Work(
-        **common,
-        products=1.0,
-        product_columns=records * min(rows, packing.elements) * (2 if spread else 1),
-        marks=records * (rows + row) if spread else 0.0,
+    per_shard = -(-n_records // shards)
+    records = shards * _padded_records(per_shard, rows * packing.elements) / 1e6
+    return replace(
+        with_shards(replace(own, products=1.0), shards),
+        product_columns=records * min(rows, packing.elements) * (2 if is_spread else 1),
+        marks=records * sum(cells * max(0, len(holders) - 1) for cells, holders in halves) if is_spread else 0.0,
+        guest_marks=records * sum(cells * len(holders & _guests(agreement)) for cells, holders in halves),
     )
 
 
-def _table(agreement: Agreement, sizes: Mapping[str, int], n_classes: int) -> tuple[int, int]:
-    """The rows of the joined table, and the counts in a row."""
-    if agreement.partition == "arbitrary":
-        whole, rows = [*(size for size in sizes.values() if size > 1), n_classes], 1
-        cuts = [(prod(whole[:cut]), prod(whole[cut:])) for cut in range(1, len(whole))]
-        return min(cuts, key=sum) if cuts else (rows, prod(whole))
+def _comparisons(domain: Domain) -> float:
+    """About how many comparisons take a value to its code: a look-up, or halving the edges of a grid."""
+    return log2(domain.number_codes + 3) if isinstance(domain, NumericalDomain) else 1.0
+
+
+Half = tuple[int, frozenset[str]]
+"""The cells of one side of the joined table, and who may hold something of them."""
+
+
+def n_sessions(agreement: Agreement) -> int:
+    """Into how many shards records are cut, each counted in a session of its own."""
+    return int(getattr(agreement.engine, "agreed_shards", 1))
+
+
+def with_shards(work: Work, shards: int) -> Work:
+    """The same records cut into so many shards: each has a session of its own, and all have the same records."""
+    return replace(work, starts=float(shards), products=float(shards)) if work.products else work
+
+
+def _guests(agreement: Agreement) -> frozenset[str]:
+    """Parties that hold data and do not compute."""
+    return frozenset(agreement.owners) - frozenset(agreement.compute_nodes)
+
+
+def _spread_halves(agreement: Agreement, sizes: Mapping[str, int], n_classes: int) -> tuple[Half, Half]:
+    """Cells that several parties may hold: cut so that both sides have about as many."""
+    # The class is everybody's where all know it; where it has an owner alone, that one marks it.
+    label = agreement.class_.name
+    axes = [*((name, size) for name, size in sizes.items() if size > 1), (label, n_classes)]
+    holders = {name: frozenset(agreement.holders(name)) for name, _ in axes}
+    if agreement.class_is_shared:
+        holders[label] = frozenset()
+    cuts = range(1, len(axes))
+    best = min(cuts, key=lambda cut: _cells(axes[:cut]) + _cells(axes[cut:])) if cuts else 0
+    first, second = (
+        (_cells(part), frozenset().union(*(holders[name] for name, _ in part))) for part in (axes[:best], axes[best:])
+    )
+    return first, second
+
+
+def _cells(axes: Sequence[tuple[str, int]]) -> int:
+    return prod(size for _, size in axes)
+
+
+def _own_halves(agreement: Agreement, sizes: Mapping[str, int], n_classes: int) -> tuple[Half, Half]:
+    """Columns of two parties: rows of the joined table, and the counts in a row."""
     last = agreement.party_names[-1:]
     across = prod(size for name, size in sizes.items() if agreement.holders(name) == last)
     class_across = agreement.class_is_shared or agreement.holders(agreement.class_.name) == last
     return (
-        prod(sizes.values()) // across * (1 if class_across else n_classes),
-        across * (n_classes if class_across else 1),
+        (prod(sizes.values()) // across * (1 if class_across else n_classes), frozenset(agreement.party_names[:1])),
+        (across * (n_classes if class_across else 1), frozenset(last)),
     )
 
 

@@ -28,6 +28,8 @@ class SpecializationSettings(MechanismSettings):
     selection_share: Number = Field(default=Decimal("0.4"), ge=Decimal("0.01"), le=Decimal("0.99"))
     max_cells: Whole | None = Field(default=None, ge=2, le=MAX_CELLS)
 
+    counts_alone: ClassVar[bool] = True
+
     hashed_for_all: ClassVar[Mapping[str, object]] = {
         "specializations": 10,
         "score": "max",

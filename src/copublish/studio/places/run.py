@@ -156,7 +156,17 @@ def _started(situation: Situation, form: FormData, name: str, table: str) -> cp.
         run_id=text_of(form, "run_id"),
         agreement_hash=text_of(form, "agreement_hash"),
         ledger_state=text_of(form, "ledger_state") or None,
+        predicted_seconds=predicted_seconds(agreement),
     )
+
+
+def predicted_seconds(agreement: cp.Agreement) -> float | None:
+    """How long the newest plan of this very agreement says that a run takes; none without one."""
+    for job in cp.jobs():
+        if job.kind == "plan" and job.inputs.get("agreement") == agreement.hash and (found := job.result):
+            seconds = (found.get("secure_run") or {}).get("seconds")
+            return float(seconds) if isinstance(seconds, int | float) else None
+    return None
 
 
 def _preflight(situation: Situation, name: str, table: str) -> Preflight:

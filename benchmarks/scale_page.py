@@ -1,0 +1,134 @@
+"""The tables of docs/scale.md, from the coefficients that were measured and the model that plans use.
+
+    python benchmarks/scale_page.py
+
+Coefficients come from the file beside `planning/costs.py`, checks from what `cost_model.py` measured last. Nothing is
+run but a release on the ideal engine, for the cut that predictions are about.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from dataclasses import fields
+
+import pandas as pd
+
+import copublish as cp
+from copublish.mechanisms.shared.work import Work
+from copublish.mechanisms.specialization.costs import with_shards, work_of
+from copublish.planning.costs import Surroundings, cost_of, dot, measured_coefficients
+from cost_model import Case, agreement_of, chunks
+from measuring import ROOT, Row, markdown_of
+from run_all import RESULTS
+from secure_runs import cut_of
+
+PAGE = ROOT / "docs" / "scale.md"
+SHAPE = Case(20_000, attributes=10)
+RECORDS = (10_000_000, 100_000_000, 1_000_000_000)
+OWNERS = (2, 3, 5, 10)
+SHARDS = (1, 16)
+NEAR = Surroundings(round_trip_seconds=0.001, bytes_per_second=1e9 / 8)
+FAR = Surroundings(round_trip_seconds=0.040, bytes_per_second=100e6 / 8)
+
+UNITS = {
+    "starts": "a session of the engine",
+    "guests": "an owner that does not compute",
+    "rounds": "a selection",
+    "biased_bits": "1,000 biased bits of noise",
+    "products": "a session with products",
+    "product_columns": "a million records times columns sent encrypted",
+    "marks": "a million records times marks, ANDed",
+    "guest_marks": "a million records times marks of a guest",
+}
+
+
+def coefficients() -> Iterator[str]:
+    """What one unit costs, and when that was measured."""
+    known = measured_coefficients()
+    rows: list[Row] = [
+        {
+            "a unit": UNITS[field.name],
+            "CPU s of all": getattr(known.cpu_seconds, field.name),
+            "MiB sent": getattr(known.mib_sent, field.name),
+            "round trips": getattr(known.round_trips, field.name),
+        }
+        for field in fields(Work)
+    ]
+    about = known.measured
+    yield (
+        f"Measured {about['date']} on {about['cores']} cores of {about['processor']}, {about['memory']}, load "
+        f"{about['load']:g}; copublish {about['versions']['copublish']}, SPU {about['versions']['spu']}.\n"
+    )
+    yield markdown_of(rows)
+    yield (
+        f"\nThe largest process has {known.largest_process_mib:,.0f} MiB, and {known.mib_per_million_cells:.1f} MiB "
+        "more for every million records and column of one party. On two quiet cores a run takes "
+        f"{known.seconds_per_cpu_second:.2f} s for each of its processor seconds."
+    )
+
+
+def checks() -> Iterator[str]:
+    """Predictions beside runs that nothing was fitted to."""
+    found = json.loads((RESULTS / "cost_model.json").read_text(encoding="utf-8"))["tables"]
+    for title in ("Predictions held against other runs", "Runs that coefficients are fitted to"):
+        if title in found:
+            measured = found[title]["measured"]
+            yield f"*{title}* ({measured['date']}, load {measured['load']:g} on {measured['cores']} cores):\n"
+            yield markdown_of(found[title]["rows"]) + "\n"
+
+
+def predictions() -> Iterator[str]:
+    """Time, traffic and memory of more records and owners."""
+    rows: list[Row] = []
+    for owners, records, shards in itertools.product(OWNERS, RECORDS, SHARDS):
+        agreement, work = work_with(Case(SHAPE.records, attributes=SHAPE.attributes, owners=owners), records)
+        rows.append(row_of(agreement, with_shards(work, shards), records, shards))
+    yield markdown_of(rows)
+
+
+def work_with(case: Case, records: int) -> tuple[cp.Agreement, Work]:
+    """The work of a release of so many records, whose cut is that of one on the ideal engine."""
+    agreement = agreement_of(case)
+    (parts,) = chunks(agreement, case.records)
+    frames: dict[str, pd.DataFrame] = dict(parts)
+    return agreement, work_of(agreement, cut_of(cp.simulate(agreement, frames)), records)
+
+
+def row_of(agreement: cp.Agreement, work: Work, records: int, shards: int) -> Row:
+    cells = records / 1e6 * max(len(agreement.columns_of(party)) for party in agreement.owners)
+    near, far = (
+        cost_of(
+            work,
+            cells=cells,
+            surroundings=Surroundings(
+                workers=shards, round_trip_seconds=link.round_trip_seconds, bytes_per_second=link.bytes_per_second
+            ),
+        )
+        for link in (NEAR, FAR)
+    )
+    return {
+        "owners": len(agreement.owners),
+        "records": records,
+        "shards and cores of a node": shards,
+        "CPU hours of all": near.cpu_seconds / 3600,
+        "GiB sent": near.mib_sent / 1024,
+        "round trips": round(dot(measured_coefficients().round_trips, work)),
+        "largest process, GiB": near.largest_process_mib / 1024,
+        "hours, 1 ms and 1 Gbit/s": near.seconds / 3600,
+        "hours, 40 ms and 100 Mbit/s": far.seconds / 3600,
+    }
+
+
+def main() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for name, lines in (("coefficients", coefficients()), ("checks", checks()), ("predictions", predictions())):
+        first, last = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
+        before, rest = page.split(first, 1)
+        page = before + first + "\n".join(lines).rstrip() + "\n" + last + rest.split(last, 1)[1]
+    PAGE.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

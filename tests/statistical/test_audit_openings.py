@@ -1,0 +1,134 @@
+"""Runs that are begun together and played on only if they promise something show no more than there is, and no less.
+
+Every test uses fresh coins. Where a number is named as a deviation, five of them are exceeded by a sound sampler in one
+of 1.7 million tests; verdicts are at a level of 0.001.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+
+import copublish as cp
+from copublish.auditing import openings, players
+from copublish.auditing.claims import claim_of
+from copublish.auditing.coins import StretchedCoins
+from copublish.auditing.game import Game, fair_coins
+from copublish.auditing.openings import least_evidence, opening_of, play_promising
+from copublish.auditing.players import Players
+from copublish.auditing.statistics import Claim, judged
+from copublish.auditing.tables import valid_pairs
+from copublish.privacy.coins import SystemCoins
+from support.broken_mechanisms import LEAVES, SMALL, laplace, noise_drawn_by
+
+LEVEL, DEVIATIONS = 0.001, 5
+
+
+def game_of(mechanism: str, people: int = 4, **privacy: object) -> Game:
+    mapping = {**SMALL, "mechanism": {"name": mechanism}, "privacy": {**SMALL["privacy"], **privacy}}
+    agreement = cp.agreement_from_mapping(mapping)
+    pairs = valid_pairs(agreement, "add-remove", SystemCoins())
+    return Game(agreement, next(pair for pair in pairs if pair.base == "random records").of_people(people))
+
+
+@pytest.fixture(scope="module")
+def copula() -> Game:
+    return game_of("copula")
+
+
+def test_stretched_coins_are_fair_and_never_the_same():
+    words = StretchedCoins().words((3, 20_000)).view(np.uint8)
+    ones = int(np.unpackbits(words).sum())
+    assert abs(ones - words.size * 4) < DEVIATIONS * math.sqrt(words.size * 8) / 2
+    one, other = StretchedCoins(), StretchedCoins()
+    drawn = np.concatenate([one.words((500,)), one.words((500,)), other.words((500,))])
+    assert len(np.unique(drawn)) == 1500
+
+
+def shares_of_zero() -> tuple[float, float]:
+    """How often openings together have no noise, and the deviation of that; closed form: (1 - p) / (1 + p)."""
+    exact = np.arange(3000 * 12, dtype=np.int64).reshape(3000, 12)  # each row has values of its own
+    found = (LEAVES.opened_together(exact) == exact).mean()
+    p = math.exp(-0.6)
+    zero = (1 - p) / (1 + p)
+    return found - zero, math.sqrt(zero * (1 - zero) / exact.size)
+
+
+def test_openings_together_have_the_stated_noise_each_and_less_would_be_seen():
+    off, deviation = shares_of_zero()
+    assert abs(off) < DEVIATIONS * deviation
+    noise = LEAVES.opened_together(np.zeros((2000, 12), dtype=np.int64))
+    among = np.corrcoef(np.concatenate([noise[:-1], noise[1:]], axis=1).T)[~np.eye(24, dtype=bool)]
+    assert np.abs(among).max() < 6 / math.sqrt(2000)  # 276 pairs at 6 deviations: 5 in 10 million
+    with noise_drawn_by(lambda stated, n: laplace(stated, n) * 7 // 10):
+        off, deviation = shares_of_zero()
+    assert abs(off) > 10 * deviation
+
+
+def test_what_all_runs_open_first_is_what_does_not_depend_on_answers(copula):
+    opening = opening_of(copula)
+    assert [part.disclosure.place.column for part in opening.parts] == ["age", "job", "y"] and not opening.is_all
+    moments = opening_of(game_of("hpdp"))
+    assert len(moments.parts) == 1 and moments.is_all
+    assert opening_of(game_of("specialization")).parts == ()  # it begins with a choice
+
+
+@pytest.mark.parametrize("least", [0.0, 0.7, math.inf])
+def test_runs_that_are_played_on_or_not_are_right_as_often_as_their_evidence_says(copula, least):
+    opening, coins = opening_of(copula), fair_coins(100 if least == 0 else 600)
+    law, others = play_promising(copula, opening, least, coins)
+    is_begun = np.abs(law) <= 4 * 0.4 * 1.0001  # what three columns have: 4 people, 0.4 of epsilon
+    assert is_begun.all() == (least == math.inf)
+    right, says = ((law > 0) == coins)[law != 0], 1 / (1 + np.exp(-np.abs(law[law != 0])))
+    assert abs((right - says).sum()) < DEVIATIONS * math.sqrt((says * (1 - says)).sum())
+    tested = judged(coins, law, claim_of(copula.plan, copula.pair), others)
+    assert tested.p_value > LEVEL and tested.found < 1.5
+
+
+def test_noise_that_is_too_small_is_accused_by_runs_that_are_begun_together():
+    """Half the noise on hpdp's sums; the sound one in the same number of runs is accused in one of 1,000 tests."""
+    game = game_of("hpdp")
+    claim, opening, coins = claim_of(game.plan, game.pair), opening_of(game), fair_coins(20_000)
+    law, others = play_promising(game, opening, 0.0, coins)
+    sound = judged(coins, law, claim, others)
+    assert sound.p_value > LEVEL and sound.expected > 0.6
+    with noise_drawn_by(lambda stated, n: laplace(stated, n) // 2):
+        law, others = play_promising(game, opening, 0.0, coins)
+    assert judged(coins, law, claim, others).p_value < LEVEL
+
+
+def test_a_run_that_measures_something_else_than_it_was_begun_with_is_an_error(copula):
+    opening = opening_of(copula)
+    first, second = opening.measured
+    begun = opening.begun(np.array([True]))
+    answers = [answer[0] for answer in opening.completed(begun, np.array([0]))]
+    copula.run(True, answers, (first, second))
+    with pytest.raises(RuntimeError, match="A run measured first what other runs of the same tables do not"):
+        copula.run(True, answers, (first, second + 1))
+
+
+def test_runs_are_played_on_by_what_that_costs_and_all_of_them_where_nobody_abstains(copula, monkeypatch):
+    opening, claim = opening_of(copula), claim_of(copula.plan, copula.pair)
+    monkeypatch.setattr(openings, "_seconds_of", lambda *given: (1e-6, 1e-2))
+    assert least_evidence(copula, opening, claim, 60) > 0.5
+    monkeypatch.setattr(openings, "_seconds_of", lambda *given: (1e-2, 1e-6))
+    assert least_evidence(copula, opening, claim, 60) == 0
+    assert least_evidence(copula, opening, Claim(1.0, 1e-6, 0.02), 60) == 0
+
+
+def test_a_view_gets_no_more_runs_when_they_are_enough_and_its_seconds_may_be_a_processor_s(monkeypatch):
+    monkeypatch.setattr(players, "SECONDS_AT_ONCE", 0.05)
+    game, sizes = game_of("hpdp"), []
+
+    def is_enough(seen: np.ndarray) -> bool:
+        sizes.append(len(seen))
+        return len(sizes) == 2
+
+    with Players(game.agreement, 0, by_processor=True) as playing:
+        begin = time.process_time()
+        found = playing.play(game.pair, None, 1000, lambda done, of: None, is_enough)
+    assert sizes[0] < sizes[1] == found.runs  # it was asked again with more of them
+    assert 0.05 < found.processor_seconds <= time.process_time() - begin

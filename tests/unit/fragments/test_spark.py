@@ -1,0 +1,193 @@
+"""Tables in a real Spark, classic and through Connect: the same counts and codes as from a data frame."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import copublish as cp
+from copublish import DatabaseTable, SourceError
+from copublish.agreement.axis import Axis
+from copublish.fragments.counted import CountedFragment
+from copublish.fragments.fragment import Fragment
+from copublish.fragments.reading import opened_for, read_and_tell, read_fragment
+from copublish.fragments.rows_or_counts import read_rows_or_counts
+from copublish.fragments.sources import source_from
+from copublish.fragments.spark import SCRATCH_VARIABLE, plain_address
+from support import repartition, small_mapping
+from support.spark import CLASSIC, start
+
+TEXTS = ["a", " a\t", "b\v", "A", "?", "", None, "\u00a0a", "it's", "b", "\\n", "7"]
+NUMBERS = [0.1, math.nextafter(0.1, 0), 7.0, -9.0, math.nan, math.inf, -math.inf, None, 99.5, 120.0, -0.0, 50.0]
+DECIMALS = [Decimal("1.50"), Decimal("0.10"), None, *[Decimal(n) for n in range(9)]]
+DAYS = [date(2020, 1, 2), None, *[date(2020, 1, 1)] * 10]
+TIMES = [datetime(2020, 1, 2, 10, 0, 0, 500000), None, *[datetime(2020, 1, 1)] * 10]
+TYPES = "id string, job string, income double, price decimal(10,2), day date, at timestamp_ntz, ok boolean, n int"
+ROWS = [
+    (f" {11 - row}", TEXTS[row], NUMBERS[row], DECIMALS[row], DAYS[row], TIMES[row], row % 3 == 0, row)
+    for row in range(12)
+]
+CLASSES = ["no", "yes", " yes", "maybe", None, *["no"] * 7]
+
+
+def agreed(partition: str = "horizontal", **records: Any) -> cp.Agreement:
+    mapping = repartition(small_mapping(), partition)
+    mapping["format"], mapping["class"] = 2, {"name": "default", "values": ["no", "yes"]}
+    mapping["records"] = {"expected": 100, "missing_spellings": ["", "?", "-9"], **records}
+    edges: list[Any] = [Decimal("0.1"), 7, 50]
+    numbers = {"kind": "numerical", "bounds": [-50, Decimal("99.5")], "grid": {"edges": edges}}
+    mapping["attributes"] = {
+        "job": {"kind": "categorical", "values": ["a", "b", "it's", "\\n"]},
+        "income": numbers,
+        "price": numbers,
+        "day": {"kind": "categorical", "values": ["2020-01-01", "2020-01-02"]},
+        "at": {"kind": "categorical", "values": ["2020-01-01 00:00:00", "2020-01-02 10:00:00.5"]},
+        "ok": {"kind": "categorical", "values": ["false", "true"]},
+        "n": {"kind": "numerical", "bounds": [0, 10], "grid": {"edges": [3]}},
+    }
+    if partition == "vertical":
+        mapping["attributes"] = {name: {**own, "held_by": "p0"} for name, own in mapping["attributes"].items()}
+        mapping["attributes"]["other"] = {"kind": "categorical", "values": ["x", "y"], "held_by": "p1"}
+        mapping["class"]["held_by"] = "p0"
+    return cp.agreement_from_mapping(mapping)
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, DatabaseTable]]:
+    """A table that both kinds of session see, and the same as a file."""
+    session, connect = start(tmp_path_factory.mktemp("spark"))
+    rows = [(*row, label) for row, label in zip(ROWS, CLASSES, strict=True)]
+    session.createDataFrame(rows, f"{TYPES}, default string").coalesce(1).write.saveAsTable("people")
+    yield {"classic": DatabaseTable(CLASSIC, "people"), "connect": DatabaseTable(connect, "default.people")}
+    session.stop()
+
+
+@pytest.fixture
+def parquet(tmp_path: Path) -> Path:
+    columns = [field.split()[0] for field in TYPES.split(", ")]
+    frame = pd.DataFrame(ROWS, columns=columns).astype(object)
+    path = tmp_path / "people.parquet"
+    typed = frame.assign(default=CLASSES, income=pd.Series(NUMBERS, dtype="float64"))
+    typed.to_parquet(path)
+    return path
+
+
+def scratch_folders(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.startswith("copublish-spark")]
+
+
+@pytest.mark.parametrize("kind", ["classic", "connect"])
+def test_spark_counts_what_the_rows_of_a_file_are(spark: dict[str, Any], parquet: Path, kind: str) -> None:
+    agreement = agreed()
+    found, rows = read_rows_or_counts(agreement, "p0", spark[kind]), read_fragment(agreement, "p0", parquet)
+    assert isinstance(found, CountedFragment)
+    assert found.n_records == rows.n_records == 12
+    axes = {name: Axis.of(domain) for name, domain in agreement.columns.items()}
+    for name, axis in axes.items():
+        for some in ([axis], [axes["default"], axis], [axis, axes["job"], axes["income"]]):
+            if len({one.column for one in some}) == len(some):
+                assert found.histogram(some).tolist() == rows.histogram(some).tolist(), name
+
+
+@pytest.mark.parametrize("kind", ["classic", "connect"])
+def test_rows_come_encoded_and_sorted_through_a_folder_that_goes(
+    spark: dict[str, Any], parquet: Path, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SCRATCH_VARIABLE, str(tmp_path))
+    agreement = agreed("vertical", identifier="id")
+    found, expected = read_fragment(agreement, "p0", spark[kind]), read_fragment(agreement, "p0", parquet)
+    assert by_person(found) == by_person(expected)
+    assert list(found.identifiers or []) == sorted(f"{n}" for n in range(12))
+    assert read_and_tell(agreement, "p0", spark[kind])[1] == read_and_tell(agreement, "p0", parquet)[1]
+    assert scratch_folders(tmp_path) == []
+
+
+def by_person(fragment: Fragment) -> dict[str, tuple[int, ...]]:
+    codes = zip(*(column.tolist() for column in fragment.private_codes.values()), strict=True)
+    return dict(zip(fragment.identifiers or [], codes, strict=True))
+
+
+def test_a_session_that_ends_in_the_middle_is_named_and_leaves_nothing(
+    spark: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(SCRATCH_VARIABLE, str(tmp_path))
+    agreement = agreed("vertical", identifier="id")
+    with (
+        pytest.raises(SourceError, match=r"cannot be read .*the session of Spark ended") as caught,
+        opened_for(agreement, "p0", spark["connect"]) as opened,
+    ):
+        batches = opened.batches([opened.table["job"]])
+        opened.connection._session.client.release_session()
+        next(batches)
+    assert "it's" not in str(caught.value)
+    assert scratch_folders(tmp_path) == []
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("kind", ["classic", "connect"])
+def test_a_query_that_fails_leaves_no_value_on_the_terminal(
+    spark: dict[str, Any], kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Reading a text as a number fails in Spark, with words that quote the text."""
+    monkeypatch.setenv(SCRATCH_VARIABLE, str(tmp_path))
+    with pytest.raises(SourceError) as caught, opened_for(agreed(), "p0", spark[kind]) as opened:
+        list(opened.batches([opened.table["job"].cast("int64").name("n")]))
+    assert "it's" not in str(caught.value) + "".join(capfd.readouterr())
+    assert scratch_folders(tmp_path) == []
+
+
+def test_a_table_that_is_written_to_meanwhile_is_noticed(spark: dict[str, Any]) -> None:
+    agreement = agreed("vertical", identifier="id")
+    with pytest.raises(SourceError, match="changed while they were counted"):
+        read_changing(agreement, spark["classic"])
+    read_fragment(agreement, "p0", spark["classic"])
+
+
+def read_changing(agreement: cp.Agreement, table: DatabaseTable) -> None:
+    """Read a table that loses its first rows after its columns were learned."""
+    from copublish.fragments import reading
+
+    with opened_for(agreement, "p0", table) as opened:
+        reader = reading._Reader(agreement, "p0")
+        learn = reader.learn
+
+        def learn_then_lose(source: Any) -> None:
+            learn(source)
+            object.__setattr__(source, "table", source.table.filter(source.table["n"] > 1))
+
+        reader.learn = learn_then_lose  # type: ignore[method-assign]
+        reader.read(opened)
+
+
+def test_there_is_no_such_table(spark: dict[str, Any]) -> None:
+    for table in spark.values():
+        with pytest.raises(SourceError, match="There is no table 'nobody'"):
+            read_fragment(agreed(), "p0", DatabaseTable(table.database, "nobody"))
+
+
+# --- Without Spark ---------------------------------------------------------------------------------------------------
+
+
+def test_no_message_shows_a_token_and_an_address_without_a_server_is_told_at_once() -> None:
+    address = "sc://reader@127.0.0.1:9/;token=s3cret;use_ssl=true"
+    table = source_from(address, "people")
+    with pytest.raises(SourceError, match="Spark cannot be reached") as caught:
+        read_fragment(agreed(), "p0", table)
+    for shown in (str(caught.value), repr(table), str(table)):
+        assert "s3cret" not in shown
+    assert plain_address(address) == "sc://127.0.0.1:9"
+    assert plain_address("spark://u:p@host:7077") == "spark://host:7077"
+
+
+def test_without_pyspark_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(SourceError, match=r"pip install 'copublish\[spark\]'"):
+        read_fragment(agreed(), "p0", DatabaseTable("sc://127.0.0.1:9", "people"))
