@@ -70,7 +70,7 @@ def test_from_a_header_and_a_dictionary_to_a_complete_agreement_without_scripts(
     added = browser.submit("/draft/edit", {**fields, "act": "add parties"}).text
     fields = fields_of(added) | {"parties-1-name": "loans"}
     done = browser.submit("/draft/save", fields)
-    assert "No open points" in done.text and 'Draft: <span class="state">complete' in done.text
+    assert "No open points" in done.text and 'id="state-draft">complete' in done.text
     assert set(cp.load_agreement(tmp_path / "agreement.toml").parties) == {"bank", "loans"}
 
 
