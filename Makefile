@@ -2,6 +2,7 @@
 PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
+SECURE := $(VENV)/.secure
 READY := $(VENV)/.ready
 
 .PHONY: help demo test check docs benchmarks comparison coverage faults audits central-comparators results clean
@@ -21,13 +22,20 @@ help:
 	@echo "make central-comparators  AIM and MST of one curator beside marginals, on Adult (hours; builds .venv-central)"
 	@echo "make results     the papers' figures beside what they print, written into the pages of docs/results"
 
-$(READY): pyproject.toml reproduction/pyproject.toml constraints.txt
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+
+# What those who publish need: the program with its secure engine.
+$(SECURE): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-	  --editable '.[dev]' --editable ./reproduction
+	$(INSTALL) --editable '.[secure]'
 	touch $@
 
-demo: $(READY)
+# What those who develop need besides: test tools, Spark, Ray, the documentation's tools, the papers' reproduction.
+$(READY): $(SECURE) reproduction/pyproject.toml
+	$(INSTALL) --editable '.[dev]' --editable ./reproduction
+	touch $@
+
+demo: $(SECURE)
 	$(BIN)/copublish demo demo --force
 
 check: $(READY)

@@ -36,6 +36,8 @@ PAGES = [
 RUN_ELSEWHERE = {
     "demo": "docs/test_command_line.py",
     "run": "network",
+    "runs": "unit/running",
+    "studio": "docs/test_studio_walk.py",
     "relay": "network",
     "doctor": "network",
     "node": "docs/test_command_line.py",
@@ -47,7 +49,10 @@ OTHER_PROGRAMS = ("make", "export", "docker", "mkdir", "python", "pip")
 """Of which `make` and `docker` have tests of their own."""
 
 AT_A_PARTY = re.compile(r"^(?:\w+)?\$ +", re.M)
-NEEDS_OTHERS = ("cp.run(", "engine='spu'", "cp.plan(", "planned.", "sha256:", "found.")
+NEEDS_OTHERS = (
+    *("cp.run(", "cp.start(", "cp.follow(", "cp.runs(", "cp.stop("),
+    *("engine='spu'", "cp.plan(", "planned.", "sha256:", "found."),
+)
 """Python that waits for others or takes long; `test_python_interface.py` and the network's tests call the same."""
 
 

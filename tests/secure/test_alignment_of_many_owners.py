@@ -129,18 +129,8 @@ def test_an_owner_without_the_identifier_hears_it_before_anybody_is_called():
         cp.simulate(agreement, {**frames, "p1": frames["p1"].drop(columns="id")}, engine="spu")
 
 
-def test_a_compute_node_without_data_compares_and_computes_for_three_owners_of_columns():
-    agreement = agreement_of("vertical", 3, helper=True)
-    agreement = agreement.model_copy(update={"engine": Computation(nodes=("p1", "helper"))})
-    frames = frames_of(agreement, 60)
-    ideal = ideal_release(agreement, frames, seed=8)
-    coins = coins_of_nodes(agreement, 8)
-    release = simulate_in_processes(agreement, frames, progress=no_progress, coins=coins)
-    assert_ideal({"all": release}, ideal)
-
-
 PROCESSES = {
-    "vertical, CHEETAH, a guest": ("vertical", {}),
+    "vertical, CHEETAH, guests and a compute node without data": ("vertical", {"nodes": ("p1", "helper")}),
     "horizontal, ABY3, no guest": ("horizontal", {"protocol": "aby3"}),
 }
 
@@ -148,7 +138,8 @@ PROCESSES = {
 @pytest.mark.parametrize("case", PROCESSES)
 def test_three_owners_in_processes_of_their_own_compare_people(case):
     partition, engine = PROCESSES[case]
-    agreement = agreement_of(partition, 3).model_copy(update={"engine": Computation(**engine)})
+    agreement = agreement_of(partition, 3, helper=partition == "vertical")
+    agreement = agreement.model_copy(update={"engine": Computation(**engine)})
     frames = frames_of(agreement, 60)
     ideal, coins = ideal_release(agreement, frames, seed=9), coins_of_nodes(agreement, 9)
     assert_ideal({"all": simulate_in_processes(agreement, frames, progress=no_progress, coins=coins)}, ideal)

@@ -12,9 +12,7 @@ from support import fragment_frames, random_table, repartition, small_mapping
 from support.owners import Nodes, ideal_release
 
 CASES: dict[str, tuple[str, int, str | None, dict[str, Any]]] = {
-    "vertical, 3 owners, class at all": ("vertical", 3, None, {"name": "specialization", "specializations": 3}),
     "vertical, 5 owners, class at one": ("vertical", 5, "p2", {"name": "specialization", "specializations": 2}),
-    "arbitrary, 3 owners": ("arbitrary", 3, None, {"name": "specialization", "specializations": 2}),
     "arbitrary, 4 owners, class at one": ("arbitrary", 4, "p3", {"name": "specialization", "specializations": 2}),
     "copula, vertical, 3 owners": ("vertical", 3, "p0", {"name": "copula"}),
     "copula, arbitrary, 3 owners": ("arbitrary", 3, None, {"name": "copula"}),

@@ -40,6 +40,12 @@ N_RECORDS = 40
 PARTITIONS = ["horizontal", "vertical", "arbitrary", "class at one party"]
 SCORES = ["max", "tv-gain", "balanced-gain"]
 RELATIONS: list[Neighbors] = ["add-remove", "replace"]
+PAIRS = [
+    (partition, RELATIONS[(row + column) % 2], score)
+    for row, partition in enumerate(PARTITIONS)
+    for column, score in enumerate(SCORES)
+]
+"""Every partition with every score, and either of them with both relations: nothing depends on all three at once."""
 
 
 def agreement_for(partition: str, relation: Neighbors, **changes: Any) -> Agreement:
@@ -242,9 +248,7 @@ def neighbors_of(agreement: Agreement, table: pd.DataFrame, relation: Neighbors,
     return found
 
 
-@pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("partition", PARTITIONS)
+@pytest.mark.parametrize(("partition", "relation", "score"), PAIRS)
 def test_one_record_changes_no_step_and_no_measurement_beyond_its_sensitivity(partition, relation, score) -> None:
     agreement = agreement_for(partition, relation, **{"mechanism.score": score})
     table = base_table(agreement)
@@ -449,9 +453,7 @@ def other_values(agreement: Agreement, table: pd.DataFrame, partition: str) -> p
     return other
 
 
-@pytest.mark.parametrize("score", SCORES)
-@pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("partition", PARTITIONS)
+@pytest.mark.parametrize(("partition", "relation", "score"), PAIRS)
 def test_inputs_of_one_shape_with_the_same_coins_and_answers_give_the_same_views_and_the_same_bytes(
     partition: str, relation: Neighbors, score: str
 ) -> None:
@@ -605,9 +607,10 @@ def base_of(partition: str, relation: Neighbors, format_: int) -> tuple[Agreemen
     return agreement, table, traced(agreement, table)
 
 
-@pytest.mark.parametrize("format_", [1, 2])
-@pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(
+    ("odd", "relation", "format_"),
+    [(odd, RELATIONS[(row + number) % 2], 1 + number) for row, odd in enumerate(ODD) for number in (0, 1)],
+)
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_a_record_that_is_not_as_agreed_changes_no_step_and_moves_no_more_than_any_other(
     partition: str, relation: Neighbors, odd: str, format_: int

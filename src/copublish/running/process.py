@@ -13,7 +13,8 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,6 +29,11 @@ LARGEST_FILE = 64 * MIB
 LARGEST_NUMBER = 64
 STOP_SECONDS = 10.0
 """How long a process may take to say that it was stopped; it may be telling the other parties."""
+
+TERMINATED = 143
+"""The exit code of a process that SIGTERM ended, as shells have it."""
+
+STOPPED = "It was stopped."
 
 EndState = Literal["complete", "failed", "stopped"]
 
@@ -151,7 +157,11 @@ def stop(folder: Path, *, seconds: float = STOP_SECONDS) -> bool:
         until = time.monotonic() + seconds
         while not (ended := _could_lock(lock)) and time.monotonic() < until:
             time.sleep(0.05)
-        return ended
+    if ended and read_end(folder) is None:
+        # It was still being loaded and could not say so itself. Nothing of it had begun.
+        write_end(folder, Ended(state="stopped", at=now(), exit_code=TERMINATED, message=STOPPED))
+        (folder / STATUS).unlink(missing_ok=True)
+    return ended
 
 
 @contextmanager
@@ -192,6 +202,16 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def write_end(folder: Path, ended: Ended) -> None:
+    """Write how the process of a folder ended."""
+    write_json(folder / END, asdict(ended))
+
+
+def now() -> str:
+    """The time as it stands in the files of a folder."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def read_end(folder: Path) -> Ended | None:

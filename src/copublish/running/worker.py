@@ -9,29 +9,29 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import copublish
 from copublish.errors import CopublishError, LedgerError, PassphraseError, StoppedError
 from copublish.running.process import (
-    END,
     EVENTS,
     REQUEST,
     RESULT,
     STATUS,
+    STOPPED,
+    TERMINATED,
+    Ended,
     EndState,
+    now,
     read_json,
+    write_end,
     write_json,
     write_number,
 )
 
 STATUS_SECONDS = 0.5
 """How often the status is replaced at most, but for a new phase."""
-
-TERMINATED = 143
-"""The exit code of a process that SIGTERM ended, as shells have it."""
 
 Runner = Callable[[Path, Mapping[str, Any], Mapping[str, str], "Status"], None]
 
@@ -100,7 +100,7 @@ def main() -> None:
         state: EndState = "stopped" if isinstance(exc, StoppedError) else "failed"
         _end(folder, status, state, exc.exit_code, str(exc))
     except (SystemExit, KeyboardInterrupt):
-        _end(folder, status, "stopped", TERMINATED, "It was stopped.")
+        _end(folder, status, "stopped", TERMINATED, STOPPED)
     except BaseException as exc:
         # A message can hold private values; its kind does not.
         bug = f"copublish met something it did not expect ({type(exc).__name__}). This is a bug."
@@ -111,8 +111,8 @@ def main() -> None:
 
 def _end(folder: Path, status: Status, state: EndState, code: int, message: str) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it is over; the last words still have to be written
-    said = {"state": state, "at": datetime.now(UTC).isoformat(timespec="seconds"), "exit_code": code}
-    write_json(folder / END, {**said, "message": message, "notices": status.notices})
+    notices = tuple(status.notices)
+    write_end(folder, Ended(state=state, at=now(), exit_code=code, message=message, notices=notices))
     status.remove()
 
 

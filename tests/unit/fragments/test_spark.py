@@ -140,7 +140,8 @@ def test_a_query_that_fails_leaves_no_value_on_the_terminal(
     monkeypatch.setenv(SCRATCH_VARIABLE, str(tmp_path))
     with pytest.raises(SourceError) as caught, opened_for(agreed(), "p0", spark[kind]) as opened:
         list(opened.batches([opened.table["job"].cast("int64").name("n")]))
-    assert "it's" not in str(caught.value) + "".join(capfd.readouterr())
+    shown = str(caught.value) + "".join(capfd.readouterr())
+    assert "'a'" not in shown and "CAST" not in shown
     assert scratch_folders(tmp_path) == []
 
 
@@ -148,7 +149,6 @@ def test_a_table_that_is_written_to_meanwhile_is_noticed(spark: dict[str, Any]) 
     agreement = agreed("vertical", identifier="id")
     with pytest.raises(SourceError, match="changed while they were counted"):
         read_changing(agreement, spark["classic"])
-    read_fragment(agreement, "p0", spark["classic"])
 
 
 def read_changing(agreement: cp.Agreement, table: DatabaseTable) -> None:

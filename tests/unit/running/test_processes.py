@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import stat
+import subprocess
 import threading
 import time
 from contextlib import suppress
@@ -141,6 +142,20 @@ def test_of_many_that_start_at_once_one_does(tmp_path, monkeypatch):
         one.join()
     assert sorted(results) == [False] * 15 + [True] and len(spawned) == 1
     assert [path.name for path in (tmp_path / "runs").iterdir()] == ["a"]
+
+
+def test_one_that_is_stopped_while_it_is_loaded_counts_as_stopped(tmp_path, monkeypatch):
+    """SIGTERM before Python has come to our handler ends a process at once: so does it end `sleep`."""
+
+    def sleep(folder, lock, secrets):
+        process.write_number(lock, subprocess.Popen(["sleep", "60"], pass_fds=(lock,)).pid)
+
+    monkeypatch.setattr(process, "_spawn", sleep)
+    folder = tmp_path / "runs" / "a"
+    assert process.begin(folder, {"kind": "run"}) and process.is_alive(folder)
+    assert process.read_end(folder) is None
+    assert process.stop(folder) and not process.is_alive(folder)
+    assert (process.read_end(folder).state, process.read_end(folder).exit_code) == ("stopped", 143)
 
 
 def test_a_process_number_that_somebody_else_has_now_is_not_trusted(tmp_path):
