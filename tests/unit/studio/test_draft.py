@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from importlib import resources
 
 import pytest
 
@@ -160,3 +161,8 @@ def test_data_outside_the_folders_are_not_read(tmp_path):
     answer = browser.submit("/draft/start", {"way": "columns", "party": "bank", "data": str(tmp_path / "other.csv")})
     assert answer.status_code == 422 and "does not lie below a folder" in answer.text
     assert not (inside / "agreement.toml").exists()
+
+
+def test_the_own_script_stays_small():
+    script = resources.files("copublish.studio").joinpath("static", "studio.js").read_text()
+    assert len(script.splitlines()) < 200

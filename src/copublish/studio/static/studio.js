@@ -4,12 +4,12 @@
 // htmx keeps the path of the page when it is loaded, whatever it is told. Nothing of ours stays in a browser.
 sessionStorage.removeItem("htmx-current-path-for-history");
 
-// After a refused form the focus goes to the summary of what has to change, also where htmx put it into the page.
-function focusProblems() {
+// After a refused form the focus goes to the summary of what has to change (autofocus), also where htmx put it.
+function focusProblems(event) {
   const summary = document.getElementById("problems");
-  if (summary) summary.focus();
+  // A part that came while somebody types takes the focus from nobody.
+  if (summary && event.detail.target.contains(summary)) summary.focus();
 }
-document.addEventListener("DOMContentLoaded", focusProblems);
 document.addEventListener("htmx:afterSwap", focusProblems);
 
 // A refused form has the status 422 and a page to show.
@@ -116,6 +116,10 @@ function makeTree(area) {
     at = Math.min(number, lines.length - 1);
     write();
   };
+  const shift = (by) => {
+    for (let number = at, stop = end(at); number < stop; number += 1) lines[number].depth += by;
+    write();
+  };
   const acts = {
     "Add below": () => add(at + 1, 1),
     "Add beside": () => add(lines.length ? end(at) : 0, 0),
@@ -141,16 +145,8 @@ function makeTree(area) {
       at += length;
       write();
     },
-    "Move in": () => {
-      if (at === 0 || lines[at - 1].depth < lines[at].depth) return;
-      for (let number = at, stop = end(at); number < stop; number += 1) lines[number].depth += 1;
-      write();
-    },
-    "Move out": () => {
-      if (!lines.length || lines[at].depth === 0) return;
-      for (let number = at, stop = end(at); number < stop; number += 1) lines[number].depth -= 1;
-      write();
-    },
+    "Move in": () => at > 0 && lines[at - 1].depth >= lines[at].depth && shift(1),
+    "Move out": () => lines.length && lines[at].depth > 0 && shift(-1),
     "Take out": () => {
       lines.splice(at, end(at) - at);
       at = Math.max(0, at - 1);
