@@ -36,8 +36,9 @@ SHORT = (
     *("--sizes", "small", "--epsilons", "1", "--mechanisms", "hpdp, Laplace", "--minutes", "0.03", "--workers", "0"),
     *("--repeat", "1", "--repeat-seconds", "1", "--audits", "1", "--first-runs", "200", "--flaws", "1"),
 )
-OPTIONAL = ("refuted", "found")
-"""Sound mechanisms are not refuted, and few runs need not find anything of what they state."""
+OPTIONAL = ("refuted", "found", "disclosures")
+"""Sound mechanisms are not refuted, few runs need not find anything of what they state, and records that owners
+perturb are no disclosure that is audited alone."""
 
 MECHANISMS: dict[str, dict[str, Any]] = {
     "specialization": {"mechanism": {"name": "specialization", "specializations": 4}},
@@ -197,11 +198,12 @@ def broken(audits: int, start: int, tell: Callable[[str], None], most: int | Non
 def markdown(results: dict[str, Any]) -> str:
     """All tables of the document."""
     lines: list[str] = []
+    table = sorted(results.get("table", []), key=lambda row: (list(MECHANISMS).index(row["mechanism"]), row["epsilon"]))
     for size, words in SIZES.items():
-        rows = [row for row in results.get("table", []) if row["size"] == size]
+        rows = [row for row in table if row["size"] == size]
         if rows:
             lines += [*table_of_views(rows, words), ""]
-    rows = [row for row in results.get("table", []) if row["size"] == "demo" and row["epsilon"] == "1"]
+    rows = [row for row in table if row["size"] == "demo" and row["epsilon"] == "1"]
     if rows:
         lines += [*table_of_disclosures(rows), ""]
     if "repeat" in results:

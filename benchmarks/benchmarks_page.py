@@ -39,7 +39,8 @@ Every one has a short form on made-up tables, which is among the tests: it fails
 **How to read times.** Above every table stands the load of the machine: how many processes wanted a core. Where it is
 larger than the number of cores, seconds are too long by about that ratio. Processor seconds (*CPU s*) grow by less:
 parties that wait also look whether something came; traffic, memory and ratios within one run hardly change.
-Start-up and compilation are in all of them. [Scale](scale.md) has what follows for more records and owners.
+Start-up and compilation are in all of them. [Scale](scale.md) has what follows for more records and owners,
+and [benchmarks of version 0.1.0](results/benchmarks-0.1.0.md) have earlier numbers from quieter cores.
 """
 
 

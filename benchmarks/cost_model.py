@@ -18,9 +18,10 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, astuple, dataclass, fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,9 +31,10 @@ from scipy.optimize import nnls
 
 import copublish as cp
 from copublish.local.processes import simulate_in_processes
+from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.mechanisms.shared.work import Work
 from copublish.mechanisms.specialization.costs import work_of
-from copublish.planning.costs import COEFFICIENTS, Coefficients, cost_of, measured_coefficients
+from copublish.planning.costs import COEFFICIENTS, Coefficients, cost_of, dot, measured_coefficients, sharded_part
 from copublish.progress import no_progress
 from machine import described_machine
 from measuring import ROOT, Measuring, Row, run
@@ -83,6 +85,10 @@ LINKED = (Case(2_000, splits=2), Case(2_000, splits=8), Case(400_000, splits=8))
 """Runs between two hosts, for round trips alone."""
 
 CHECKED = Case(1_000_000)
+
+QUIET = ((Case(300, splits=2), 8.7), (Case(1_000_000), 27.0), (Case(5_000_000), 114.0))
+"""Seconds of earlier runs, by hand: the last two on quiet cores, the first at a load of 3.8. Where the machine is quiet
+while this runs, seconds are fitted to its own runs instead."""
 
 WAITS = ("starts", "rounds", "products", "product_columns")
 """Parties wait for each other once for some, and for every selection and every part of a product."""
@@ -157,7 +163,8 @@ class Measured:
     seconds: float
     cpu_seconds: float
     mib_sent: float
-    largest_process_mib: float
+    worker_mib: float
+    party_mib: float
 
     @property
     def million_cells(self) -> float:
@@ -175,7 +182,6 @@ def children_seconds() -> float:
 def measure_run(case: Case) -> Measured:
     """Release once, every party in a process of its own."""
     agreement = agreement_of(case)
-    coins = {party: FixedCoins(number) for number, party in enumerate(agreement.parties)}
     with tempfile.TemporaryDirectory() as name:
         data, sent = write_parts(Path(name), agreement, case.records), {}
         start, used = time.perf_counter(), children_seconds()
@@ -184,15 +190,15 @@ def measure_run(case: Case) -> Measured:
             data,
             progress=no_progress,
             timeout_seconds=3600,
-            coins=coins,
+            coins=coins_of(agreement),
             recorders=recorders(name, agreement.compute_nodes),
             bytes_sent=sent,
         )
         seconds, used = time.perf_counter() - start, children_seconds() - used
         records = read_records(name, agreement.compute_nodes)
-    peaks = [mib for record in records.values() for mib in record.peak_mib.values()]
+    worker, party = (max(record.peak_mib[what] for record in records.values()) for what in ("worker", "party"))
     work = work_of(agreement, cut_of(release), case.records)
-    return Measured(case, work, seconds, used, sum(sent.values()) / MIB, max(peaks))
+    return Measured(case, work, seconds, used, sum(sent.values()) / MIB, worker, party)
 
 
 def round_trips(case: Case) -> tuple[Work, float]:
@@ -222,19 +228,62 @@ def fitted(works: Sequence[Work], measured: Sequence[float], quantities: Sequenc
     return Work(**{name: float(value) for name, value in zip(names, coefficients / scale, strict=True)})
 
 
-def fit(runs: Sequence[Measured], links: Sequence[tuple[Work, float]], ratio: float) -> Coefficients:
-    """All coefficients; those of round trips stay as they were if no link was measured."""
-    works = [found.work for found in runs]
-    cells = np.array([[1.0, found.million_cells] for found in runs])
-    (base, per_cells), _ = nnls(cells, np.array([found.largest_process_mib for found in runs]))
+def work_with(case: Case, records: int) -> tuple[cp.Agreement, Work]:
+    """The work of a release of so many records, whose cut is that of a smaller one with the same coins."""
+    agreement = agreement_of(case)
+    (parts,) = chunks(agreement, min(case.records, CHUNK))
+    release = simulate_fragments(agreement, read_fragments(agreement, parts), coins_of(agreement))
+    return agreement, work_of(agreement, cut_of(release), records)
+
+
+def coins_of(agreement: cp.Agreement) -> dict[str, FixedCoins]:
+    """The same coins in every run, so that all cut alike."""
+    return {party: FixedCoins(number) for number, party in enumerate(agreement.parties)}
+
+
+def ratios(cpu_seconds: Work, taken: Iterable[tuple[Work, float]]) -> tuple[float, float]:
+    """Seconds for a processor second of what does not go with records, and of what does."""
+    parts, seconds = [], []
+    for work, took in taken:
+        sharded = dot(cpu_seconds, sharded_part(work))
+        parts.append([dot(cpu_seconds, work) - sharded, sharded])
+        seconds.append(took)
+    (fixed, record), _ = nnls(np.array(parts) / np.array(seconds)[:, None], np.ones(len(seconds)))
+    return float(fixed), float(record)
+
+
+def memory(runs: Sequence[Measured]) -> dict[str, float]:
+    """The largest worker of any shape, and what a party has for few records and for a million cells more."""
+    fewest, most = (choose(runs, key=lambda found: found.million_cells) for choose in (min, max))
+    slope = max(0.0, (most.party_mib - fewest.party_mib) / (most.million_cells - fewest.million_cells))
+    return {
+        "worker_mib": max(found.worker_mib for found in runs),
+        "party_mib": fewest.party_mib,
+        "mib_per_million_cells": slope,
+    }
+
+
+def fit(runs: Sequence[Measured], checks: Sequence[Measured], links: Sequence[tuple[Work, float]]) -> Coefficients:
+    """All coefficients; those of round trips stay as they were if no link was measured.
+
+    Args:
+        runs: What processor time, traffic and seconds are fitted to.
+        checks: Runs with more records, for memory alone.
+        links: Work and round trips of runs between two hosts.
+    """
+    works, known = [found.work for found in runs], described_machine()
+    cpu = fitted(works, [found.cpu_seconds for found in runs])
+    is_quiet = known["load"] < known["cores"]
+    quiet = ((work_with(replace(case, records=20_000), case.records)[1], seconds) for case, seconds in QUIET)
+    fixed, record = ratios(cpu, ((found.work, found.seconds) for found in runs) if is_quiet else quiet)
     return Coefficients(
-        cpu_seconds=fitted(works, [found.cpu_seconds for found in runs]),
+        cpu_seconds=cpu,
         mib_sent=fitted(works, [found.mib_sent for found in runs]),
         round_trips=fitted(*zip(*links, strict=True), WAITS) if links else measured_coefficients().round_trips,
-        seconds_per_cpu_second=ratio,
-        largest_process_mib=float(base),
-        mib_per_million_cells=float(per_cells),
-        measured=described_machine(),
+        fixed_ratio=fixed,
+        record_ratio=record,
+        **memory([*runs, *checks]),
+        measured=known,
     )
 
 
@@ -249,41 +298,69 @@ def row_of(found: Measured, by: Coefficients) -> Row:
         "MiB sent": found.mib_sent,
         "predicted, MiB": cost.mib_sent,
         "MiB / predicted": found.mib_sent / cost.mib_sent,
-        "largest process, MiB": found.largest_process_mib,
+        "largest process, MiB": max(found.worker_mib, found.party_mib),
         "predicted, largest, MiB": cost.largest_process_mib,
         "seconds": found.seconds,
+        "predicted on quiet cores, s": cost.seconds,
     }
+
+
+def _plain(work: Work, rounds: float) -> list[Any]:
+    return [asdict(work), rounds]
+
+
+class Kept:
+    """Runs that were measured, by their case; in a file, if one is given, so that what was stopped goes on."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._known: dict[str, Any] = {}
+        if file is not None and file.exists():
+            self._known = json.loads(file.read_text(encoding="utf-8"))
+
+    def run(self, case: Case) -> Measured:
+        """A run on this machine, measured now or before."""
+        found = self._of(f"here: {case.name}", lambda: asdict(measure_run(case)))
+        return Measured(**{**found, "case": Case(**found["case"]), "work": Work(**found["work"])})
+
+    def link(self, case: Case) -> tuple[Work, float]:
+        """The work and round trips of a run between two hosts, measured now or before."""
+        work, rounds = self._of(f"linked: {case.name}", lambda: _plain(*round_trips(case)))
+        return Work(**work), rounds
+
+    def _of(self, name: str, measured: Callable[[], Any]) -> Any:
+        if name not in self._known:
+            self._known[name] = measured()
+            print(f"{name}: {self._known[name]}", file=sys.stderr, flush=True)
+            if self._file is not None:
+                self._file.write_text(json.dumps(self._known, indent=1) + "\n", encoding="utf-8")
+        return self._known[name]
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cases", type=int, nargs="+", default=range(len(CASES)), help="numbers of cases to run")
     parser.add_argument("--links", type=int, nargs="*", default=range(len(LINKED)), help="numbers of linked cases")
     parser.add_argument("--checks", type=int, nargs="*", default=[1_000_000], help="records of runs that are predicted")
-    parser.add_argument("--ratio", type=float, help="seconds for a CPU second, measured on a quiet machine")
+    parser.add_argument("--kept", type=Path, help="where runs are kept as they come; what it has is not run again")
     parser.add_argument("--write", action="store_true", help="keep the coefficients beside planning/costs.py")
 
 
 def measure(given: argparse.Namespace) -> Measuring:
-    known = measured_coefficients()
-    runs: list[Measured] = []
-    for number in given.cases:
-        runs.append(measure_run(CASES[number]))
-        print(asdict(runs[-1]), file=sys.stderr, flush=True)
-    by = known
+    kept, by = Kept(given.kept), measured_coefficients()
+    runs = [kept.run(CASES[number]) for number in given.cases]
+    checks = [kept.run(replace(CHECKED, records=records)) for records in given.checks]
     if len(runs) > 1:
-        links = [round_trips(LINKED[number]) for number in given.links] if os.geteuid() == 0 else []
-        by = fit(runs, links, given.ratio or known.seconds_per_cpu_second)
+        links = [kept.link(LINKED[number]) for number in given.links] if os.geteuid() == 0 else []
+        by = fit(runs, checks, links)
         if given.write:
-            FILE.write_text(json.dumps(asdict(by), indent=1) + "\n")
+            FILE.write_text(json.dumps(asdict(by), indent=1) + "\n", encoding="utf-8")
         for work, rounds in links:
-            yield (
-                "Round trips",
-                {"selections": work.rounds, "product columns, millions": work.product_columns, "round trips": rounds},
-            )
+            shape: Row = {"selections": work.rounds, "product columns, millions": work.product_columns}
+            yield "Round trips", {**shape, "round trips": rounds}
     for found in runs:
         yield "Runs that coefficients are fitted to", row_of(found, by)
-    for records in given.checks:
-        yield "Predictions held against other runs", row_of(measure_run(replace(CHECKED, records=records)), by)
+    for found in checks:
+        yield "Predictions held against other runs", row_of(found, by)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from process_numbers import cpu_seconds
 from secure_runs import Measured, kind_of, row_of, secure
 
 PARTS = ("adult", "link", "columns", "records")
-SHORT = ("--parts", "columns", "--columns", "3", "--rows", "300")
+SHORT = ("--parts", "columns", "--columns", "3", "--rows", "1500")
 
 PHASES = {
     handicaps: "noise of choices",

@@ -65,6 +65,7 @@ BENCHMARKS = (
     Entry("input_checks", SECURE, 5, ("--repetitions", "2")),
     Entry("marginals_release", SECURE, 20),
     Entry("many_owners", SECURE, 5),
+    Entry("shards", SECURE, 3),
     Entry("hpdp_release", SECURE, 4),
     Entry("paillier_moments", SECURE, 1),
     Entry("cost_model", SECURE, 12, ("--write",), "scale.md"),
@@ -119,7 +120,7 @@ def run_entry(entry: Entry, arguments: Sequence[str]) -> Ran:
         "seconds": round(time.perf_counter() - start, 1),
         "cpu_seconds": round(used.ru_utime + used.ru_stime, 1),
         "load_after": round(os.getloadavg()[0], 1),
-        "options": [option for option in arguments if not Path(option).is_absolute()],
+        "options": [option for option in arguments if option != "--data" and not Path(option).is_absolute()],
     }
     if process.returncode:
         return Ran({}, without_paths(last or f"exit code {process.returncode}"), header)

@@ -11,24 +11,20 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator
-from dataclasses import fields
-
-import pandas as pd
+from dataclasses import fields, replace
 
 import copublish as cp
 from copublish.mechanisms.shared.work import Work
-from copublish.mechanisms.specialization.costs import with_shards, work_of
 from copublish.planning.costs import Surroundings, cost_of, dot, measured_coefficients
-from cost_model import Case, agreement_of, chunks
+from cost_model import Case, work_with
 from measuring import ROOT, Row, markdown_of
 from run_all import RESULTS
-from secure_runs import cut_of
 
 PAGE = ROOT / "docs" / "scale.md"
 SHAPE = Case(20_000, attributes=10)
 RECORDS = (10_000_000, 100_000_000, 1_000_000_000)
 OWNERS = (2, 3, 5, 10)
-SHARDS = (1, 16)
+WORKERS = (1, 16)
 NEAR = Surroundings(round_trip_seconds=0.001, bytes_per_second=1e9 / 8)
 FAR = Surroundings(round_trip_seconds=0.040, bytes_per_second=100e6 / 8)
 
@@ -55,6 +51,7 @@ def coefficients() -> Iterator[str]:
             "round trips": getattr(known.round_trips, field.name),
         }
         for field in fields(Work)
+        if field.name in UNITS
     ]
     about = known.measured
     yield (
@@ -63,9 +60,10 @@ def coefficients() -> Iterator[str]:
     )
     yield markdown_of(rows)
     yield (
-        f"\nThe largest process has {known.largest_process_mib:,.0f} MiB, and {known.mib_per_million_cells:.1f} MiB "
-        "more for every million records and column of one party. On two quiet cores a run takes "
-        f"{known.seconds_per_cpu_second:.2f} s for each of its processor seconds."
+        f"\nThe largest worker of the engine has {known.worker_mib:,.0f} MiB, whatever the number of records; the "
+        f"process of a party has {known.party_mib:,.0f} MiB, and {known.mib_per_million_cells:.1f} MiB "
+        "more for every million records and column of one party. On two quiet cores a processor second of what goes "
+        f"with records takes {known.record_ratio:.2f} s, and {known.fixed_ratio:.2f} s of everything else."
     )
 
 
@@ -82,36 +80,26 @@ def checks() -> Iterator[str]:
 def predictions() -> Iterator[str]:
     """Time, traffic and memory of more records and owners."""
     rows: list[Row] = []
-    for owners, records, shards in itertools.product(OWNERS, RECORDS, SHARDS):
+    for owners, records, workers in itertools.product(OWNERS, RECORDS, WORKERS):
         agreement, work = work_with(Case(SHAPE.records, attributes=SHAPE.attributes, owners=owners), records)
-        rows.append(row_of(agreement, with_shards(work, shards), records, shards))
+        rows.append(row_of(agreement, work, records, workers))
     yield markdown_of(rows)
 
 
-def work_with(case: Case, records: int) -> tuple[cp.Agreement, Work]:
-    """The work of a release of so many records, whose cut is that of one on the ideal engine."""
-    agreement = agreement_of(case)
-    (parts,) = chunks(agreement, case.records)
-    frames: dict[str, pd.DataFrame] = dict(parts)
-    return agreement, work_of(agreement, cut_of(cp.simulate(agreement, frames)), records)
-
-
-def row_of(agreement: cp.Agreement, work: Work, records: int, shards: int) -> Row:
+def row_of(agreement: cp.Agreement, work: Work, records: int, workers: int) -> Row:
     cells = records / 1e6 * max(len(agreement.columns_of(party)) for party in agreement.owners)
     near, far = (
         cost_of(
             work,
             cells=cells,
-            surroundings=Surroundings(
-                workers=shards, round_trip_seconds=link.round_trip_seconds, bytes_per_second=link.bytes_per_second
-            ),
+            surroundings=replace(link, workers=workers),
         )
         for link in (NEAR, FAR)
     )
     return {
         "owners": len(agreement.owners),
         "records": records,
-        "shards and cores of a node": shards,
+        "workers and cores of a node": workers,
         "CPU hours of all": near.cpu_seconds / 3600,
         "GiB sent": near.mib_sent / 1024,
         "round trips": round(dot(measured_coefficients().round_trips, work)),

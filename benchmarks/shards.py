@@ -1,8 +1,9 @@
 """Time, processor time and memory of joint counts in shards: made-up records by columns between two processes.
 
-    python benchmarks/shards.py --records 1000000 --shards 4 --workers 1 2
+    make benchmark-shards
+    python benchmarks/shards.py --records 10000000 --shards 16 --workers 2
 
-Each number of workers is a whole release with the secure engine, of the same files and the same agreement. Time of the
+Each number of workers is a whole release with the secure engine, of the same files, agreement and coins. Time of the
 products is from the first request for one to the answer to the last one, over all sessions; on a machine whose cores
 are busy, processor time is the figure to compare.
 """
@@ -11,22 +12,24 @@ from __future__ import annotations
 
 import argparse
 import copy
-import json
-import os
 import pickle
+import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import copublish as cp
 from copublish.engine.spu.requests import OwnedMatrix, Run
 from copublish.local.processes import simulate_in_processes
 from copublish.progress import no_progress
 from copublish.release.workers import Workers
+from measuring import Measuring, Row, run
+from process_numbers import cpu_seconds, peak_mib
 from release_speed import MEMORY_AGREEMENT, write_parquet
-from secure_release import FixedCoins, cpu_seconds, peak_mib
+from secure_runs import FixedCoins
+
+SHORT = ("--records", "3000", "--shards", "2", "--workers", "2")
 
 
 @dataclass
@@ -39,6 +42,8 @@ class ShardRecord:
     products: int = 0
     peaks_mib: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
+    party_peak_mib: float = 0.0
+    party_cpu: float = 0.0
 
     def asked(self, request: object, seconds: float, bytes_sent: int) -> None:
         """Note when a product began and ended."""
@@ -51,11 +56,11 @@ class ShardRecord:
         """Note what a worker used, and the party so far."""
         self.peaks_mib.append(peak_mib(process))
         self.cpu.append(cpu_seconds(process))
-        used = {"party_peak_mib": peak_mib(), "party_cpu": cpu_seconds()}
-        Path(self.file).write_bytes(pickle.dumps((self, used)))
+        self.party_peak_mib, self.party_cpu = peak_mib(), cpu_seconds()
+        Path(self.file).write_bytes(pickle.dumps(self))
 
 
-def measure(folder: Path, agreement: cp.Agreement, workers: int) -> tuple[dict[str, Any], dict[str, bytes]]:
+def one_release(folder: Path, agreement: cp.Agreement, workers: int) -> tuple[Row, dict[str, bytes]]:
     """One release with so many workers at each party: what it took, and its data files."""
     records = {party: ShardRecord(str(folder / f"{party}.record")) for party in agreement.parties}
     start = time.monotonic()
@@ -70,40 +75,38 @@ def measure(folder: Path, agreement: cp.Agreement, workers: int) -> tuple[dict[s
     )
     seconds = time.monotonic() - start
     found = [pickle.loads(Path(record.file).read_bytes()) for record in records.values()]
-    kept = [record for record, _ in found]
-    measured = {
-        "workers": workers,
-        "release_seconds": round(seconds, 1),
-        "product_seconds": round(max(record.last for record in kept) - min(record.first for record in kept), 1),
-        "products": [record.products for record in kept],
-        "worker_cpu_seconds": [[round(own, 1) for own in record.cpu] for record in kept],
-        "cpu_seconds": round(sum(sum(record.cpu) + used["party_cpu"] for record, used in found), 1),
-        "worker_peaks_mib": [[round(own) for own in record.peaks_mib] for record in kept],
-        "party_peaks_mib": [round(used["party_peak_mib"]) for _, used in found],
-        "load": round(os.getloadavg()[0], 1),
+    row: Row = {
+        "workers of each party": workers,
+        "seconds": seconds,
+        "seconds, products": max(record.last for record in found) - min(record.first for record in found),
+        "products": found[0].products,
+        "CPU s": sum(sum(record.cpu) + record.party_cpu for record in found),
+        "CPU s, largest worker": max(max(record.cpu) for record in found),
+        "MiB, largest worker": max(max(record.peaks_mib) for record in found),
+        "MiB, party": max(record.party_peak_mib for record in found),
     }
-    return measured, {name: release.files()[name] for name in release.data_files()}
+    return row, {name: release.files()[name] for name in release.data_files()}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--shards", type=int, default=4)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    given = parser.parse_args()
+
+
+def measure(given: argparse.Namespace) -> Measuring:
     mapping = copy.deepcopy(MEMORY_AGREEMENT)
     mapping["records"]["expected"] = given.records
     mapping["engine"] = {"shards": given.shards}
     agreement = cp.agreement_from_mapping(mapping)
-    print(f"{given.records} records, {given.shards} shards, {os.cpu_count()} cores", flush=True)
+    first: dict[str, bytes] = {}
     with tempfile.TemporaryDirectory() as scratch:
         write_parquet(Path(scratch), given.records)
-        first: dict[str, bytes] | None = None
         for workers in given.workers:
-            measured, files = measure(Path(scratch), agreement, workers)
+            row, files = one_release(Path(scratch), agreement, workers)
             first = first or files
-            print(json.dumps({**measured, "same_bytes": files == first}), flush=True)
+            yield f"{given.records:,} records in {given.shards} shards", {**row, "same bytes": files == first}
 
 
 if __name__ == "__main__":
-    main()
+    run(sys.modules[__name__])

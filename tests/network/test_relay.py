@@ -78,7 +78,9 @@ def run_all(
     proxy: Proxy | None = None,
 ):
     """Run parties whose release is to hear the mark from everybody, some times; return how each ends, and ledgers."""
-    monkeypatch.setattr(node_run, "engine_for", lambda a, party, addresses, messenger, *_: TalkingEngine(messenger))
+    monkeypatch.setattr(
+        node_run, "engine_for", lambda a, party, addresses, messenger, *_, **__: TalkingEngine(messenger)
+    )
     table = random_table(circle.agreement, 30, np.random.default_rng(0))
     begun = threading.Event()
     ledgers = {}

@@ -103,7 +103,9 @@ class TalkingEngine(AbstractContextManager):
 
 def run_all(four: Circle, tmp_path, monkeypatch, stops: str | None, cheats: str | None = None):
     """Run four parties whose release is to hear from everybody; one may stop instead, or all because one cheats."""
-    monkeypatch.setattr(node_run, "engine_for", lambda a, party, addresses, messenger, *_: TalkingEngine(messenger))
+    monkeypatch.setattr(
+        node_run, "engine_for", lambda a, party, addresses, messenger, *_, **__: TalkingEngine(messenger)
+    )
     table = random_table(four.agreement, 30, np.random.default_rng(0))
 
     def publish(plan, fragment, engine, *_, **__):

@@ -231,7 +231,8 @@ def killed(folder: Path, who: str, phase: str, delay: float, *, worker: bool = F
 def shard_worker_killed(folder: Path, who: str) -> Outcome:
     """Kill the worker of a further session with SIGKILL while it counts a shard, which takes as long as that takes."""
     parties = on_loopback(folder, changes=[("[records]", "[engine]\nshards = 4\n\n[records]")])
-    stage, usual = Stage(parties), parties.command
+    # The other party's worker waits for this one from now on, and on a busy machine for long.
+    stage, usual = Stage(parties, timeout_seconds=4 * TIMEOUT_SECONDS), parties.command
     parties.command = lambda party, *options: usual(party, *options, "--workers", "2")  # type: ignore[method-assign]
     stage.start()
     stage.wait_for(who, "alignment")

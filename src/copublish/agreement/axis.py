@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 
@@ -34,3 +35,22 @@ class Axis:
 def n_cells(axes: Sequence[Axis]) -> int:
     """The number of cells of the whole table."""
     return int(np.prod([axis.n_cells for axis in axes], dtype=object))
+
+
+def evenly_divided(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Which axes to put into a table of their own, so that it and that of all others have fewest cells together.
+
+    Args:
+        sizes: Cells of each axis, at least two axes with at least two each.
+
+    Returns:
+        The numbers of the axes of the table that has no more cells than the other.
+    """
+    whole, reached = prod(sizes), dict[int, tuple[int, ...]]({1: ()})
+    for number, size in enumerate(sizes):
+        # Products of cells are few, however many ways there are to choose axes; the first way to reach one is kept.
+        for cells, chosen in list(reached.items()):
+            reached.setdefault(cells * size, (*chosen, number))
+    smaller = [cells for cells in reached if cells > 1 and cells * cells <= whole]
+    best = min(smaller, key=lambda cells: cells + whole // cells)
+    return reached[best]

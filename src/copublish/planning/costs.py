@@ -8,7 +8,7 @@ and `docs/scale.md` have their numbers from there and from nowhere else.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -36,18 +36,22 @@ class Coefficients:
         cpu_seconds: Processor time of all processes of all parties.
         mib_sent: MiB that all parties together send.
         round_trips: How often parties wait for each other.
-        seconds_per_cpu_second: Wall time of a run of two parties on one quiet machine with two cores, in parts of its
-            processor time. The parties work in turn for a part of it, so this is more than a half.
-        largest_process_mib: The largest process of a run with hardly any records.
-        mib_per_million_cells: What it has more for every million records and column.
+        fixed_ratio: Seconds for a processor second of what does not go with records, with two parties on one quiet
+            machine with two cores, which mostly work at the same time.
+        record_ratio: The same of what goes with records: parties take turns with products, and read.
+        worker_mib: The largest worker of the engine: chunks of records have a fixed size, so it does not grow.
+        party_mib: The process of a party with hardly any records.
+        mib_per_million_cells: What it has more for every million records and column of that party.
         measured: When and on what: date, processor, cores, load, versions.
     """
 
     cpu_seconds: Work
     mib_sent: Work
     round_trips: Work
-    seconds_per_cpu_second: float
-    largest_process_mib: float
+    fixed_ratio: float
+    record_ratio: float
+    worker_mib: float
+    party_mib: float
     mib_per_million_cells: float
     measured: dict[str, Any]
 
@@ -57,7 +61,8 @@ class Surroundings:
     """Where a run takes place.
 
     Attributes:
-        workers: Shards that a party counts at the same time, each on a core of its own.
+        workers: Sessions that count shards at the same time, each on a core of its own at every node: the smaller
+            number of two parties, and no more than there are shards.
         round_trip_seconds: How long a message and its answer take; none on one machine.
         bytes_per_second: What the slower direction of the link carries.
     """
@@ -109,11 +114,10 @@ def cost_of(
         by: Coefficients; by default those that were measured last.
     """
     known, around = by or measured_coefficients(), surroundings or Surroundings()
+    work = with_sessions(work, around.workers)
     cpu, mib, counting = dot(known.cpu_seconds, work), dot(known.mib_sent, work), COUNTING_CPU_SECONDS * work.counted
-    # Sessions of shards start and count at the same time, as many as a party has workers for.
     sharded = dot(known.cpu_seconds, sharded_part(work))
-    at_once = min(around.workers, max(1.0, work.products))
-    computing = known.seconds_per_cpu_second * (cpu - sharded + sharded / at_once)
+    computing = known.fixed_ratio * (cpu - sharded) + known.record_ratio * sharded / max(1.0, work.products)
     waiting = dot(known.round_trips, work) * around.round_trip_seconds
     # While one sends the other mostly waits for it; on one machine that takes no time.
     transfer = 0.0 if around.bytes_per_second is None else mib * MIB / around.bytes_per_second
@@ -123,12 +127,17 @@ def cost_of(
         waiting_seconds=waiting,
         transfer_seconds=transfer,
         mib_sent=mib,
-        largest_process_mib=known.largest_process_mib + known.mib_per_million_cells * cells,
+        largest_process_mib=max(known.worker_mib, known.party_mib + known.mib_per_million_cells * cells),
     )
 
 
+def with_sessions(work: Work, sessions: int) -> Work:
+    """The same work by so many sessions, if there is anything to divide among them."""
+    return replace(work, starts=float(sessions), products=float(sessions)) if work.products else work
+
+
 def sharded_part(work: Work) -> Work:
-    """The part of some work that shards divide among them: what goes with records."""
+    """The part of some work that sessions do at the same time: what goes with records, and starting further ones."""
     return Work(
         products=work.products,
         product_columns=work.product_columns,
@@ -152,7 +161,9 @@ def predict(agreement: Agreement, work: Work, surroundings: Surroundings | None 
             "The cost model was measured with two compute nodes of the secure engine, and this agreement has others."
         )
     cells = agreement.records.expected / 1e6 * max(len(agreement.columns_of(party)) for party in agreement.owners)
-    found = cost_of(work, cells=cells, surroundings=surroundings)
+    around = surroundings or Surroundings()
+    around = replace(around, workers=min(around.workers, agreement.engine.agreed_shards))
+    found = cost_of(work, cells=cells, surroundings=around)
     return {
         "seconds": round(found.seconds, 1),
         "cpu_seconds": round(found.cpu_seconds, 1),

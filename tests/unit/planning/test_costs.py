@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
@@ -17,8 +18,9 @@ from copublish.mechanisms.shared.generalization import (
     GeneralizedValue,
 )
 from copublish.mechanisms.shared.work import Work
-from copublish.mechanisms.specialization.costs import _own_halves, _padded_records, _spread_halves, with_shards, work_of
+from copublish.mechanisms.specialization.costs import _own_halves, _padded_records, _spread_halves, work_of
 from copublish.planning.costs import MIB, Coefficients, Surroundings, cost_of, predict
+from run_all import RESULTS
 from secure_runs import SCALING_AGREEMENT
 from support import repartition, small_mapping
 
@@ -49,13 +51,25 @@ def predicted(sizes, records):
     return predict(SCALING, work_of(SCALING, cut_of(*sizes), records))
 
 
-@pytest.mark.parametrize(
-    ("records", "seconds", "mib"), [(100_000, 15, 41), (500_000, 26, 94)], ids=["100 thousand", "500 thousand"]
-)
-def test_measured_runs_are_predicted_within_a_fifth(records, seconds, mib):
-    found = predicted((4, 2, 2, 2, 2, 2), records)
-    assert found["seconds"] == pytest.approx(seconds, rel=0.2)
-    assert found["mib_sent"] == pytest.approx(mib, rel=0.1)
+def test_runs_that_nothing_was_fitted_to_are_as_predicted():
+    """What docs/scale.md says: a table that `benchmarks/cost_model.py` measured; predicted here, not there."""
+    tables = json.loads((RESULTS / "cost_model.json").read_text())["tables"]
+    rows = tables["Predictions held against other runs"]["rows"]
+    assert max(records_of(row) for row in rows) >= 1_000_000
+    for row in rows:
+        found = predicted((4, 2, 2, 2, 2, 2), records_of(row))
+        assert found["mib_sent"] == pytest.approx(row["MiB sent"], rel=0.1)
+        assert found["cpu_seconds"] == pytest.approx(row["CPU s"], rel=0.3)
+
+
+def records_of(row):
+    return int(row["run"].split()[0].replace(",", ""))
+
+
+@pytest.mark.parametrize(("records", "seconds"), [(1_000_000, 27), (5_000_000, 114)])
+def test_seconds_are_near_those_that_their_ratios_were_fitted_to(records, seconds):
+    """Three runs and two ratios: whether the form of the model fits, not whether it predicts."""
+    assert predicted((4, 2, 2, 2, 2, 2), records)["seconds"] == pytest.approx(seconds, rel=0.2)
 
 
 def test_more_of_anything_costs_more():
@@ -127,8 +141,10 @@ COSTS = Coefficients(
     cpu_seconds=Work(starts=6.0, rounds=1.0, products=2.0, product_columns=10.0),
     mib_sent=Work(starts=4.0, products=3.0, product_columns=20.0),
     round_trips=Work(starts=100.0, rounds=20.0, product_columns=5.0),
-    seconds_per_cpu_second=0.5,
-    largest_process_mib=900.0,
+    fixed_ratio=0.5,
+    record_ratio=1.0,
+    worker_mib=900.0,
+    party_mib=100.0,
     mib_per_million_cells=2.0,
     measured={},
 )
@@ -138,21 +154,31 @@ WORK = Work(starts=1.0, rounds=3.0, products=1.0, product_columns=40.0)
 def test_a_run_costs_the_sum_of_its_work_and_a_link_adds_waiting_and_transfers():
     found = cost_of(WORK, cells=50.0, by=COSTS)
     assert (found.cpu_seconds, found.mib_sent) == (6 + 3 + 2 + 400, 4 + 3 + 800)
-    assert found.seconds == 411 / 2 and found.largest_process_mib == 1000
+    assert found.seconds == 9 / 2 + 402 and found.largest_process_mib == 900
+    assert cost_of(WORK, cells=500.0, by=COSTS).largest_process_mib == 1100, "the party's own process is larger now"
     link = Surroundings(round_trip_seconds=0.1, bytes_per_second=MIB)
     over = cost_of(WORK, surroundings=link, by=COSTS)
     assert (over.waiting_seconds, over.transfer_seconds) == (pytest.approx((100 + 60 + 200) * 0.1), 807)
     assert over.seconds == pytest.approx(found.seconds + 36 + 807)
 
 
-def test_shards_cost_sessions_and_divide_what_goes_with_records_among_workers():
-    four = with_shards(WORK, 4)
-    assert cost_of(four, by=COSTS).cpu_seconds == 411 + 3 * (6 + 2)
-    one, some, many = (cost_of(four, surroundings=Surroundings(workers=n), by=COSTS).seconds for n in (1, 4, 16))
+def test_workers_cost_sessions_and_divide_what_goes_with_records():
+    def found(workers, work=WORK):
+        return cost_of(work, surroundings=Surroundings(workers=workers), by=COSTS)
+
+    assert found(1) == cost_of(WORK, by=COSTS)
+    assert found(4).cpu_seconds == 411 + 3 * (6 + 2)
     # Products, and the sessions after the first, go on at the same time; a start and three selections do not.
-    assert one == (9 + 18 + 8 + 400) / 2 and some == (9 + (18 + 8 + 400) / 4) / 2
-    assert many == some, "there are no more than four shards to count"
-    assert with_shards(Work(starts=1.0, rounds=3.0), 4) == Work(starts=1.0, rounds=3.0), "nothing to divide"
+    assert found(4).seconds == 9 / 2 + (18 + 8 + 400) / 4
+    without_products = Work(starts=1.0, rounds=3.0)
+    assert found(4, without_products) == found(1, without_products), "there is nothing to divide"
+
+
+def test_workers_without_shards_to_count_are_none():
+    work = work_of(SCALING, cut_of(4, 2, 2, 2, 2, 2), 100_000)
+    assert predict(SCALING, work, Surroundings(workers=4)) == predict(SCALING, work)
+    cut = agreement_from_mapping(SCALING_AGREEMENT | {"engine": {"shards": 4}})
+    assert predict(cut, work, Surroundings(workers=4))["cpu_seconds"] > predict(cut, work)["cpu_seconds"]
 
 
 @pytest.mark.parametrize(

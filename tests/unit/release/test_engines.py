@@ -8,6 +8,7 @@ import pytest
 
 import copublish as cp
 from copublish.engine.spu.guests import GuestEngine
+from copublish.engine.spu.process import WorkerProcess
 from copublish.engine.spu.requests import FirstUses
 from copublish.errors import AgreementError, EngineError, FragmentError, SourceError
 from copublish.fragments.reading import check_columns, read_fragment
@@ -109,7 +110,7 @@ def test_nodes_compute_and_the_others_are_guests(monkeypatch):
     assert named == {
         "protocol": "ABY3",
         "messenger": messenger,
-        "loading": None,
+        "start_worker": WorkerProcess,
         "first_uses": FirstUses(coins=True),
     }
     messenger.close()

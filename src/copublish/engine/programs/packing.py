@@ -1,6 +1,6 @@
 """Several counts in one ring element, and how a table of counts lies in memory.
 
-A product on shares costs the same whatever its entries are, so up to three counts share an element, each in a lane
+A product on shares costs the same whatever its entries are, so as many counts share an element as fit, each in a lane
 of its own. Noise is added lane by lane with a public offset that keeps every lane non-negative, so no lane borrows
 from its neighbor; after opening, the lanes are public and are taken apart.
 """
@@ -35,7 +35,7 @@ class Packing:
     def densest(row: int, largest_count: int, noise_bits: int) -> Packing:
         """The packing with most lanes whose counts plus noise plus offset stay inside their lane."""
         needed = (largest_count + 2 ** (noise_bits + 1)).bit_length()
-        return Packing(row, max(1, min(3, row, ELEMENT_BITS // needed)))
+        return Packing(row, max(1, min(row, ELEMENT_BITS // needed)))
 
     @property
     def lane_bits(self) -> int:

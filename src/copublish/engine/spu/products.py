@@ -28,8 +28,12 @@ two nodes' private matrices is cut into tiles for it (`tile_places`)."""
 MAX_PRODUCT_WORK = 60_000_000
 """Records times cells of one product: the evaluating side needs about 40 bytes for each."""
 
-PRODUCT_ROWS = tuple(2**power for power in range(11, 17))
-"""Products are padded to one of these numbers of records, so that few programs are compiled."""
+PRODUCT_ROWS: tuple[int, ...] = tuple(1 << power for power in range(11, 17))
+"""Products have at most one of these numbers of records."""
+
+STEPS_PER_DOUBLING = 8
+"""Products are padded to one of so many numbers of records between a power of two and the next: few programs are
+compiled, and no product has more than an eighth of padding unless it is small."""
 
 ONE_COUNT = Packing(1)
 """How lines lie that hold one count each."""
@@ -46,14 +50,15 @@ Scores = tuple[tuple[int, ...], ...]
 
 def padded_records(n_records: int) -> int:
     """How many records a product of so many has, with those that pad it."""
-    fitting: list[int] = [size for size in PRODUCT_ROWS if size >= n_records]
-    return fitting[0]
+    fitting = [size for size in PRODUCT_ROWS if size >= n_records]
+    step = fitting[0] // (2 * STEPS_PER_DOUBLING)
+    return max(PRODUCT_ROWS[0], -(-n_records // step) * step)
 
 
 def most_records(n_cells: int) -> int:
     """The largest number of records for which a product with so many cells fits into memory."""
     cells = min(MAX_PRODUCT_CELLS, n_cells)
-    fitting: list[int] = [size for size in PRODUCT_ROWS if size * cells <= MAX_PRODUCT_WORK]
+    fitting = [size for size in PRODUCT_ROWS if size * cells <= MAX_PRODUCT_WORK]
     return fitting[-1] if fitting else PRODUCT_ROWS[0]
 
 

@@ -15,7 +15,7 @@ from functools import partial
 
 import numpy as np
 
-from copublish.agreement.axis import Axis, n_cells
+from copublish.agreement.axis import Axis, evenly_divided, n_cells
 from copublish.agreement.model import Agreement
 from copublish.engine.counts import SecretCounts
 from copublish.engine.interface import NO_CELL, JoinEngine, MarkEngine, Marks, SumEngine, engine_as
@@ -171,10 +171,10 @@ class JointTable:
 
 
 def _halves(axes: Sequence[Axis]) -> tuple[list[Axis], list[Axis]]:
-    """Cut a list of axes so that the two tables have about as many cells."""
-    cuts = range(1, len(axes))
-    best = min(cuts, key=lambda cut: n_cells(axes[:cut]) + n_cells(axes[cut:]))
-    return list(axes[:best]), list(axes[best:])
+    """Divide axes so that the two tables have as few cells together as can be: each is marked for every record."""
+    chosen = evenly_divided([axis.n_cells for axis in axes])
+    halves = [[axis for number, axis in enumerate(axes) if (number in chosen) is first] for first in (True, False)]
+    return halves[0], halves[1]
 
 
 def _order(present: Sequence[Axis], wanted: Sequence[Axis]) -> IntArray | None:

@@ -10,7 +10,7 @@ class Work:
     """Quantities that the processor time, traffic and waiting of a secure run are linear in.
 
     Attributes:
-        starts: Sessions of the engine: loading it, keys, compilation. One, and one more for every further shard.
+        starts: Sessions of the engine: loading it, keys, compilation. One, and one for every further worker of a node.
         guests: Parties that hold data and do not compute.
         rounds: Selections.
         biased_bits: Biased bits drawn for all noise, in thousands.

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log2, prod
 
+from copublish.agreement.axis import evenly_divided
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.engine.programs.noise import WORD_BITS
 from copublish.engine.programs.packing import Packing
-from copublish.engine.spu.products import MAX_PRODUCT_CELLS, MAX_PRODUCT_WORK, PRODUCT_ROWS
+from copublish.engine.spu.products import most_records, padded_records
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.mechanisms.shared.work import Work
 from copublish.mechanisms.specialization.cut import max_candidates
@@ -26,7 +27,6 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
     bits = _samples(2 * n_cells) * leaf_noise.bits
     if plan.rounds:
         bits += plan.rounds * _samples(max_candidates(agreement)) * plan.selection(0, 1).noise.bits
-    shards = n_sessions(agreement)
     is_spread = agreement.partition == "arbitrary" or len(agreement.parties) > 2
     halves = _spread_halves(agreement, sizes, n_classes) if is_spread else _own_halves(agreement, sizes, n_classes)
     own = Work(
@@ -41,10 +41,12 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
     if min(rows, row) <= 1 or not n_records:
         return own
     packing = Packing.densest(row, n_records, leaf_noise.bits)
+    shards = agreement.engine.agreed_shards
     per_shard = -(-n_records // shards)
     records = shards * _padded_records(per_shard, rows * packing.elements) / 1e6
     return replace(
-        with_shards(replace(own, products=1.0), shards),
+        own,
+        products=1.0,
         product_columns=records * min(rows, packing.elements) * (2 if is_spread else 1),
         marks=records * sum(cells * max(0, len(holders) - 1) for cells, holders in halves) if is_spread else 0.0,
         guest_marks=records * sum(cells * len(holders & _guests(agreement)) for cells, holders in halves),
@@ -60,34 +62,22 @@ Half = tuple[int, frozenset[str]]
 """The cells of one side of the joined table, and who may hold something of them."""
 
 
-def n_sessions(agreement: Agreement) -> int:
-    """Into how many shards records are cut, each counted in a session of its own."""
-    return int(getattr(agreement.engine, "agreed_shards", 1))
-
-
-def with_shards(work: Work, shards: int) -> Work:
-    """The same records cut into so many shards: each has a session of its own, and all have the same records."""
-    return replace(work, starts=float(shards), products=float(shards)) if work.products else work
-
-
 def _guests(agreement: Agreement) -> frozenset[str]:
     """Parties that hold data and do not compute."""
     return frozenset(agreement.owners) - frozenset(agreement.compute_nodes)
 
 
 def _spread_halves(agreement: Agreement, sizes: Mapping[str, int], n_classes: int) -> tuple[Half, Half]:
-    """Cells that several parties may hold: cut so that both sides have about as many."""
+    """Cells that several parties may hold: divided so that both sides have fewest together."""
     # The class is everybody's where all know it; where it has an owner alone, that one marks it.
     label = agreement.class_.name
     axes = [*((name, size) for name, size in sizes.items() if size > 1), (label, n_classes)]
     holders = {name: frozenset(agreement.holders(name)) for name, _ in axes}
     if agreement.class_is_shared:
         holders[label] = frozenset()
-    cuts = range(1, len(axes))
-    best = min(cuts, key=lambda cut: _cells(axes[:cut]) + _cells(axes[cut:])) if cuts else 0
-    first, second = (
-        (_cells(part), frozenset().union(*(holders[name] for name, _ in part))) for part in (axes[:best], axes[best:])
-    )
+    chosen = evenly_divided([size for _, size in axes]) if len(axes) > 1 else ()
+    parts = [[axis for number, axis in enumerate(axes) if (number in chosen) is first] for first in (True, False)]
+    first, second = ((_cells(part), frozenset().union(*(holders[name] for name, _ in part))) for part in parts)
     return first, second
 
 
@@ -108,10 +98,9 @@ def _own_halves(agreement: Agreement, sizes: Mapping[str, int], n_classes: int) 
 
 def _padded_records(n_records: int, n_cells: int) -> int:
     """How many records all products have together, with those that pad them."""
-    fitting: list[int] = [size for size in PRODUCT_ROWS if size * min(MAX_PRODUCT_CELLS, n_cells) <= MAX_PRODUCT_WORK]
-    step = int(fitting[-1] if fitting else PRODUCT_ROWS[0])
+    step = most_records(n_cells)
     whole, rest = divmod(n_records, step)
-    return whole * step + (int(min(size for size in PRODUCT_ROWS if size >= rest)) if rest else 0)
+    return whole * step + (padded_records(rest) if rest else 0)
 
 
 def _samples(wanted: int) -> int:

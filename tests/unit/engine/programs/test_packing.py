@@ -87,18 +87,23 @@ def test_the_densest_packing_never_overflows_a_lane_with_noise_and_offset(
 ) -> None:
     packing = Packing.densest(row, largest_count, noise_bits)
     assert packing.row == row
-    assert 1 <= packing.lanes <= min(3, row)
+    assert 1 <= packing.lanes <= row
     assert fits(largest_count, noise_bits, packing.lane_bits)
     extremes = [[0, largest_count + 2 ** (noise_bits + 1) - 1][place % 2] for place in range(row)]
     rows = np.array([extremes, extremes[::-1], [max(extremes)] * row], dtype=np.int64)
     assert packing.unpack(packing.pack(np, rows)).tolist() == rows.tolist()
-    if packing.lanes < min(3, row):  # one lane more would leave no more than one spare number
+    if packing.lanes < row:  # one lane more would leave no more than one spare number
         assert not fits(largest_count + 1, noise_bits, ELEMENT_BITS // (packing.lanes + 1))
 
 
 @pytest.mark.parametrize(
     ("row", "largest_count", "noise_bits", "lanes"),
     [
+        (96, 30_162, 7, 4),
+        (9, 3, 2, 9),
+        (90, 3, 2, 15),
+        (9, 2**15 - 2**11 - 1, 10, 4),
+        (9, 2**15 - 2**11, 10, 3),
         (9, 2**20, 10, 3),
         (2, 2**20, 10, 2),
         (1, 2**20, 10, 1),

@@ -108,3 +108,13 @@ def test_no_product_of_two_nodes_matrices_is_larger_than_comes_back_in_one_ciphe
     assert np.array_equal(nodes.open(nodes._squared(nodes.keep(y.T))), y.T @ y)
     assert max(nodes.sizes) <= 8
     assert sum(nodes.sizes) == n_rows * n_columns + n_columns**2
+
+
+def test_crossed_products_are_exact_in_the_ring_whatever_is_shared():
+    """Python's integers, modulo 2^64, in the place of NumPy's that wrap."""
+    nodes, generator = BothNodes(), np.random.default_rng(3)
+    x, y = generator.integers(-(2**63), 2**63, (3, 7)), generator.integers(-(2**63), 2**63, (7, 4))
+    exact = (x.astype(object) @ y.astype(object) + 2**63) % 2**64 - 2**63
+    assert nodes.open(nodes._multiplied(nodes.keep(x), nodes.keep(y))).tolist() == exact.tolist()
+    square = (x.astype(object) @ x.T.astype(object) + 2**63) % 2**64 - 2**63
+    assert nodes.open(nodes._squared(nodes.keep(x))).tolist() == square.tolist()

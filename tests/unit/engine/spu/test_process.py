@@ -69,7 +69,8 @@ def test_a_run_that_ends_before_anybody_is_asked_leaves_no_worker(monkeypatch, t
     monkeypatch.setattr(run, "refuse_unfit_hosts", lambda *_: None)
     monkeypatch.setattr(run, "_witness", lambda *_: None)
     monkeypatch.setattr(run, "loading_worker", lambda *_: Remembered())
-    monkeypatch.setattr(run, "read_fragment", unreadable)
+    monkeypatch.setattr(run, "refuse_unfit_workers", lambda *_: None)
+    monkeypatch.setattr(run, "read_rows_or_counts", unreadable)
     with pytest.raises(SourceError):
         ready_party(agreement, "a", None, None, Ledger(":memory:"), RunSettings(tmp_path))
     assert [process.poll() is None for process in started] == [False]
