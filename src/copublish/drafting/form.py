@@ -46,6 +46,13 @@ class DraftForm(DraftFields):
         else:
             self.columns.append(ColumnFields())
 
+    def remove(self, rows: str, number: int) -> None:
+        """Take a row out of `parties` or `columns`; nothing happens if there is none of that number."""
+        if rows == "parties":
+            del self.parties[number : number + 1]
+        else:
+            del self.columns[number : number + 1]
+
     def read(self) -> tuple[Draft, tuple[DraftProblem, ...]]:
         """The draft that the fields say, and what could not be read at all, under the names of fields."""
         reading = Reading(self)

@@ -72,12 +72,19 @@ def price(agreement: Agreement, ledger: str | Path | None = None) -> Price:
     try:
         limit, spent = book.limit(agreement.dataset), book.spent_by_account(agreement.dataset)
         before = budget_of(agreement.dataset, limit, spent, ())
-        known = {"dataset": agreement.dataset, "relation": before.relation, "limit": before.limit}
         this = _shown(cost.under(before.relation))
         try:
             account = book.account_for(agreement.dataset, cost)
         except BudgetExceededError as exc:
-            return Price(**known, spent=before.spent, this=this, left=before.left, refusal=str(exc))  # type: ignore[arg-type]
+            return Price(
+                dataset=agreement.dataset,
+                relation=before.relation,
+                limit=before.limit,
+                spent=before.spent,
+                this=this,
+                left=before.left,
+                refusal=str(exc),
+            )
     finally:
         book.close()
     if limit is None:

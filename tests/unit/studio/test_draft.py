@@ -70,6 +70,8 @@ def test_from_a_header_and_a_dictionary_to_a_complete_agreement_without_scripts(
     fields |= {"dataset": "people", "expected": "1000", "epsilon": "1"}
     added = browser.submit("/draft/edit", {**fields, "act": "add parties"}).text
     fields = fields_of(added) | {"parties-1-name": "loans"}
+    fewer = fields_of(browser.submit("/draft/edit", {**fields, "act": "remove parties 0"}).text)
+    assert fewer["parties-0-name"] == "loans" and "parties-1-name" not in fewer
     done = browser.submit("/draft/save", fields)
     assert "No open points" in done.text and 'id="state-draft">complete' in done.text
     assert set(cp.load_agreement(tmp_path / "agreement.toml").parties) == {"bank", "loans"}

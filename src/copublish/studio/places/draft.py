@@ -19,6 +19,7 @@ from copublish.studio.places.place import Place
 from copublish.studio.routing import change, file_of, text_of, view
 
 STARTED_FROM = "started_from"
+ROWS = ("parties", "columns")
 
 
 @dataclass(frozen=True)
@@ -159,12 +160,11 @@ def edit(request: Request, form: FormData) -> Response:
     """Add or take out a row, or show other fields for another kind. Nothing is saved."""
     typed = form_from(form)
     act, _, what = text_of(form, "act").partition(" ")
-    rows: dict[str, list[object]] = {"parties": typed.parties, "columns": typed.columns}  # type: ignore[dict-item]
     kind, _, number = what.partition(" ")
-    if act == "add" and kind in rows:
+    if act == "add" and kind in ROWS:
         typed.add(kind)
-    elif act == "remove" and kind in rows and number.isdecimal() and int(number) < len(rows[kind]):
-        del rows[kind][int(number)]
+    elif act == "remove" and kind in ROWS and number.isdecimal():
+        typed.remove(kind, int(number))
     elif act == "identity" and number.isdecimal() and int(number) < len(typed.parties):
         row = typed.parties[int(number)]
         row.certificate = cp.own_fingerprint(row.name) or row.certificate
