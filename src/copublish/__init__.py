@@ -26,11 +26,20 @@ if TYPE_CHECKING:
     from copublish.agreement.model import Agreement
     from copublish.auditing.audit import audit
     from copublish.auditing.result import Audit
+    from copublish.drafting.differences import differences
+    from copublish.drafting.draft import Draft
+    from copublish.drafting.files import draft_from_text, hash_of_file, load_draft, save_draft
+    from copublish.drafting.form import DraftForm
+    from copublish.drafting.headers import dictionary_from_text, draft
+    from copublish.drafting.merge import compare_drafts, merge_drafts
+    from copublish.drafting.problems import DraftProblem, draft_problems
+    from copublish.drafting.text import draft_text
     from copublish.errors import (
         AgreementError,
         ApprovalError,
         BudgetExceededError,
         CopublishError,
+        DraftChangedError,
         EngineError,
         EvaluationError,
         FragmentError,
@@ -38,6 +47,7 @@ if TYPE_CHECKING:
         LedgerError,
         LockedError,
         MeetingError,
+        PassphraseError,
         ReleaseError,
         SourceError,
     )
@@ -45,18 +55,34 @@ if TYPE_CHECKING:
     from copublish.evaluation.scorecard import Evaluation, evaluate
     from copublish.fragments.database import DatabaseTable
     from copublish.local.simulation import simulate
-    from copublish.node.identity import identities
+    from copublish.mechanisms.registry import mechanism_names
+    from copublish.node.approving import (
+        Approvals,
+        add_approvals,
+        approvals_of,
+        approve,
+        bundle_of_approvals,
+        refuse,
+        take_back_refusal,
+    )
+    from copublish.node.identity import identities, key_has_passphrase, make_identity, own_fingerprint
     from copublish.node.party import run
     from copublish.planning.advice import plan_release as plan
+    from copublish.planning.links import over_link, usual_links
+    from copublish.planning.meaning import Meaning, epsilon_for_error, how_sure, meaning
     from copublish.planning.release_plan import ReleasePlan
+    from copublish.planning.side_by_side import MechanismTrial, cannot_be_told_apart, side_by_side, try_mechanism
     from copublish.privacy.certificate import Certificate
     from copublish.privacy.ledger import Ledger, Limit
     from copublish.privacy.prices import Budget
     from copublish.reading.estimate import Estimate
+    from copublish.release.audit_file import evidence_in_words
     from copublish.release.check import Checked, check
     from copublish.release.describe import Description, describe
     from copublish.release.folder import Release, load_release
     from copublish.release.generalize import generalize
+    from copublish.release.own_ledger import Price, price, set_limit
+    from copublish.release.proposal import bundle_of_proposal
     from copublish.release.verify import Verification, verify_release
     from copublish.running.jobs import job, jobs, start_job
     from copublish.running.run import BeforeRun, before_run, follow, runs, start, stop
@@ -66,6 +92,7 @@ __all__ = [
     "Agreement",
     "AgreementError",
     "ApprovalError",
+    "Approvals",
     "Audit",
     "BeforeRun",
     "Budget",
@@ -75,6 +102,10 @@ __all__ = [
     "CopublishError",
     "DatabaseTable",
     "Description",
+    "Draft",
+    "DraftChangedError",
+    "DraftForm",
+    "DraftProblem",
     "EngineError",
     "Estimate",
     "Evaluation",
@@ -86,7 +117,11 @@ __all__ = [
     "LedgerError",
     "Limit",
     "LockedError",
+    "Meaning",
+    "MechanismTrial",
     "MeetingError",
+    "PassphraseError",
+    "Price",
     "Release",
     "ReleaseError",
     "ReleasePlan",
@@ -95,27 +130,60 @@ __all__ = [
     "SourceError",
     "Verification",
     "__version__",
+    "add_approvals",
     "agreement_from_mapping",
+    "approvals_of",
+    "approve",
     "audit",
     "before_run",
+    "bundle_of_approvals",
+    "bundle_of_proposal",
+    "cannot_be_told_apart",
     "check",
+    "compare_drafts",
     "describe",
+    "dictionary_from_text",
+    "differences",
+    "draft",
+    "draft_from_text",
+    "draft_problems",
+    "draft_text",
+    "epsilon_for_error",
     "evaluate",
+    "evidence_in_words",
     "follow",
     "generalize",
+    "hash_of_file",
+    "how_sure",
     "identities",
     "job",
     "jobs",
+    "key_has_passphrase",
     "load_agreement",
+    "load_draft",
     "load_release",
+    "make_identity",
+    "meaning",
+    "mechanism_names",
+    "merge_drafts",
+    "over_link",
+    "own_fingerprint",
     "plan",
+    "price",
+    "refuse",
     "report",
     "run",
     "runs",
+    "save_draft",
+    "set_limit",
+    "side_by_side",
     "simulate",
     "start",
     "start_job",
     "stop",
+    "take_back_refusal",
+    "try_mechanism",
+    "usual_links",
     "verify_release",
 ]
 
@@ -124,22 +192,46 @@ _HOMES = {
     "copublish.agreement.model": ("Agreement",),
     "copublish.auditing.audit": ("audit",),
     "copublish.auditing.result": ("Audit",),
+    "copublish.drafting.differences": ("differences",),
+    "copublish.drafting.draft": ("Draft",),
+    "copublish.drafting.files": ("draft_from_text", "hash_of_file", "load_draft", "save_draft"),
+    "copublish.drafting.form": ("DraftForm",),
+    "copublish.drafting.headers": ("dictionary_from_text", "draft"),
+    "copublish.drafting.merge": ("compare_drafts", "merge_drafts"),
+    "copublish.drafting.problems": ("DraftProblem", "draft_problems"),
+    "copublish.drafting.text": ("draft_text",),
     "copublish.evaluation.report.page": ("Report", "report"),
     "copublish.evaluation.scorecard": ("Evaluation", "evaluate"),
     "copublish.fragments.database": ("DatabaseTable",),
     "copublish.local.simulation": ("simulate",),
-    "copublish.node.identity": ("identities",),
+    "copublish.mechanisms.registry": ("mechanism_names",),
+    "copublish.node.approving": (
+        "Approvals",
+        "add_approvals",
+        "approvals_of",
+        "approve",
+        "bundle_of_approvals",
+        "refuse",
+        "take_back_refusal",
+    ),
+    "copublish.node.identity": ("identities", "key_has_passphrase", "make_identity", "own_fingerprint"),
     "copublish.node.party": ("run",),
     "copublish.planning.advice": ("plan",),
+    "copublish.planning.links": ("over_link", "usual_links"),
+    "copublish.planning.meaning": ("Meaning", "epsilon_for_error", "how_sure", "meaning"),
     "copublish.planning.release_plan": ("ReleasePlan",),
+    "copublish.planning.side_by_side": ("MechanismTrial", "cannot_be_told_apart", "side_by_side", "try_mechanism"),
     "copublish.privacy.certificate": ("Certificate",),
     "copublish.privacy.ledger": ("Ledger", "Limit"),
     "copublish.privacy.prices": ("Budget",),
     "copublish.reading.estimate": ("Estimate",),
+    "copublish.release.audit_file": ("evidence_in_words",),
     "copublish.release.check": ("Checked", "check"),
     "copublish.release.describe": ("Description", "describe"),
     "copublish.release.folder": ("Release", "load_release"),
     "copublish.release.generalize": ("generalize",),
+    "copublish.release.own_ledger": ("Price", "price", "set_limit"),
+    "copublish.release.proposal": ("bundle_of_proposal",),
     "copublish.release.verify": ("Verification", "verify_release"),
     "copublish.running.jobs": ("job", "jobs", "start_job"),
     "copublish.running.run": ("BeforeRun", "before_run", "follow", "runs", "start", "stop"),

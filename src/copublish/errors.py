@@ -51,6 +51,12 @@ class AgreementError(CopublishError):
         super().__init__("\n".join([f"{source} has {count}:", *(f"  - {p}" for p in self.problems)]))
 
 
+class DraftChangedError(CopublishError):
+    """The file of a draft was changed by somebody else since the work on it began. Nothing was written."""
+
+    exit_code = 3
+
+
 class FragmentError(CopublishError):
     """A party's data are not what the agreement says, or other data are not what a release can generalize.
 

@@ -22,7 +22,7 @@ from support.commands import run
 ROOT = Path(__file__).parents[2]
 COMMANDS = (
     *("demo", "init", "merge", "check", "describe", "plan", "simulate", "run", "show", "generalize", "evaluate"),
-    *("report", "ledger", "propose", "approve", "verify", "studio", "runs"),
+    *("report", "ledger", "propose", "approve", "refuse", "verify", "studio", "runs"),
 )
 SUBCOMMANDS = (("ledger", "verify"), ("identity", "new"), ("identity", "show"), ("node", "status"))
 

@@ -50,7 +50,7 @@ def read_content(path: Path) -> dict[str, Any]:
         AgreementError: If the file cannot be read, or is no TOML.
     """
     try:
-        text = _newlines(read_regular(path, LARGEST_FILE).decode("utf-8-sig"))
+        text = read_regular(path, LARGEST_FILE).decode("utf-8-sig")
     except FileNotFoundError as exc:
         hint = f"no such file. 'copublish init {path.name}' writes one to start from"
         raise AgreementError(str(path), [hint]) from exc
@@ -59,16 +59,25 @@ def read_content(path: Path) -> dict[str, Any]:
         raise AgreementError(str(path), [hint]) from None
     except OSError as exc:
         raise AgreementError(str(path), [f"cannot be read: {exc.strerror}"]) from exc
+    return content_from_text(text, str(path))
+
+
+def content_from_text(text: str, source: str) -> dict[str, Any]:
+    """The nested mappings of a text, an agreement or a draft of one; nothing in them is checked.
+
+    Raises:
+        AgreementError: If it is no TOML.
+    """
     try:
-        return tomllib.loads(text, parse_float=Decimal)
+        return tomllib.loads(_newlines(text), parse_float=Decimal)
     except tomllib.TOMLDecodeError as exc:
         hint = (
             "Text needs quotes, decimals a point (1.5), each section stands once, and true and false are written in "
             "small letters"
         )
-        raise AgreementError(str(path), [f"not valid TOML: {_plain(str(exc))}. {hint}"]) from exc
+        raise AgreementError(source, [f"not valid TOML: {_plain(str(exc))}. {hint}"]) from exc
     except (ValueError, ArithmeticError, RecursionError) as exc:
-        raise AgreementError(str(path), ["has a number or a nesting that is too large to read"]) from exc
+        raise AgreementError(source, ["has a number or a nesting that is too large to read"]) from exc
 
 
 def taxonomy_files(path: Path) -> list[str]:
@@ -107,7 +116,9 @@ def agreement_from_mapping(
         problems += [line for error in found for line in _sentences(error)]
     problems += of_mechanism
     if unfilled:  # what else is wrong with them follows from it
-        problems = [line for line in problems if not line.startswith(tuple(f"{place}:" for place in unfilled))]
+        problems = [
+            line for line in problems if not line.startswith(tuple(f"{p}{end}" for p in unfilled for end in ":."))
+        ]
         problems = [*map(_unfilled, unfilled), *problems]
     if problems:
         raise AgreementError(source, list(dict.fromkeys(problems)))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
@@ -24,11 +22,9 @@ from copublish.cli.keys import (
     signer_of,
 )
 from copublish.cli.terminal import Format, FormatOption, note, print_json, refuse_unknown_party, results_console
-from copublish.errors import ApprovalError, MeetingError, visible
-from copublish.evidence.approvals import approve as sign_approval
-from copublish.evidence.approvals import default_approvals_folder, file_name
+from copublish.errors import visible
+from copublish.node.approving import approve as sign_and_write
 from copublish.node.identity import identity_folder
-from copublish.release.evidence import signer_problem
 
 
 def register(app: typer.Typer) -> None:
@@ -67,23 +63,13 @@ def approve(
     "ok for 2026" --until 2026-12-31
     """
     agreed = load_agreement(agreement)
-    party = _party(agreed, party)
+    party = approving_party(agreed, party)
     last = _day(until)
     passphrase, pin = passphrase_from(passphrase_file, passphrase_command), pin_from(pin_file, pin_command)
     signs = signer_of(agreed, party, identity, signer, passphrase=passphrase, pin=pin)
-    if problem := signer_problem(agreed, party, signs.chain):
-        raise MeetingError(f"Your key does not fit the agreement: it {problem}. Nothing was signed.")
-    approval = sign_approval(
-        agreed, party, signs, name=name, role=role, note=note_, today=datetime.now(UTC).date(), until=last
+    approval, path = sign_and_write(
+        agreement, party=party, name=name, role=role, note=note_, until=last, folder=out, signer=signs
     )
-    folder = out or default_approvals_folder(agreement)
-    path = folder / file_name(approval)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w") as file:
-            file.write(json.dumps(approval.to_json(), indent=2, ensure_ascii=False) + "\n")
-    except OSError as exc:
-        raise ApprovalError(f"The approval cannot be written to '{path}': {exc.strerror}.") from exc
     if output is Format.JSON:
         print_json({"file": str(path), **approval.to_json()})
         return
@@ -93,7 +79,8 @@ def approve(
     note(f"The agreement asks for {needed} approvals of '{party}'. Whoever runs 'copublish run' there needs this file.")
 
 
-def _party(agreement: Agreement, named: str | None) -> str:
+def approving_party(agreement: Agreement, named: str | None) -> str:
+    """The party that was named, or the one whose identity is here."""
     if named is not None:
         refuse_unknown_party(named, agreement.parties)
         return named

@@ -18,7 +18,9 @@ from copublish.cli.terminal import (
     results_console,
     warn_first,
 )
-from copublish.errors import FragmentError
+from copublish.drafting.differences import differences
+from copublish.drafting.files import load_draft
+from copublish.errors import FragmentError, visible
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.release.check import Checked
 from copublish.release.check import check as check_data
@@ -40,6 +42,9 @@ def check(
     rows: Annotated[
         bool, typer.Option("--rows", help="Also the numbers of rows whose values are not as agreed.")
     ] = False,
+    since: Annotated[
+        Path | None, typer.Option(help="An older draft of the agreement: also say what changed since, in words.")
+    ] = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Check an agreement and, with --party and --data, your own data against it. Costs nothing.
@@ -50,12 +55,17 @@ def check(
 
     Example: copublish check agreement.toml --party bank --data bank.parquet
 
+    Example: copublish check agreement.toml --since approved.toml
+
     Example: copublish check agreement.toml --party loans --data postgresql://reader@db.example/lending --table loans
     """
     if (party is None) != (data is None):
         raise typer.BadParameter("give both --party and --data, or neither to check the agreement alone")
     if table is not None and data is None:
         raise typer.BadParameter("name the database of the table with --data", param_hint="--table")
+    changed = None if since is None else differences(load_draft(since), load_draft(agreement))
+    if changed is not None and output is not Format.JSON:
+        _print_changes(changed, results_console())  # also of a draft that is no agreement yet
     agreed = load_agreement(agreement)
     if party is not None:
         refuse_unknown_party(party, agreed.parties)
@@ -64,7 +74,7 @@ def check(
     if not checked.ok:
         raise FragmentError(checked.party, checked.problems)
     if output is Format.JSON:
-        print_json(checked.to_dict())
+        print_json({**checked.to_dict(), **({} if changed is None else {"changed": changed})})
         return
     console = results_console()
     warn_first(checked.warning, console)
@@ -81,6 +91,12 @@ def check(
                 "What the mechanism asks of records was checked for all of yours: in a run those that all parties have "
                 "are checked again, after the join."
             )
+
+
+def _print_changes(changed: list[str], console: Console) -> None:
+    console.print("What changed:" if changed else "Nothing has changed.")
+    for sentence in changed:
+        console.print(visible(f"  - {sentence}"), markup=False, soft_wrap=True)
 
 
 def _print_rules(checked: Checked, console: Console) -> None:

@@ -23,6 +23,7 @@ COMMANDS = {
     "propose": "Write a bundle for the people who decide: the agreement, what it would open in words, and what they "
     "are asked.",
     "approve": "Sign that a named person of your organization approves of an agreement. Offline; nobody is called.",
+    "refuse": "Sign that a named person of your organization refuses an agreement. Offline; nobody is called.",
     "run": "Run a release together with the other parties, each on its own machine.",
     "runs": "Show the runs that were started with 'run --detach' or on the page, follow one, or stop it.",
     "node": "Look at your own node and at those of the other parties.",

@@ -10,11 +10,10 @@ import typer
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console
-from copublish.errors import BudgetExceededError, visible
-from copublish.mechanisms.registry import plan_of
+from copublish.errors import visible
 from copublish.privacy.ledger import open_existing_ledger
-from copublish.privacy.prices import price_in_words
 from copublish.release.describe import describe as describe_agreement
+from copublish.release.own_ledger import price
 
 
 def register(app: typer.Typer) -> None:
@@ -51,13 +50,6 @@ def describe(
 
 def _budget(agreement: Agreement, file: Path) -> dict[str, Any]:
     """What the release would take of a ledger, or why it would be refused. Nothing is written."""
-    cost, book = plan_of(agreement).cost(), open_existing_ledger(file, agreement.dataset)
-    try:
-        account = book.account_for(agreement.dataset, cost)
-        limit, spent = book.limit(agreement.dataset), book.spent_by_account(agreement.dataset)
-    except BudgetExceededError as exc:
-        return {"would_spend": None, "paid_from": None, "refusal": str(exc)}
-    finally:
-        book.close()
-    words = None if limit is None else price_in_words(agreement, limit, cost, spent)
-    return {"would_spend": words, "paid_from": account, "refusal": None}
+    open_existing_ledger(file, agreement.dataset).close()
+    found = price(agreement, file)
+    return {"would_spend": found.words, "paid_from": found.paid_from, "refusal": found.refusal}

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from copublish.agreement.loading import agreement_from_mapping
 from copublish.cli.terminal import Format, FormatOption, note, print_json
-from copublish.drafting.draft import Content
+from copublish.drafting.draft import Content, Draft
 from copublish.drafting.files import load_draft
 from copublish.drafting.merge import merge_drafts
+from copublish.drafting.problems import draft_problems
 from copublish.drafting.text import draft_text
-from copublish.errors import AgreementError, CopublishError
+from copublish.errors import CopublishError
 
 
 def register(app: typer.Typer) -> None:
@@ -51,11 +51,7 @@ def merge(
 
 def what_is_open(content: Content, path: Path) -> tuple[str, ...]:
     """Everything that keeps a draft from being an agreement, as `copublish check` says it."""
-    try:
-        agreement_from_mapping(content, folder=path.parent, source=str(path))
-    except AgreementError as exc:
-        return exc.problems
-    return ()
+    return tuple(problem.sentence for problem in draft_problems(Draft(content), folder=path.parent))
 
 
 def tell_what_is_open(path: Path, open_questions: tuple[str, ...], *, then: str | None = "check") -> None:

@@ -24,6 +24,7 @@ OTHER_WORDS = {
     "node": ("status",),
     "identity": ("key", "keygen", "keys", "cert", "certificate", "fingerprint"),
     "approve": ("sign", "accept", "consent"),
+    "refuse": ("reject", "decline", "veto"),
     "evaluate": ("score", "metrics", "accuracy"),
     "report": ("html", "page"),
     "plan": ("tune", "advise", "recommend", "optimize"),

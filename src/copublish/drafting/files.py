@@ -1,15 +1,20 @@
-"""Reading drafts that `copublish init` wrote and people have edited."""
+"""Reading drafts that `copublish init` wrote and people have edited, and saving them over nobody's work."""
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
-from copublish.agreement.loading import read_content, refuse_unsafe
-from copublish.drafting.draft import Draft
+from copublish.agreement.loading import LARGEST_FILE, content_from_text, read_content, refuse_unsafe
+from copublish.drafting.draft import Content, Draft
 from copublish.drafting.text import toml_key, toml_value
-from copublish.errors import AgreementError
+from copublish.errors import AgreementError, DraftChangedError
+from copublish.files.regular import read_regular
 
 SECTIONS = ("parties", "records", "class", "attributes", "privacy", "mechanism", "budget", "engine", "network")
 
@@ -25,6 +30,71 @@ def load_draft(path: str | Path) -> Draft:
     path = Path(path)
     content = read_content(path)
     refuse_unsafe(content, str(path))
+    return _draft(content, read_regular(path, LARGEST_FILE).decode("utf-8-sig"), str(path))
+
+
+def draft_from_text(text: str, source: str = "The draft") -> Draft:
+    """A draft from its text; it may lack anything, but what is there has the shape of an agreement.
+
+    Raises:
+        AgreementError: If it is no TOML, naming the line, or a section is none.
+    """
+    content = content_from_text(text, source)
+    refuse_unsafe(content, source)
+    return _draft(content, text, source)
+
+
+def hash_of_file(path: str | Path) -> str:
+    """What `save_draft` knows a file by; empty if there is none."""
+    try:
+        return hashlib.sha256(read_regular(Path(path), LARGEST_FILE)).hexdigest()
+    except FileNotFoundError:
+        return ""
+
+
+def save_draft(text: str, path: str | Path, *, started_from: str) -> str:
+    """Write a draft, unless its file is not any more what it was when the work on it began.
+
+    Args:
+        text: The draft.
+        path: Its file.
+        started_from: What `hash_of_file` said when the work began.
+
+    Returns:
+        The hash of the file as it is now.
+
+    Raises:
+        DraftChangedError: If somebody else has written the file since. Nothing was written.
+        AgreementError: If it cannot be written.
+    """
+    path, content = Path(path), text.encode()
+    try:
+        with _folder_locked(path.parent):
+            if hash_of_file(path) != started_from:
+                raise DraftChangedError(
+                    f"'{path.name}' was changed by somebody else, another window or an editor since you began. "
+                    "Nothing was saved."
+                )
+            new = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
+            new.write_bytes(content)
+            new.replace(path)
+    except OSError as exc:
+        raise AgreementError(str(path), [f"cannot be written: {exc.strerror}"]) from exc
+    return hashlib.sha256(content).hexdigest()
+
+
+@contextmanager
+def _folder_locked(folder: Path) -> Iterator[None]:
+    """Two that save at once come one after the other, so that the second one sees the first."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _draft(content: Content, text: str, source: str) -> Draft:
     problems = [
         f"{section}: write a section, like [{section}]"
         for section in SECTIONS
@@ -45,16 +115,16 @@ def load_draft(path: str | Path) -> Draft:
     except TypeError as exc:
         problems.append(str(exc))
     if problems:
-        raise AgreementError(str(path), problems)
-    return Draft(content, _words(path, content))
+        raise AgreementError(source, problems)
+    return Draft(content, _words(text, content))
 
 
-def _words(path: Path, content: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+def _words(text: str, content: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
     """The comments right below the headers of columns. Nothing hangs on them, so they are found by their look."""
     names = {toml_key(name): name for name in content.get("attributes", {})}  # type: ignore[attr-defined]
     found: dict[str, list[str]] = {}
     column: str | None = None
-    for line in path.read_text(encoding="utf-8-sig").splitlines():
+    for line in text.splitlines():
         if header := HEADER.fullmatch(line):
             named = content.get("class", {}).get("name")  # type: ignore[attr-defined]
             column = named if header["name"] is None else names.get(header["name"])

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 from copublish.agreement.placeholders import FILL_IN, is_placeholder
 from copublish.drafting.draft import Content, Draft
+from copublish.drafting.sides import WHOLE, Conflict, Merge, Path
 from copublish.drafting.text import toml_value
 from copublish.errors import AgreementError
 
 Side = tuple[str, Any]
 """Who says something, and what."""
-
-WHOLE = ("grid", "taxonomy")
-"""Tables that mean something as a whole alone: two halves of two grids are none."""
 
 SETS = ("values", "missing_spellings", "identifier_rules")
 """Lists whose order two parties need not write alike; the first draft's is taken."""
@@ -23,46 +22,77 @@ DECIDING = ("kind", "name")
 """Keys that say what the others of a section are about: where they differ, the rest does by itself."""
 
 
-def merge_drafts(drafts: Mapping[str, Draft]) -> Draft:
+def merge_drafts(drafts: Mapping[str, Draft], choices: Mapping[Path, str] | None = None) -> Draft:
     """One draft that says what all of them say.
 
     An open question is answered by whoever knows the answer. Columns keep the parties that have them.
 
     Args:
         drafts: Under names by which a message calls them, mostly of their files.
+        choices: Whose word people have decided to take, by the path of a conflict.
 
     Raises:
         AgreementError: If drafts contradict each other, with every conflict and all its sides.
     """
-    sides = _with_kinds(_with_roles([(who, draft.content) for who, draft in drafts.items()]))
-    conflicts: list[str] = []
-    content = _merged_tables("", sides, conflicts)
+    merged = compare_drafts(drafts, choices)
+    if merged.conflicts:
+        raise AgreementError("What the drafts say together", [one.sentence for one in merged.conflicts])
+    return merged.draft
+
+
+def compare_drafts(drafts: Mapping[str, Draft], choices: Mapping[Path, str] | None = None) -> Merge:
+    """The same with its conflicts instead of an error, for who wants to look at all sides and decide.
+
+    Args:
+        drafts: Under their names.
+        choices: Whose word people have decided to take, by the path of a conflict. A choice can show conflicts that
+            were behind it.
+    """
+    contents = {who: deepcopy(draft.content) for who, draft in drafts.items()}
+    for path, who in (choices or {}).items():
+        _take_from(contents, path, who)
+    sides = _with_kinds(_with_roles(list(contents.items())))
+    conflicts: list[Conflict] = []
+    content = _merged_tables((), sides, conflicts)
     _merge_holders(content, sides, conflicts)
     conflicts += _not_everywhere(content, sides)
-    if conflicts:
-        raise AgreementError("What the drafts say together", conflicts)
     words: dict[str, Sequence[str]] = {}
     for draft in drafts.values():
         for column, said in draft.words.items():
             words[column] = tuple(dict.fromkeys([*words.get(column, ()), *said]))
-    return Draft(content, words)
+    return Merge(Draft(content, words), tuple(conflicts), {who: draft.content for who, draft in drafts.items()})
 
 
-def _merged_tables(place: str, sides: Sequence[Side], conflicts: list[str]) -> Content:
+def _take_from(contents: Mapping[str, Content], path: Path, who: str) -> None:
+    """Have all drafts say what one of them says at a place; what it does not say goes."""
+    chosen: Any = contents.get(who, {})
+    for key in path:
+        chosen = chosen.get(key) if isinstance(chosen, Mapping) else None
+    for content in contents.values():
+        table: Any = content
+        for key in path[:-1]:
+            table = table.get(key) if isinstance(table, dict) else None
+        if isinstance(table, dict):
+            table.pop(path[-1], None)
+            if chosen is not None:
+                table[path[-1]] = deepcopy(chosen)
+
+
+def _merged_tables(place: Path, sides: Sequence[Side], conflicts: list[Conflict]) -> Content:
     """Every key that some side has, in the order in which they first come; of several sides what they agree on."""
     merged: Content = {}
     for key in dict.fromkeys(key for _, table in sides for key in table):
         found = len(conflicts)
         having = [(who, table[key]) for who, table in sides if key in table]
-        merged[key] = _merged_value(f"{place}.{key}".removeprefix("."), key, having, conflicts)
+        merged[key] = _merged_value((*place, key), key, having, conflicts)
         if place and key in DECIDING and len(conflicts) > found:
             return merged
-    if place.startswith("attributes.") and "values" in merged and "taxonomy" in merged:
+    if place[:1] == ("attributes",) and len(place) > 1 and "values" in merged and "taxonomy" in merged:
         _keep_one_list(place, merged, sides, conflicts)
     return merged
 
 
-def _merged_value(place: str, key: str, sides: Sequence[Side], conflicts: list[str]) -> Any:
+def _merged_value(place: Path, key: str, sides: Sequence[Side], conflicts: list[Conflict]) -> Any:
     known = [(who, value) for who, value in sides if not is_placeholder(value)]
     if not known:
         return FILL_IN
@@ -70,7 +100,7 @@ def _merged_value(place: str, key: str, sides: Sequence[Side], conflicts: list[s
         return _merged_tables(place, known, conflicts)
     # The holders of a column add up, which is done when the parties are known.
     if key != "held_by" and not all(_alike(key, known[0][1], value) for _, value in known):
-        conflicts.append(f"{place}: {_all_sides(known)}")
+        conflicts.append(Conflict(place, _all_sides(known)))
     return known[0][1]
 
 
@@ -81,7 +111,7 @@ def _alike(key: str, one: Any, other: Any) -> bool:
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
 
 
-def _keep_one_list(place: str, merged: Content, sides: Sequence[Side], conflicts: list[str]) -> None:
+def _keep_one_list(place: Path, merged: Content, sides: Sequence[Side], conflicts: list[Conflict]) -> None:
     """A column has a flat list or a tree: an open list goes if somebody has a tree, and the other way around."""
     for key in ("values", "taxonomy"):
         if is_placeholder(merged[key]):
@@ -90,7 +120,7 @@ def _keep_one_list(place: str, merged: Content, sides: Sequence[Side], conflicts
     if any("values" in table and "taxonomy" in table for _, table in sides):
         return  # the agreement's own rules refuse that
     said = [(who, {key: table[key]}) for who, table in sides for key in ("values", "taxonomy") if key in table]
-    conflicts.append(f"{place}: {_all_sides(said)}")
+    conflicts.append(Conflict(place, _all_sides(said)))
 
 
 def _all_sides(sides: Sequence[Side]) -> str:
@@ -113,7 +143,7 @@ def _holders(content: Content, section: Content) -> list[str]:
     return [party for party in listed if isinstance(party, str) and party != FILL_IN]
 
 
-def _merge_holders(content: Content, sides: Sequence[Side], conflicts: list[str]) -> None:
+def _merge_holders(content: Content, sides: Sequence[Side], conflicts: list[Conflict]) -> None:
     """Add up who holds the class and every attribute."""
     for name, section in content.get("attributes", {}).items():
         having = [
@@ -123,11 +153,12 @@ def _merge_holders(content: Content, sides: Sequence[Side], conflicts: list[str]
         differing = {tuple(sorted(_holders(draft, said))) for _, draft, said in having} - {()}
         if content.get("partition") == "vertical" and len(differing) > 1:
             said = _all_sides([(who, _holders(draft, said)) for who, draft, said in having])
-            conflicts.append(
-                f"attributes.{name}.held_by: {said}. In vertical data one party holds a column, but for the identifier "
-                "and the class. Leave it out of the other drafts, name it in records.identifier or class.name, or "
-                'write partition = "arbitrary" in all of them'
+            how = (
+                "In vertical data one party holds a column, but for the identifier and the class. Leave it out of the "
+                'other drafts, name it in records.identifier or class.name, or write partition = "arbitrary" in all '
+                "of them"
             )
+            conflicts.append(Conflict(("attributes", name, "held_by"), f"{said}. {how}"))
     if "class" in content:
         having = [(who, draft, draft["class"]) for who, draft in sides if "class" in draft]
         _add_up_holders(content, content["class"], having)
@@ -144,17 +175,18 @@ def _add_up_holders(content: Content, section: Content, having: Sequence[tuple[s
         section["held_by"] = (together[0] if len(together) == 1 else together) or FILL_IN
 
 
-def _not_everywhere(content: Content, sides: Sequence[Side]) -> Iterator[str]:
-    """Yield a sentence for every column that owners of whole rows do not all have."""
+def _not_everywhere(content: Content, sides: Sequence[Side]) -> Iterator[Conflict]:
+    """Yield a conflict for every column that owners of whole rows do not all have."""
     if content.get("partition") != "horizontal":
         return
     having = [(who, draft["attributes"]) for who, draft in sides if draft.get("attributes")]
     for name in content.get("attributes", {}):
         without = [f"'{who}'" for who, attributes in having if name not in attributes]
         if without:
-            yield (
-                f"attributes.{name}: it is not in {' and '.join(without)}. In horizontal data every party has every "
-                "column: add it there, or leave it out everywhere"
+            yield Conflict(
+                ("attributes", name),
+                f"it is not in {' and '.join(without)}. In horizontal data every party has every column: add it there, "
+                "or leave it out everywhere",
             )
 
 

@@ -17,6 +17,7 @@ from pydantic.dataclasses import dataclass
 from copublish.agreement.model import Agreement
 from copublish.errors import ApprovalError, plain_text, unsafe_texts
 from copublish.evidence.certificates import Chain
+from copublish.evidence.refusals import refuse_if_refused
 from copublish.evidence.signing import Signer, message_of, signature_problem
 from copublish.files.regular import MIB, read_regular
 from copublish.types import TypedJson
@@ -182,8 +183,9 @@ def own_approvals(agreement: Agreement, party: str, folder: Path, chain: Chain, 
     """A party's approvals of an agreement that count today, from its files; asked before anybody is called.
 
     Raises:
-        ApprovalError: If there are too few, or one is forged: somebody has tried.
+        ApprovalError: If there are too few, one is forged, since somebody has tried, or somebody has refused.
     """
+    refuse_if_refused(agreement, party, folder, chain)
     valid: dict[str, Approval] = {}
     others = []
     for path, approval in read_approvals(folder).items():
@@ -214,7 +216,7 @@ def told_approvals(
     if not isinstance(told, list) or len(told) > MAX_APPROVALS:
         raise ApprovalError(f"Party '{party}' told something else than approvals. Nothing was spent.")
     try:
-        found = tuple(_read(content) for content in told)
+        found = tuple(approval_from_json(content) for content in told)
     except ValueError:
         raise ApprovalError(f"Party '{party}' told something else than approvals. Nothing was spent.") from None
     for approval in found:
@@ -235,9 +237,18 @@ def default_approvals_folder(agreement_file: Path) -> Path:
 
 def file_name(approval: Approval) -> str:
     """A name for the file of an approval that tells people what it is."""
-    words = unicodedata.normalize("NFKD", f"{approval.party}-{approval.name}").encode("ascii", "ignore").decode()
-    plain = re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:60]
-    return f"{plain}-{approval.digest[:8]}.json"
+    return f"{plain_name(approval.party, approval.name)}-{approval.digest[:8]}.json"
+
+
+def plain_name(party: str, name: str) -> str:
+    """Party and person in characters that every file system has."""
+    words = unicodedata.normalize("NFKD", f"{party}-{name}").encode("ascii", "ignore").decode()
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:60]
+
+
+def is_same_person(name: str, other: str) -> bool:
+    """Whether two names are one person's: neither capitals, spaces nor what nobody sees make another one."""
+    return _who(name) == _who(other)
 
 
 def read_approvals(folder: Path) -> Mapping[Path, Approval]:
@@ -249,7 +260,7 @@ def read_approvals(folder: Path) -> Mapping[Path, Approval]:
     found = {}
     for path in sorted(folder.glob("*.json")):
         try:
-            found[path] = _read(json.loads(read_regular(path, LARGEST_APPROVAL)))
+            found[path] = approval_from_json(json.loads(read_regular(path, LARGEST_APPROVAL)))
         except OSError as exc:
             raise ApprovalError(f"The approval '{path}' cannot be read: {exc.strerror}.") from exc
         except (ValueError, RecursionError):
@@ -257,7 +268,7 @@ def read_approvals(folder: Path) -> Mapping[Path, Approval]:
     return found
 
 
-def _read(content: object) -> Approval:
+def approval_from_json(content: object) -> Approval:
     """An approval from JSON that somebody else may have written.
 
     Raises:

@@ -57,6 +57,11 @@ def mechanisms() -> tuple[AnyMechanism, ...]:
     return tuple(dict.fromkeys(_by_name.values()))
 
 
+def mechanism_names() -> list[str]:
+    """What an agreement can write as the name of its mechanism."""
+    return [known.name for known in mechanisms()]
+
+
 def mechanism_named(name: str) -> AnyMechanism:
     """The mechanism that an agreement or a release names.
 

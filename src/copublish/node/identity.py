@@ -7,6 +7,7 @@ authority has to be shared; one can be used (`authority` in the agreement).
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -43,11 +44,15 @@ __all__ = [
     "fingerprint",
     "identities",
     "identity_folder",
+    "key_has_passphrase",
     "load_identity",
+    "make_identity",
     "new_identity",
     "self_signed",
 ]
 
+USUAL_DAYS = 825
+NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 KEY_FILE, CERTIFICATE_FILE = "key.pem", "certificate.pem"
 
 Passphrase = Callable[[str], str]
@@ -98,6 +103,43 @@ def identity_folder(name: str) -> Path:
 def identities() -> list[str]:
     """Names of the identities in your copublish folder. No key is read."""
     return sorted(path.parent.name for path in (home_folder() / "identities").glob(f"*/{CERTIFICATE_FILE}"))
+
+
+def own_fingerprint(name: str) -> str | None:
+    """The fingerprint of an identity in your copublish folder, for the agreement. No key is read; none if it is new."""
+    try:
+        content = (identity_folder(name) / CERTIFICATE_FILE).read_bytes()
+        return fingerprint(x509.load_pem_x509_certificates(content)[0])
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, IndexError):
+        raise MeetingError(f"The certificate in '{identity_folder(name)}' cannot be read.") from None
+
+
+def key_has_passphrase(name: str) -> bool:
+    """Whether the key of an identity in your copublish folder asks for a passphrase."""
+    try:
+        return b"ENCRYPTED" in (identity_folder(name) / KEY_FILE).read_bytes()
+    except OSError:
+        return False
+
+
+def make_identity(name: str, *, passphrase: str | None = None) -> str:
+    """Make a key and a certificate in your copublish folder; never replaces one that is there.
+
+    Args:
+        name: The party's name in agreements.
+        passphrase: Encrypts the key's file, if given.
+
+    Returns:
+        The fingerprint that the others put into the agreement.
+
+    Raises:
+        MeetingError: If there is an identity already, the name cannot be one, or the folder cannot be written.
+    """
+    if NAME_PATTERN.fullmatch(name) is None:
+        raise MeetingError(f"A party's name has letters, digits, '.', '_' and '-' only, got '{name}'.")
+    return new_identity(name, identity_folder(name), days=USUAL_DAYS, passphrase=passphrase or None).fingerprint
 
 
 def new_identity(name: str, folder: Path, *, days: int, passphrase: str | None = None) -> Identity:

@@ -99,7 +99,7 @@ def plan_release(
     new_ground = partial(
         TrialGround, agreement, generator=generator, with_numbers=with_numbers, classifiers=classifiers
     )
-    ground, n_like = _ground(agreement, None if read is None else read[0], generator, new_ground)
+    ground, n_like = ground_of(agreement, None if read is None else read[0], generator, new_ground)
     found = trial_plan.run(ground, progress)
     return ReleasePlan(
         {
@@ -228,7 +228,7 @@ def _agreed(agreement: Agreement) -> dict[str, Any]:
     return {"mechanism": mechanism.name, "epsilon": spell(agreement.privacy.epsilon), **delta, **tuned}
 
 
-def _ground(
+def ground_of(
     agreement: Agreement,
     like: pd.DataFrame | None,
     generator: np.random.Generator,

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import SumEngine
 from copublish.errors import AgreementError
@@ -44,6 +45,16 @@ def read_audit(file: Path, agreement: Agreement) -> AuditStatement | None:
     if statement is None:
         raise _unusable(file, f"it has format {found}, and this version reads {AUDIT_FORMAT}. Audit again")
     return statement
+
+
+def evidence_in_words(agreement_file: str | Path) -> str | None:
+    """What the audit beside an agreement says, or why it cannot be used; nothing if there is none."""
+    path = Path(agreement_file)
+    try:
+        found = read_audit(default_audit_file(path), load_agreement(path))
+    except AgreementError as exc:
+        return "; ".join(exc.problems)
+    return None if found is None else found.words
 
 
 def agreed_audit(audit: AuditStatement | None, engine: SumEngine, notice: Notice) -> AuditStatement | None:

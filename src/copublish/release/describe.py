@@ -77,6 +77,29 @@ class Description:
     meeting: tuple[str, ...] = ()
     approvals: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def facts(self) -> dict[str, str]:
+        """What is at the top, in a few words each."""
+        return dict(self._facts())
+
+    @property
+    def opened(self) -> list[tuple[str, int, str, str, str]]:
+        """Everything that is opened, those that are alike in one row: what, how often, price, noise, who knows it."""
+        return [
+            (group.what, group.times, epsilon_words(group.epsilon), noise_words(group.noise), group.known_to)
+            for group in grouped(self.disclosures, self.epsilon.calibrated_to)
+        ]
+
+    @property
+    def epsilons(self) -> list[tuple[str, str, str]]:
+        """Epsilon by who looks, if one person is added or removed, and if one person's values are replaced."""
+        return epsilon_rows(self.epsilon)
+
+    @property
+    def seen(self) -> list[tuple[list[str], list[str]]]:
+        """What each party sees, parties that see the same together."""
+        return by_view(self.views)
+
     def to_dict(self) -> dict[str, Any]:
         """The description as plain JSON values."""
         return {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from copublish.agreement.loading import LARGEST_FILE, load_agreement, taxonomy_files
 from copublish.agreement.model import Agreement
@@ -59,6 +62,25 @@ def write_proposal(agreement_file: Path, to: Sequence[str], folder: Path) -> Agr
     if load_agreement(folder / AGREEMENT).hash != agreement.hash:
         raise AgreementError(str(agreement_file), ["it was changed while it was copied"])
     return agreement
+
+
+def bundle_of_proposal(agreement_file: str | Path, to: Sequence[str] | None = None) -> bytes:
+    """The bundle as a ZIP file, to send.
+
+    Args:
+        agreement_file: The agreement; its taxonomies lie beside it.
+        to: The parties that are asked; all unless given.
+    """
+    with TemporaryDirectory(prefix="copublish-") as private:
+        folder = Path(private) / "proposal"
+        asked = list(load_agreement(agreement_file).parties) if to is None else to
+        write_proposal(Path(agreement_file), asked, folder)
+        out = io.BytesIO()
+        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as bundle:
+            for path in sorted(folder.rglob("*")):
+                if path.is_file():
+                    bundle.write(path, path.relative_to(folder))
+        return out.getvalue()
 
 
 def _readme(agreement: Agreement, described: Description, to: Sequence[str], audit: AuditStatement | None) -> str:

@@ -25,7 +25,17 @@ from copublish.agreement.loading import load_agreement
 from copublish.errors import CopublishError
 from copublish.files.home import home_folder
 from copublish.files.regular import read_regular
-from copublish.running.process import LARGEST_FILE, RESULT, begin, is_alive, read_end, read_json, refuse_wrong_id
+from copublish.running.process import (
+    ID,
+    LARGEST_FILE,
+    REQUEST,
+    RESULT,
+    begin,
+    is_alive,
+    read_end,
+    read_json,
+    refuse_wrong_id,
+)
 from copublish.running.seen import Job, seen_job
 from copublish.running.worker import JOBS
 
@@ -77,11 +87,16 @@ def job(id_: str) -> Job:
 
 
 def jobs() -> list[Job]:
-    """All jobs in your copublish folder, newest first, as their files tell them now."""
-    folder = jobs_folder()
-    found = [path for path in folder.iterdir() if not path.name.startswith(".")] if folder.is_dir() else []
-    newest = sorted(found, key=lambda path: path.stat().st_ctime, reverse=True)
-    return [seen_job(path) for path in newest]
+    """All jobs of your copublish folder, the newest first."""
+    folders = [path for path in jobs_folder().glob("*") if ID.fullmatch(path.name) and path.is_dir()]
+    return [seen_job(path) for path in sorted(folders, key=lambda path: -_begun(path))]
+
+
+def _begun(folder: Path) -> float:
+    try:
+        return (folder / REQUEST).stat().st_mtime
+    except OSError:  # it was taken away meanwhile
+        return 0.0
 
 
 def _has_found(folder: Path) -> bool:

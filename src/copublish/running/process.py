@@ -37,7 +37,7 @@ STOPPED = "It was stopped."
 
 EndState = Literal["complete", "failed", "stopped"]
 
-_ID = re.compile(r"[0-9a-f]{16,64}")
+ID = re.compile(r"[0-9a-f]{16,64}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ class Ended:
 
 def refuse_wrong_id(id_: str) -> str:
     """An id that is no path; raise if it could be one."""
-    if _ID.fullmatch(id_) is None:
+    if ID.fullmatch(id_) is None:
         raise CopublishError("An id has 16 to 64 of the characters 0-9 and a-f.")
     return id_
 

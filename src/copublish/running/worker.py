@@ -35,7 +35,7 @@ STATUS_SECONDS = 0.5
 
 Runner = Callable[[Path, Mapping[str, Any], Mapping[str, str], "Status"], None]
 
-JOBS = ("plan", "audit")
+JOBS = ("plan", "try_mechanism", "audit")
 """Public names that a job may call: they take progress, touch no private data and return what has `to_dict`."""
 
 

@@ -308,6 +308,33 @@ def test_run_refuses_without_approvals_before_anybody_is_called_and_shows_them_w
     assert "one line" in str(line.exception)
 
 
+def test_a_refusal_keeps_its_party_from_running_until_the_agreement_changes(desk: Path) -> None:
+    ledger = Ledger(desk / "ledger.db")
+    ledger.set_limit("customers-2026", cp.Limit(5, "add-remove"))
+    ledger.close()
+    said = ("agreement.toml", "--as", "officer", "--name", "Ada")
+    for name in ("Ada", "Grace"):
+        assert command("approve", *said[:-1], name).exit_code == 0
+    (desk / "before.toml").write_text((desk / "agreement.toml").read_text())
+    empty = command("refuse", *said, "--reason", " ")
+    assert "The reason has to be one line" in str(empty.exception)
+    done = command("refuse", *said, "--reason", "too much", "--format", "json")
+    assert json.loads(done.stdout)["reason"] == "too much"
+    run = ("run", "agreement.toml", "--party", "bank", "--data", "bank.parquet", "--ledger", "ledger.db")
+    run = (*run, "--out", "release", "--yes", "--wait", 1)
+    refused = command(*run)
+    assert isinstance(refused.exception, ApprovalError) and "was refused by Ada (officer)" in str(refused.exception)
+    file = next((desk / "agreement.approvals").glob("*.refusal"))
+    changed = re.sub(r"\nepsilon = 1.0", "\nepsilon = 0.5", (desk / "agreement.toml").read_text())
+    (desk / "agreement.toml").write_text(changed)
+    assert "there are 0" in str(command(*run).exception), "neither approvals nor the refusal are for this one"
+    told = command("check", "agreement.toml", "--since", "before.toml")
+    assert "privacy: epsilon 1.0 → 0.5" in told.output and told.exit_code == 0
+    (desk / "agreement.toml").write_text((desk / "before.toml").read_text())
+    file.write_text(file.read_text().replace("too much", "it is fine"))
+    assert isinstance(command(*run).exception, cp.MeetingError), "a forged refusal keeps nobody from running"
+
+
 def _of_another_agreement(desk: Path) -> None:
     changed = re.sub(r"\nepsilon = .*", "\nepsilon = 0.5", (desk / "agreement.toml").read_text())
     (desk / "other.toml").write_text(changed)

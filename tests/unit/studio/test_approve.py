@@ -1,0 +1,144 @@
+"""The place Approve by plain forms: what is decided, what it costs, and whose word counts."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import zipfile
+
+import pytest
+
+import copublish as cp
+from support.studio import entered
+
+SCRIPT = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def homes(tmp_path, monkeypatch):
+    """Two parties, each with a home, a key and the same agreement that asks for an approval of each."""
+    form = cp.DraftForm.of(cp.draft())
+    folders = {}
+    for row in form.parties:
+        folders[row.name] = tmp_path / row.name
+        folders[row.name].mkdir()
+        monkeypatch.setenv("COPUBLISH_HOME", str(folders[row.name]))
+        row.certificate = cp.make_identity(row.name, passphrase="open sesame" if row.name == "loans" else None)
+        row.host, row.approvals = f"{row.name}.example:7700", "1"
+    for folder in folders.values():
+        (folder / "agreement.toml").write_text(cp.draft_text(form.read()[0]))
+
+    def at(party: str):
+        monkeypatch.setenv("COPUBLISH_HOME", str(folders[party]))
+        return entered(folders[party], party=party)
+
+    return folders, at
+
+
+def hash_in(page: str) -> str:
+    return re.search(r'name="shown" value="(\w+)"', page)[1]
+
+
+def person(page: str, **more) -> dict[str, str]:
+    return {"name": "A. Lovelace", "role": "privacy officer", "shown": hash_in(page), **more}
+
+
+def test_the_page_says_what_describe_says_and_what_the_ledger_has(homes):
+    folders, at = homes
+    bank = at("bank")
+    page = html.unescape(bank.get("/approve").text)
+    described = cp.describe(folders["bank"] / "agreement.toml")
+    for sentence in (*described.protected, *described.not_protected, *described.assumptions, *described.warnings):
+        assert sentence in page
+    assert all(row[0] in page and row[3] in page for row in described.opened)
+    assert "Set a limit: without one nothing may be spent" in page
+    assert "must be a number above 0" in bank.submit("/approve/limit", {"limit_epsilon": "-1"}).text
+    page = bank.submit("/approve/limit", {"limit_epsilon": "3"}).text
+    row = re.findall(r'data-label="(?:spent before|this release|left after|limit)">([^<]*)<', page)
+    assert row == ["0", "1", "2", "3"]
+    assert str(cp.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon) == "3"
+
+
+def test_approvals_go_by_files_and_count_on_the_other_side(homes):
+    folders, at = homes
+    bank = at("bank")
+    page = bank.get("/approve").text
+    assert "Approve epsilon 1 for customers-2026" in html.unescape(page) and "checked" not in page
+    assert "Missing: 1 person of bank" in page and "Missing: 1 person of loans" in page
+    done = bank.submit("/approve/approve", person(page, note="ok for 2026")).text
+    assert "A. Lovelace, privacy officer" in done and "Missing: 1 person of bank" not in done
+    assert "1 of 2" in done
+    bundle = bank.get("/approve/own.zip")
+    assert bundle.headers["content-disposition"].startswith("attachment")
+    assert "bank.pem" in zipfile.ZipFile(io.BytesIO(bundle.content)).namelist()
+
+    loans = at("loans")
+    approval = next((folders["bank"] / "agreement.approvals").glob("*.json")).read_bytes()
+    alone = loans.submit("/approve/add", files={"approvals_file": ("a.json", approval)}).text
+    assert "the certificate of 'bank' is not here" in html.unescape(alone)
+    assert "Missing: 1 person of bank" in alone
+    both = loans.submit("/approve/add", files={"approvals_file": ("b.zip", bundle.content)}).text
+    assert "Missing: 1 person of bank" not in both and "A. Lovelace" in both
+    page = loans.get("/approve").text
+    refused = loans.submit("/approve/approve", person(page, passphrase="shibboleth"))
+    assert refused.status_code == 422 and 'href="#passphrase"' in refused.text and "shibboleth" not in refused.text
+    assert "2 of 2" in loans.submit("/approve/approve", person(page, passphrase="open sesame")).text
+
+    file = folders["loans"] / "agreement.toml"
+    file.write_text(file.read_text().replace("epsilon = 1.0", "epsilon = 0.5"))
+    lapsed = html.unescape(loans.get("/approve").text)
+    assert lapsed.count("is for another agreement, or this one was changed since") == 2 and "0 of 2" in lapsed
+    stale = loans.submit("/approve/approve", person(page, passphrase="open sesame"))
+    assert stale.status_code == 422 and "changed after it was shown" in stale.text
+
+
+def test_forged_approvals_are_not_added_and_not_counted(homes):
+    folders, at = homes
+    bank = at("bank")
+    bank.submit("/approve/approve", person(bank.get("/approve").text))
+    file = next((folders["bank"] / "agreement.approvals").glob("*.json"))
+    forged = file.read_bytes().replace(b"Lovelace", b"Turing")
+    refused = bank.submit("/approve/add", files={"approvals_file": ("f.json", forged)})
+    assert refused.status_code == 422 and "is forged or was changed" in refused.text
+    file.with_name("other.json").write_bytes(forged)
+    page = bank.get("/approve").text
+    assert "is forged or was changed" in page and "1 of 2" in page
+    assert bank.submit("/approve/add", files={"approvals_file": ("x", b"nothing")}).status_code == 422
+
+
+def test_a_refusal_is_signed_has_a_reason_and_keeps_its_party_from_running(homes):
+    folders, at = homes
+    bank = at("bank")
+    page = bank.get("/approve").text
+    assert bank.submit("/approve/refuse", person(page, reason=" ")).status_code == 422
+    done = bank.submit("/approve/refuse", person(page, reason=f"too much {SCRIPT}")).text
+    assert SCRIPT not in done
+    assert "Refused" in done and 'id="state-approve">refused' in done
+    missing = cp.before_run(folders["bank"] / "agreement.toml", party="bank").missing
+    assert any("was refused by A. Lovelace" in one.sentence for one in missing if one.what == "approvals")
+    assert "has refused this agreement" in html.unescape(bank.submit("/approve/approve", person(page)).text)
+    file = next((folders["bank"] / "agreement.approvals").glob("*.refusal")).name
+    assert bank.submit("/approve/take-back", {"file": "../agreement.toml"}).status_code == 422
+    assert "Take this refusal back" not in bank.submit("/approve/take-back", {"file": file}).text
+    assert "A. Lovelace" in bank.submit("/approve/approve", person(page)).text
+
+
+def test_scripts_in_names_roles_and_notes_stay_text(homes):
+    _, at = homes
+    bank = at("bank")
+    page = bank.get("/approve").text
+    said = {"name": SCRIPT, "role": SCRIPT, "note": SCRIPT, "until": SCRIPT, "shown": hash_in(page)}
+    assert SCRIPT not in bank.submit("/approve/approve", said).text
+    done = bank.submit("/approve/approve", {**said, "until": ""}).text
+    assert SCRIPT not in done and html.escape(SCRIPT) in done
+    assert SCRIPT not in bank.submit("/approve/limit", {"limit_epsilon": SCRIPT, "limit_delta": SCRIPT}).text
+
+
+def test_open_points_leave_no_form_and_a_link(tmp_path, monkeypatch):
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+    browser = entered(tmp_path)
+    assert 'href="/draft"' in browser.get("/approve").text
+    (tmp_path / "agreement.toml").write_text(cp.draft_text(cp.draft()).replace("epsilon = 1.0", 'epsilon = "FILL IN"'))
+    page = browser.get("/approve").text
+    assert "open points" in page and "/approve/approve" not in page and "privacy.epsilon: still to be filled in" in page

@@ -1,0 +1,170 @@
+"""The place Draft by plain forms, as a browser without scripts sends them."""
+
+from __future__ import annotations
+
+import html
+import re
+from importlib import resources
+
+import pytest
+
+import copublish as cp
+from support.studio import entered
+
+HEADER = "customer_id,age,region,default\n"
+DICTIONARY = (
+    "name,kind,values,bounds,unit\nage,number,,18..99,years\nregion,category,north|south,,\ndefault,class,no|yes,,\n"
+)
+HOSTILE = [
+    '"><script>alert(1)</script>',
+    "' onmouseover='alert(1)",
+    "</textarea><img src=x onerror=alert(1)>",
+    "{{7*7}}",
+]
+
+
+@pytest.fixture(autouse=True)
+def own_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+
+
+def fields_of(page: str) -> dict[str, str]:
+    """What a browser would send back of the form with the fields: every input, choice and text, unescaped."""
+    form = page[page.index('<form id="draft-form"') :].partition("</form>")[0]
+    found = {}
+    for tag in re.findall(r"<input [^>]*>", form):
+        said = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
+        if said["type"] != "checkbox" or " checked" in tag:
+            found[html.unescape(said["name"])] = html.unescape(said.get("value", "on"))
+    for name, inner in re.findall(r'<textarea [^>]*?name="([^"]*)"[^>]*>\n?(.*?)</textarea>', form, re.S):
+        found[html.unescape(name)] = html.unescape(inner)
+    for name, inner in re.findall(r'<select [^>]*?name="([^"]*)"[^>]*>(.*?)</select>', form, re.S):
+        chosen = re.search(r'value="([^"]*)" selected', inner) or re.search(r'value="([^"]*)"', inner)
+        found[html.unescape(name)] = html.unescape(chosen[1])
+    return found
+
+
+def test_from_a_header_and_a_dictionary_to_a_complete_agreement_without_scripts(tmp_path):
+    (tmp_path / "bank.csv").write_text(HEADER + "1,secret-77,north,no\n")
+    browser = entered(tmp_path)
+    assert "Open a draft, read a header, or start from the example" in browser.get("/draft").text
+    answer = browser.submit(
+        "/draft/start",
+        {"way": "columns", "party": "bank", "data": str(tmp_path / "bank.csv"), "identifier": "customer_id",
+         "partition": "horizontal", "name": "trial"},
+        files={"dictionary": ("d.csv", DICTIONARY)},
+    )  # fmt: skip
+    assert answer.status_code == 200 and "Saved as" in answer.text
+    text = (tmp_path / "agreement.toml").read_text()
+    assert "secret-77" not in text + answer.text, "no value is read"
+    fields = fields_of(answer.text)
+    assert fields["columns-0-lower"] == "18" and fields["class_values"] == "no\nyes"
+    with pytest.raises(cp.AgreementError) as refused:
+        cp.load_agreement(tmp_path / "agreement.toml")
+    for sentence in refused.value.problems:  # the same sentences as `check`, in the list and under their fields
+        assert html.escape(sentence, quote=False) in html.unescape(answer.text) or sentence in html.unescape(
+            answer.text
+        )
+    assert f"Open points ({len(refused.value.problems)})" in answer.text
+
+    fields |= {"dataset": "people", "expected": "1000", "epsilon": "1"}
+    added = browser.submit("/draft/edit", {**fields, "act": "add parties"}).text
+    fields = fields_of(added) | {"parties-1-name": "loans"}
+    fewer = fields_of(browser.submit("/draft/edit", {**fields, "act": "remove parties 0"}).text)
+    assert fewer["parties-0-name"] == "loans" and "parties-1-name" not in fewer
+    done = browser.submit("/draft/save", fields)
+    assert "No open points" in done.text and 'id="state-draft">complete' in done.text
+    assert set(cp.load_agreement(tmp_path / "agreement.toml").parties) == {"bank", "loans"}
+
+
+def test_the_sentence_of_check_stands_at_its_field_while_typing(tmp_path):
+    (tmp_path / "agreement.toml").write_text(cp.draft_text(cp.draft()))
+    browser = entered(tmp_path)
+    fields = fields_of(browser.get("/draft").text) | {"columns-0-upper": "1", "epsilon": "99"}
+    side = browser.submit("/draft/check", fields).text
+    draft = cp.DraftForm.from_fields(fields).read()[0]
+    said = {problem.sentence for problem in cp.draft_problems(draft)}
+    assert len(said) == 2 and all(sentence in html.unescape(side) for sentence in said)
+    assert 'data-field="epsilon"' in side and 'data-field="columns-0-lower"' in side
+    assert "No open points" in browser.submit("/draft/check", fields_of(browser.get("/draft").text)).text
+
+
+def test_a_file_that_somebody_else_changed_is_shown_and_never_overwritten(tmp_path):
+    file = tmp_path / "agreement.toml"
+    file.write_text(cp.draft_text(cp.draft()))
+    browser = entered(tmp_path)
+    fields = fields_of(browser.get("/draft").text) | {"columns-2-upper": "500000"}
+    file.write_text(file.read_text().replace("epsilon = 1.0", "epsilon = 0.5"))
+    before = file.read_bytes()
+    answer = browser.submit("/draft/save", fields)
+    said = html.unescape(answer.text)
+    assert answer.status_code == 422 and file.read_bytes() == before
+    assert "column balance: upper bound 100,000 → 500,000" in said and "privacy: epsilon 0.5 → 1.0" in said
+    now = re.search(r'name="started_from" value="(\w+)" formaction', answer.text)[1]
+    assert browser.submit("/draft/save", {**fields, "started_from": now}).status_code == 200
+    assert "500000" in file.read_text()
+
+
+def test_text_that_cannot_be_read_names_its_line_and_stays(tmp_path):
+    file = tmp_path / "agreement.toml"
+    file.write_text("name = unquoted\n")
+    browser = entered(tmp_path)
+    page = browser.get("/draft")
+    assert page.status_code == 200 and "line 1" in page.text and "name = unquoted" in page.text
+    answer = browser.submit("/draft/text", {"text": "format = 2\nname = [", "started_from": cp.hash_of_file(file)})
+    assert answer.status_code == 422 and "name = [" in answer.text and file.read_text() == "name = unquoted\n"
+
+
+def test_two_drafts_are_merged_by_choices_that_nobody_made_beforehand(tmp_path):
+    mine = cp.draft()
+    (tmp_path / "agreement.toml").write_text(cp.draft_text(mine))
+    theirs = cp.draft_text(mine).replace("bounds = [18, 99]", "bounds = [16, 99]")
+    browser = entered(tmp_path)
+    page = browser.submit("/draft/merge", files={"theirs": ("theirs.toml", theirs)}).text
+    assert "1 thing is said differently" in page and " checked" not in page
+    name = html.unescape(re.search(r'type="radio" name="([^"]*)"', page)[1])
+    kept = {"theirs_text": theirs, "started_from": cp.hash_of_file(tmp_path / "agreement.toml")}
+    assert browser.submit("/draft/merge", {**kept, "act": "save"}).status_code == 422
+    decided = browser.submit("/draft/merge", {**kept, name: "theirs", "act": "choose"})
+    assert "Both drafts fit together" in decided.text
+    assert "Saved" in browser.submit("/draft/merge", {**kept, name: "theirs", "act": "save"}).text
+    assert "bounds = [16, 99]" in (tmp_path / "agreement.toml").read_text()
+    changed = browser.submit("/draft/changes", files={"before": ("a.toml", cp.draft_text(mine))}).text
+    assert "column age: lower bound 18 → 16" in html.unescape(changed)
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_strings_in_every_name_and_value_stay_text(tmp_path, hostile):
+    (tmp_path / "agreement.toml").write_text(cp.draft_text(cp.draft()))
+    browser = entered(tmp_path)
+    fields = fields_of(browser.get("/draft").text)
+    for name in fields.keys() - {"started_from", "form_token"}:
+        fields[name] = hostile
+    pages = [
+        browser.submit(path, {**fields, "act": "refresh"}).text
+        for path in ("/draft/check", "/draft/edit", "/draft/save")
+    ]
+    theirs = cp.draft_text(cp.DraftForm.from_fields(fields | {"more": ""}).read()[0])
+    pages.append(browser.submit("/draft/merge", files={"theirs": ("t.toml", theirs)}).text)
+    pages.append(
+        browser.submit("/draft/start", {"way": "columns", "party": hostile, "data": hostile, "name": hostile}).text
+    )
+    pages.append(browser.submit("/draft/identity", {"party": hostile}).text)
+    for page in pages:
+        assert "<script>alert" not in page and "<img src=x" not in page and "onmouseover='alert" not in page
+        assert "49" not in re.findall(r">\s*(49)\s*<", page)
+
+
+def test_data_outside_the_folders_are_not_read(tmp_path):
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "other.csv").write_text(HEADER)
+    browser = entered(inside)
+    answer = browser.submit("/draft/start", {"way": "columns", "party": "bank", "data": str(tmp_path / "other.csv")})
+    assert answer.status_code == 422 and "does not lie below a folder" in answer.text
+    assert not (inside / "agreement.toml").exists()
+
+
+def test_the_own_script_stays_small():
+    script = resources.files("copublish.studio").joinpath("static", "studio.js").read_text()
+    assert len(script.splitlines()) < 200
