@@ -18,7 +18,7 @@ from copublish.agreement.model import Agreement
 from copublish.errors import ApprovalError, plain_text, unsafe_texts
 from copublish.evidence.certificates import Chain
 from copublish.evidence.refusals import refuse_if_refused
-from copublish.evidence.signing import Signer, message_of, signature_problem
+from copublish.evidence.signing import MAX_SIGNATURE_DIGITS, Signer, is_hash, message_of, signature_problem
 from copublish.files.regular import MIB, read_regular
 from copublish.types import TypedJson
 
@@ -275,11 +275,15 @@ def approval_from_json(content: object) -> Approval:
         ValueError: If it is none.
     """
     approval = Approval.from_json(content)
-    texts = [text for text in approval.to_json().values() if isinstance(text, str)]
-    if next(unsafe_texts(texts), None) or any(len(text) > MAX_TEXT and text != approval.signature for text in texts):
+    longest = {"signature": MAX_SIGNATURE_DIGITS}
+    texts = {key: text for key, text in approval.to_json().items() if isinstance(text, str)}
+    is_too_long = any(len(text) > longest.get(key, MAX_TEXT) for key, text in texts.items())
+    if is_too_long or next(unsafe_texts(list(texts.values())), None):
         raise ValueError("a text that no approval has")
     if approval.to_json() != content:
         raise ValueError("it is not spelled as an approval")
+    if not is_hash(approval.agreement_hash):  # files are named by it
+        raise ValueError("an agreement's hash that is none")
     if not _who(approval.name):
         raise ValueError("an approval by nobody")
     for day in (approval.approved_on, approval.until):

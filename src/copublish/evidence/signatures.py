@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -18,12 +17,6 @@ from copublish.types import TypedJson
 
 SIGNATURES_FILE = "signatures.json"
 KIND = "release"
-_HASH = re.compile(r"[0-9a-f]{64}")
-
-
-def is_hash(told: object) -> bool:
-    """Whether something is a SHA-256 in hexadecimal digits."""
-    return isinstance(told, str) and _HASH.fullmatch(told) is not None
 
 
 @dataclass(frozen=True, kw_only=True)

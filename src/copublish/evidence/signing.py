@@ -22,6 +22,7 @@ PrivateKey = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | rsa.RSAPri
 
 MAX_SIGNATURE_DIGITS = 2048
 _HEXADECIMAL = re.compile(r"[0-9a-f]+")
+_HASH = re.compile(r"[0-9a-f]{64}")
 _PSS = padding.PSS(mgf=padding.MGF1(hashes.SHA256()), salt_length=padding.PSS.DIGEST_LENGTH)
 
 
@@ -41,6 +42,11 @@ class Signer(Protocol):
     def sign(self, message: bytes) -> str:
         """A signature, as `signature_problem` checks it."""
         ...
+
+
+def is_hash(told: object) -> bool:
+    """Whether something is a SHA-256 in hexadecimal digits."""
+    return isinstance(told, str) and _HASH.fullmatch(told) is not None
 
 
 def spelled(content: object) -> str:

@@ -41,6 +41,8 @@ from copublish.node.signers import load_signer
 from copublish.release.evidence import signer_problem
 
 LARGEST_BUNDLE, MOST_FILES = 5 * MIB, 100
+KNOWN_PACKING = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Of other methods zipfile unpacks a whole chunk, however little is asked for: some hundred bytes fill the memory."""
 
 
 @dataclass(frozen=True)
@@ -340,6 +342,8 @@ def _unpacked(content: bytes) -> list[bytes]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as bundle:
             for entry in bundle.infolist()[: MOST_FILES + 1]:
+                if entry.compress_type not in KNOWN_PACKING:
+                    raise ApprovalError("The bundle is packed in another way than by 'deflate'. Nothing was added.")
                 with bundle.open(entry) as file:
                     found.append(file.read(left + 1))
                 left -= len(found[-1])

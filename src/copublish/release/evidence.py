@@ -24,8 +24,8 @@ from copublish.errors import (
 )
 from copublish.evidence.approvals import Approval, needed_approvals, told_approvals
 from copublish.evidence.certificates import Chain, certificate_problem, chain_from_pem, fingerprint, pem_of
-from copublish.evidence.signatures import ReleaseStatement, Signatures, digests_of, is_hash
-from copublish.evidence.signing import Signer, spelled
+from copublish.evidence.signatures import ReleaseStatement, Signatures, digests_of
+from copublish.evidence.signing import Signer, is_hash, spelled
 from copublish.privacy.ledger import Ledger
 from copublish.release.folder import Release
 

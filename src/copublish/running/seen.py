@@ -197,6 +197,9 @@ class Run(Seen):
     def charge(self) -> Charged | None:
         """What the ledger has of this run; none if nothing was charged, or this party pays nothing.
 
+        It is the first charge of the agreement between start and end. A run that was killed says no end: the next run
+        of the agreement is one. Charges of the same second count, since to be told of too much is the lesser harm.
+
         Raises:
             LedgerError: If the ledger cannot be read.
         """
@@ -208,9 +211,29 @@ class Run(Seen):
             opened = ledger.disclosures(self.agreement_hash)
         finally:
             ledger.close()
-        # The first one after it was asked for: a later run of the same agreement has charges of its own.
-        own = [pair for pair in zip(entries, opened, strict=False) if pair[0].reserved_at >= self.started_at]
+        ended = self._ended_by()
+        own = [
+            pair
+            for pair in zip(entries, opened, strict=False)
+            if pair[0].reserved_at >= self.started_at and (ended is None or pair[0].reserved_at <= ended)
+        ]
         return None if not own else _charged(*own[0])
+
+    def _ended_by(self) -> str | None:
+        """When this run had ended at the latest, in UTC; none if that is not known."""
+        if self.ended is not None:
+            return self.ended.at
+        if self.is_alive:
+            return None
+        # None starts while another one of the same party and agreement lives, so this one had ended by then.
+        asked = (read_json(path) or {} for path in self.folder.parent.glob(f"*/{REQUEST}"))
+        later = (
+            str(request["started_at"])
+            for request in asked
+            if (request.get("party"), request.get("agreement_hash")) == (self.party, self.agreement_hash)
+            and request["started_at"] > self.started_at
+        )
+        return min(later, default=None)
 
     @property
     def was_stopped_by(self) -> tuple[str, str] | None:

@@ -127,15 +127,13 @@ def _run(folder: Path, request: Mapping[str, Any], secrets: Mapping[str, str], s
     from copublish.privacy.ledger import Ledger
 
     agreement = copublish.load_agreement(request["agreement"])
-    if agreement.hash != request["agreement_hash"]:
-        raise CopublishError(
-            "The agreement was changed after it was shown. Nothing was spent and nobody was called. Look at it again."
-        )
+    _refuse_another(agreement.hash, request)
     data, table = request["data"], request["table"]
     settings = request["settings"]
     status.tell(wait_seconds=settings["wait_seconds"])
 
-    def is_as_shown(_: copublish.Description) -> bool:
+    def is_as_shown(described: copublish.Description) -> bool:
+        _refuse_another(described.agreement_hash, request)  # `run` has read the file once more
         if request["ledger_state"] is not None:
             ledger = Ledger(request["ledger"])
             try:
@@ -163,6 +161,13 @@ def _run(folder: Path, request: Mapping[str, Any], secrets: Mapping[str, str], s
         log=folder / EVENTS,
         **{**settings, "listen": None if settings["listen"] is None else tuple(settings["listen"])},
     )
+
+
+def _refuse_another(agreement_hash: str, request: Mapping[str, Any]) -> None:
+    if agreement_hash != request["agreement_hash"]:
+        raise CopublishError(
+            "The agreement was changed after it was shown. Nothing was spent and nobody was called. Look at it again."
+        )
 
 
 def _secret(secrets: Mapping[str, str], kind: str, what: str) -> str:

@@ -21,9 +21,10 @@ from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app
+from copublish.mechanisms.registry import plan_of
 from copublish.node.identity import new_identity
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.running import process
+from copublish.running import process, worker
 from copublish.running.run import _place_of
 from copublish.studio.places.run import predicted_seconds
 from support.node import DATASET, on_loopback
@@ -125,6 +126,58 @@ def test_nothing_starts_if_agreement_or_ledger_changed_after_they_were_shown(ban
     with pytest.raises(cp.CopublishError, match="The ledger was changed"):
         cp.start(bank / "agreement.toml", **asks)
     assert len(cp.runs()) == number
+
+
+def test_a_run_is_of_the_agreement_that_was_shown_also_if_its_file_changes_while_it_starts(bank, tmp_path, monkeypatch):
+    """The process reads the file, and `run` reads it once more: here it is another one by then."""
+    file = shutil.copy(bank / "agreement.toml", tmp_path)
+    asks = {"agreement": file, "agreement_hash": cp.load_agreement(file).hash, "data": None, "table": None}
+    asks |= {"settings": {"wait_seconds": 1, "listen": None}, "ledger_state": None, "ledger": None, "pays": False}
+    answers = []
+
+    def run(agreement, *, consent, **_):
+        answers.append(consent(cp.describe(agreement)))
+        Path(agreement).write_text(Path(agreement).read_text().replace("epsilon = 1.0", "epsilon = 2.0"))
+        answers.append(consent(cp.describe(agreement)))
+
+    monkeypatch.setattr("copublish.node.party.run", run)
+    with pytest.raises(cp.CopublishError, match="The agreement was changed after it was shown"):
+        worker._run(tmp_path, {**asks, "party": "bank", "out": ""}, {}, worker.Status(tmp_path))
+    assert answers == [True]
+
+
+@pytest.mark.parametrize("end", ["failed", "killed"])
+def test_a_run_that_charged_nothing_is_not_told_the_charge_of_a_later_one(bank, tmp_path, monkeypatch, end):
+    """Two runs of one agreement, at 10:00 and 11:00 o'clock; what is charged at 11:05 is the second one's alone."""
+    plan = plan_of(cp.load_agreement(bank / "agreement.toml"))
+    agreement = plan.agreement
+    ledger = Ledger(tmp_path / "ledger.db")
+    ledger.set_limit(DATASET, Limit(Fraction(9), "add-remove"))
+
+    def charge_at(time, error=None):
+        monkeypatch.setattr("copublish.privacy.ledger.now", lambda: f"2026-01-01T{time}:00+00:00")
+        with suppress(KeyboardInterrupt), ledger.reserve(DATASET, agreement.name, agreement.hash, plan.cost()):
+            if error is not None:
+                raise error
+
+    def run_at(hour):
+        folder = tmp_path / "runs" / hour
+        folder.mkdir(parents=True)
+        facts = {"party": "bank", "agreement_hash": agreement.hash, "started_at": f"2026-01-01T{hour}:00:00+00:00"}
+        process.write_json(folder / process.REQUEST, {"kind": "run", **facts})
+        return replace(RUN, folder=folder, ledger=tmp_path / "ledger.db", **facts)
+
+    first = replace(run_at("10"), state="lost")
+    if end == "failed":
+        first = replace(first, state="failed", ended=process.Ended(state="failed", at="2026-01-01T10:30:00+00:00"))
+    charge_at("09:59")
+    second = run_at("11")
+    charge_at("11:05")
+    assert first.charge() is None and second.charge().state == "complete"
+    charge_at("10:30", KeyboardInterrupt())
+    ledger.close()
+    assert first.charge().state == "ended early, spent", "its own is told, also one of the second in which it ended"
+    assert second.charge().state == "complete"
 
 
 def test_of_many_that_start_at_once_one_does(tmp_path, monkeypatch):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 import io
+import json
 import re
 import zipfile
+from dataclasses import replace
 
 import pytest
 
@@ -105,6 +107,49 @@ def test_forged_approvals_are_not_added_and_not_counted(homes):
     page = bank.get("/approve").text
     assert "is forged or was changed" in page and "1 of 2" in page
     assert bank.submit("/approve/add", files={"approvals_file": ("x", b"nothing")}).status_code == 422
+
+
+@pytest.mark.parametrize("packing", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_bundle_that_fills_the_memory_is_refused_before_it_is_unpacked(homes, monkeypatch, packing):
+    """6 MB of zeros, more than the largest bundle, in some hundred bytes."""
+    folders, at = homes
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", packing) as bundle:
+        bundle.writestr("a.json", bytes(6_000_000))
+    assert len(bomb.getvalue()) < 20_000
+    opened = []
+    monkeypatch.setattr(zipfile.ZipFile, "open", lambda *said: opened.append(said))
+    refused = at("bank").submit("/approve/add", files={"approvals_file": ("b.zip", bomb.getvalue())})
+    assert refused.status_code == 422 and "packed in another way" in refused.text and not opened
+    assert not (folders["bank"] / "agreement.approvals").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({"agreement_hash": "/../../x"}, id="path"),
+        pytest.param({"agreement_hash": "A" * 64}, id="capitals"),
+        pytest.param({"agreement_hash": "a" * 63}, id="short"),
+        pytest.param({"signature": "0" * 2049}, id="long signature"),
+        pytest.param({"signature": "0" * 2**20}, id="longest signature"),
+        pytest.param({"name": "0" * 501, "signature": "0" * 501}, id="name like the signature"),
+    ],
+)
+def test_what_no_key_ever_signed_is_not_written_down(homes, change):
+    """Names of files come from the hash, and a file that is too long would stop every later run of its party."""
+    folders, at = homes
+    file = folders["bank"] / "agreement.toml"
+    at("bank")
+    refusal, written = cp.refuse(file, party="bank", name="Ada", role="lead", reason="too much")
+    written.unlink()
+    approval, _ = cp.approve(file, party="bank", name="Ada", role="lead")
+    before = sorted(folders["bank"].rglob("*"))
+    for said in (refusal, approval):
+        content = json.dumps(replace(said, **change).to_json()).encode()
+        with pytest.raises(cp.ApprovalError, match="neither an approval nor a refusal"):
+            cp.add_approvals(file, content)
+    assert sorted(folders["bank"].rglob("*")) == before
+    assert cp.add_approvals(file, json.dumps(refusal.to_json()).encode()) == [refusal.words], "as it was it is added"
 
 
 def test_a_refusal_is_signed_has_a_reason_and_keeps_its_party_from_running(homes):
