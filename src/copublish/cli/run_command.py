@@ -140,11 +140,12 @@ def run(
     passphrase = Remembered(passphrase_from(passphrase_file, passphrase_command))
     who = None if insecure else identity_of(party, identity, passphrase)
     has_own_signer = signer is not None or agreed.parties[party].signer is not None
+    signer_passphrase = Remembered(passphrase_from(passphrase_file, passphrase_command))
     pin = Remembered(pin_from(pin_file, pin_command))
     signs = (
         None
         if insecure or not has_own_signer
-        else signer_of(agreed, party, identity, signer, passphrase=passphrase, pin=pin)
+        else signer_of(agreed, party, identity, signer, passphrase=signer_passphrase, pin=pin)
     )
     book, pays = ledger_of(agreed, party, ledger)
     ready = ready_party(
@@ -180,6 +181,7 @@ def run(
             identity=identity,
             signer=signer,
             passphrase=passphrase.said,
+            signer_passphrase=signer_passphrase.said,
             pin=pin.said,
             approvals=approvals,
             insecure=insecure,

@@ -39,6 +39,7 @@ __all__ = [
     "Identity",
     "Passphrase",
     "certificate_problem",
+    "certificates_in",
     "common_name",
     "expiry_problem",
     "fingerprint",
@@ -226,9 +227,27 @@ def load_identity(folder: Path, passphrase: Passphrase | None = None) -> Identit
         raise MeetingError(f"The identity in '{folder}' cannot be read: key or certificate is damaged.") from None
     if not belongs:
         raise MeetingError(f"In '{folder}' the key does not belong to the certificate.")
+    _refuse_expired(folder, chain)
+    return Identity(common_name(chain[0]), key_file, chain, key)
+
+
+def certificates_in(folder: Path) -> Chain:
+    """The certificates of an identity or a signer, which are public. No key is read.
+
+    Raises:
+        MeetingError: If they cannot be read, or the certificate has expired.
+    """
+    try:
+        chain = tuple(x509.load_pem_x509_certificates((folder / CERTIFICATE_FILE).read_bytes()))
+    except (OSError, ValueError, x509.InvalidVersion):
+        raise MeetingError(f"The certificate in '{folder}' cannot be read.") from None
+    _refuse_expired(folder, chain)
+    return chain
+
+
+def _refuse_expired(folder: Path, chain: Chain) -> None:
     if problem := expiry_problem(chain[0]):
         raise MeetingError(f"Your certificate in '{folder}' {problem}. Make a new identity and agree on it.")
-    return Identity(common_name(chain[0]), key_file, chain, key)
 
 
 def _read_key(key_file: Path, passphrase: Passphrase | None) -> PrivateKey:

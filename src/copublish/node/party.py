@@ -39,6 +39,7 @@ def run(
     identity: str | Path | None = None,
     signer: str | Path | None = None,
     passphrase: Passphrase | None = None,
+    signer_passphrase: Passphrase | None = None,
     pin: Passphrase | None = None,
     approvals: str | Path | None = None,
     insecure: bool = False,
@@ -68,6 +69,7 @@ def run(
         identity: Folder with your key and certificate; made by `copublish identity new` unless given.
         signer: Folder of the identity that signs, if the agreement names another one for it.
         passphrase: Called with what has a passphrase or PIN, if it has one; returns it.
+        signer_passphrase: Called for the passphrase of the key that signs in its place, if given.
         pin: Called for PINs in its place, if given.
         approvals: Folder with your people's approvals; beside the file of the agreement unless given. An audit beside
             that file goes into the certificate.
@@ -107,9 +109,9 @@ def run(
     who = None
     if not insecure:
         who = load_identity(identity_folder(party) if identity is None else Path(identity), passphrase)
-    signs = (
-        None if signer is None or insecure else load_signer(Path(signer), passphrase=passphrase, pin=pin or passphrase)
-    )
+    signs = None
+    if signer is not None and not insecure:
+        signs = load_signer(Path(signer), passphrase=signer_passphrase or passphrase, pin=pin or passphrase)
     book, _ = ledger_of(agreement, party, ledger)
     try:
         settings = RunSettings(

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from cryptography import x509
 
+from copublish.errors import PassphraseError
+from copublish.evidence.certificates import Chain
 from copublish.evidence.signing import Signer
-from copublish.node.identity import Passphrase, load_identity
+from copublish.node.identity import Passphrase, certificates_in, load_identity
 
 TOKEN_FILE = "token.json"  # noqa: S105  # a file name
+
+Secret = Literal["passphrase", "pin"]
+"""What opens a key: the passphrase of a file, or the PIN of a token."""
 
 
 class AnyIdentity(Signer, Protocol):
@@ -48,3 +53,27 @@ def load_signer(folder: Path, *, passphrase: Passphrase | None = None, pin: Pass
 
         return load_token_signer(folder, pin)
     return load_identity(folder, passphrase)
+
+
+def look_at_signer(folder: Path) -> tuple[Chain, Secret | None]:
+    """The certificates of the signer in a folder, and what its key will ask for; nobody is asked.
+
+    Raises:
+        MeetingError: If there is none, or it cannot be used.
+    """
+    try:
+        return load_signer(folder).chain, None
+    except PassphraseError:
+        return certificates_in(folder), "pin" if (folder / TOKEN_FILE).exists() else "passphrase"
+
+
+def look_at_identity(folder: Path) -> tuple[Chain, Secret | None]:
+    """The certificates of the identity in a folder, and what its key will ask for; nobody is asked.
+
+    Raises:
+        MeetingError: If there is none, or it cannot be used.
+    """
+    try:
+        return load_identity(folder).chain, None
+    except PassphraseError:
+        return certificates_in(folder), "passphrase"

@@ -17,14 +17,13 @@ from copublish.errors import (
     CopublishError,
     LedgerError,
     MeetingError,
-    PassphraseError,
     SourceError,
 )
 from copublish.evidence.approvals import default_approvals_folder, own_approvals
 from copublish.files.home import default_ledger, home_folder
 from copublish.fragments.database import DatabaseTable, scheme_of
-from copublish.node.identity import identity_folder, load_identity
-from copublish.node.signers import load_signer
+from copublish.node.identity import identity_folder
+from copublish.node.signers import look_at_identity, look_at_signer
 from copublish.privacy.ledger import open_existing_ledger
 from copublish.privacy.prices import price_in_words
 from copublish.release.engines import refuse_missing_engine
@@ -61,7 +60,9 @@ class BeforeRun:
         ledger_state: The ledger's last entry; none for a party that pays nothing.
         price: What it costs, with what is left before and after, in words; none if that cannot be told.
         missing: What has to be there first.
-        needs_passphrase: Whether the key that is used has a passphrase.
+        needs_passphrase: Whether the key that others know this party by has a passphrase.
+        needs_signer_passphrase: Whether the key that signs is another one, and has a passphrase.
+        needs_pin: Whether the key that signs is on a token.
         charged_before: When this agreement was charged to the ledger before; none if never.
     """
 
@@ -71,6 +72,8 @@ class BeforeRun:
     price: str | None
     missing: tuple[Missing, ...]
     needs_passphrase: bool
+    needs_signer_passphrase: bool
+    needs_pin: bool
     charged_before: str | None
 
 
@@ -116,7 +119,7 @@ def before_run(
         refuse_missing_engine(agreed, party)
     except CopublishError as exc:
         missing.append(Missing("engine", str(exc)))
-    lacks, needs_passphrase = _lacks_of_keys(agreed, party, Path(agreement), identity)
+    keys = _looked_at_keys(agreed, party, Path(agreement), identity)
     number = sum(one.agreement_hash == agreed.hash and one.party == party for one in runs())
     said = "\0".join(["run", party, agreed.hash, state or "", str(number)])
     return BeforeRun(
@@ -124,8 +127,10 @@ def before_run(
         agreement_hash=agreed.hash,
         ledger_state=state,
         price=price,
-        missing=(*missing, *lacks),
-        needs_passphrase=needs_passphrase,
+        missing=(*missing, *keys.missing),
+        needs_passphrase=keys.needs_passphrase,
+        needs_signer_passphrase=keys.needs_signer_passphrase,
+        needs_pin=keys.needs_pin,
         charged_before=charged,
     )
 
@@ -140,6 +145,7 @@ def start(
     identity: str | Path | None = None,
     signer: str | Path | None = None,
     passphrase: str | None = None,
+    signer_passphrase: str | None = None,
     pin: str | None = None,
     approvals: str | Path | None = None,
     insecure: bool = False,
@@ -171,6 +177,7 @@ def start(
         signer: Folder of the identity that signs, if the agreement names another one for it; PARTY-signer beside your
             identity unless given.
         passphrase: Of your key, if it has one. It goes through a pipe and is written nowhere.
+        signer_passphrase: Of the key that signs, likewise; that of your key unless given.
         pin: Of the token that signs, likewise.
         approvals: Folder with your people's approvals; beside the agreement unless given.
         insecure: No TLS and no certificates; for parties on loopback alone.
@@ -211,6 +218,7 @@ def start(
     refuse_unfit_workers(agreed, Workers(workers, workers_on))
     has_own_signer = agreed.parties[party].signer is not None and not insecure
     folder = None if signer is None and not has_own_signer else signer or identity_folder(f"{party}-signer")
+    secrets = {"passphrase": passphrase, "signer_passphrase": signer_passphrase, "pin": pin}
     begin(
         runs_folder() / id_,
         {
@@ -243,7 +251,7 @@ def start(
                 "overwrite": overwrite,
             },
         },
-        {name: said for name, said in (("passphrase", passphrase), ("pin", pin)) if said},
+        {name: said for name, said in secrets.items() if said},
     )
     return run_of(id_)
 
@@ -313,28 +321,42 @@ def _agreement_of(file: str | Path, party: str) -> Agreement:
     return agreed
 
 
-def _lacks_of_keys(
-    agreed: Agreement, party: str, file: Path, identity: str | Path | None
-) -> tuple[list[Missing], bool]:
-    """What this party lacks of identity and approvals, and whether its key has a passphrase."""
-    folder = identity_folder(party) if identity is None else Path(identity)
+@dataclass(frozen=True, kw_only=True)
+class _Keys:
+    """What this party lacks of keys and approvals, and what its keys ask for; the fields are those of `BeforeRun`."""
+
+    missing: tuple[Missing, ...]
+    needs_passphrase: bool
+    needs_signer_passphrase: bool
+    needs_pin: bool
+
+
+def _looked_at_keys(agreed: Agreement, party: str, file: Path, identity: str | Path | None) -> _Keys:
+    """Look at keys and approvals as the run will. Certificates are public, so no key has to be opened for it."""
+    missing: list[Missing] = []
+    chain, own_secret, signer_secret = None, None, None
     try:
-        chain = load_identity(folder).chain
-    except PassphraseError:
-        return [], True  # approvals are looked at when the key can be read
+        chain, own_secret = look_at_identity(identity_folder(party) if identity is None else Path(identity))
     except MeetingError as exc:
-        return [Missing("identity", str(exc))], False
-    if not agreed.parties[party].approvals:
-        return [], False
-    try:
-        if agreed.parties[party].signer is not None:
-            chain = load_signer(identity_folder(f"{party}-signer"), passphrase=None, pin=None).chain
-        own_approvals(agreed, party, default_approvals_folder(file), chain, today=_today())
-    except PassphraseError:
-        return [], True
-    except (ApprovalError, MeetingError) as exc:
-        return [Missing("approvals", str(exc))], False
-    return [], False
+        missing.append(Missing("identity", str(exc)))
+    if agreed.parties[party].signer is not None:
+        try:
+            chain, signer_secret = look_at_signer(identity_folder(f"{party}-signer"))
+        except MeetingError as exc:
+            chain = None
+            missing.append(Missing("identity", str(exc)))
+    if chain is not None:
+        try:
+            # Also where no approval is asked for: a refusal stops the run all the same.
+            own_approvals(agreed, party, default_approvals_folder(file), chain, today=_today())
+        except ApprovalError as exc:
+            missing.append(Missing("approvals", str(exc)))
+    return _Keys(
+        missing=tuple(missing),
+        needs_passphrase=own_secret is not None,
+        needs_signer_passphrase=signer_secret == "passphrase",  # noqa: S105  # the name of a kind
+        needs_pin=signer_secret == "pin",  # noqa: S105  # likewise
+    )
 
 
 def _place_of(data: str | Path | DatabaseTable | None) -> Mapping[str, str | None]:

@@ -153,6 +153,7 @@ def _run(folder: Path, request: Mapping[str, Any], secrets: Mapping[str, str], s
         data=None if data is None else source_from(data, table),
         ledger=request["ledger"] if request["pays"] else None,
         passphrase=lambda what: _secret(secrets, "passphrase", what),
+        signer_passphrase=lambda what: secrets.get("signer_passphrase") or _secret(secrets, "passphrase", what),
         pin=lambda what: _secret(secrets, "pin", what),
         consent=is_as_shown,
         progress=status.progress,

@@ -59,6 +59,12 @@ def text_of(form: FormData, name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
+def secret_of(form: FormData, name: str) -> str | None:
+    """A passphrase or PIN that was typed, to the letter, since spaces are part of it; none if nothing was."""
+    value = form.get(name)
+    return value if isinstance(value, str) and value else None
+
+
 def file_of(form: FormData, name: str) -> bytes | None:
     """The content of an uploaded file; none if nothing was chosen. Its size was bounded while it arrived."""
     value = form.get(name)

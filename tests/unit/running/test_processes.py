@@ -234,6 +234,63 @@ def test_what_is_missing_is_said_with_what_to_do(tmp_path, parties, monkeypatch)
     assert before.price is None and not before.needs_passphrase
 
 
+def signed_by(signs, home, parties, *, needed):
+    """A home with keys that nobody opens: the bank's own has a passphrase, and so has one that signs in its place."""
+    folders = home / "identities"
+    own = signer = new_identity("bank", folders / "bank", days=30, passphrase="own words")
+    lines = f"approvals = {needed}\n"
+    if signs != "own key":
+        signer = new_identity("bank", folders / "bank-signer", days=30, passphrase="other words")
+        lines += f'signer = "{signer.fingerprint}"\n'
+    if signs == "token":
+        signer.key_file.unlink()
+        signer.key_file.with_name("token.json").write_text('{"module": "/none.so", "token": "bank", "key": "bank"}')
+    text = (parties.home("bank") / "agreement.toml").read_text()
+    text = text.replace(parties.identities["bank"].fingerprint, own.fingerprint)
+    (home / "agreement.toml").write_text(text.replace("[parties.bank]\n", f"[parties.bank]\n{lines}"))
+    return home / "agreement.toml", signer
+
+
+@pytest.mark.parametrize("needed", [0, 1])
+@pytest.mark.parametrize(
+    "signs, asked_for",
+    [("own key", (True, False, False)), ("other key", (True, True, False)), ("token", (True, False, True))],
+)
+def test_what_is_missing_is_listed_though_no_key_can_be_opened(
+    tmp_path, parties, monkeypatch, signs, asked_for, needed
+):
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+    file, signer = signed_by(signs, tmp_path, parties, needed=needed)
+
+    def lacks():
+        missing = cp.before_run(file, party="bank").missing
+        return " ".join(one.sentence for one in missing if one.what in ("identity", "approvals"))
+
+    before = cp.before_run(file, party="bank")
+    assert (before.needs_passphrase, before.needs_signer_passphrase, before.needs_pin) == asked_for
+    assert lacks().startswith("The agreement asks for approvals by 1 different people" if needed else "")
+    assert bool(lacks()) == bool(needed)
+    _, refusal = cp.refuse(file, party="bank", name="Ada", role="lead", reason="too much", signer=signer)
+    assert "was refused by Ada (lead)" in lacks()
+    refusal.unlink()
+    cp.approve(file, party="bank", name="Ada", role="lead", signer=signer)
+    assert lacks() == ""
+
+
+def test_every_key_is_opened_by_its_own_passphrase(tmp_path, parties, monkeypatch):
+    """Without a ledger a run ends behind its keys, and with a wrong passphrase before that."""
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+    file, signer = signed_by("other key", tmp_path, parties, needed=0)
+    settings = {"wait_seconds": 1, "listen": None, "signer": str(signer.folder)}
+    asks = {"agreement": file, "agreement_hash": cp.load_agreement(file).hash, "data": None, "table": None}
+    asks |= {"settings": settings, "ledger_state": None, "ledger": str(tmp_path / "none.db"), "pays": True}
+    asks |= {"party": "bank", "out": str(tmp_path / "release")}
+    right = {"passphrase": "own words", "signer_passphrase": "other words"}
+    for secrets, error in ((right, cp.LedgerError), ({"passphrase": "own words"}, cp.PassphraseError)):
+        with pytest.raises(error):
+            worker._run(tmp_path, asks, secrets, worker.Status(tmp_path))
+
+
 @pytest.mark.parametrize(
     "address", ["postgresql://reader:geheim@db.example/lending", "sc://spark.example:15002/;token=geheim"]
 )

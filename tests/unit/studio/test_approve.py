@@ -130,9 +130,9 @@ def test_a_bundle_that_fills_the_memory_is_refused_before_it_is_unpacked(homes, 
         pytest.param({"agreement_hash": "/../../x"}, id="path"),
         pytest.param({"agreement_hash": "A" * 64}, id="capitals"),
         pytest.param({"agreement_hash": "a" * 63}, id="short"),
-        pytest.param({"signature": "0" * 2049}, id="long signature"),
-        pytest.param({"signature": "0" * 2**20}, id="longest signature"),
-        pytest.param({"name": "0" * 501, "signature": "0" * 501}, id="name like the signature"),
+        pytest.param({"agreement_hash": "a" * 64, "signature": "0" * 2049}, id="long signature"),
+        pytest.param({"agreement_hash": "a" * 64, "signature": "0" * 2**20}, id="longest signature"),
+        pytest.param({"agreement_hash": "a" * 64, "name": "0" * 501, "signature": "0" * 501}, id="long name"),
     ],
 )
 def test_what_no_key_ever_signed_is_not_written_down(homes, change):

@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import time
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -118,6 +119,26 @@ def test_nothing_starts_from_an_older_state_and_the_form_says_so(bank):
     for out in ("../elsewhere", "/tmp/elsewhere", "..", ""):
         assert browser.submit("/run/start", {**shown, "out": out}).status_code == 422
     assert len(cp.runs()) == before
+
+
+def test_every_key_has_a_field_and_what_is_typed_is_taken_to_the_letter(bank, monkeypatch):
+    browser, asked_before, given = entered(bank), cp.before_run, []
+    fields = ("passphrase", "signer_passphrase", "pin")
+    assert not any(f'name="{field}"' in preflight_of(browser, bank).text for field in fields), "none is needed here"
+    needs = {f"needs_{field}": True for field in fields}
+    monkeypatch.setattr(cp, "before_run", lambda *said, **more: replace(asked_before(*said, **more), **needs))
+    page = preflight_of(browser, bank)
+    assert all(f'type="password" id="{field}" name="{field}"' in page.text for field in fields)
+
+    def start(*said, **more):
+        given.append([more[field] for field in fields])
+        raise cp.CopublishError("Seen.")
+
+    monkeypatch.setattr(cp, "start", start)
+    typed = {"passphrase": " spaces count ", "pin": "0123"}
+    refused = browser.submit("/run/start", {**hidden(page, *SHOWN), **typed})
+    assert refused.status_code == 422 and given == [[" spaces count ", None, "0123"]]
+    assert "spaces count" not in refused.text and "0123" not in refused.text
 
 
 @pytest.mark.parametrize(

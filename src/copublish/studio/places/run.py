@@ -20,7 +20,7 @@ from copublish.studio.own_data import choices, chosen
 from copublish.studio.pages import REFUSED, Problem, SameStep, attachment, command_line, fragment, page
 from copublish.studio.places.place import Place
 from copublish.studio.releases import key_of
-from copublish.studio.routing import change, text_of, view
+from copublish.studio.routing import change, secret_of, text_of, view
 
 LEFT_OUT = ("null class", "doubled", "no identifier", "not compared")
 """Rules whose rows count nowhere; the other rules replace a value, or clamp it."""
@@ -151,7 +151,9 @@ def _started(situation: Situation, form: FormData, name: str, table: str) -> cp.
         party=party,
         out=situation.desk.agreement_file.parent / folder,
         data=chosen(situation.desk, name, table) if agreement.parties[party].data else None,
-        passphrase=text_of(form, "passphrase") or None,
+        passphrase=secret_of(form, "passphrase"),
+        signer_passphrase=secret_of(form, "signer_passphrase"),
+        pin=secret_of(form, "pin"),
         wait_seconds=60 * (int(minutes) if minutes.isdecimal() and 0 < int(minutes) < 10_000 else WAIT_MINUTES),
         run_id=text_of(form, "run_id"),
         agreement_hash=text_of(form, "agreement_hash"),
