@@ -13,6 +13,7 @@ Two ways, and neither writes a rule of the agreement down a second time:
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
@@ -47,6 +48,10 @@ MOST_LISTED_TEXTS = 2**13
 
 BLANKS = " \t\n\r\v\f"
 """What `as_text` has other sources trim."""
+
+NOT_IN_QUERIES = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+"""Control characters other than blanks. A text with one is never written into a query: DuckDB ends a query at NUL, and
+Spark reads NUL before digits as another character. What a cell holds would then decide whether a count succeeds."""
 
 CHANGED = (
     "{subject} changed while they were counted: two counts of them do not agree. Nothing is published. Count a table "
@@ -143,6 +148,8 @@ def _by_values(connection: Any, table: Any, rule: ColumnRule) -> CodedColumn:
     }
     if sum(map(len, listed.values())) > MOST_LISTED_TEXTS:
         raise NotCountedThereError(f"Column '{name}' has more than {MOST_LISTED_TEXTS:,} spellings of agreed values")
+    if any(NOT_IN_QUERIES.search(text) for texts in listed.values() for text in texts):
+        raise NotCountedThereError(f"Column '{name}' has texts with control characters, which queries do not hold")
     return _coded(rule, ListedTexts(name, listed, null, otherwise), values, encoded, _whole(found.column(ROWS)))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from copublish.agreement.axis import Axis, n_cells
 from copublish.agreement.model import Agreement
 from copublish.errors import EngineError, SourceError
+from copublish.fragments.cell_expressions import ListedTexts
 from copublish.fragments.coded_columns import CHANGED, ROWS, CodedColumn, learn_column
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.sources import OpenSource, Source, open_source
@@ -192,10 +193,15 @@ def count_fragment(
         raise SourceError(CHANGED.format(subject=subject))
     counts = Counts(source=source, subject=subject, columns=columns, class_name=agreement.class_.name)
     axes = [Axis.of(column.rule.domain) for column in columns.values()]
+    cells = [np.append(axis.cell_of_code, axis.n_cells) for axis in axes]
     if n_cells(axes) <= MOST_CELLS_AT_ONCE:
-        cells = [np.append(axis.cell_of_code, axis.n_cells) for axis in axes]
         joint = counts.count_there(opened, axes, cells)
         counts = Counts(**{**vars(counts), "joint": joint})
+    else:
+        # Texts of cells are in the queries to come. Each is tried here, so that none can end a run that has begun.
+        for column, axis, cell_of_code in zip(columns.values(), axes, cells, strict=True):
+            if isinstance(column.cells, ListedTexts):
+                counts.count_there(opened, [axis], [cell_of_code])
     return CountedFragment(
         party,
         totals.pop(),

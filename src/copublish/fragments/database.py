@@ -149,8 +149,9 @@ def reading_problem(exc: Exception, table: DatabaseTable) -> str:
             return f"This login may not read {table}. Ask for: GRANT SELECT."
     if table.is_spark:
         return (
-            f"The rows of {table} cannot be read ({type(exc).__name__}): the session of Spark ended, or a query failed "
-            "there. Try again once Spark answers."
+            f"The rows of {table} cannot be read ({type(exc).__name__}): the session of Spark ended, a query failed "
+            "there, or Spark may not write to the folder for rows, which only this user can enter: it has to run as "
+            "the same user. Try again once Spark answers."
         )
     return f"The rows of {table} cannot be read ({type(exc).__name__})."
 

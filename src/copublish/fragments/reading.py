@@ -107,8 +107,7 @@ def check_columns(agreement: Agreement, party: str, source: Source | None) -> No
     if refuse_unagreed_source(agreement, party, source) is None:
         return
     with opened_for(agreement, party, source) as opened:
-        for _ in opened.batches(_Reader(agreement, party).expressions(opened.table), limit=0):
-            pass
+        opened.try_out(_Reader(agreement, party).expressions(opened.table))
 
 
 @contextmanager

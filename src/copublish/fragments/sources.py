@@ -14,7 +14,7 @@ from copublish.errors import CopublishError, SourceError
 from copublish.files.regular import open_regular
 from copublish.fragments.csv_files import csv_options, csv_problem
 from copublish.fragments.database import DUCKDB_SUFFIXES, SCHEMES, DatabaseTable, reading_problem, scheme_of
-from copublish.fragments.spark import silence_queries, spark_batches
+from copublish.fragments.spark import analyze, silence_queries, spark_batches
 
 if TYPE_CHECKING:
     import duckdb
@@ -112,19 +112,28 @@ class OpenSource:
         """Whether Spark computes: it can encode and sort what it writes."""
         return bool(self.connection.name == "pyspark")
 
-    def batches(
-        self, expressions: Sequence[Any], *, limit: int | None = None, sorted_by: str | None = None
-    ) -> Iterator[pa.RecordBatch]:
+    def try_out(self, expressions: Sequence[Any]) -> None:
+        """Find out whether expressions can be computed at the source. No row is read.
+
+        Args:
+            expressions: What is to be computed.
+        """
+        selected = self.table.select(expressions)
+        if self.is_spark:
+            # It would write even no rows to files, and where counts are enough it needs no folder for them.
+            analyze(self.connection, selected)
+            return
+        for _ in self.connection.to_pyarrow_batches(selected.limit(0), chunk_size=ROWS_PER_BATCH):
+            pass
+
+    def batches(self, expressions: Sequence[Any], *, sorted_by: str | None = None) -> Iterator[pa.RecordBatch]:
         """Compute expressions at the source and yield the results in batches; the table is never here as a whole.
 
         Args:
             expressions: What is computed.
-            limit: The most rows that are asked for.
             sorted_by: The name of an expression by which a source sorts that has no order and can sort without memory.
         """
         selected = self.table.select(expressions)
-        if limit is not None:
-            selected = selected.limit(limit)
         if self.is_spark:
             ordered = selected if sorted_by is None else selected.order_by(sorted_by)
             return spark_batches(self.connection, ordered, rows_per_batch=ROWS_PER_BATCH)

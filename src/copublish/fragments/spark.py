@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from copublish.errors import SourceError
 from copublish.files.scratch import Scratch
+from copublish.fragments.borrowed_session import borrow, give_back
 
 CONNECT_SCHEME = "sc"
 CLASSIC_SCHEME, STANDALONE_SCHEME = "spark+classic", "spark"
@@ -32,14 +33,23 @@ CONNECT_PORT = 15002
 CONNECT_TIMEOUT_SECONDS = 15
 ROW_GROUP_BYTES = 16 * 2**20
 
+PROBE_TASKS = 64
+"""So many tasks write a row each before any row of a table is written: so, as a rule, each
+of its workers does."""
+
 NOT_INSTALLED = "Spark is read with pyspark, which is not installed: pip install 'copublish[spark]'."
 NO_JAVA = "A classic Spark session needs Java 17 on this machine, or does not start; Spark Connect (sc://) needs none."
+
+ROWS_MISSING = (
+    "Spark counts other rows than this machine sees of those that it wrote. Either some of its workers are on machines "
+    f"that do not share the folder: set {SCRATCH_VARIABLE} to one that all share, and remove {{folder}} on those "
+    "machines. Or the table was written to meanwhile: try again."
+)
 
 OWN_SETTINGS = {
     "spark.app.name": "copublish",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    "spark.sql.session.timeZone": "UTC",
     "spark.log.level": "OFF",  # messages of executors can quote rows
 }
 
@@ -74,19 +84,29 @@ def connect_spark(address: str) -> Any:
     except ImportError:
         raise SourceError(NOT_INSTALLED) from None
     silence_queries()
-    scheme = address.partition("://")[0].lower()
-    session = _remote_session(address) if scheme == CONNECT_SCHEME else _classic_session(address)
+    is_classic = not _is_connect(address)
+    session = _classic_session(address) if is_classic else _remote_session(address)
+    if is_classic:
+        borrow(session)
     try:
-        return ibis.pyspark.connect(session)
+        return ibis.pyspark.connect(session)  # sets its time zone to UTC
     except Exception as exc:  # its message can quote the address
+        if is_classic:
+            give_back(session)
         raise SourceError(f"Spark does not answer ({type(exc).__name__}). {_at(address)}") from None
 
 
 def close_spark(connection: Any, address: str) -> None:
-    """End a session of Spark Connect. A classic one goes with this process, in which it may have other users."""
-    if address.lower().startswith(f"{CONNECT_SCHEME}://"):
-        with suppress(Exception):  # it may be gone already, and the rows were read
-            connection._session.client.close()
+    """End a session of Spark Connect. A classic one is the process's, where it may have other users, and goes back."""
+    if not _is_connect(address):
+        give_back(connection._session)
+        return
+    with suppress(Exception):  # it may be gone already, and the rows were read
+        connection._session.client.close()
+
+
+def _is_connect(address: str) -> bool:
+    return address.lower().startswith(f"{CONNECT_SCHEME}://")
 
 
 def _remote_session(address: str) -> Any:
@@ -121,13 +141,24 @@ def _classic_session(address: str) -> Any:
     for key, value in OWN_SETTINGS.items():
         builder = builder.config(key, value)
     try:
-        return builder.getOrCreate()
+        # One that runs is taken as it is: a builder would write these settings into it.
+        return SparkSession.getActiveSession() or builder.getOrCreate()
     except Exception as exc:  # Java's messages are long and can quote settings
         raise SourceError(f"Spark did not start ({type(exc).__name__}). {NO_JAVA} {_at(address)}") from None
 
 
 def _at(address: str) -> str:
     return f"The address was {plain_address(address)}."
+
+
+def analyze(connection: Any, selected: Any) -> None:
+    """Have Spark look at a query: whether there is all that it names, and may be read. It computes and writes nothing.
+
+    Args:
+        connection: Of Ibis.
+        selected: The query.
+    """
+    _ = connection._session.sql(connection.compile(selected)).schema  # Connect sends nothing before this is asked for
 
 
 def spark_batches(connection: Any, selected: Any, *, rows_per_batch: int) -> Iterator[pa.RecordBatch]:
@@ -139,22 +170,45 @@ def spark_batches(connection: Any, selected: Any, *, rows_per_batch: int) -> Ite
         rows_per_batch: At most so many rows come at a time.
 
     Raises:
-        SourceError: If Spark wrote them where this machine does not see them.
+        SourceError: If what Spark writes there is not seen here, or not all of it.
+
+    Privacy:
+        Rows are written only where a probe without any was seen by this machine, so they go into a folder that this
+        user alone can enter and that this process removes.
     """
     names = list(selected.columns)
     # Spark does not take every name for a column of Parquet.
     plain = selected.rename({f"c{number}": name for number, name in enumerate(names)})
     parent = os.environ.get(SCRATCH_VARIABLE)
     with Scratch("copublish-spark-", parent=Path(parent) if parent else None) as folder:
+        _refuse_unseen(connection._session, folder)
         target = folder / "rows"
         rows = connection._session.sql(connection.compile(plain))
         rows.write.option("parquet.block.size", ROW_GROUP_BYTES).parquet(target.as_uri())
-        if not (target / "_SUCCESS").exists():
-            raise SourceError(
-                "Spark wrote the rows where this machine does not see them: its workers are on others. Set "
-                f"{SCRATCH_VARIABLE} to a folder that has the same name here and there."
-            )
-        yield from _batches_of(sorted(target.glob("part-*.parquet")), names, rows_per_batch)
+        files = _written(target)
+        # A worker that had no part in the probe may have kept its rows.
+        if _rows_in(files) != int(connection.to_pyarrow(selected.count()).as_py()):
+            raise SourceError(ROWS_MISSING.format(folder=folder))
+        yield from _batches_of(files, names, rows_per_batch)
+
+
+def _refuse_unseen(session: Any, folder: Path) -> None:
+    """Raise unless all of some numbers that Spark's workers write, in as many tasks, are seen by this machine."""
+    target = folder / "probe"
+    session.range(0, PROBE_TASKS, 1, PROBE_TASKS).write.parquet(target.as_uri())
+    if _rows_in(_written(target)) != PROBE_TASKS:
+        raise SourceError(
+            "Spark writes where this machine does not see it: its workers, or its driver, are on others. No row was "
+            f"written. Set {SCRATCH_VARIABLE} to a folder that is the same one here and there."
+        )
+
+
+def _written(target: Path) -> list[Path]:
+    return sorted(target.glob("part-*.parquet"))
+
+
+def _rows_in(files: Sequence[Path]) -> int:
+    return sum(int(pq.read_metadata(file).num_rows) for file in files)
 
 
 def _batches_of(files: Sequence[Path], names: list[str], rows_per_batch: int) -> Iterator[pa.RecordBatch]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -24,7 +25,7 @@ from hypothesis import strategies as st
 import copublish as cp
 from copublish.agreement.axis import Axis
 from copublish.errors import EngineError
-from copublish.fragments import counted
+from copublish.fragments import coded_columns, counted
 from copublish.fragments.cell_expressions import first_decimal
 from copublish.fragments.counted import CountedFragment
 from copublish.fragments.fragment import Fragment
@@ -115,6 +116,30 @@ def test_numbers_that_are_text_are_read_by_the_same_reader(tmp_path: Path, numbe
     n = len(numbers)
     columns = {"job": pa.array(["a"] * n), "income": pa.array(numbers, pa.string()), "default": pa.array(["no"] * n)}
     assert_same_counts(agreed(), parquet(tmp_path / "rows.parquet", **columns))
+
+
+def with_control_characters(folder: Path) -> Path:
+    """Numbers that are text, and two texts, rarer than they, that a database does not read in a query as they are."""
+    numbers = pa.array(["1", "2", "sec\x00ret", "3", "n\x0012", "4", "5"])
+    columns = {"job": pa.array(["a"] * 7), "income": numbers, "default": pa.array(["no"] * 7)}
+    return parquet(folder / "rows.parquet", **columns)
+
+
+@pytest.mark.usefixtures("_at_once_or_not")
+def test_a_cell_that_no_query_can_hold_changes_nothing_that_others_see(tmp_path: Path) -> None:
+    path, agreement = with_control_characters(tmp_path), agreed()
+    found = read_rows_or_counts(agreement, "p0", path)
+    axes = [Axis.of(domain) for domain in agreement.columns.values()]
+    assert found.histogram(axes).tolist() == counts_by_loop(read_fragment(agreement, "p0", path), axes)
+    assert found.n_records == found.histogram(axes).sum() == 7
+
+
+def test_every_text_of_a_query_was_tried_before_a_run_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the look at characters left out, reading is what fails, and not a count during the run."""
+    monkeypatch.setattr(counted, "MOST_CELLS_AT_ONCE", 0)
+    monkeypatch.setattr(coded_columns, "NOT_IN_QUERIES", re.compile("(?!)"))
+    with pytest.raises(cp.SourceError, match="cannot be read"):
+        read_rows_or_counts(agreed(), "p0", with_control_characters(tmp_path))
 
 
 OTHER_TYPES = {

@@ -5,20 +5,25 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import ibis
 import pandas as pd
 import pytest
 
 import copublish as cp
 from copublish import DatabaseTable, SourceError
 from copublish.agreement.axis import Axis
+from copublish.fragments import spark as spark_rows
 from copublish.fragments.counted import CountedFragment
+from copublish.fragments.database import reading_problem
 from copublish.fragments.fragment import Fragment
-from copublish.fragments.reading import opened_for, read_and_tell, read_fragment
+from copublish.fragments.reading import check_columns, opened_for, read_and_tell, read_fragment
 from copublish.fragments.rows_or_counts import read_rows_or_counts
 from copublish.fragments.sources import source_from
 from copublish.fragments.spark import SCRATCH_VARIABLE, plain_address
@@ -66,7 +71,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Databa
     session, connect = start(tmp_path_factory.mktemp("spark"))
     rows = [(*row, label) for row, label in zip(ROWS, CLASSES, strict=True)]
     session.createDataFrame(rows, f"{TYPES}, default string").coalesce(1).write.saveAsTable("people")
-    yield {"classic": DatabaseTable(CLASSIC, "people"), "connect": DatabaseTable(connect, "default.people")}
+    with pytest.MonkeyPatch.context() as fewer:
+        fewer.setattr(spark_rows, "PROBE_TASKS", 4, raising=False)  # for two workers, and faster than 64
+        yield {"classic": DatabaseTable(CLASSIC, "people"), "connect": DatabaseTable(connect, "default.people")}
     session.stop()
 
 
@@ -173,6 +180,73 @@ def test_there_is_no_such_table(spark: dict[str, Any]) -> None:
             read_fragment(agreed(), "p0", DatabaseTable(table.database, "nobody"))
 
 
+class Elsewhere(type(Path())):  # type: ignore[misc]  # its class depends on the system
+    """A folder whose name means another one to Spark, as on another machine; of some names nothing is seen here."""
+
+    def as_uri(self) -> str:
+        return str((self.parent.parent / "there" / self.name).as_uri() if "unshared" in str(self) else super().as_uri())
+
+    def glob(self, pattern: str) -> Iterator[Path]:
+        return iter(()) if "unseen" in str(self) and self.name == "rows" else super().glob(pattern)
+
+
+def read_through(folder: Path, table: DatabaseTable, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    folder.mkdir()
+    monkeypatch.setattr(spark_rows, "Scratch", lambda *_, **__: nullcontext(Elsewhere(folder)))
+    with opened_for(agreed(), "p0", table) as opened:
+        return [n for batch in opened.batches([opened.table["n"]]) for n in batch.column("n").to_pylist()]
+
+
+def test_no_row_is_written_where_this_machine_does_not_see_it(
+    spark: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(SourceError, match=rf"No row was written\. Set {SCRATCH_VARIABLE}"):
+        read_through(tmp_path / "unshared", spark["connect"], monkeypatch)
+    assert [path.name for path in (tmp_path / "there").iterdir()] == ["probe"]
+
+
+def test_rows_that_a_worker_kept_are_missed(
+    spark: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that wrote nothing of the probe. Through a folder that is seen as a whole all rows come."""
+    assert read_through(tmp_path / "seen", spark["classic"], monkeypatch) == list(range(12))
+    with pytest.raises(SourceError, match=r"counts other rows .* remove .*unseen on those machines"):
+        read_through(tmp_path / "unseen", spark["classic"], monkeypatch)
+
+
+def test_columns_are_checked_and_counted_without_a_folder(
+    spark: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError("a folder was made")
+
+    monkeypatch.setattr(spark_rows, "Scratch", refuse)
+    check_columns(agreed(), "p0", spark["connect"])
+    assert isinstance(read_rows_or_counts(agreed(), "p0", spark["connect"]), CountedFragment)
+    for table in spark.values():
+        with pytest.raises(SourceError, match="cannot be read"), opened_for(agreed(), "p0", table) as opened:
+            ghost = ibis.table({"ghost": "string"}, name="people")
+            replace(opened, table=ghost).try_out([ghost["ghost"].upper().name("ghost")])
+
+
+def test_a_session_of_this_process_is_as_it_was_when_the_last_reader_has_left(spark: dict[str, Any]) -> None:
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    assert session is not None
+    zone = "spark.sql.session.timeZone"
+    before = {name: session.conf.get(name) for name in (zone, "spark.sql.mapKeyDedupPolicy", "spark.app.name")}
+    session.conf.set(zone, "Europe/Berlin")
+    try:
+        with opened_for(agreed(), "p0", spark["classic"]):
+            assert session.conf.get(zone) == "UTC"
+            read_rows_or_counts(agreed(), "p0", spark["classic"])
+            assert session.conf.get(zone) == "UTC"  # the first reader is still there
+        assert {name: session.conf.get(name) for name in before} == {**before, zone: "Europe/Berlin"}
+    finally:
+        session.conf.set(zone, before[zone])
+
+
 # --- Without Spark ---------------------------------------------------------------------------------------------------
 
 
@@ -191,3 +265,8 @@ def test_without_pyspark_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "pyspark", None)
     with pytest.raises(SourceError, match=r"pip install 'copublish\[spark\]'"):
         read_fragment(agreed(), "p0", DatabaseTable("sc://127.0.0.1:9", "people"))
+
+
+def test_a_failure_names_that_spark_may_be_another_user() -> None:
+    said = reading_problem(PermissionError("secretdiagnosis"), DatabaseTable("sc://127.0.0.1:9", "people"))
+    assert "it has to run as the same user" in said and "secretdiagnosis" not in said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -72,6 +72,8 @@ from copublish.engine.spu.requests import (
 from copublish.errors import EngineError
 from copublish.privacy.coins import Coins
 from copublish.types import IntArray, Program
+
+T = TypeVar("T")
 
 
 class MarkingNode(SpuNode):
@@ -264,6 +266,16 @@ class SpuEngine(MarkingNode):
                 lane.close(politely=politely)
         finally:
             super().close(politely=politely)
+
+    def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
+        """Tell the other party a public value, once all sessions stand; return both in party order.
+
+        Parties say to each other that they can pay before they reserve, so no budget is spent on a lane that never
+        comes about.
+        """
+        for lane in self.lanes:
+            lane._meet()
+        return super().exchange(public, topic=topic)
 
     def sum_over_records(
         self, count: Count, n_records: int, *, size: int, shape: tuple[int, ...], done: Done = no_word

@@ -195,7 +195,7 @@ class SpuNode(ComparesByMessages):
     def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
         """Tell every party a public value; return all of them in party order."""
         if self.messenger is not None and self._uses_messages:
-            self._worker.wait_until_connected()  # before guests send anything, and before anybody reserves
+            self._meet()  # before guests send anything, and before anybody reserves
             return exchange_public(self.messenger, public, topic)
         answers = self._ask(Exchange((topic, public)))
         if any(other != topic for other, _ in answers):
@@ -225,13 +225,19 @@ class SpuNode(ComparesByMessages):
         self._kept += 1
         return f"kept{self._kept}"
 
+    def _meet(self) -> None:
+        """Wait, the first time, until this node's worker has reached those of the other nodes."""
+        if self._worker.is_connected:
+            return
+        start = time.perf_counter()
+        self._worker.wait_until_connected()
+        if self.recorder is not None:
+            self.recorder.asked(CONNECT, time.perf_counter() - start, 0)
+
     def _ask(self, request: object) -> Any:
+        self._meet()
         if self.recorder is None:
             return self._worker.ask(request)
-        if not self._worker.is_connected:
-            start = time.perf_counter()
-            self._worker.wait_until_connected()
-            self.recorder.asked(CONNECT, time.perf_counter() - start, 0)
         start, before = time.perf_counter(), self.bytes_sent
         answer = self._worker.ask(request)
         self.recorder.asked(request, time.perf_counter() - start, self.bytes_sent - before)
