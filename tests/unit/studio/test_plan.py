@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from decimal import Decimal
 
 import pytest
 
@@ -96,11 +97,38 @@ def test_a_table_has_to_be_called_public_and_lie_below_the_folders(browser, tmp_
     assert SCRIPT not in wrong.text and not (tmp_path / "jobs").exists()
 
 
+def shown_draft(browser) -> dict[str, str]:
+    return {"started_from": re.search(r'name="started_from" value="(\w+)"', browser.get("/plan").text)[1]}
+
+
 def test_an_epsilon_goes_into_the_draft_and_nothing_else_changes(browser, tmp_path):
-    before = cp.load_draft(tmp_path / "agreement.toml")
-    assert browser.submit("/plan/take", {"epsilon": "0.3"}).status_code == 200
-    after = cp.load_draft(tmp_path / "agreement.toml")
+    file = tmp_path / "agreement.toml"
+    file.write_text(file.read_text().replace('missing_spellings = ["?", "NA"]', 'missing_spellings = ["n,a", "NA"]'))
+    before = cp.load_draft(file)
+    assert before.content["records"]["missing_spellings"] == ["n,a", "NA"]
+    assert browser.submit("/plan/take", {**shown_draft(browser), "epsilon": "0.3"}).status_code == 200
+    after = cp.load_draft(file)
     assert cp.differences(before, after) == ["privacy: epsilon 1.0 → 0.3"]
+    changed = {**before.content, "privacy": {**before.content["privacy"], "epsilon": Decimal("0.3")}}
+    assert after.content == changed and after.words == before.words
+
+
+@pytest.mark.parametrize("epsilon", ["abc", "", "nan", "0", "-1", "11", SCRIPT])
+def test_what_is_no_epsilon_does_not_go_into_the_draft(browser, tmp_path, epsilon):
+    before = (tmp_path / "agreement.toml").read_bytes()
+    answer = browser.submit("/plan/take", {**shown_draft(browser), "epsilon": epsilon})
+    assert answer.status_code == 422 and "Write an epsilon from 0.000001 to 10." in answer.text
+    assert (tmp_path / "agreement.toml").read_bytes() == before
+
+
+def test_no_epsilon_goes_into_a_draft_that_was_changed_after_it_was_shown(browser, tmp_path):
+    shown, file = shown_draft(browser), tmp_path / "agreement.toml"
+    file.write_text(file.read_text() + "\n# by somebody else\n")
+    for older in (shown, {}):
+        answer = browser.submit("/plan/take", {**older, "epsilon": "0.3"})
+        assert answer.status_code == 422 and "was changed by somebody else" in answer.text
+        assert file.read_text().endswith("# by somebody else\n")
+    assert browser.submit("/plan/take", {**shown_draft(browser), "epsilon": "0.3"}).status_code == 200
 
 
 def test_a_mechanism_is_tried_on_the_same_made_up_records_as_the_baseline():
