@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
 from decimal import Decimal
 
 import pytest
 
 import copublish as cp
+from copublish.studio.places.run import predicted_seconds
 from support.studio import entered
 
 SCRIPT = "<script>alert(1)</script>"
@@ -28,14 +30,16 @@ def job(folder, number, mechanism, *, area=None, raw=False, state="complete", ep
     place = folder / "jobs" / f"{number:032x}"
     place.mkdir(parents=True)
     asked = {"agreement": str(agreement), "mechanism": mechanism, "like": "public.csv", "epsilon": epsilon, "runs": 3}
-    (place / "request.json").write_text(json.dumps({"kind": "try_mechanism", "arguments": asked}))
+    inputs = {"agreement": cp.load_agreement(agreement).hash}
+    (place / "request.json").write_text(json.dumps({"kind": "try_mechanism", "arguments": asked, "inputs": inputs}))
+    os.utime(place / "request.json", (number, number))  # which one is newer
     (place / "lock").write_text("")
     (place / "end.json").write_text(json.dumps({"state": state, "at": "", "exit_code": 0, "message": message}))
     one = {"value": 0.25, "standard_error": 0.01}
     row = {"area": area, "area_standard_error": 0.01, "means": one, "pairs": one}
     if area is not None:
         found = {"mechanism": mechanism, "agreement_hash": cp.load_agreement(agreement).hash, "row": row}
-        found |= {"raw": {**row, "area": 0.95}} if raw else {}
+        found |= {"epsilon": epsilon} | ({"raw": {**row, "area": 0.95}} if raw else {})
         found |= {} if raw else {"cost": {"seconds": 10, "mib_sent": 12, "round_trips": 100, "why": ""}}
         (place / "result.json").write_text(json.dumps(found))
 
@@ -84,6 +88,22 @@ def test_rows_fill_as_jobs_end_with_the_baseline_first_and_raw_data_last(browser
     file = tmp_path / "agreement.toml"
     file.write_text(file.read_text().replace("epsilon = 1.0", "epsilon = 0.5"))
     assert "Made for epsilon 1; the draft says 0.5. Run again." in browser.get("/plan").text
+
+
+def test_a_trial_of_the_agreed_mechanism_and_epsilon_says_how_long_a_run_takes(browser, tmp_path):
+    agreement = cp.load_agreement(tmp_path / "agreement.toml")
+    agreed = agreement.mechanism.name
+    other = next(name for name in cp.side_by_side(agreement)[0][1:] if name != agreed)
+    job(tmp_path, 1, agreed, state="stopped")
+    job(tmp_path, 2, cp.side_by_side(agreement)[0][0], area=0.7, raw=True)
+    job(tmp_path, 3, other, area=0.9)
+    job(tmp_path, 4, agreed, area=0.9, epsilon="0.5")
+    assert predicted_seconds(agreement) is None
+    job(tmp_path, 5, agreed, area=0.9)
+    assert predicted_seconds(agreement) == 10.2, "10 s, 100 waits of 0.001 s, 12 MiB at 100 MiB/s"
+    file = tmp_path / "agreement.toml"
+    file.write_text(file.read_text().replace("expected = ", "expected = 1"))
+    assert predicted_seconds(cp.load_agreement(file)) is None, "of another agreement"
 
 
 def test_a_table_has_to_be_called_public_and_lie_below_the_folders(browser, tmp_path):
