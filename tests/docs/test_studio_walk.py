@@ -161,7 +161,7 @@ def test_from_data_to_a_verified_release_with_the_server_killed_on_the_way(parti
             page.click("#tables ~ ul >> text=records")
             page.wait_for_selector("text=Rows 1 to 100 of")
             second.looked_at("read-table", pictures)
-            page.goto(f"http://127.0.0.1:{urlsplit(address).port}/read")
+            page.goto(address.split("/enter?")[0] + "/read")
             second.looked_at("read-list", pictures)
             assert second.complaints == []
     charge = next(cp.follow(run)).charge()
@@ -178,20 +178,30 @@ HOSTILE = """<!doctype html><form id="f" method="post" action="{own}/another-bro
 if (location.hash) document.getElementById("f").submit();</script>"""
 
 
-def test_a_page_of_another_port_gets_nothing_and_does_nothing_with_the_cookie_in_the_browser(tmp_path, monkeypatch):
-    """Browsers count other ports of this machine as the same site: they send the strict cookie along."""
+def test_a_page_of_another_port_gets_no_cookie_and_does_nothing_with_the_one_in_the_browser(tmp_path, monkeypatch):
+    """Browsers count other ports of this machine as the same site: they send strict cookies along, to those ports, too.
+
+    The page of the other port knows the secret first part here, which it never should: it gets nothing even so. Its
+    server does not, and shows by a cookie of its own that it would get any other one.
+    """
     monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
     with served(desk_in(tmp_path)) as (port, entrance), browser() as opened:
-        own = f"http://127.0.0.1:{port}"
+        own = f"http://127.0.0.1:{port}{entrance.root}"
         watched = Watched(opened)
-        watched.enter(f"{own}/enter?token={entrance.new_token()}", tmp_path)
-        page, cookies = watched.page, []
+        watched.enter(entrance.new_address(f"127.0.0.1:{port}"), tmp_path)
+        page, cookies, received = watched.page, [], []
+        plain = {"httpOnly": True, "sameSite": "Strict", "domain": "127.0.0.1", "path": "/"}
+        watched.context.add_cookies([{"name": "for-all-paths", "value": "seen", **plain}])
         page.on("request", lambda asked: cookies.append(asked.all_headers().get("cookie", "")))
-        other = ThreadingHTTPServer(("127.0.0.1", 0), partial(Hostile, HOSTILE.format(own=own).encode()))
+        other = ThreadingHTTPServer(("127.0.0.1", 0), partial(Hostile, HOSTILE.format(own=own).encode(), received))
         threading.Thread(target=other.serve_forever, daemon=True).start()
         try:
             page.goto(f"http://127.0.0.1:{other.server_port}/")
             page.wait_for_load_state("networkidle")
+            for path in ("/", "/read", "/enter"):
+                page.evaluate("path => fetch(path, {credentials: 'include'}).then(answer => answer.text())", path)
+            assert len(received) >= 4 and all("for-all-paths=seen" in cookie for cookie in received)
+            assert not any("copublish-studio" in cookie for cookie in received), "another server could read it"
             assert page.title() == "", "an answer could be read"
             assert "refused to connect" in page.frames[1].evaluate("document.body.innerText")  # no page in a frame
             assert any(f"copublish-studio-{port}" in cookie for cookie in cookies), "the browser sends it"
@@ -204,13 +214,14 @@ def test_a_page_of_another_port_gets_nothing_and_does_nothing_with_the_cookie_in
 
 
 class Hostile(BaseHTTPRequestHandler):
-    """Serves one page, whatever is asked for."""
+    """Serves one page, whatever is asked for, and keeps the cookies that it gets."""
 
-    def __init__(self, content: bytes, *connection) -> None:
-        self.content = content
+    def __init__(self, content: bytes, received: list[str], *connection) -> None:
+        self.content, self.received = content, received
         super().__init__(*connection)
 
     def do_GET(self) -> None:  # the name that the base class calls
+        self.received.append(self.headers.get("cookie", ""))
         self.send_response(200)
         self.send_header("content-type", "text/html")
         self.end_headers()
@@ -225,8 +236,8 @@ def test_forms_work_without_scripts(parties, tmp_path, monkeypatch):
     monkeypatch.setenv("COPUBLISH_HOME", str(home))
     with served(desk_in(home)) as (port, entrance), browser() as opened:
         plain = Watched(opened, java_script_enabled=False)
-        plain.enter(f"http://127.0.0.1:{port}/enter?token={entrance.new_token()}", tmp_path)
-        plain.page.goto(f"http://127.0.0.1:{port}/run")
+        plain.enter(entrance.new_address(f"127.0.0.1:{port}"), tmp_path)
+        plain.page.goto(f"http://127.0.0.1:{port}{entrance.root}/run")
         plain.page.click("text=Look at what the rules do to them")
         plain.page.wait_for_selector("text=For your eyes, on this machine")
         assert plain.complaints == []

@@ -94,7 +94,6 @@ class Three:
 
 
 MOMENTS = {
-    "a guest that has met the others": ("p2", '"met"'),
     "a guest that waits for what is opened": ("p2", '"specialization"'),
     "a compute node that computes": ("p1", '"specialization"'),
 }

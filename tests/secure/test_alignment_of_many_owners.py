@@ -143,11 +143,6 @@ def test_three_owners_in_processes_of_their_own_compare_people(case):
     frames = frames_of(agreement, 60)
     ideal, coins = ideal_release(agreement, frames, seed=9), coins_of_nodes(agreement, 9)
     assert_ideal({"all": simulate_in_processes(agreement, frames, progress=no_progress, coins=coins)}, ideal)
-    if partition == "horizontal":
-        twice = {**frames, "p2": pd.concat([frames["p2"], frames["p1"][:1]])}
-        with pytest.raises(cp.CopublishError, match="some person is listed by two parties") as ended:
-            cp.simulate(agreement, twice, engine="spu")
-        assert all(f"The data of party '{party}' do not fit" in str(ended.value) for party in agreement.parties)
 
 
 def records_of(mechanism: str, alignment: str) -> cp.Agreement:

@@ -21,7 +21,6 @@ CASES: dict[str, tuple[str, int, str | None, dict[str, Any]]] = {
 
 BETWEEN_THREE_NODES: dict[str, tuple[str, int, str | None, dict[str, Any]]] = {
     "arbitrary, 3 nodes and a guest": ("arbitrary", 4, "p3", {"name": "specialization", "specializations": 2}),
-    "copula, vertical, 3 nodes": ("vertical", 3, "p0", {"name": "copula"}),
     "marginals, arbitrary, 3 nodes": ("arbitrary", 3, None, {"name": "marginals", "rounds": 2}),
 }
 

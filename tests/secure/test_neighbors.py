@@ -255,7 +255,7 @@ def test_one_record_changes_no_step_and_no_measurement_beyond_its_sensitivity(pa
     base = traced(agreement, table)
     assert len(base.candidates) > len(agreement.parties) * 4  # several rounds
     moved = []
-    for neighbor in neighbors_of(agreement, table, relation, 3):
+    for neighbor in neighbors_of(agreement, table, relation, 2):
         other = traced(agreement, neighbor, replay=base)
         check_same_course(base, other)
         moved.append(check_sensitivity(base, other, relation))
@@ -271,7 +271,7 @@ def test_one_record_changes_no_step_of_hpdp_and_the_release_is_a_function_of_wha
     agreement = agreement_for("horizontal", relation, **changes)
     table = base_table(agreement)
     base = traced(agreement, table)
-    for neighbor in neighbors_of(agreement, table, relation, 3):
+    for neighbor in neighbors_of(agreement, table, relation, 2):
         other = traced(agreement, neighbor, replay=base)
         check_same_course(base, other, openings=2 if noise == "gaussian" else 1)
         assert other.release.files() == base.release.files()
@@ -304,7 +304,7 @@ def test_one_record_changes_no_step_of_marginals_and_no_measurement_beyond_its_s
     agreement = agreement_for(partition, relation, **changes)
     table = base_table(agreement)
     base, furthest = traced(agreement, table), 0
-    for neighbor in neighbors_of(agreement, table, relation, 3):
+    for neighbor in neighbors_of(agreement, table, relation, 2):
         other = traced(agreement, neighbor, replay=base)
         check_same_course_of_marginals(base, other)
         assert other.release.files() == base.release.files()

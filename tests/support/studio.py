@@ -35,12 +35,24 @@ class _InProcess(httpx.BaseTransport):
         return asyncio.run(answered())
 
 
-class Browser(httpx.Client):
-    """A browser that sends what browsers send with forms of the page itself: the Origin and the form's token."""
+def own_path(path: str) -> str:
+    """A path as places write it: without the secret first part, which every server has another one of."""
+    return re.sub(r"^/[0-9a-f]{64}(?=/)", "", path)
 
-    def __init__(self, app) -> None:
+
+class Browser(httpx.Client):
+    """A browser that sends what browsers send with forms of the page itself: the Origin and the form's token.
+
+    Paths may be those that places write, or whole ones from a page, also of another server: this one's secret first
+    part is put before them. Whole addresses with the origin are asked for as they are.
+    """
+
+    def __init__(self, app, root: str) -> None:
         super().__init__(transport=_InProcess(app), base_url=ORIGIN)
-        self.app = app
+        self.app, self.root = app, root
+
+    def build_request(self, method: str, url: str, **more) -> httpx.Request:
+        return super().build_request(method, self.root + own_path(url) if url.startswith("/") else url, **more)
 
     @property
     def form_token(self) -> str:
@@ -60,7 +72,8 @@ def desk_in(folder: Path, *, agreement: str = "agreement.toml", **named) -> Desk
 
 def stranger(folder: Path, *, entrance: Entrance | None = None, **desk) -> Browser:
     """A browser that has not entered."""
-    return Browser(studio_app(desk_in(folder, **desk), port=PORT, entrance=entrance or Entrance()))
+    entrance = entrance or Entrance()
+    return Browser(studio_app(desk_in(folder, **desk), port=PORT, entrance=entrance), entrance.root)
 
 
 def entered(folder: Path, **desk) -> Browser:

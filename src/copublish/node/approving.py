@@ -206,9 +206,15 @@ def approvals_of(agreement_file: str | Path) -> Approvals:
 
 
 def bundle_of_approvals(agreement_file: str | Path, party: str) -> bytes:
-    """A party's approvals and refusals with its certificate, as a ZIP file for the other parties."""
+    """A party's approvals and refusals with its certificate, as a ZIP file for the other parties.
+
+    Raises:
+        ApprovalError: If the agreement has no such party.
+    """
     path = Path(agreement_file)
     agreement, folder = load_agreement(path), default_approvals_folder(path)
+    if party not in agreement.parties:
+        raise ApprovalError(f"'{party}' is no party of this agreement: {', '.join(agreement.parties)}.")
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as bundle:
         for file, said in (*_approvals(folder), *_refusals(folder)):

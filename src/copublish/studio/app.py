@@ -9,14 +9,14 @@ from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 import copublish as cp
 from copublish.studio.desk import Desk
 from copublish.studio.entrance import Entrance
 from copublish.studio.guard import Guard, cookie_name
-from copublish.studio.pages import ENVIRONMENT, REFUSED, page
+from copublish.studio.pages import REFUSED, bare_page, page
 from copublish.studio.places import PLACES
 from copublish.studio.routing import change, view, visit_of
 
@@ -61,13 +61,14 @@ def _own_routes(port: int, entrance: Entrance) -> list[Route]:
         # after a redirect that a local file began, browsers withhold a strict cookie.
         cookie = entrance.enter(request.query_params.get("token", ""))
         if cookie is None:
-            return HTMLResponse(ENVIRONMENT.get_template("not_entered.html.j2").render(), 403)
-        answer = HTMLResponse(ENVIRONMENT.get_template("entered.html.j2").render())
-        answer.set_cookie(cookie_name(port), cookie, httponly=True, samesite="strict", path="/")
+            return bare_page(request, "not_entered.html.j2", status=403)
+        answer = bare_page(request, "entered.html.j2")
+        # The path keeps it from the other ports of this machine: browsers send it to no address that begins otherwise.
+        answer.set_cookie(cookie_name(port), cookie, httponly=True, samesite="strict", path=entrance.root)
         return answer
 
     def another_browser(request: Request, form: FormData) -> Response:
-        address = f"http://{request.headers['host']}/enter?token={entrance.new_token()}"
+        address = entrance.new_address(request.headers["host"])
         return page(request, "another_browser.html.j2", place=None, title="Another browser", address=address)
 
     return [

@@ -1,5 +1,8 @@
 """Who may look: a one-time token in an address, exchanged for a cookie that this server alone knows.
 
+Every address begins with a part that nobody else can guess, and the cookie is for addresses below it: browsers send
+cookies to all ports of a host, so without it any other server of this machine could read ours.
+
 There are no accounts. Whoever can read this person's terminal, or the files that only this person can read, may enter.
 """
 
@@ -44,13 +47,21 @@ class Entrance:
 
     Args:
         clock: Seconds that only go forward.
+
+    Attributes:
+        root: What every path of this server begins with, `/` and 256 random bits. It is as secret as the cookie.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.root = f"/{_random_text()}"
         self._clock, self._lock = clock, threading.Lock()
         self._tokens: dict[bytes, float] = {}  # by their hash, so that comparing takes the same time for every guess
         self._wrong = 0
         self._visits: dict[bytes, Visit] = {}
+
+    def new_address(self, host: str) -> str:
+        """An address that lets one browser in, once, within ten minutes; `host` has the port in it."""
+        return f"http://{host}{self.root}/enter?token={self.new_token()}"
 
     def new_token(self) -> str:
         """A token that lets one browser in, once, within ten minutes."""
@@ -77,6 +88,11 @@ class Entrance:
             cookie = _random_text()
             self._visits[_hash(cookie)] = Visit(form_token=_random_text())
             return cookie
+
+    def is_below(self, path: str) -> bool:
+        """Whether a path begins with what only those know whom this server has told."""
+        first = path.encode("utf-8", "surrogatepass")[: len(self.root)]
+        return hmac.compare_digest(first, self.root.encode()) and path[len(self.root) :].startswith("/")
 
     def visit(self, cookie: str | None) -> Visit | None:
         """The browser that a cookie belongs to, if this server gave it away."""

@@ -1,9 +1,14 @@
 """What every request has to pass before a page is made, and what every answer carries.
 
 The order matters. A page of another site can make a browser send requests here, and by changing what a name resolves
-to it can even read the answers: so the Host header is compared first, exactly, for every path. Cookies know no ports
-and browsers count other ports of this machine as the same site, so a cookie alone proves nothing: whatever changes
+to it can even read the answers: so the Host header is compared first, exactly, for every path. Browsers send cookies to
+all ports of a host, where servers of other people may listen: so all that is here lies below a secret first part of
+the path, the cookie is for that part alone, and whoever does not know it is refused before anything else is looked at.
+Browsers also count other ports of this machine as the same site, so a cookie alone proves nothing: whatever changes
 something needs our own Origin, and `routing.py` asks for the form's token besides.
+
+Places and templates write addresses without the secret part. It is put before them here, in redirects, and in
+`pages.py`.
 """
 
 from __future__ import annotations
@@ -55,7 +60,7 @@ NOT_ENTERED = (
 
 
 def cookie_name(port: int) -> str:
-    """The cookie's name has the port in it: browsers send cookies to all ports of a host."""
+    """The cookie's name has the port in it: browsers keep one set of cookies for all ports of a host."""
     return f"copublish-studio-{port}"
 
 
@@ -80,11 +85,12 @@ class Guard:
         if scope["type"] != "http":  # there is no page that speaks anything else
             await send({"type": "websocket.close", "code": 1008})
             return
-        answer = _Answer(send)
+        answer = _Answer(send, self._entrance.root)
         refusal = self._refusal(scope)
         if refusal is not None:
             await refusal(scope, receive, answer)
             return
+        scope["root_path"] = self._entrance.root
         try:
             await self._app(scope, _counted(receive), answer)
         except Exception:
@@ -100,6 +106,8 @@ class Guard:
         hosts = _values(headers, b"host")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return _refused("This server answers under the address that its terminal shows, and under no other.", 421)
+        if not self._entrance.is_below(scope["path"]):
+            return _refused(NOT_ENTERED, 404)
         if scope["method"] not in (*SAFE_METHODS, "POST"):
             return _refused("There is nothing here that this method would do.", 405)
         if scope["method"] == "POST" and _values(headers, b"origin") != [f"http://{hosts[0]}"]:
@@ -108,25 +116,30 @@ class Guard:
             return _too_large()
         visit = self._entrance.visit(_cookie(headers, cookie_name(self._port)))
         scope[VISIT] = visit
-        if visit is None and not scope["path"].startswith(OPEN_PATHS):
+        if visit is None and not scope["path"].removeprefix(self._entrance.root).startswith(OPEN_PATHS):
             return _refused(NOT_ENTERED, 403)
         return None
 
 
 class _Answer:
-    """Sends an answer with the headers that all of them have.
+    """Sends an answer with the headers that all of them have, and redirects to where the server's addresses lie.
 
     A page may set a stricter policy of its own, never leave one out.
     """
 
-    def __init__(self, send: Send) -> None:
-        self._send, self.begun = send, False
+    def __init__(self, send: Send, root: str) -> None:
+        self._send, self._root, self.begun = send, root.encode(), False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.begun = True
+            message["headers"] = [self._led(*header) for header in message.get("headers", [])]
             _add_headers(message)
         await self._send(message)
+
+    def _led(self, name: bytes, value: bytes) -> tuple[bytes, bytes]:
+        is_ours = name.lower() == b"location" and value.startswith(b"/")
+        return name, self._root + value if is_ours else value
 
 
 def _add_headers(message: MutableMapping[str, Any]) -> None:

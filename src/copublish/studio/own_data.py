@@ -12,6 +12,7 @@ from pathlib import Path
 
 import copublish as cp
 from copublish.studio.desk import Desk
+from copublish.studio.names import is_text
 
 FILES = (".csv", ".parquet")
 DATABASES = (".duckdb", ".ddb")
@@ -36,6 +37,7 @@ def choices(desk: Desk) -> list[Choice]:
         Choice(str(path), str(path.relative_to(folder)))
         for folder in desk.data_folders
         for path in _files_below(folder)
+        if is_text(path)
     ]
     return named + found[:MOST_FILES]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2.ext import Extension
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -25,7 +27,22 @@ REFUSED = 422
 AS_ATTACHMENT = {"content-security-policy": "sandbox; default-src 'none'"}
 """What a file to keep carries besides: should a browser show it after all, it may do nothing."""
 
+OWN_ADDRESS = re.compile(r'\b(href|src|action|formaction|hx-get|hx-post)="/')
+
+
+class BelowRoot(Extension):
+    """Addresses in templates are written without the secret first part of every path, and get it here.
+
+    It is done to the templates before they are filled: what pages show is not looked at.
+    """
+
+    def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+        """A template with `{{ root }}` before each address of ours."""
+        return OWN_ADDRESS.sub(r'\1="{{ root }}/', source)
+
+
 ENVIRONMENT = Environment(
+    extensions=[BelowRoot],
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,
@@ -116,18 +133,30 @@ def page(
         problems=problems,
         **facts,
     )
-    return HTMLResponse(html, status)
+    return _answer(html, status)
 
 
 def fragment(request: Request, template: str, **facts: object) -> Response:
     """A part of a page, which htmx puts in the place of an older one."""
-    html = ENVIRONMENT.get_template(template).render(form_token=_form_token(request), **facts)
-    return HTMLResponse(html)
+    return _answer(
+        ENVIRONMENT.get_template(template).render(root=_root(request), form_token=_form_token(request), **facts)
+    )
+
+
+def bare_page(request: Request, template: str, *, status: int = 200) -> Response:
+    """A whole page without top and foot, for who has not entered."""
+    return _answer(ENVIRONMENT.get_template(template).render(root=_root(request)), status)
+
+
+def _answer(html: str, status: int = 200) -> Response:
+    # Names of files need not be text: a letter that cannot be sent must not cost the whole page.
+    return HTMLResponse(html.encode("utf-8", "replace"), status)
 
 
 def frame(request: Request, situation: Situation, place: str | None) -> dict[str, object]:
     """What top and foot of every page show."""
     return {
+        "root": _root(request),
         "party": situation.party,
         "agreement_name": situation.agreement_name,
         "places": [_link(known, situation) for known in request.app.state.places],
@@ -154,6 +183,10 @@ def attachment(content: bytes, file_name: str) -> Response:
         media_type="application/octet-stream",
         headers={"content-disposition": f'attachment; filename="{plain}"', **AS_ATTACHMENT},
     )
+
+
+def _root(request: Request) -> str:
+    return str(request.scope["root_path"])
 
 
 def _form_token(request: Request) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from starlette.exceptions import HTTPException
 
 from copublish.studio.desk import Situation
+from copublish.studio.names import is_text
 
 CERTIFICATE = "certificate.json"
 MOST_RELEASES = 200
@@ -20,8 +21,9 @@ def key_of(folder: Path) -> str:
 
 
 def release_folders(situation: Situation) -> list[Path]:
-    """All of them, newest first."""
-    found = {folder.absolute() for folder in _candidates(situation) if (folder / CERTIFICATE).is_file()}
+    """All of them whose names can be shown, newest first."""
+    folders = {folder.absolute() for folder in _candidates(situation)}
+    found = [folder for folder in folders if is_text(folder) and (folder / CERTIFICATE).is_file()]
     newest = sorted(found, key=lambda folder: (folder / CERTIFICATE).stat().st_mtime, reverse=True)
     return newest[:MOST_RELEASES]
 

@@ -26,7 +26,7 @@ def serve(desk: Desk, *, tell: Callable[[str], None], open_browser: bool, port: 
 
     Args:
         desk: What it works on.
-        tell: Told the address, which holds the token.
+        tell: Told the address, which holds the token and the secret first part of every path.
         open_browser: Whether to open it.
         port: The port; a free one unless given.
     """
@@ -37,7 +37,7 @@ def serve(desk: Desk, *, tell: Callable[[str], None], open_browser: bool, port: 
         port = bound.getsockname()[1]
         entrance = Entrance()
         app = studio_app(desk, port=port, entrance=entrance)
-        address = f"http://{LOOPBACK}:{port}/enter?token={entrance.new_token()}"
+        address = entrance.new_address(f"{LOOPBACK}:{port}")
         tell(address)
         if open_browser:
             webbrowser.open(door_to(address, Path(private)).as_uri())

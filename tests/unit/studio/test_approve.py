@@ -114,6 +114,19 @@ def test_approvals_go_by_files_and_count_on_the_other_side(homes):
     assert stale.status_code == 422 and "changed after it was shown" in stale.text
 
 
+def test_who_is_no_party_gets_a_sentence_and_no_bundle(homes, monkeypatch, tmp_path):
+    folders, at = homes
+    at("bank")
+    file = folders["bank"] / "agreement.toml"
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))  # neither party's key is here
+    answers = [entered(folders["bank"], party=party).get("/approve/own.zip") for party in (None, "mallory")]
+    assert [answer.status_code for answer in answers] == [422, 422]
+    assert "It is not known which party you are. Start the page with --party NAME." in answers[0].text
+    assert "is no party of this agreement: bank, loans." in answers[1].text
+    with pytest.raises(cp.ApprovalError, match="'mallory' is no party"):
+        cp.bundle_of_approvals(file, "mallory")
+
+
 def test_forged_approvals_are_not_added_and_not_counted(homes):
     folders, at = homes
     bank = at("bank")
@@ -159,7 +172,7 @@ def test_scripts_in_names_roles_and_notes_stay_text(homes):
 def test_open_points_leave_no_form_and_a_link(tmp_path, monkeypatch):
     monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
     browser = entered(tmp_path)
-    assert 'href="/draft"' in browser.get("/approve").text
+    assert f'href="{browser.root}/draft"' in browser.get("/approve").text
     (tmp_path / "agreement.toml").write_text(cp.draft_text(cp.draft()).replace("epsilon = 1.0", 'epsilon = "FILL IN"'))
     page = browser.get("/approve").text
     assert "open points" in page and "/approve/approve" not in page and "privacy.epsilon: still to be filled in" in page

@@ -13,14 +13,21 @@ import pytest
 from typer.testing import CliRunner
 
 from copublish.cli import app
+from copublish.drafting.example import example_agreement
 from copublish.errors import CopublishError
 from copublish.studio.entrance import TOKEN_SECONDS, WRONG_TOKENS, Entrance
 from copublish.studio.guard import HEADERS, LARGEST_BODY, cookie_name
+from copublish.studio.pages import OWN_ADDRESS
 from support.studio import ORIGIN, PORT, Browser, desk_in, entered, served, stranger
 
 STUDIO = Path(str(resources.files("copublish.studio")))
 HTMX_2_0_11 = "d6fdc75f204e6bdefa99b69bf1e6d4ac69b8a364f77929f45c13476b4000f717"
 """SHA-256 of dist/htmx.min.js in the package htmx.org 2.0.11 of the npm registry."""
+
+ADDRESSES = re.compile(r"""[\w-]=["']?(/[^"'\s>]*)""")
+"""Attributes of tags, whichever, that begin like a path."""
+
+REFRESHED = re.compile(r'content="0; url=([^"]*)"')
 
 PLACES = ("draft", "plan", "approve", "run", "read")
 
@@ -58,7 +65,9 @@ def test_both_names_of_this_machine_are_answered(tmp_path):
     browser = entered(tmp_path)
     assert browser.get("/read").status_code == 200
     cookie = browser.cookies[cookie_name(PORT)]
-    there = browser.get(f"http://localhost:{PORT}/read", headers={"cookie": f"{cookie_name(PORT)}={cookie}"})
+    there = browser.get(
+        f"http://localhost:{PORT}{browser.root}/read", headers={"cookie": f"{cookie_name(PORT)}={cookie}"}
+    )
     assert there.status_code == 200
 
 
@@ -122,20 +131,65 @@ def test_five_wrong_tokens_make_the_right_one_void():
     assert entrance.enter(right) is None
 
 
-def test_the_cookie_is_strict_hidden_from_scripts_and_named_by_the_port(tmp_path):
+def test_the_cookie_is_strict_hidden_from_scripts_named_by_the_port_and_for_secret_paths_alone(tmp_path):
     entrance = Entrance()
     browser = stranger(tmp_path, entrance=entrance)
     answer = browser.get("/enter", params={"token": entrance.new_token()}, follow_redirects=False)
     assert answer.status_code == 200, "a redirect would lose the cookie"
     cookie = answer.headers["set-cookie"]
     assert cookie.startswith(f"copublish-studio-{PORT}=")
-    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= {part.strip() for part in cookie.split(";")}
+    assert {"HttpOnly", "SameSite=strict", f"Path={entrance.root}"} <= {part.strip() for part in cookie.split(";")}
+
+
+def test_whoever_does_not_know_the_secret_first_part_is_refused_even_with_cookie_and_token(tmp_path):
+    browser = entered(tmp_path)
+    secret, cookie = browser.root[1:], browser.cookies[cookie_name(PORT)]
+    stolen = {"cookie": f"{cookie_name(PORT)}={cookie}", "origin": ORIGIN}
+    form = {"form_token": browser.form_token}
+    assert len(bytes.fromhex(secret)) * 8 == 256 and secret != entered(tmp_path).root[1:]
+    guesses = ("", f"/{'0' * 64}", f"/{secret[:-1]}", f"/{secret}x", f"//{secret}", f"/x/{secret}")
+    for guess in guesses:
+        for path in ("/", "/read", "/static/studio.css", "/enter?token=x", "/nowhere"):
+            answers = [browser.get(f"{ORIGIN}{guess}{path}", headers=stolen)]
+            answers.append(browser.post(f"{ORIGIN}{guess}{path}", headers=stolen, data=form))
+            answers.append(browser.request("PUT", f"{ORIGIN}{guess}{path}", headers=stolen))
+            assert {answer.status_code for answer in answers} == {404}, (guess, path)
+            assert not any(known in answer.text for answer in answers for known in (secret, cookie))
+            assert not any("location" in answer.headers or "set-cookie" in answer.headers for answer in answers)
+    answer = browser.post(f"{ORIGIN}/{secret}/another-browser", headers=stolen, data=form)
+    assert answer.status_code == 200  # so the check can pass
+
+
+def test_every_address_of_every_page_is_below_the_secret_first_part(tmp_path):
+    (tmp_path / "agreement.toml").write_text(example_agreement())
+    browser, nobody = entered(tmp_path, party="bank"), stranger(tmp_path)
+    paths = [route.path for route in browser.app.routes if "GET" in route.methods and "{" not in route.path]
+    assert len(paths) > 10
+    answers = [browser.get(path) for path in paths] + [nobody.get("/enter")]
+    addresses = [
+        address
+        for answer in answers
+        if answer.headers.get("content-type", "").startswith("text/html")
+        for address in [*ADDRESSES.findall(answer.text), *REFRESHED.findall(answer.text)]
+    ]
+    assert len(addresses) > 100
+    roots = (f"{browser.root}/", f"{nobody.root}/")
+    assert [address for address in addresses if not address.startswith(roots)] == []
+    assert browser.get("/").headers["location"] == f"{browser.root}/draft"
+
+
+def test_templates_have_addresses_in_no_other_attribute():
+    """What the page puts the secret part before is a list of attributes: a template with another one would be lost."""
+    found = [text for file in STUDIO.rglob("*.j2") for text in ADDRESSES.findall(file.read_text())]
+    ours = [text for file in STUDIO.rglob("*.j2") for text in OWN_ADDRESS.findall(file.read_text())]
+    assert len(found) == len(ours) > 50
+    assert ADDRESSES.findall("<a data-to=\"/x\" href=/y hx-put='/z'>") == ["/x", "/y", "/z"]
 
 
 def test_two_browsers_have_tokens_of_their_own_and_see_the_same(tmp_path):
     first = entered(tmp_path)
-    address = re.search(r"/enter\?token=(\w+)", first.submit("/another-browser").text)
-    second = Browser(first.app)
+    address = re.search(rf"{ORIGIN}{first.root}/enter\?token=\w+", first.submit("/another-browser").text)
+    second = Browser(first.app, first.root)
     assert second.get(address[0]).status_code == 200
     pages = [re.sub(r'value="\w{64}"', "", browser.get("/run").text) for browser in (first, second)]
     assert pages[0] == pages[1]
@@ -172,7 +226,7 @@ def test_two_gibibytes_without_a_length_are_cut_off_as_they_arrive(tmp_path):
     """A real socket and chunks without an end: the server answers after its bound, not after 2 GiB."""
     with served(desk_in(tmp_path)) as (port, entrance):
         head = (
-            f"POST /another-browser HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n"
+            f"POST {entrance.root}/another-browser HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nOrigin: http://127.0.0.1:{port}\r\n"
             f"Cookie: {cookie_name(port)}={entrance.enter(entrance.new_token())}\r\nTransfer-Encoding: chunked\r\n"
             "Content-Type: multipart/form-data; boundary=b\r\n\r\n"
         )

@@ -5,7 +5,9 @@ from __future__ import annotations
 import copy
 import html
 import json
+import os
 import re
+import shutil
 import tomllib
 
 import numpy as np
@@ -102,7 +104,7 @@ def test_no_page_has_a_script_of_a_release(tmp_path):
     frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
     cp.simulate(agreement, frames).write(tmp_path / "release")
     browser = entered(tmp_path)
-    path = re.search(r'href="(/read/\w{16})"', browser.get("/read").text)[1]
+    path = re.search(r'href="(/\w{64}/read/\w{16})"', browser.get("/read").text)[1]
     first = browser.get(path)
     tables = re.findall(rf'href="({path}/table/\w+)"', first.text)
     assert len(tables) > 1
@@ -111,6 +113,40 @@ def test_no_page_has_a_script_of_a_release(tmp_path):
     pages += [browser.get(f"{path}/table/{ATTACK}"), browser.get(f"/read/{ATTACK}"), browser.get(f"/{ATTACK}")]
     assert [raw(answer) for answer in pages] == [[]] * len(pages)
     assert ATTACK in html.unescape(first.text) and "{{7*7}}" in first.text
+
+
+NO_TEXT = os.fsdecode(b"K\xe4ufe")
+"""A name as another system wrote it, in Latin-1: a name that is no UTF-8."""
+
+
+def test_names_that_are_no_text_cost_no_page_and_are_left_out_of_lists(tmp_path):
+    agreement = cp.agreement_from_mapping(EXAMPLE)
+    (tmp_path / "agreement.toml").write_text(written(EXAMPLE))
+    generator = np.random.default_rng(1)
+    frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
+    release = cp.simulate(agreement, frames).write(tmp_path / "release")
+    shutil.copytree(release, tmp_path / NO_TEXT / "inside")
+    (release / f"{NO_TEXT}.txt").write_text("beside the others")
+    for folder in (tmp_path, tmp_path / NO_TEXT):
+        for name in ("bought", NO_TEXT):
+            (folder / f"{name}.csv").write_text("id\n1\n")
+    browser = entered(tmp_path, party="bank")
+    for place in ("/draft", "/draft/new", "/plan", "/approve", "/run", "/read"):
+        assert browser.get(place).status_code == 200, place
+    starts = browser.get("/draft/new").text
+    assert str(tmp_path / "bought.csv") in starts and "ufe" not in starts
+    assert "1 release<" in browser.get("/read").text
+    one = browser.get(re.search(r'href="(/\w{64}/read/\w{16})"', browser.get("/read").text)[1])
+    files = re.findall(r"/file/([^\"]+)", one.text)
+    assert one.status_code == 200 and "certificate.json" in files and not any("ufe" in name for name in files)
+
+
+def test_an_agreement_whose_own_name_is_no_text_is_shown_with_marks_for_what_is_no_letter(tmp_path):
+    browser = entered(tmp_path, agreement=f"{NO_TEXT}.toml", party="bank")
+    (tmp_path / f"{NO_TEXT}.toml").write_text(written(EXAMPLE))
+    for place in ("/draft", "/plan", "/approve", "/run", "/read"):
+        assert browser.get(place).status_code == 200, place
+    assert "K?ufe.toml" in browser.get("/approve").text
 
 
 def test_the_check_can_fail():

@@ -20,7 +20,7 @@ from copublish.running import process
 from support import small_mapping
 from support.node import on_loopback
 from support.signed import NAMES, Signers
-from support.studio import Browser, entered
+from support.studio import Browser, entered, own_path
 
 WAIT_SECONDS = 180
 
@@ -69,17 +69,17 @@ def test_preflight_start_two_tabs_stop(bank):
     assert f"rows {rows:,} " in words(answer) and "Start the run of credit-default" in words(answer)
     assert "epsilon 1 and delta" in words(answer), "the price is repeated where it is spent"
     shown = hidden(answer, *SHOWN)
-    second = Browser(browser.app)
+    second = Browser(browser.app, browser.root)
     second.cookies = browser.cookies
     tabs = [tab.submit("/run/start", shown) for tab in (browser, second)]
     assert tabs[0].url == tabs[1].url and len(cp.runs()) == 1, "two tabs start one run"
-    path = tabs[0].url.path
+    path = own_path(tabs[0].url.path)
     waiting = until(browser, "/run", "Waiting for 'loans'")
     assert "copublish doctor agreement.toml --party bank" in words(waiting)
     assert "Run: waiting for loans" in words(browser.get("/read"))
     again = entered(bank)  # another server on the same home: the first one was killed
     assert "Waiting for 'loans'" in words(again.get("/run", follow_redirects=True))
-    polled = re.search(r'hx-get="([^"]+)"', again.get(path).text)[1]
+    polled = own_path(re.search(r'hx-get="([^"]+)"', again.get(path).text)[1])
     assert polled.startswith(f"{path}/now?seen=")
     assert again.get(polled).status_code == 204, "nothing changed, so nothing is replaced"
     asked = words(again.get(f"{path}/stop"))
@@ -182,7 +182,7 @@ def reader(published, monkeypatch):
 
 
 def release_path(browser) -> str:
-    return re.search(r'href="(/read/\w{16})"', browser.get("/read").text)[1]
+    return re.search(rf'href="{browser.root}(/read/\w{{16}})"', browser.get("/read").text)[1]
 
 
 def test_a_release_is_judged_first_and_shown_with_its_errors(reader, published):

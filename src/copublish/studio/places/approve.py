@@ -184,7 +184,8 @@ def proposal(request: Request) -> Response:
 def own_approvals(request: Request) -> Response:
     """This party's approvals with its certificate, for the others."""
     situation = situation_of(request)
-    party = situation.party or ""
+    if (party := situation.party) is None:
+        raise cp.ApprovalError("It is not known which party you are. Start the page with --party NAME.")
     return attachment(
         cp.bundle_of_approvals(situation.desk.agreement_file, party),
         f"{situation.agreement_name}-{party}-approvals.zip",

@@ -16,6 +16,7 @@ from starlette.responses import FileResponse, Response
 import copublish as cp
 from copublish.studio.desk import Situation, situation_of
 from copublish.studio.histograms import column_cards
+from copublish.studio.names import is_text
 from copublish.studio.pages import AS_ATTACHMENT, SameStep, attachment, command_line, page
 from copublish.studio.places.place import Place
 from copublish.studio.releases import folder_of, key_of, release_folders
@@ -220,7 +221,7 @@ def _people(release: cp.Release) -> str | None:
 def _files(folder: Path) -> list[str]:
     """Files of a release folder that can be kept; nothing that a link leads to."""
     found = [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()]
-    inside = [path for path in found if path.resolve().is_relative_to(folder.resolve())]
+    inside = [path for path in found if is_text(path) and path.resolve().is_relative_to(folder.resolve())]
     return [path.relative_to(folder).as_posix() for path in inside[:MOST_FILES]]
 
 
