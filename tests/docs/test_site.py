@@ -13,6 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from copublish.cli import app
+from copublish.planning.meaning import how_sure
 from support.browser import browser
 from website import notebooks, pictures
 from website.build import build_site
@@ -219,6 +220,13 @@ def test_the_table_of_epsilons_has_the_bound_of_beliefs_and_the_law_of_the_noise
         assert 0 <= float(said_belief) - belief < 1  # rounded up
         outside = [2 * math.exp(-epsilon) ** (k + 1) / (1 + math.exp(-epsilon)) for k in range(within + 1)]
         assert outside[-1] <= 0.05 and all(each > 0.05 for each in outside[:-1])
+
+
+def test_lawyers_read_of_each_kind_of_neighbors_what_it_promises():
+    page = " ".join((DOCS / "for-lawyers.md").read_text().split())
+    for neighbors in ("add-remove", "replace"):
+        said = re.search(rf"`neighbors = \"{neighbors}\"`\)[^.]*", page)
+        assert how_sure("1", neighbors)[1:].rstrip(".") in said[0]
 
 
 WIDE = {"COLUMNS": "200"}

@@ -65,7 +65,8 @@ class DraftFields:
 
     Attributes:
         name, dataset, description, partition: Of the release.
-        identifier, no_identifier, expected, public, spellings: Of its records.
+        identifier, no_identifier, expected, public, spellings: Of its records; a line for each spelling of a missing
+            value.
         class_name, class_values, class_held_by: Of the class.
         epsilon, delta, neighbors, mechanism: What is spent, and on what.
         records_more, class_more, privacy_more, mechanism_more, more: Everything else of these sections, as TOML.

@@ -6,11 +6,16 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, TypeVar
 
+from copublish.agreement.columns import DEFAULT_SPELLINGS
 from copublish.agreement.placeholders import FILL_IN, is_placeholder
 from copublish.drafting.draft import Content, Draft
 from copublish.drafting.fields import GRIDS, SHOWN_ABOVE, SHOWN_BELOW, ColumnFields, DraftFields, PartyFields
+from copublish.drafting.fields_read import spellings_from_lines
 from copublish.drafting.text import toml_key, toml_value
 from copublish.drafting.trees import tree_text
+
+OLDER_NEIGHBORS = "neighbours"
+"""How older agreements spell it; beside the field it would be a second answer to the same question."""
 
 Form = TypeVar("Form", bound=DraftFields)
 
@@ -30,13 +35,13 @@ def fields_of_draft(draft: Draft, kind: type[Form]) -> Form:
         no_identifier="records" in content and said_identifier is None,
         expected=_text(records.pop("expected", None)),
         public=_truth(records, "public"),
-        spellings=_listed(records.pop("missing_spellings", [])),
+        spellings=_spellings(records),
         class_name=_text(class_.pop("name", None)),
         class_values=tree_text(_known(class_.pop("values", None))),
         class_held_by=_listed(class_.pop("held_by", "")),
         epsilon=_text(privacy.pop("epsilon", None)),
         delta=_text(privacy.pop("delta", None)),
-        neighbors=_text(privacy.pop("neighbors", "add-remove")),
+        neighbors=_text(privacy.pop("neighbors" if "neighbors" in privacy else OLDER_NEIGHBORS, "add-remove")),
         mechanism=_text(mechanism.pop("name", None)),
         records_more=_lines(records),
         class_more=_lines(class_),
@@ -105,6 +110,19 @@ def _listed(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return str(value)
+
+
+def _spellings(records: Content) -> str:
+    """Spellings of missing values, a line for each; a list that lines cannot say is left to be shown as TOML."""
+    # A file that says nothing means the usual ones. An empty field means none, so they are written out.
+    said = records.pop("missing_spellings", list(DEFAULT_SPELLINGS))
+    if not isinstance(said, list):
+        return str(said)
+    lines = "\n".join(map(str, said))
+    if spellings_from_lines(lines) == said:
+        return lines
+    records["missing_spellings"] = said
+    return ""
 
 
 def _known(value: object) -> object:

@@ -56,8 +56,11 @@ class Reading:
             found["identifier"] = form.identifier or FILL_IN
         found |= {"expected": _number(form.expected) if form.expected else FILL_IN, "public": form.public}
         # An empty cell is missing whatever the list says, so an empty list is one that says nothing more.
-        found["missing_spellings"] = _items(form.spellings)
-        return found | self._table("records_more", form.records_more)
+        found["missing_spellings"] = spellings_from_lines(form.spellings)
+        more = self._table("records_more", form.records_more)
+        if form.spellings and "missing_spellings" in more:
+            self._tell("spellings", "missing_spellings stands among the other keys, too: take one of them away")
+        return found | more
 
     def _class(self) -> Content:
         form = self.form
@@ -135,6 +138,11 @@ class Reading:
 
     def _tell(self, name: str, sentence: str) -> None:
         self.problems.append(DraftProblem(name, sentence))
+
+
+def spellings_from_lines(text: str) -> list[str]:
+    """Spellings of missing values, a line for each: a comma can be part of one."""
+    return [line.strip() for line in text.split("\n") if line.strip()]
 
 
 def _items(text: str) -> list[str]:

@@ -25,6 +25,7 @@ from copublish.privacy.ledger_cells import (
     read_limit,
     read_text,
 )
+from copublish.privacy.ledger_chain import head_of
 from copublish.privacy.ledger_file import ROOM_BYTES, now
 from copublish.privacy.ledger_history import History
 from copublish.privacy.limits import UNBOUNDED, Limit
@@ -32,7 +33,9 @@ from copublish.privacy.locks import Locks
 from copublish.privacy.prices import Budget, budget_of
 from copublish.privacy.receipts import Receipts
 
-__all__ = ["ROOM_BYTES", "UNBOUNDED", "Charge", "Disclosed", "Entry", "Ledger", "Limit"]
+__all__ = ["CHANGED", "ROOM_BYTES", "UNBOUNDED", "Charge", "Disclosed", "Entry", "Ledger", "Limit"]
+
+CHANGED = "The ledger was changed after it was shown. No limit was set. Look at it again."
 
 
 class Ledger(Alignments, Locks, Receipts, History):
@@ -41,11 +44,23 @@ class Ledger(Alignments, Locks, Receipts, History):
     Safe under several processes at once: every change is one immediate, fully synchronized transaction.
     """
 
-    def set_limit(self, dataset: str, limit: Limit) -> None:
-        """State the most that may be spent on a data set. The newest limit holds; the file keeps the older ones."""
+    def set_limit(self, dataset: str, limit: Limit, *, seen_head: str | None = None) -> None:
+        """State the most that may be spent on a data set. The newest limit holds; the file keeps the older ones.
+
+        Args:
+            dataset: The people who are counted.
+            limit: The most.
+            seen_head: The ledger's `head` when somebody decided; nothing is set if it has another one now.
+
+        Raises:
+            LedgerError: If the ledger was changed since, or cannot be written.
+        """
         epsilon = UNBOUNDED if limit.epsilon is None else str(limit.epsilon)
         accounts = [None] * 4 if limit.accounts is None else [str(number) for number in vars(limit.accounts).values()]
         with self._transaction():
+            # Inside the transaction: who writes at the same moment comes before it or after it.
+            if seen_head not in (None, head_of(self._database)[1]):
+                raise LedgerError(CHANGED)
             self._insert(
                 "limits",
                 dataset=dataset,

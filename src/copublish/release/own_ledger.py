@@ -13,9 +13,12 @@ from copublish.files.home import default_ledger, make_private_folder
 from copublish.mechanisms.registry import plan_of
 from copublish.privacy.described import show_exact
 from copublish.privacy.disclosures import NEIGHBORS, Neighbors
-from copublish.privacy.ledger import Ledger
+from copublish.privacy.ledger import CHANGED, Ledger
 from copublish.privacy.limits import DEFAULT_DELTA, UNBOUNDED, Limit
 from copublish.privacy.prices import budget_of, price_in_words, show_left
+
+NO_LEDGER = "none"
+"""In the place of the hash of a last entry."""
 
 MOST_DIGITS = 100
 """Before or after the point, of a number in a limit."""
@@ -35,6 +38,7 @@ class Price:
         words: The same in a sentence, with delta; none if it may not be made.
         paid_from: The account of the limit that it would be paid from; none if it may not be made.
         refusal: Why it may not be made; none if it may.
+        ledger_state: The ledger's last entry, as a hash; `NO_LEDGER` if there is no ledger.
     """
 
     dataset: str
@@ -47,6 +51,7 @@ class Price:
     words: str | None = None
     paid_from: str | None = None
     refusal: str | None = None
+    ledger_state: str = NO_LEDGER
 
 
 def price(agreement: Agreement, ledger: str | Path | None = None) -> Price:
@@ -70,6 +75,7 @@ def price(agreement: Agreement, ledger: str | Path | None = None) -> Price:
         )
     book = Ledger(file)
     try:
+        state = book.head()  # before the rest is read: what is written meanwhile makes it an older one
         limit, spent = book.limit(agreement.dataset), book.spent_by_account(agreement.dataset)
         before = budget_of(agreement.dataset, limit, spent, ())
         this = _shown(cost.under(before.relation))
@@ -84,6 +90,7 @@ def price(agreement: Agreement, ledger: str | Path | None = None) -> Price:
                 this=this,
                 left=before.left,
                 refusal=str(exc),
+                ledger_state=state,
             )
     finally:
         book.close()
@@ -100,11 +107,18 @@ def price(agreement: Agreement, ledger: str | Path | None = None) -> Price:
         left_after=after,
         words=price_in_words(agreement, limit, cost, spent),
         paid_from=account,
+        ledger_state=state,
     )
 
 
 def set_limit(
-    dataset: str, epsilon: str, *, delta: str = "", neighbors: str = "add-remove", ledger: str | Path | None = None
+    dataset: str,
+    epsilon: str,
+    *,
+    delta: str = "",
+    neighbors: str = "add-remove",
+    ledger: str | Path | None = None,
+    ledger_state: str | None = None,
 ) -> None:
     """State the most that may ever be spent on a data set, in your own ledger; makes the ledger if there is none.
 
@@ -114,9 +128,11 @@ def set_limit(
         delta: From 0 to below 1, as text; the usual little unless given, too little for Gaussian noise.
         neighbors: What the limit is counted for.
         ledger: The ledger's file; the one in your copublish folder unless given.
+        ledger_state: What `price` said. If the ledger has another one now, no limit is set: somebody may have lowered
+            it, or spent from it, after it was shown.
 
     Raises:
-        LedgerError: If a number cannot be one, or the ledger cannot be written.
+        LedgerError: If a number cannot be one, the ledger was changed after it was shown, or it cannot be written.
 
     Privacy:
         Guarantee: as `Limit` states. The newest limit holds; the file keeps the older ones.
@@ -129,10 +145,14 @@ def set_limit(
     if neighbors not in NEIGHBORS:
         raise LedgerError(f"A limit is for one of {', '.join(NEIGHBORS)}, got '{neighbors}'. No limit was set.")
     file = Path(ledger or default_ledger())
+    if ledger_state == NO_LEDGER:
+        if file.exists():
+            raise LedgerError(CHANGED)
+        ledger_state = None
     make_private_folder(file.parent)
     book = Ledger(file)
     try:
-        book.set_limit(dataset, Limit(most, neighbors, most_delta))
+        book.set_limit(dataset, Limit(most, neighbors, most_delta), seen_head=ledger_state)
     finally:
         book.close()
 

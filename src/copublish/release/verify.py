@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from copublish.errors import ReleaseError, plain_text
 from copublish.evidence.approvals import PEERS_TOLERANCE, Approval, approval_problem, number_of_people
-from copublish.evidence.certificates import Chain, fingerprint, is_issued_by
+from copublish.evidence.certificates import Chain, common_name, fingerprint, is_issued_by
 from copublish.evidence.signatures import SIGNATURES_FILE, Signatures, digests_of
 from copublish.files.regular import read_regular
 from copublish.release.folder import LARGEST_TABLE, Release, load_release
@@ -196,10 +196,12 @@ def _of_parties(signed: Signatures, chains: Mapping[str, Chain], known: Mapping[
             yield Finding(what, True, f"holds, by the key of {fingerprint(chain[0])}, which this folder names itself")
         elif known[party] == fingerprint(chain[0]):
             yield Finding(what, True, "holds, by the certificate that you named")
-        elif _is_by_authority(chain, known[party]):
-            yield Finding(what, True, "holds, by a certificate of the authority that you named")
-        else:
+        elif not _is_by_authority(chain, known[party]):
             yield Finding(what, False, f"is by another certificate than you named: {fingerprint(chain[0])}")
+        elif common_name(chain[0]) != party:  # an authority issues certificates to others, too
+            yield Finding(what, False, "is by a certificate that the authority issued for another name")
+        else:
+            yield Finding(what, True, "holds, by a certificate of the authority that you named")
 
 
 def _is_by_authority(chain: Chain, authority: str) -> bool:

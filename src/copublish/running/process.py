@@ -164,6 +164,13 @@ def stop(folder: Path, *, seconds: float = STOP_SECONDS) -> bool:
     return ended
 
 
+def remove_status_of_dead(folder: Path) -> None:
+    """Remove what a process that was killed has left of its status: it can tell numbers of records."""
+    if not is_alive(folder):
+        for path in (folder / STATUS, *folder.glob(f".{STATUS}-*")):  # the second: one that was being written
+            path.unlink(missing_ok=True)
+
+
 @contextmanager
 def _lock_of(folder: Path) -> Iterator[int | None]:
     try:

@@ -31,7 +31,7 @@ from copublish.release.folder import refuse_unwritable
 from copublish.release.preflight import prepare, refuse_by_what_ledger_says
 from copublish.release.workers import Workers, refuse_unfit_workers
 from copublish.running.jobs import jobs_folder
-from copublish.running.process import begin, refuse_wrong_id
+from copublish.running.process import begin, refuse_wrong_id, remove_status_of_dead
 from copublish.running.process import stop as stop_process
 from copublish.running.seen import Run, seen_run
 
@@ -199,8 +199,12 @@ def start(
 
     Privacy:
         Guarantee: that of the certificate.
-        Reveals: as `run`. What a run keeps in its folder is public but for its status, which goes when it ends.
+        Reveals: as `run`. What a run keeps in its folder is for this user alone. Its log has public facts. How it ended
+            is said as to a person of this party, and can tell which column of its data breaks which rule. Its status
+            can tell numbers of records and goes when it ends; if it was killed, when the next run starts.
     """
+    for one in runs():
+        remove_status_of_dead(one.folder)
     file = Path(agreement).absolute()
     agreed = _agreement_of(file, party)
     now = before_run(file, party=party, ledger=ledger, identity=identity)

@@ -50,6 +50,32 @@ def test_nothing_is_lost_between_a_file_its_fields_and_a_browser(name):
     assert cp.differences(draft, again) == []
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        'missing_spellings = ["n,a", "NA"]',  # a comma is no end of a spelling
+        "missing_spellings = []",
+        'missing_spellings = ["", "?"]',  # lines cannot say it
+        "",  # the usual ones
+    ],
+)
+@pytest.mark.parametrize("neighbors", ["", 'neighbors = "replace"', 'neighbours = "replace"'])
+def test_an_agreement_that_goes_through_its_fields_stays_the_same_to_the_letter(line, neighbors):
+    text = cp.draft_text(cp.draft()).replace('missing_spellings = ["?", "NA"]', line)
+    draft = cp.draft_from_text(text.replace('neighbors = "add-remove"', neighbors))
+    again, unread = cp.DraftForm.from_fields(flat(cp.DraftForm.of(draft))).read()
+    assert unread == ()
+    before, after = (cp.agreement_from_mapping(one.content) for one in (draft, again))
+    assert before.hash == after.hash
+    assert before.privacy.neighbors == ("replace" if neighbors else "add-remove"), "the text was changed as meant"
+
+
+def test_spellings_that_stand_twice_are_an_open_question():
+    form = cp.DraftForm.of(cp.draft())
+    form.spellings, form.records_more = "NA", 'missing_spellings = ["?"]'
+    assert [problem.place for problem in form.read()[1]] == ["spellings"]
+
+
 def test_a_field_is_found_by_the_longest_name_that_fits():
     form = cp.DraftForm.of(cp.draft_from_text(cp.draft_text(cp.draft()) + ODD))
     names = [column.name for column in form.columns]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -45,6 +46,11 @@ RUN = cp.Run(
     pays=True,
     others=("loans",),
     started_at="",
+)
+
+
+REQUESTED = (
+    *("party", "release", "dataset", "agreement", "agreement_hash", "out", "data_words", "ledger", "started_at"),
 )
 
 
@@ -113,6 +119,28 @@ def test_the_same_start_twice_is_one_run_and_a_killed_one_is_found_lost(bank):
     lost = next(cp.follow(first))
     assert (lost.state, lost.ended, lost.is_alive) == ("lost", None, False)
     assert cp.before_run(bank / "agreement.toml", party="bank").run_id != first.id, "another click is another run"
+
+
+def test_what_a_killed_run_left_of_its_status_goes_when_the_next_one_is_asked_for(bank):
+    folders = [bank / "runs" / (digit * 32) for digit in "ab"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        request = {"kind": "run", "settings": {}, **dict.fromkeys(REQUESTED, ""), "others": [], "pays": True}
+        (folder / "request.json").write_text(json.dumps(request))
+        (folder / "lock").write_text("")
+        for name in ("status.json", ".status.json-0a1b2c3d"):
+            (folder / name).write_text('{"phases": [{"phase": "alignment", "began": 0, "done": 1, "of": 60}]}')
+    try:
+        with (folders[1] / "lock").open() as held:
+            fcntl.flock(held, fcntl.LOCK_EX)  # this one lives
+            with pytest.raises(cp.CopublishError, match="The agreement was changed"):
+                started(bank, agreement_hash="0" * 64)
+            left = [sorted(path.name for path in folder.iterdir()) for folder in folders]
+        assert left[0] == ["lock", "request.json"]
+        assert left[1] == [".status.json-0a1b2c3d", "lock", "request.json", "status.json"], "its status is its own"
+    finally:
+        for folder in folders:
+            shutil.rmtree(folder)
 
 
 def test_nothing_starts_if_agreement_or_ledger_changed_after_they_were_shown(bank):

@@ -42,6 +42,10 @@ def hash_in(page: str) -> str:
     return re.search(r'name="shown" value="(\w+)"', page)[1]
 
 
+def ledger_in(page: str) -> dict[str, str]:
+    return {"ledger_state": re.search(r'name="ledger_state" value="(\w+)"', page)[1]}
+
+
 def person(page: str, **more) -> dict[str, str]:
     return {"name": "A. Lovelace", "role": "privacy officer", "shown": hash_in(page), **more}
 
@@ -56,10 +60,27 @@ def test_the_page_says_what_describe_says_and_what_the_ledger_has(homes):
     assert all(row[0] in page and row[3] in page for row in described.opened)
     assert "Set a limit: without one nothing may be spent" in page
     assert "must be a number above 0" in bank.submit("/approve/limit", {"limit_epsilon": "-1"}).text
-    page = bank.submit("/approve/limit", {"limit_epsilon": "3"}).text
+    page = bank.submit("/approve/limit", {**ledger_in(page), "limit_epsilon": "3"}).text
     row = re.findall(r'data-label="(?:spent before|this release|left after|limit)">([^<]*)<', page)
     assert row == ["0", "1", "2", "3"]
     assert str(cp.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon) == "3"
+
+
+def test_a_limit_that_somebody_lowered_is_not_raised_from_an_older_page(homes):
+    folders, at = homes
+    bank = at("bank")
+    first = bank.get("/approve").text  # without a ledger
+    older = bank.submit("/approve/limit", {**ledger_in(first), "limit_epsilon": "3"}).text
+    assert cp.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon == 3
+    cp.set_limit("customers-2026", "1")  # in another window, or by the command
+    for shown in (ledger_in(first), ledger_in(older), {}):
+        answer = bank.submit("/approve/limit", {**shown, "limit_epsilon": "5"})
+        assert (
+            answer.status_code == 422 and "The ledger was changed after it was shown. No limit was set." in answer.text
+        )
+        assert cp.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon == 1
+    assert bank.submit("/approve/limit", {**ledger_in(answer.text), "limit_epsilon": "5"}).status_code == 200
+    assert cp.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon == 5
 
 
 def test_approvals_go_by_files_and_count_on_the_other_side(homes):

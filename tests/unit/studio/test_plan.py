@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import html
 import json
+import os
 import re
+from decimal import Decimal
 
 import pytest
 
 import copublish as cp
+from copublish.studio.places.run import predicted_seconds
 from support.studio import entered
 
 SCRIPT = "<script>alert(1)</script>"
@@ -27,14 +30,16 @@ def job(folder, number, mechanism, *, area=None, raw=False, state="complete", ep
     place = folder / "jobs" / f"{number:032x}"
     place.mkdir(parents=True)
     asked = {"agreement": str(agreement), "mechanism": mechanism, "like": "public.csv", "epsilon": epsilon, "runs": 3}
-    (place / "request.json").write_text(json.dumps({"kind": "try_mechanism", "arguments": asked}))
+    inputs = {"agreement": cp.load_agreement(agreement).hash}
+    (place / "request.json").write_text(json.dumps({"kind": "try_mechanism", "arguments": asked, "inputs": inputs}))
+    os.utime(place / "request.json", (number, number))  # which one is newer
     (place / "lock").write_text("")
     (place / "end.json").write_text(json.dumps({"state": state, "at": "", "exit_code": 0, "message": message}))
     one = {"value": 0.25, "standard_error": 0.01}
     row = {"area": area, "area_standard_error": 0.01, "means": one, "pairs": one}
     if area is not None:
         found = {"mechanism": mechanism, "agreement_hash": cp.load_agreement(agreement).hash, "row": row}
-        found |= {"raw": {**row, "area": 0.95}} if raw else {}
+        found |= {"epsilon": epsilon} | ({"raw": {**row, "area": 0.95}} if raw else {})
         found |= {} if raw else {"cost": {"seconds": 10, "mib_sent": 12, "round_trips": 100, "why": ""}}
         (place / "result.json").write_text(json.dumps(found))
 
@@ -85,6 +90,22 @@ def test_rows_fill_as_jobs_end_with_the_baseline_first_and_raw_data_last(browser
     assert "Made for epsilon 1; the draft says 0.5. Run again." in browser.get("/plan").text
 
 
+def test_a_trial_of_the_agreed_mechanism_and_epsilon_says_how_long_a_run_takes(browser, tmp_path):
+    agreement = cp.load_agreement(tmp_path / "agreement.toml")
+    agreed = agreement.mechanism.name
+    other = next(name for name in cp.side_by_side(agreement)[0][1:] if name != agreed)
+    job(tmp_path, 1, agreed, state="stopped")
+    job(tmp_path, 2, cp.side_by_side(agreement)[0][0], area=0.7, raw=True)
+    job(tmp_path, 3, other, area=0.9)
+    job(tmp_path, 4, agreed, area=0.9, epsilon="0.5")
+    assert predicted_seconds(agreement) is None
+    job(tmp_path, 5, agreed, area=0.9)
+    assert predicted_seconds(agreement) == 10.2, "10 s, 100 waits of 0.001 s, 12 MiB at 100 MiB/s"
+    file = tmp_path / "agreement.toml"
+    file.write_text(file.read_text().replace("expected = ", "expected = 1"))
+    assert predicted_seconds(cp.load_agreement(file)) is None, "of another agreement"
+
+
 def test_a_table_has_to_be_called_public_and_lie_below_the_folders(browser, tmp_path):
     (tmp_path / "public.csv").write_text("a\n1\n")
     asked = {"mechanism": "specialization", "epsilon": "1", "runs": "3"}
@@ -96,11 +117,38 @@ def test_a_table_has_to_be_called_public_and_lie_below_the_folders(browser, tmp_
     assert SCRIPT not in wrong.text and not (tmp_path / "jobs").exists()
 
 
+def shown_draft(browser) -> dict[str, str]:
+    return {"started_from": re.search(r'name="started_from" value="(\w+)"', browser.get("/plan").text)[1]}
+
+
 def test_an_epsilon_goes_into_the_draft_and_nothing_else_changes(browser, tmp_path):
-    before = cp.load_draft(tmp_path / "agreement.toml")
-    assert browser.submit("/plan/take", {"epsilon": "0.3"}).status_code == 200
-    after = cp.load_draft(tmp_path / "agreement.toml")
+    file = tmp_path / "agreement.toml"
+    file.write_text(file.read_text().replace('missing_spellings = ["?", "NA"]', 'missing_spellings = ["n,a", "NA"]'))
+    before = cp.load_draft(file)
+    assert before.content["records"]["missing_spellings"] == ["n,a", "NA"]
+    assert browser.submit("/plan/take", {**shown_draft(browser), "epsilon": "0.3"}).status_code == 200
+    after = cp.load_draft(file)
     assert cp.differences(before, after) == ["privacy: epsilon 1.0 → 0.3"]
+    changed = {**before.content, "privacy": {**before.content["privacy"], "epsilon": Decimal("0.3")}}
+    assert after.content == changed and after.words == before.words
+
+
+@pytest.mark.parametrize("epsilon", ["abc", "", "nan", "0", "-1", "11", SCRIPT])
+def test_what_is_no_epsilon_does_not_go_into_the_draft(browser, tmp_path, epsilon):
+    before = (tmp_path / "agreement.toml").read_bytes()
+    answer = browser.submit("/plan/take", {**shown_draft(browser), "epsilon": epsilon})
+    assert answer.status_code == 422 and "Write an epsilon from 0.000001 to 10." in answer.text
+    assert (tmp_path / "agreement.toml").read_bytes() == before
+
+
+def test_no_epsilon_goes_into_a_draft_that_was_changed_after_it_was_shown(browser, tmp_path):
+    shown, file = shown_draft(browser), tmp_path / "agreement.toml"
+    file.write_text(file.read_text() + "\n# by somebody else\n")
+    for older in (shown, {}):
+        answer = browser.submit("/plan/take", {**older, "epsilon": "0.3"})
+        assert answer.status_code == 422 and "was changed by somebody else" in answer.text
+        assert file.read_text().endswith("# by somebody else\n")
+    assert browser.submit("/plan/take", {**shown_draft(browser), "epsilon": "0.3"}).status_code == 200
 
 
 def test_a_mechanism_is_tried_on_the_same_made_up_records_as_the_baseline():

@@ -14,9 +14,12 @@ import pandas as pd
 import pytest
 
 import copublish as cp
+from copublish.evidence.certificates import pem_of
 from copublish.mechanisms.registry import plan_of
 from copublish.running import process
+from support import small_mapping
 from support.node import on_loopback
+from support.signed import NAMES, Signers
 from support.studio import Browser, entered, own_path
 
 WAIT_SECONDS = 180
@@ -245,3 +248,56 @@ def test_a_changed_release_is_red_above_everything(reader, published, tmp_path, 
     browser = entered(tmp_path)
     said = words(browser.get(release_path(browser)))
     assert "Not verified." in said and "counts.csv" in said
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory):
+    """A release that the two parties of an agreement have signed, in a folder beside it."""
+    signers = Signers(tmp_path_factory.mktemp("signed"))
+    content = small_mapping()
+    for name, identity in signers.identities.items():
+        content["parties"][name] = {"certificate": identity.fingerprint}
+    (signers.folder / "agreement.toml").write_text(cp.draft_text(cp.Draft(content)))
+    assert cp.load_agreement(signers.folder / "agreement.toml").hash == signers.agreement.hash
+    signers.publish()["bank"].write(signers.folder / "release")
+    return signers
+
+
+def judged(folder, monkeypatch) -> str:
+    """How a page calls the only release of a folder."""
+    monkeypatch.setenv("COPUBLISH_HOME", str(folder))
+    browser = entered(folder)
+    answer = browser.get(release_path(browser))
+    # Green is for one word alone.
+    assert ('class="notice good"' in answer.text) == ("Verified:" in words(answer))
+    return words(answer)
+
+
+def test_a_release_is_green_by_the_keys_that_the_agreement_names_alone(signed, tmp_path, monkeypatch):
+    here = tmp_path / "here"
+    shutil.copytree(signed.folder, here)
+    assert "Verified: 2 of 2 signatures" in judged(here, monkeypatch)
+    (here / "agreement.toml").unlink()
+    assert "Signed by keys that you have not checked." in judged(here, monkeypatch), "nobody says whose they should be"
+
+
+def test_whoever_signs_with_keys_of_their_own_does_not_make_it_green(signed, tmp_path, monkeypatch):
+    forger = Signers(tmp_path / "forger")  # the same names, other keys
+    here = tmp_path / "here"
+    here.mkdir()
+    shutil.copy(signed.folder / "agreement.toml", here)
+    forged = forger.publish()["bank"].write(here / "release")
+    assert cp.verify_release(forged).is_well, "all of it holds, but for whose keys they are"
+    assert "Signed by keys that you have not checked." in judged(here, monkeypatch)
+    shutil.rmtree(forged)
+    release = cp.load_release(signed.folder / "release")  # of this very agreement, signed anew
+    certificates = {name: tuple(map(pem_of, forger.identities[name].chain)) for name in NAMES}
+    statement = replace(
+        release.signatures.statement, signers={name: forger.identities[name].fingerprint for name in NAMES}
+    )
+    made_up = {name: forger.identities[name].sign(statement.message) for name in NAMES}
+    anew = replace(release.signatures, statement=statement, signatures=made_up, certificates=certificates)
+    replace(release, signatures=anew).write(here / "release")
+    assert cp.verify_release(here / "release").is_well
+    said = judged(here, monkeypatch)
+    assert "Not verified." in said and "signature of loans: is by another certificate than you named" in said

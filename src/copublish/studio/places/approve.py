@@ -156,6 +156,7 @@ def limit(request: Request, form: FormData) -> Response:
             text_of(form, "limit_epsilon"),
             delta=text_of(form, "limit_delta"),
             neighbors=situation.agreement.privacy.neighbors,
+            ledger_state=text_of(form, "ledger_state"),  # a form without it was not made from a ledger
         )
     except cp.LedgerError as exc:
         return _page(request, Problem(str(exc), "limit_delta" if "delta" in str(exc) else "limit_epsilon"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ TRY = "try_mechanism"
 MADE_UP = "made-up data"
 RAW = "raw data"
 MOST_RUNS = 20
+STARTED_FROM = "started_from"
+WRONG_EPSILON = "Write an epsilon from 0.000001 to 10."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +84,9 @@ def show(request: Request) -> Response:
 
 def _page(request: Request, *problems: Problem) -> Response:
     situation = situation_of(request)
-    agreement, file = situation.agreement, situation.desk.agreement_file
+    file = situation.desk.agreement_file
+    started_from = cp.hash_of_file(file)  # before it is read: one that is written meanwhile is another one
+    agreement = situation.agreement
     said = list(problems)
     epsilon, problem = _epsilon(request, agreement)
     said += [problem] if problem else []
@@ -117,6 +121,7 @@ def _page(request: Request, *problems: Problem) -> Response:
         links=cp.usual_links(),
         link=_link(request),
         exists=file.exists(),
+        started_from=started_from,
         **_meaning(agreement, epsilon),
     )
 
@@ -151,13 +156,19 @@ def _epsilon(request: Request, agreement: cp.Agreement | None) -> tuple[str, Pro
     # Without scripts the slider says nothing to the field beside it: if that was left as it was, the slider counts.
     if typed == shown and step.isdecimal() and int(step) < len(STEPS) and int(step) != _step(shown):
         typed = STEPS[int(step)]
+    value = _epsilon_from(typed)
+    if value is not None:
+        return _plain(value), None
+    return usual, Problem(f"{WRONG_EPSILON[:-1]}, got '{typed}'.", "epsilon")
+
+
+def _epsilon_from(typed: str) -> Decimal | None:
+    """The epsilon that somebody typed; none if it is no number that a page writes or tries."""
     try:
         value = Decimal(typed)
-        if Decimal("0.000001") <= value <= 10:
-            return _plain(value), None
+        return value if Decimal("0.000001") <= value <= 10 else None
     except InvalidOperation:
-        pass
-    return usual, Problem(f"Write an epsilon from 0.000001 to 10, got '{typed}'.", "epsilon")
+        return None
 
 
 def _plain(value: Decimal) -> str:
@@ -303,16 +314,14 @@ def start(request: Request, form: FormData) -> Response:
             table = chosen(situation.desk, like)
         if isinstance(table, cp.DatabaseTable):
             raise cp.SourceError("Take a file: what is in it has to be public, and a job keeps what it found.")
-        value = Decimal(epsilon)
-        if not Decimal("0.000001") <= value <= 10:
-            raise InvalidOperation
     except cp.SourceError as exc:
         problems.append(Problem(str(exc), "like"))
-    except InvalidOperation:
-        problems.append(Problem("Write an epsilon from 0.000001 to 10.", "epsilon"))
+    value = _epsilon_from(epsilon)
+    if value is None:
+        problems.append(Problem(WRONG_EPSILON, "epsilon"))
     if like and "is_public" not in form:
         problems.append(Problem("Say that the table is public: nothing is charged for a plan.", "is_public"))
-    if problems:
+    if problems or value is None:
         return _page(request, *problems)
     jobs = [
         cp.start_job(
@@ -339,13 +348,16 @@ def cancel(request: Request, form: FormData) -> Response:
 
 
 def take(request: Request, form: FormData) -> Response:
-    """Write an epsilon into the draft."""
+    """Write an epsilon into the draft, and nothing else, if it is still the draft that the page was made of."""
     file = desk_of(request).agreement_file
-    started_from = cp.hash_of_file(file)
+    epsilon = _epsilon_from(text_of(form, "epsilon"))
+    if epsilon is None:
+        return _page(request, Problem(WRONG_EPSILON, "epsilon"))
     try:
-        typed = cp.DraftForm.of(cp.load_draft(file))
-        typed.epsilon = text_of(form, "epsilon")
-        cp.save_draft(cp.draft_text(typed.read()[0]), file, started_from=started_from)
+        draft = cp.load_draft(file)
+        privacy = {**draft.content.get("privacy", {}), "epsilon": Decimal(_plain(epsilon))}
+        changed = replace(draft, content={**draft.content, "privacy": privacy})
+        cp.save_draft(cp.draft_text(changed), file, started_from=text_of(form, STARTED_FROM))
     except (cp.AgreementError, cp.DraftChangedError) as exc:
         return _page(request, Problem(str(exc)))
     return RedirectResponse("/plan", 303)

@@ -78,9 +78,10 @@ def show(request: Request) -> Response:
 
 def look(request: Request) -> Response:
     """One release: whether it can be trusted, before anything that it says."""
-    folder = folder_of(situation_of(request), request.path_params["key"])
-    verified = cp.verify_release(folder)
+    situation = situation_of(request)
+    folder = folder_of(situation, request.path_params["key"])
     release, problem = _loaded(folder)
+    verified = cp.verify_release(folder, _agreed_fingerprints(situation, release))
     return page(
         request,
         "read_one.html.j2",
@@ -199,6 +200,15 @@ def _loaded(folder: Path) -> tuple[cp.Release | None, str | None]:
         return cp.load_release(folder), None
     except cp.CopublishError as exc:
         return None, str(exc)
+
+
+def _agreed_fingerprints(situation: Situation, release: cp.Release | None) -> dict[str, str]:
+    """By which keys a release of the agreement here has to be signed; nothing is known of another one's."""
+    agreement = situation.agreement
+    if agreement is None or release is None or release.certificate.agreement_hash != agreement.hash:
+        return {}
+    named = {name: party.signer or party.certificate or party.authority for name, party in agreement.parties.items()}
+    return {name: fingerprint for name, fingerprint in named.items() if fingerprint}
 
 
 def _people(release: cp.Release) -> str | None:

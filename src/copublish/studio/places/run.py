@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -163,12 +164,27 @@ def _started(situation: Situation, form: FormData, name: str, table: str) -> cp.
 
 
 def predicted_seconds(agreement: cp.Agreement) -> float | None:
-    """How long the newest plan of this very agreement says that a run takes; none without one."""
+    """How long the newest plan or trial of this very agreement says that a run takes; none without one."""
     for job in cp.jobs():
-        if job.kind == "plan" and job.inputs.get("agreement") == agreement.hash and (found := job.result):
-            seconds = (found.get("secure_run") or {}).get("seconds")
-            return float(seconds) if isinstance(seconds, int | float) else None
+        if job.inputs.get("agreement") != agreement.hash or (found := job.result) is None:
+            continue
+        if job.kind == "plan":
+            return _seconds_of(found.get("secure_run"))
+        if job.kind == "try_mechanism" and _is_as_agreed(found, agreement):
+            cost = found.get("cost")  # as the table of Plan shows it first
+            return _seconds_of(cost and cp.over_link(cost, cp.usual_links()["building"]))
     return None
+
+
+def _is_as_agreed(trial: Mapping[str, Any], agreement: cp.Agreement) -> bool:
+    """Whether what was tried is what will be run: other mechanisms, and other budgets, take other times."""
+    is_mechanism = trial.get("mechanism") == agreement.mechanism.name
+    return is_mechanism and Decimal(str(trial.get("epsilon"))) == agreement.privacy.epsilon
+
+
+def _seconds_of(cost: Mapping[str, Any] | None) -> float | None:
+    seconds = (cost or {}).get("seconds")
+    return float(seconds) if isinstance(seconds, int | float) else None
 
 
 def _preflight(situation: Situation, name: str, table: str) -> Preflight:
