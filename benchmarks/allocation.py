@@ -32,6 +32,8 @@ from measuring import Measuring, Row, needed, run, with_error
 
 LABEL = datasets.COLUMNS["adult"][-1]
 SHORT = ("--data", "made-up", "--runs", "1", "--epsilon", "1")
+OPTIONAL = ("information kept",)
+"""Noise may leave nothing of it in one release of a small table."""
 
 
 def agreement_for(folder: Path, n: int, epsilon: str, budget: dict[str, Any]) -> cp.Agreement:

@@ -24,7 +24,7 @@ import copublish as cp
 from copublish.engine.spu.compiling import text_of
 from copublish.engine.spu.engine import SpuEngine
 from copublish.engine.spu.recording import CONNECT
-from copublish.engine.spu.requests import Call, Exchange, Intersect, Kept, OwnedMatrix, Run
+from copublish.engine.spu.requests import Call, Exchange, FirstUses, Intersect, Kept, OwnedMatrix, Run
 from copublish.local import processes
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.progress import no_progress
@@ -126,7 +126,8 @@ def program_of(request: Run) -> str:
 def bare_party(folder: str, party: str, parties: tuple[str, ...], requests: list[Any]) -> None:
     """Put requests to a party's engine and do nothing else."""
     addresses = tuple(f"unix:{folder}/{number}.sock" for number in range(len(parties)))
-    with SpuEngine(party, parties, addresses) as engine:
+    # What a release by columns has set up as soon as its workers have met.
+    with SpuEngine(party, parties, addresses, first_uses=FirstUses(coins=True, products=True)) as engine:
         engine.recorder = recorders(folder, parties)[party]
         for request in requests:
             engine._ask(request)

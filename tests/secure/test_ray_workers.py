@@ -74,16 +74,19 @@ def test_workers_on_ray_give_the_same_release(cluster, agreement):
 
 
 def test_an_actor_killed_in_the_middle_ends_the_run_like_any_lost_worker(cluster, agreement):
-    counting = threading.Event()
+    choosing, counting = threading.Event(), threading.Event()
 
     def progress(phase: str, done: int, of: int) -> None:
+        if phase == "specialization":  # all workers have met before anything is reserved
+            choosing.set()
         if phase == "leaf counts":
             counting.set()
 
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(release, agreement, cluster, progress)
-        wait_until(lambda: len(actors()) == 2 or running.done(), SECONDS)
+        assert choosing.wait(SECONDS)
         victims = actors()
+        assert len(victims) == 2
         victims[0].suspend()  # it never gets beyond its first shard
         workers = [child for actor in victims for child in actor.children()]
         assert counting.wait(SECONDS)
