@@ -16,7 +16,8 @@ from copublish.node.doctor import Doctor, Finding
 from copublish.node.port import Port
 from copublish.node.proxy import Proxy
 from copublish.node.relay import Limits
-from copublish.planning.links import ROUND_TRIPS, predict_over_link
+from copublish.planning.costs import measured_coefficients
+from copublish.planning.links import predict_over_link
 from support import small_mapping
 from support.circle import SECONDS, Circle
 from support.http_proxy import HttpProxy
@@ -207,7 +208,8 @@ def test_the_prediction_grows_with_round_trip_and_with_less_bandwidth_as_the_mod
     near = predict_over_link(agreement, round_trip_seconds=0.0, bytes_per_second=1e12)
     far = predict_over_link(agreement, round_trip_seconds=0.1, bytes_per_second=1e12)
     slow = predict_over_link(agreement, round_trip_seconds=0.0, bytes_per_second=1e5)
-    trips = ROUND_TRIPS.starts + ROUND_TRIPS.rounds * 8 + ROUND_TRIPS.products  # 8 selections, one product
+    known = measured_coefficients().round_trips
+    trips = known.starts + known.rounds * 8 + known.products  # 8 selections, one product
     assert far["seconds"] - near["seconds"] == pytest.approx(0.1 * trips, rel=0.5)
     assert slow["seconds"] - near["seconds"] == pytest.approx(near["mib_sent"] * 2**20 / 1e5, rel=0.02)
     many = cp.agreement_from_mapping({**small_mapping(), "engine": {}, "mechanism": {"name": "copula"}})
