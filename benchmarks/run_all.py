@@ -66,6 +66,7 @@ BENCHMARKS = (
     Entry("marginals_release", SECURE, 20),
     Entry("many_owners", SECURE, 5),
     Entry("shards", SECURE, 3),
+    Entry("where_they_lie", SECURE, 6),
     Entry("hpdp_release", SECURE, 4),
     Entry("paillier_moments", SECURE, 1),
     Entry("cost_model", SECURE, 12, ("--write",), "scale.md"),

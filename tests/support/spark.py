@@ -16,7 +16,16 @@ MASTER = "local[2]"
 CLASSIC = f"spark+classic://{MASTER}"
 
 
-def start(folder: Path) -> tuple[Any, str]:
+FOR_TINY_TABLES = {
+    # Compiling queries and methods well takes longer than running them.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+
+
+def start(folder: Path, *, for_many_rows: bool = False) -> tuple[Any, str]:
     """The classic session, and the address of a Connect server in the same process; tables are kept in the folder."""
     pytest.importorskip("pyspark")
     if shutil.which("java") is None and not install("openjdk-17-jre-headless"):
@@ -29,13 +38,9 @@ def start(folder: Path) -> tuple[Any, str]:
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     settings = {
         "spark.driver.memory": "700m",
-        # Tables are tiny: compiling queries and methods well takes longer than running them.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.adaptive.enabled": "false",
+        **({} if for_many_rows else FOR_TINY_TABLES),
         "spark.ui.enabled": "false",
         "spark.log.level": "OFF",
-        "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": str(port),
