@@ -102,26 +102,27 @@ def handicaps(xp: ModuleType, *words: IntArray, planes: IntArray, places: int) -
     """
     drawn = geometric(xp, xp.concatenate(words, axis=2), planes).reshape(len(words), -1)[:, :places]
     # The index rides below the score, counted down, so that the tournament breaks ties towards the first.
-    return drawn * (1 << _index_bits(places)) + (places - 1 - np.arange(places, dtype=np.int64))
+    return drawn * (1 << index_bits(places)) + (places - 1 - np.arange(places, dtype=np.int64))
 
 
 def noisy_argmax(xp: ModuleType, scores: IntArray, handicap: IntArray) -> IntArray:
     """The index of the largest score plus geometric noise, ties to the lowest index, as `opened_index` reads it.
 
     The result, shape (1,), holds the index in its highest bits and nothing else: on shares a shift to the left is
-    free and drops the score, where masking it off would take another conversion.
+    free and drops the score, where masking it off would take another conversion. Rows of scores give a result each.
     """
-    places = scores.shape[0]
-    ranked = scores * (1 << _index_bits(places)) + handicap
-    return cast(IntArray, tournament_maximum(xp, ranked.reshape(1, places)) << (WORD_BITS - _index_bits(places)))
+    places = scores.shape[-1]
+    ranked = scores * (1 << index_bits(places)) + handicap
+    return cast(IntArray, tournament_maximum(xp, ranked.reshape(-1, places)) << (WORD_BITS - index_bits(places)))
 
 
 def opened_index(opened: IntArray, places: int) -> int:
     """Read what `noisy_argmax` returned, once it is open."""
-    return places - 1 - (int(opened[0]) % (1 << WORD_BITS) >> (WORD_BITS - _index_bits(places)))
+    return places - 1 - (int(opened[0]) % (1 << WORD_BITS) >> (WORD_BITS - index_bits(places)))
 
 
-def _index_bits(places: int) -> int:
+def index_bits(places: int) -> int:
+    """How many bits the index of a place takes."""
     return max(1, (places - 1).bit_length())
 
 
@@ -164,7 +165,7 @@ def _group_maxima(xp: ModuleType, values: IntArray, size: int) -> IntArray:
 
 def selection_fits(candidates: int, largest_score: int, noise_bits: int) -> bool:
     """Whether a noisy maximum stays within the integers that engines compare correctly."""
-    return max(largest_score.bit_length(), noise_bits) + 1 + _index_bits(candidates) <= MAX_BITS
+    return max(largest_score.bit_length(), noise_bits) + 1 + index_bits(candidates) <= MAX_BITS
 
 
 def measurement_fits(entries: int, largest_count: int, noise_bits: int) -> bool:
