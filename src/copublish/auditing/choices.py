@@ -36,7 +36,10 @@ Winners = tuple[int, ...]
 
 def begins_with_choices(game: Game) -> bool:
     """Whether runs are choices and then one measurement."""
-    *choices, last = game.plan.disclosures()
+    planned = game.plan.disclosures()
+    if any(made.kind == "divided" for made in planned):  # then more may be opened than is planned
+        return False
+    *choices, last = planned
     return bool(choices) and all(isinstance(made, Select) for made in choices) and isinstance(last, Measure)
 
 

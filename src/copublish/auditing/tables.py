@@ -150,20 +150,15 @@ def few_rivals(agreement: Agreement, relation: Neighbors) -> Iterator[Pair]:
     """
     n = min(MANY_RECORDS, agreement.records.expected) // 2
     numbers = [name for name, domain in agreement.domains.items() if not isinstance(domain, CategoricalDomain)]
-    classes = agreement.class_.values
-    for far, cells in itertools.product(range(1, len(numbers) + 1), CELLS_APART):
-        points: tuple[Values, Values] = ({}, {})
-        for name, domain in agreement.domains.items():
-            values = _two_values(domain, cells if name in numbers[-far:] else 1)
-            for point, value in zip(points, values, strict=True):
-                point[name] = value
-        rest = set(numbers[-far:])
-        mixed = [{name: points[own ^ (name in rest)][name] for name in points[0]} for own in (0, 1)]
-        label = agreement.class_.name
-        base = [{**point, label: own} for point, own in zip(points, (classes[0], classes[-1]), strict=True)] * n
-        old, new = ({**mixed[own], label: classes[-own]} for own in (1, 0))
+    label, classes = agreement.class_.name, (agreement.class_.values[0], agreement.class_.values[-1])
+    for how_many, cells in itertools.product(range(1, len(numbers) + 1), CELLS_APART):
+        rest = numbers[-how_many:]
+        values = {name: _two_values(own, cells if name in rest else 1) for name, own in agreement.domains.items()}
+        points = [{**{name: two[own] for name, two in values.items()}, label: classes[own]} for own in (0, 1)]
+        new, old = ({**points[own], **{name: values[name][1 - own] for name in rest}} for own in (0, 1))
+        base = points * n
         first = tuple(base) if relation == "add-remove" else (*base, old)
-        words = f"two points, {cells} cells apart in {far} columns"
+        words = f"two points, {cells} cells apart in {how_many} columns"
         yield Pair(words, "between them", (first, (*base, new)), relation, agreement.owners[-1])
 
 
@@ -179,7 +174,6 @@ def _two_values(domain: Domain, cells: int) -> tuple[Any, Any]:
 
 def valid_pairs(agreement: Agreement, relation: Neighbors, coins: Coins) -> Iterator[Pair]:
     """Yield neighbors whose records are all as agreed."""
-    yield from few_rivals(agreement, relation)
     where = agreement.owners[-1]
     for base, records in bases(agreement, coins):
         for name, record in corners(agreement).items():
@@ -188,6 +182,7 @@ def valid_pairs(agreement: Agreement, relation: Neighbors, coins: Coins) -> Iter
             else:
                 tables = ((*records, opposite(agreement, name)), (*records, record))
             yield Pair(base, name, tables, relation, where)
+    yield from few_rivals(agreement, relation)
 
 
 def invalid_pairs(agreement: Agreement, relation: Neighbors) -> Iterator[Pair]:
