@@ -55,7 +55,15 @@ def evidence_of(situation: Situation) -> Evidence:
 def show_part(request: Request) -> Response:
     """The part of the page that changes while an audit runs."""
     evidence = evidence_of(situation_of(request))
-    return fragment(request, "approve_audit.html.j2", evidence=evidence, form_token_name=FORM_TOKEN)
+    return fragment(
+        request,
+        "approve_audit.html.j2",
+        evidence=evidence,
+        is_part=True,
+        minutes=USUAL_MINUTES,
+        minutes_problem=False,
+        form_token_name=FORM_TOKEN,
+    )
 
 
 def start(situation: Situation, form: FormData) -> Problem | None:

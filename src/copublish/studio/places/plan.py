@@ -19,7 +19,7 @@ from copublish.studio.links import LinkChoice, chosen_link
 from copublish.studio.own_data import choices, chosen
 from copublish.studio.pages import REFUSED, Problem, SameStep, command_line, fragment, page
 from copublish.studio.places.place import Place
-from copublish.studio.routing import FORM_TOKEN, change, text_of, view
+from copublish.studio.routing import change, text_of, view
 
 STEPS = ("0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3", "5", "10")
 TRY = "try_mechanism"
@@ -121,6 +121,7 @@ def _page(request: Request, *problems: Problem) -> Response:
         files=choices(situation.desk),
         batch=_batch(request, agreement, link),
         link=link,
+        is_part=False,
         exists=file.exists(),
         started_from=started_from,
         **_meaning(agreement, epsilon),
@@ -139,7 +140,7 @@ def table(request: Request) -> Response:
     situation = situation_of(request)
     link = chosen_link(situation, request.query_params)
     batch = _batch(request, situation.agreement, link)
-    return fragment(request, "plan_table.html.j2", batch=batch, link=link, form_token_name=FORM_TOKEN)
+    return fragment(request, "plan_table.html.j2", batch=batch, link=link, is_part=True)
 
 
 def _epsilon(request: Request, agreement: cp.Agreement | None) -> tuple[str, Problem | None]:
