@@ -113,6 +113,7 @@ class Keys:
 
     def go(self, selector: str) -> None:
         """Press Tab, or Shift-Tab for what lies before, until the focus is there."""
+        self.page.wait_for_load_state()  # with its styles
         target = self.page.wait_for_selector(selector)
         for _ in range(MOST_STOPS):
             way, wrong = self.page.evaluate(STOP, target)
