@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 import copublish as cp
+from support import hands
 from support.browser import browser
 from support.commands import Begun
-from support.hands import Keys
 from support.many_parties import ManyParties, Together
 from support.node import free_port
 from support.studio import desk_in, served
@@ -48,7 +48,7 @@ def test_from_data_to_a_verified_release_with_the_server_killed_on_the_way(parti
         with studio(home) as (address, server):
             first.enter(address, tmp_path)
             page = first.page
-            keys = Keys(page)  # the only file of data is chosen already
+            keys = hands.Keys(page)  # the only file of data is chosen already
             keys.press("nav >> text=Run")
             keys.press("text=Look at what the rules do to them")
             page.wait_for_selector("text=For your eyes, on this machine")
@@ -161,6 +161,24 @@ def test_forms_work_without_scripts(parties, tmp_path, monkeypatch):
         plain.page.click("text=Look at what the rules do to them")
         plain.page.wait_for_selector("text=For your eyes, on this machine")
         assert plain.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("page_of", "why"),
+    [
+        ('<a href="#" id="it" style="outline: none">a</a>', "no frame"),
+        ('<button>a</button><p id="it" onclick="1">b</p>', "no key leads"),
+        ('<button id="it">a</button><div style="position: fixed; inset: 0"></div>', "covered"),
+    ],
+)
+def test_what_only_a_mouse_can_do_and_a_focus_that_nobody_sees_are_found(tmp_path, monkeypatch, page_of, why):
+    monkeypatch.setattr(hands, "MOST_STOPS", 5)
+    (tmp_path / "page.html").write_text(f"<style>:focus {{ outline: 3px solid }}</style>{page_of}")
+    with browser() as opened:
+        page = opened.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        with pytest.raises(AssertionError, match=why):
+            hands.Keys(page).go("#it")
 
 
 def test_the_watch_can_complain(tmp_path):

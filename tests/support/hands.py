@@ -8,6 +8,9 @@ from typing import Any, Protocol
 MOST_STOPS = 300
 """How often somebody presses Tab before they give up."""
 
+SETTLED = 500
+"""Milliseconds after which nothing moves any more."""
+
 STOP = """(target) => {
   const wanted = target.closest("a[href], button, input, select, textarea, summary, [tabindex='0']") ?? target;
   const here = document.activeElement;
@@ -117,6 +120,9 @@ class Keys:
         target = self.page.wait_for_selector(selector)
         for _ in range(MOST_STOPS):
             way, wrong = self.page.evaluate(STOP, target)
+            if wrong:  # unless it is about to be scrolled to, or what a part of the page pushed away comes back
+                self.page.wait_for_timeout(SETTLED)
+                way, wrong = self.page.evaluate(STOP, target)
             assert not wrong, wrong
             if way == 0:
                 return
