@@ -119,6 +119,12 @@ def test_runs_are_played_on_by_what_that_costs_and_all_of_them_where_nobody_abst
     claim = claim_of(copula.plan, copula.pair)
     monkeypatch.setattr(openings, "_seconds_of", lambda *given: (1e-6, 1e-2))
     assert best_play(copula, claim, 60).least > 0.5
+    # One beginning in seven says all that it can; asking for the rarest must not ask for more than that.
+    monkeypatch.setattr(openings, "SHARES_PLAYED", (0.002,))
+    largest = np.abs(opening_of(copula).begun(fair_coins(500)).law).max()  # of 500 none does once in 10^33 tests
+    assert all(0.5 < best_play(copula, claim, 60).least <= largest for _ in range(3))
+    monkeypatch.undo()
+    monkeypatch.setattr(openings, "_seconds_of", lambda *given: (1e-6, 1e-2))
     # With no more runs than memory has room for, there is time to play on all of them.
     monkeypatch.setattr(openings, "MOST_RUNS", 6000)
     assert best_play(copula, claim, 60).least == 0

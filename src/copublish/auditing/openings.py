@@ -38,6 +38,9 @@ SHARES_PLAYED = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
 WORTH_IT = 1.005
 """By how much more has to show for fewer runs to be played on: those are seen whole, by other statistics as well."""
 
+ROUNDED_DOWN = 1 - 1e-9
+"""Sums of the same numbers differ by less than that, in whatever order they were added."""
+
 MOST_RUNS = 3_000_000
 """Of a view; more hardly find more, and would not fit small memories."""
 
@@ -168,7 +171,8 @@ def best_play(game: Game, claim: Claim, seconds: float) -> Play:
     best = Play(0.0, 0.0)
     may_stop = bool(opening.parts) and not opening.is_all
     for share in (1.0, *(SHARES_PLAYED if may_stop else ())):
-        least = 0.0 if share == 1 else float(np.quantile(np.abs(beginnings), 1 - share))
+        # Many beginnings say all that they can, so the largest size must not be missed by rounding.
+        least = 0.0 if share == 1 else float(np.quantile(np.abs(beginnings), 1 - share)) * ROUNDED_DOWN
         is_played = np.abs(beginnings) >= least
         runs = min(MOST_RUNS, seconds / (begin + is_played.mean() * play))
         sizes = np.abs(np.where(is_played, beginnings + rest, beginnings))
