@@ -3,10 +3,10 @@
     make benchmark-wide_area ADULT=folder-with-adult.data
 
 The hosts are two network namespaces of this machine; the link takes 40 ms there and back and carries 100 Mbit/s each
-way. Needs root and Linux. The parties run as `copublish run` does when it is installed: from byte code, and over mutual
-TLS. Records are aligned by identifier, coins are fixed, and start-up, compilation and reading of data are included.
-Rounds are half the longest chain of messages on the link, each sent after the one before had come: rounds times 40 ms
-is what no faster machine would save. Without --data the table is made up.
+way. Needs root and Linux. The parties run as `copublish run` does, over mutual TLS. Records are aligned by identifier,
+coins are fixed, and start-up, compilation and reading of data are included. Rounds are half the longest chain of
+messages on the link, each sent after the one before had come: rounds times 40 ms is what no faster machine would save.
+Without --data the table is made up.
 """
 
 from __future__ import annotations
