@@ -51,7 +51,9 @@ ALLOWED = {
     # Evaluation knows released values; a user's test data reach it through the one module for that.
     "evaluation": {"evaluation", "reading", "evidence", "release", "mechanisms", "fragments", "agreement", "privacy"},
     # Planning simulates whole releases, on data that are not private; nothing on the publish path knows of it.
-    "planning": {"planning", "evaluation", "local", "release", "mechanisms", "engine", "fragments", "agreement"},
+    # Links that were measured lie in the party's own folder.
+    "planning": {"planning", "evaluation", "local", "release", "mechanisms", "engine", "fragments", "agreement"}
+    | {"files"},
     # Audits play whole runs on made-up tables; nothing on the publish path knows of them.
     "auditing": {"auditing", "local", "release", "mechanisms", "engine", "fragments", "agreement", "privacy"}
     | {"files"},

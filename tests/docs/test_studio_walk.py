@@ -7,26 +7,22 @@ policy, any request beyond the own origin and any byte in the browser's storage 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 import copublish as cp
-from copublish.studio.server import door_to
-from support.browser import AUDIT, browser
+from support import hands
+from support.browser import browser
 from support.commands import Begun
 from support.many_parties import ManyParties, Together
-from support.node import free_port, source_path
+from support.node import free_port
 from support.studio import desk_in, served
+from support.watched import Watched, studio
 
 MASKED_BY_TWO = Together(
     names=("north", "south"),
@@ -36,83 +32,6 @@ MASKED_BY_TWO = Together(
     n_files=10,
 )
 """Two owners mask their sums: a real run between processes that loads no secure engine."""
-
-WIDTHS = (1280, 390)
-STORED = "() => localStorage.length + sessionStorage.length + document.cookie.length"
-
-
-@contextmanager
-def studio(home: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A server in a process of its own: its one-time address, and the process."""
-    command = [
-        sys.executable,
-        "-m",
-        "copublish",
-        "studio",
-        "--no-open",
-        "--home",
-        str(home),
-        "--data-folder",
-        str(home),
-    ]
-    environment = {**os.environ, "PYTHONPATH": source_path()}
-    process = subprocess.Popen(
-        command, cwd=home, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    try:
-        yield process.stdout.readline().strip(), process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-class Watched:
-    """A page, and everything that it did that it should not have done."""
-
-    def __init__(self, opened, **options) -> None:
-        self.complaints: list[str] = []
-        self.context = opened.new_context(viewport={"width": WIDTHS[0], "height": 900}, **options)
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(180_000)
-        self.page.on("console", lambda message: self.complaints.append(f"console: {message.text}"))
-        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
-        self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        self.page.on("request", self._requested)
-
-    def _requested(self, request) -> None:
-        parts = urlsplit(request.url)
-        if parts.scheme != "file" and parts.hostname != "127.0.0.1":
-            self.complaints.append(f"request: {request.url}")
-
-    def enter(self, address: str, folder: Path) -> None:
-        """Open the page as `copublish studio` does: through a file that this user alone can read."""
-        door = door_to(address, folder)
-        assert door.stat().st_mode & 0o077 == 0
-        self.page.goto(door.as_uri())
-        door.unlink()
-        self.page.wait_for_url("**/draft")
-
-    def press(self, words: str) -> None:
-        """Go to a link or a button with the Tab key, and press Enter there."""
-        for _ in range(60):
-            self.page.keyboard.press("Tab")
-            if self.page.evaluate("document.activeElement.innerText?.trim()") == words:
-                with self.page.expect_navigation():
-                    self.page.keyboard.press("Enter")
-                return
-        raise AssertionError(f"the Tab key does not lead to '{words}'")
-
-    def looked_at(self, name: str, folder: Path) -> None:
-        """Look at the page wide, narrow and dark, and take pictures of it."""
-        for width in WIDTHS:
-            self.page.set_viewport_size({"width": width, "height": 900})
-            assert self.page.evaluate(AUDIT) == [], (name, width)
-            self.page.screenshot(path=folder / f"{name}-{width}.png", full_page=True)
-        self.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
-        self.page.emulate_media(color_scheme="dark")
-        self.page.screenshot(path=folder / f"{name}-dark.png", full_page=True)
-        self.page.emulate_media(color_scheme="light")
-        assert self.page.evaluate(STORED) == 0
 
 
 @pytest.fixture(scope="module")
@@ -129,11 +48,12 @@ def test_from_data_to_a_verified_release_with_the_server_killed_on_the_way(parti
         with studio(home) as (address, server):
             first.enter(address, tmp_path)
             page = first.page
-            first.press("Run")  # by keyboard alone; the only file of data is chosen already
-            first.press("Look at what the rules do to them")
+            keys = hands.Keys(page)  # the only file of data is chosen already
+            keys.press("nav >> text=Run")
+            keys.press("text=Look at what the rules do to them")
             page.wait_for_selector("text=For your eyes, on this machine")
             first.looked_at("run-preflight", pictures)
-            first.press("Start the run of many")
+            keys.press("text=Start the run of many")
             page.wait_for_selector("text=Waiting for 'south'")
             first.looked_at("run-waiting", pictures)
             server.kill()  # SIGKILL: nothing can be tidied up
@@ -241,6 +161,24 @@ def test_forms_work_without_scripts(parties, tmp_path, monkeypatch):
         plain.page.click("text=Look at what the rules do to them")
         plain.page.wait_for_selector("text=For your eyes, on this machine")
         assert plain.complaints == []
+
+
+@pytest.mark.parametrize(
+    ("page_of", "why"),
+    [
+        ('<a href="#" id="it" style="outline: none">a</a>', "no frame"),
+        ('<button>a</button><p id="it" onclick="1">b</p>', "no key leads"),
+        ('<button id="it">a</button><div style="position: fixed; inset: 0"></div>', "covered"),
+    ],
+)
+def test_what_only_a_mouse_can_do_and_a_focus_that_nobody_sees_are_found(tmp_path, monkeypatch, page_of, why):
+    monkeypatch.setattr(hands, "MOST_STOPS", 5)
+    (tmp_path / "page.html").write_text(f"<style>:focus {{ outline: 3px solid }}</style>{page_of}")
+    with browser() as opened:
+        page = opened.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        with pytest.raises(AssertionError, match=why):
+            hands.Keys(page).go("#it")
 
 
 def test_the_watch_can_complain(tmp_path):

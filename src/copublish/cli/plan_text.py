@@ -161,6 +161,8 @@ def _print_advice(result: dict[str, Any], console: Console) -> None:
         console.print(f"  area about {with_error(best, 'area')} with {best['best_classifier']}", markup=False)
     if limits is not None:
         console.print(f"  {limits['words']}", markup=False)
+    for warning in result["agreement_warnings"]:  # what `describe` says of the agreement as it stands
+        console.print(f"  Warning: {warning}", markup=False, style="yellow")
     console.print(
         "  Standard errors are of noise and of the choice of test records; how far your data are from these, they do "
         "not know. The best of several trials looks a little better than it is.",

@@ -35,6 +35,7 @@ from copublish.planning.release_plan import ReleasePlan
 from copublish.planning.tables import made_up_table, read_like
 from copublish.planning.trials import Trial, TrialGround, try_baseline, try_setting
 from copublish.progress import Progress, no_progress
+from copublish.release.describe import describe
 
 EPSILONS = ("0.1", "0.25", "0.5", "1", "2")
 RUNS = 5
@@ -105,6 +106,7 @@ def plan_release(
         {
             "plan_format": PLAN_FORMAT,
             "warning": WARNING,
+            "agreement_warnings": list(describe(agreement).warnings),
             "release": agreement.name,
             "target": agreement.class_.name,
             "data": "made up" if like is None else "like",

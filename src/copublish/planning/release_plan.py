@@ -53,6 +53,7 @@ class ReleasePlan:
             "Data": self.content["data"],
             "Take": self.content["advice"] or "",
             "Because": " ".join(self.content["verdict"]),
+            "Think about": " ".join(self.content["agreement_warnings"]),
             "Note": self.content["warning"],
         }
         return definition_list({key: value for key, value in facts.items() if value}) + html_table(headings, rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from decimal import Decimal
+from io import StringIO
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,8 +13,10 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
+from rich.console import Console
 
 from copublish import agreement_from_mapping
+from copublish.cli.plan_text import print_plan
 from copublish.errors import CopublishError, EvaluationError
 from copublish.evaluation.baseline import BASELINE
 from copublish.evaluation.prediction import METRICS, Estimate, Prediction
@@ -26,8 +29,10 @@ from copublish.planning.advice import plan_release
 from copublish.planning.choice import NOTHING_FROM_MADE_UP_DATA, best_refinement, choose_setting, ranked, verdict
 from copublish.planning.curves import curves_of
 from copublish.planning.plots import draw_plan, plan_figure, text_plot
+from copublish.planning.release_plan import ReleasePlan
 from copublish.planning.tables import as_fragments, made_up_table, read_like
 from copublish.planning.trials import Trial, TrialGround, try_setting
+from copublish.release.describe import describe
 from support import repartition, small_mapping
 
 MISSING = {"attributes.region.missing": "category", "attributes.income.missing": "category"}
@@ -179,6 +184,15 @@ FEW = {"records.expected": 800}
 def planned():
     like = made_up_table(agreed(), 1200, np.random.default_rng(7))
     return plan_release(agreed(**FEW), like, **QUICK).to_dict()
+
+
+def test_a_plan_repeats_what_describe_warns_of(planned):
+    """Here of a grid; as the command prints it, and in a notebook."""
+    (warning,) = describe(agreed(**FEW)).warnings
+    console = Console(file=StringIO(), width=1000)
+    print_plan(planned, console)
+    assert f"Warning: {warning}" in console.file.getvalue()
+    assert "Think about" in ReleasePlan(planned)._repr_html_()
 
 
 def test_a_plan_says_what_to_take_and_what_it_costs(planned):
