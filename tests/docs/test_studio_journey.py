@@ -7,9 +7,7 @@ at wide and narrow, light and dark, with axe-core.
 
 from __future__ import annotations
 
-import itertools
 import json
-import os
 import zipfile
 from pathlib import Path
 
@@ -20,17 +18,14 @@ import pytest
 import copublish as cp
 from support.audits import audit_of
 from support.axe import axe_source, serious_findings
-from support.browser import AUDIT, browser
+from support.browser import browser
 from support.hands import Hands, Keys, Mouse
 from support.node import free_port
-from support.watched import STORED, WIDTHS, Watched, studio
+from support.watched import WIDTHS, Watched, studio
 
 NAMES = ("north", "south")
 REFUSED_FORM = "console: Failed to load resource: the server responded with a status of 422 (Unprocessable Entity)"
 """What Chromium itself says of a form that was read and not accepted."""
-
-WHOLE = "COPUBLISH_WHOLE_PICTURES" in os.environ
-"""Whether pictures are of whole pages; else of what a window shows."""
 
 DICTIONARY = """name,kind,values,bounds,unit,description
 patient,identifier,,,,
@@ -58,26 +53,10 @@ class Person(Watched):
     """Somebody of one party at that party's page."""
 
     def __init__(self, opened, name: str, folder: Path, axe: str) -> None:
-        super().__init__(opened, accept_downloads=True)
+        super().__init__(opened, axe=axe, accept_downloads=True)
         self.page.set_default_timeout(30_000)
-        self.name, self.folder, self.axe = name, folder, axe
+        self.name, self.folder = name, folder
         self.hands: Hands = Keys(self.page) if name == NAMES[0] else Mouse(self.page)
-        self.pictures = Path(os.environ["COPUBLISH_PICTURES"]) if "COPUBLISH_PICTURES" in os.environ else None
-
-    def look(self, name: str, *, with_picture: bool = True) -> None:
-        """Look at the place wide and narrow, light and dark; nothing serious may be found."""
-        page = self.page
-        for width, scheme in itertools.product(WIDTHS, ("dark", "light")):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.emulate_media(color_scheme=scheme)
-            assert page.evaluate(AUDIT) == [], (name, width)
-            assert serious_findings(page, self.axe) == [], (name, width, scheme)
-            how = str(width) if scheme == "light" else f"{width}-dark"
-            if with_picture and self.pictures is not None:
-                page.evaluate("() => { scrollTo(0, 0); document.activeElement.blur(); }")
-                page.screenshot(path=self.pictures / f"studio-{name}-{how}.png", full_page=WHOLE)
-        page.set_viewport_size({"width": WIDTHS[0], "height": 900})
-        assert page.evaluate(STORED) == 0
 
     def kept(self, link: str) -> Path:
         """Click on a download, and keep the file."""

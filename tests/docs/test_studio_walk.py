@@ -6,7 +6,6 @@ policy, any request beyond the own origin and any byte in the browser's storage 
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from functools import partial
@@ -41,7 +40,6 @@ def parties(tmp_path_factory):
 
 
 def test_from_data_to_a_verified_release_with_the_server_killed_on_the_way(parties, tmp_path, monkeypatch):
-    pictures = Path(os.environ.get("COPUBLISH_PICTURES", tmp_path))
     home = parties.home("north")
     with browser() as opened:
         first = Watched(opened)
@@ -52,10 +50,10 @@ def test_from_data_to_a_verified_release_with_the_server_killed_on_the_way(parti
             keys.press("nav >> text=Run")
             keys.press("text=Look at what the rules do to them")
             page.wait_for_selector("text=For your eyes, on this machine")
-            first.looked_at("run-preflight", pictures)
+            first.look("run-preflight")
             keys.press("text=Start the run of many")
             page.wait_for_selector("text=Waiting for 'south'")
-            first.looked_at("run-waiting", pictures)
+            first.look("run-waiting")
             server.kill()  # SIGKILL: nothing can be tidied up
             server.wait()
         assert first.complaints == []
@@ -66,23 +64,24 @@ def test_from_data_to_a_verified_release_with_the_server_killed_on_the_way(parti
             second = Watched(opened)
             second.enter(address, tmp_path)
             page = second.page
-            page.click("nav >> text=Run: waiting for south")
+            keys = hands.Keys(page)
+            keys.press("nav >> text=Run: waiting for south")
             page.wait_for_selector("text=Waiting for 'south'")
             other = Begun(parties.command("south")[3:], cwd=parties.home("south"))
             page.wait_for_selector("text=The release is made.")  # by itself: nobody loads the page again
             assert other.finish().returncode == 0
-            second.looked_at("run-complete", pictures)
-            page.click("text=Read it")
+            second.look("run-complete")
+            keys.press("text=Read it")
             page.wait_for_selector("text=Verified: 2 of 2 signatures, files unchanged")
-            second.looked_at("read", pictures)
+            second.look("read-many")
             with page.expect_download() as kept:
-                page.click("text=Download the report")
+                keys.press("text=Download the report")
             assert "<h1>many</h1>" in Path(kept.value.path()).read_text()
-            page.click("#tables ~ ul >> text=records")
+            keys.press("#tables ~ ul >> text=records")
             page.wait_for_selector("text=Rows 1 to 100 of")
-            second.looked_at("read-table", pictures)
+            second.look("read-table")
             page.goto(address.split("/enter?")[0] + "/read")
-            second.looked_at("read-list", pictures)
+            second.look("read-list")
             assert second.complaints == []
     charge = next(cp.follow(run)).charge()
     assert (charge.state, charge.reserved, charge.opened) == ("complete", "1", "1")
@@ -163,29 +162,24 @@ def test_forms_work_without_scripts(parties, tmp_path, monkeypatch):
         assert plain.complaints == []
 
 
-@pytest.mark.parametrize(
-    ("page_of", "why"),
-    [
-        ('<a href="#" id="it" style="outline: none">a</a>', "no frame"),
-        ('<button>a</button><p id="it" onclick="1">b</p>', "no key leads"),
-        ('<button id="it">a</button><div style="position: fixed; inset: 0"></div>', "covered"),
-    ],
-)
-def test_what_only_a_mouse_can_do_and_a_focus_that_nobody_sees_are_found(tmp_path, monkeypatch, page_of, why):
+BY_MOUSE_ALONE = {
+    "no frame": '<a href="#" id="it" style="outline: none">a</a>',
+    "no key leads": '<button>a</button><p id="it" onclick="1">b</p>',
+    "covered": '<button id="it">a</button><div style="position: fixed; inset: 0"></div>',
+}
+
+
+def test_the_watch_can_complain_and_who_has_keys_alone_can_fail(tmp_path, monkeypatch):
     monkeypatch.setattr(hands, "MOST_STOPS", 5)
-    (tmp_path / "page.html").write_text(f"<style>:focus {{ outline: 3px solid }}</style>{page_of}")
-    with browser() as opened:
-        page = opened.new_page()
-        page.goto((tmp_path / "page.html").as_uri())
-        with pytest.raises(AssertionError, match=why):
-            hands.Keys(page).go("#it")
-
-
-def test_the_watch_can_complain(tmp_path):
     (tmp_path / "page.html").write_text('<script>console.log("hello")</script><img src="http://localhost:9/x">')
     with browser() as opened:
         watched = Watched(opened)
         watched.page.goto((tmp_path / "page.html").as_uri())
         watched.page.wait_for_load_state("networkidle")
+        keys = hands.Keys(opened.new_page())
+        for why, body in BY_MOUSE_ALONE.items():
+            keys.page.set_content(f"<style>:focus {{ outline: 3px solid }}</style>{body}")
+            with pytest.raises(AssertionError, match=why):
+                keys.go("#it")
     assert "console: hello" in watched.complaints
     assert "request: http://localhost:9/x" in watched.complaints

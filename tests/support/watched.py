@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -11,10 +12,17 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from copublish.studio.server import door_to
+from support.axe import serious_findings
 from support.browser import AUDIT
 from support.node import source_path
 
 WIDTHS = (1280, 390)
+PICTURES = os.environ.get("COPUBLISH_PICTURES")
+"""Where pictures are kept; none are taken without it."""
+
+WHOLE = "COPUBLISH_WHOLE_PICTURES" in os.environ
+"""Whether they are of whole pages; else of what a window shows."""
+
 STORED = "() => localStorage.length + sessionStorage.length + document.cookie.length"
 
 
@@ -46,7 +54,8 @@ def studio(home: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
 class Watched:
     """A page, and everything that it did that it should not have done."""
 
-    def __init__(self, opened, **options) -> None:
+    def __init__(self, opened, *, axe: str | None = None, **options) -> None:
+        self.axe = axe
         self.complaints: list[str] = []
         self.context = opened.new_context(viewport={"width": WIDTHS[0], "height": 900}, **options)
         self.page = self.context.new_page()
@@ -69,14 +78,17 @@ class Watched:
         door.unlink()
         self.page.wait_for_url("**/draft")
 
-    def looked_at(self, name: str, folder: Path) -> None:
-        """Look at the page wide, narrow and dark, and take pictures of it."""
-        for width in WIDTHS:
-            self.page.set_viewport_size({"width": width, "height": 900})
-            assert self.page.evaluate(AUDIT) == [], (name, width)
-            self.page.screenshot(path=folder / f"{name}-{width}.png", full_page=True)
-        self.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
-        self.page.emulate_media(color_scheme="dark")
-        self.page.screenshot(path=folder / f"{name}-dark.png", full_page=True)
-        self.page.emulate_media(color_scheme="light")
-        assert self.page.evaluate(STORED) == 0
+    def look(self, name: str, *, with_picture: bool = True) -> None:
+        """Look at the page wide and narrow, light and dark; nothing serious may be found where axe-core is there."""
+        page = self.page
+        for width, scheme in itertools.product(WIDTHS, ("dark", "light")):
+            page.set_viewport_size({"width": width, "height": 900})
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate(AUDIT) == [], (name, width, scheme)
+            assert self.axe is None or serious_findings(page, self.axe) == [], (name, width, scheme)
+            if with_picture and PICTURES is not None:
+                how = str(width) if scheme == "light" else f"{width}-dark"
+                page.evaluate("() => { scrollTo(0, 0); document.activeElement.blur(); }")
+                page.screenshot(path=Path(PICTURES) / f"studio-{name}-{how}.png", full_page=WHOLE)
+        page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+        assert page.evaluate(STORED) == 0
