@@ -19,7 +19,7 @@ from scipy import stats
 from spu import libspu
 
 from copublish.engine.counts import SecretCounts
-from copublish.engine.programs.noise import handicaps, noisy_argmax
+from copublish.engine.programs.noise import blinds_of, handicaps, noisy_argmax
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
 from copublish.engine.spu.compiling import _as_jax
@@ -205,12 +205,13 @@ def messages_of(program, *shapes, **public):
 
 
 def test_a_selection_waits_for_few_messages():
-    """Sixteen waits where comparing two by two took about ninety: a change that adds some should be on purpose."""
+    """A comparison and a product, about eleven waits: a change that adds some should be on purpose."""
     noise = geometric_noise(Fraction(1, 25))
     words = [noise.coin_shape(87)] * 10
     assert messages_of(handicaps, *words, planes=noise.threshold_planes, places=87) == (6, 0)
-    assert messages_of(noisy_argmax, (87,), (87,)) == (7, 1)
-    assert messages_of(noisy_argmax, (1000,), (1000,)) == (5 + 6, 2)  # in groups of 17, then all 59 winners
+    assert messages_of(noisy_argmax, (87,), (87,), (blinds_of(87),)) == (0, 1)
+    # In groups of 17, whose winners take ANDs to find, then all 59 winners.
+    assert messages_of(noisy_argmax, (1000,), (1000,), (blinds_of(1000),)) == (5, 2)
 
 
 def different_programs(engine):
