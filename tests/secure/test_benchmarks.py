@@ -22,7 +22,16 @@ from support.short_forms import short_form
 FOLDER = Path(run_all.__file__).parent
 PARTS = {
     *("adult", "benchmarks_page", "central_synthesis", "comparison_page", "divisions", "machine", "made_up_tables"),
-    *("measuring", "nursery", "paillier_counts", "process_numbers", "run_all", "scale_page", "secure_runs"),
+    *(
+        "measuring",
+        "nursery",
+        "one_party",
+        "paillier_counts",
+        "process_numbers",
+        "run_all",
+        "scale_page",
+        "secure_runs",
+    ),
 }
 """What benchmarks are made of. Every other file there is one."""
 

@@ -2,7 +2,7 @@
 
 Which winners there were is all that a run has learned before its next step. So what is measured then, on either table,
 is the same for every run with the same winners, and it is kept in a tree that grows as runs reach new places of it. A
-run on known ground draws noise alone, by the gate and the sampler of a release; the first one at a new place plays the
+run on known ground draws noise alone, by the sampler of a release; the first one at a new place plays the
 mechanism from there. A guesser stops to look at a run that can no longer say as much as is asked for: that is decided
 by outputs alone, so every bound holds as before.
 """

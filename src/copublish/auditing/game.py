@@ -24,7 +24,6 @@ from copublish.engine.counts import SecretCounts
 from copublish.engine.ideal import IdealEngine, Room, in_the_clear
 from copublish.engine.interface import ProgramEngine, engine_as
 from copublish.engine.own_columns import OwnColumns
-from copublish.engine.programs.noise import index_bits, noisy_argmax, opened_index
 from copublish.engine.reveal import RevealGate
 from copublish.engine.secret import Secret
 from copublish.local.simulation import read_fragments
@@ -144,15 +143,17 @@ class FreeGate(ListeningGate):
         self.draw_selection_noise(disclosure, runs * places, times=1)
         drawn = self._drawn[disclosure.noise.rate, runs * places].pop()
         secret_indices = engine_as(ProgramEngine, self.engine).compute(noisy_argmaxes, secret_scores, drawn)
-        opened = self._charge_then_open(secret_indices, disclosure)
-        return np.array([opened_index(own, places) for own in opened[:, None]])
+        return self._charge_then_open(secret_indices, disclosure)
 
 
 def noisy_argmaxes(xp: ModuleType, scores: IntArray, drawn: IntArray) -> IntArray:
-    """The choices of many runs, shape (runs, places), with the noise of one choice among the places of all of them."""
+    """The choices of many runs, shape (runs, places), with the noise of one choice among the places of all of them.
+
+    For the ideal engine alone, which has a maximum: of equal ones it takes the first, as a release does.
+    """
     runs, places = scores.shape
-    noise = drawn.reshape(runs, places) >> index_bits(runs * places)
-    return noisy_argmax(xp, scores, (noise << index_bits(places)) + np.arange(places)[::-1])
+    index_bits = (runs * places - 1).bit_length()  # `handicaps` puts the index of a place below its noise, counted down
+    return np.asarray(xp.argmax((scores << index_bits) + drawn.reshape(runs, places), axis=1))
 
 
 class Game:
