@@ -38,8 +38,9 @@ from copublish.planning.costs import COEFFICIENTS, Coefficients, cost_of, dot, m
 from copublish.progress import no_progress
 from machine import described_machine
 from measuring import ROOT, Measuring, Row, run
+from one_party import FixedCoins
 from process_numbers import MIB
-from secure_runs import FixedCoins, cut_of, read_records, recorders
+from secure_runs import cut_of, read_records, recorders
 
 SHORT = ("--cases", "0", "--links", "--checks")
 FILE = ROOT / "src" / "copublish" / "planning" / COEFFICIENTS

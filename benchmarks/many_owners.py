@@ -36,9 +36,9 @@ from copublish.node.run import RunSettings, ready_party, run_party
 from copublish.progress import no_progress
 from copublish.release.preflight import prepare
 from measuring import NOT_THERE, Measuring, run
+from one_party import FixedCoins
 from process_numbers import MIB
 from secure_release import made_up_table
-from secure_runs import FixedCoins
 
 WAYS = ("columns", "cells")
 NODES = {"cheetah": 2, "aby3": 3}

@@ -30,18 +30,8 @@ from copublish.mechanisms.shared.generalization import Generalization
 from copublish.progress import no_progress
 from copublish.release.folder import generalization_of
 from measuring import NOT_THERE, Cell, Row
+from one_party import FixedCoins
 from process_numbers import MIB, cpu_seconds, forget_peak, peak_mib
-
-
-class FixedCoins:
-    """The same coins in every run. Never for a release that anyone sees."""
-
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.default_rng(seed)
-
-    def words(self, shape: tuple[int, ...]) -> np.ndarray:
-        """Return the next words."""
-        return self._generator.integers(-(2**63), 2**63, size=shape, dtype=np.int64)
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ from copublish.local.processes import simulate_in_processes
 from copublish.progress import no_progress
 from copublish.release.workers import Workers
 from measuring import Measuring, Row, run
+from one_party import FixedCoins
 from process_numbers import cpu_seconds, peak_mib
 from release_speed import MEMORY_AGREEMENT, write_parquet
-from secure_runs import FixedCoins
 
 SHORT = ("--records", "3000", "--shards", "2", "--workers", "2")
 

@@ -12,8 +12,8 @@ Without --data the table is made up.
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
-import pickle
 import subprocess
 import sys
 import tempfile
@@ -28,103 +28,16 @@ import pandas as pd
 import copublish as cp
 from adult import adult_agreement, read_adult, split_columns
 from copublish.agreement.parties import Party as AgreedParty
-from copublish.engine.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
-from copublish.engine.programs.noise import handicaps, noisy_argmax
-from copublish.engine.programs.packing import add_packed_noise
-from copublish.engine.spu.recording import CONNECT
-from copublish.engine.spu.requests import Call, Exchange, Intersect, OwnedMatrix, Run, ShareOf
-from copublish.local.processes import throwaway_ledger
-from copublish.node.identity import load_identity, new_identity
-from copublish.node.run import RunSettings, ready_party, run_party
-from copublish.progress import no_progress
-from copublish.release.preflight import prepare
+from copublish.node.identity import new_identity
 from measuring import NOT_THERE, Measuring, run
-from process_numbers import MIB, cpu_seconds
+from one_party import Party
+from process_numbers import MIB
 from secure_release import made_up_table
-from secure_runs import FixedCoins
 from support.hosts import TwoHosts, WideArea
 
 PORTS = (7701, 7702)
 IDENTIFIER = "person"
 SHORT = ("--records", "300", "--splits", "2", "--links", "wide-area", "--round-trip", "0.002")
-
-
-@dataclass(frozen=True)
-class Party:
-    """What one party needs to take part in a release."""
-
-    agreement: cp.Agreement
-    name: str
-    data: Path
-    identity: Path
-    release: Path
-
-    def command(self) -> list[str]:
-        """Return the command that runs this party. It prints the name of each phase when that is done."""
-        file = self.data.with_suffix(".party")
-        file.write_bytes(pickle.dumps(self))
-        return [sys.executable, __file__, "--run-party", str(file)]
-
-    def run(self) -> None:
-        """Run this party in this process, and write its release and the processor time it took."""
-        told = Telling()
-        file = self.data.with_suffix(".db")
-        file.unlink(missing_ok=True)  # of a release before
-        ready = ready_party(
-            self.agreement,
-            self.name,
-            self.data,
-            load_identity(self.identity),
-            throwaway_ledger(prepare(self.agreement), file=file),
-            RunSettings(self.release),
-        )
-        run_party(
-            ready,
-            progress=no_progress,
-            waiting=lambda what: None,
-            log=lambda event, **facts: None,
-            coins=FixedCoins(self.agreement.party_names.index(self.name)),
-            recorder=told,
-        )
-        self.data.with_suffix(".cpu").write_text(str(cpu_seconds() + told.worker_cpu_seconds))
-
-
-class Telling:
-    """Tells when a phase is done."""
-
-    def __init__(self) -> None:
-        self.worker_cpu_seconds = 0.0
-
-    def asked(self, request: object, seconds: float, bytes_sent: int) -> None:
-        """Tell which phase a request belonged to."""
-        print(phase_of(request), flush=True)
-
-    def ends(self, process: int) -> None:
-        """Note the worker's processor time while it is still there."""
-        self.worker_cpu_seconds = cpu_seconds(process)
-
-
-PHASES = {
-    handicaps: "selection noise",
-    noisy_argmax: "selections",
-    add_packed_noise: "leaf noise",
-    gaussian_candidates: "noise of tables",
-    add_chosen_noise: "tables opened",
-}
-
-
-def phase_of(request: object) -> str:
-    """Return what a request is for."""
-    if isinstance(request, Run):
-        if any(isinstance(step, OwnedMatrix | ShareOf) for step in request.steps):
-            return "products"
-        programs = {step.program for step in request.steps if isinstance(step, Call)}
-        return next((phase for program, phase in PHASES.items() if program in programs), "other programs")
-    if isinstance(request, Intersect):
-        return "alignment"
-    if request == CONNECT:
-        return "connection"
-    return "exchanges" if isinstance(request, Exchange) else "close"
 
 
 @dataclass
@@ -162,6 +75,7 @@ class Measured:
 
 def measure_release(name: str, agreement: cp.Agreement, frames: dict[str, Any], link: WideArea | None) -> Measured:
     """Run both parties to the end: at two hosts if there is a link, otherwise at one."""
+    compileall.compile_dir(Path(cp.__file__).parent, quiet=2)  # as installing does
     with TwoHosts(link) as hosts, tempfile.TemporaryDirectory() as folder:
         at = (0, 1) if link else (0, 0)
         agreed = {}
@@ -231,12 +145,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--links", nargs="+", choices=["loopback", "wide-area"], default=["loopback", "wide-area"])
     parser.add_argument("--round-trip", type=float, default=0.040, metavar="SECONDS")
     parser.add_argument("--rate", type=float, default=100e6, metavar="BITS_PER_SECOND")
-    parser.add_argument("--run-party", type=Path, help=argparse.SUPPRESS)
 
 
 def measure(given: argparse.Namespace) -> Measuring:
-    if given.run_party:
-        raise SystemExit(pickle.loads(given.run_party.read_bytes()).run())
     agreement, frames = release_to_measure(given)
     links = {"loopback": None, "wide-area": WideArea(given.round_trip, given.rate)}
     if os.geteuid() != 0:

@@ -1,9 +1,10 @@
-"""What all tests share: whatever server a test started is stopped at the end, and programs are compiled once a run."""
+"""What all tests share: whatever server a test started is stopped at the end, and what is compiled is compiled once."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 
 import pytest
@@ -15,7 +16,12 @@ PROGRAMS = pytest.StashKey[str]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Test processes start after this one and take the folder over; nothing is left from an earlier run."""
+    """Test processes start after this one and take both over: compiled modules are kept, and where programs are.
+
+    Hundreds of processes load the same modules. Of programs nothing is left from an earlier run.
+    """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     if PROGRAMS_VARIABLE not in os.environ:
         config.stash[PROGRAMS] = os.environ[PROGRAMS_VARIABLE] = tempfile.mkdtemp(prefix="copublish-programs-")
 

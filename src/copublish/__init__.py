@@ -65,18 +65,20 @@ if TYPE_CHECKING:
         refuse,
         take_back_refusal,
     )
-    from copublish.node.identity import identities, key_has_passphrase, make_identity, own_fingerprint
+    from copublish.node.identity import identities, make_identity, own_fingerprint
     from copublish.node.party import run
+    from copublish.node.signing_key import SigningKey, signing_key
     from copublish.planning.advice import plan_release as plan
-    from copublish.planning.links import over_link, usual_links
+    from copublish.planning.links import Link, over_link, usual_links
     from copublish.planning.meaning import Meaning, epsilon_for_error, how_sure, meaning
+    from copublish.planning.measured import measured_link
     from copublish.planning.release_plan import ReleasePlan
     from copublish.planning.side_by_side import MechanismTrial, cannot_be_told_apart, side_by_side, try_mechanism
     from copublish.privacy.certificate import Certificate
     from copublish.privacy.ledger import Ledger, Limit
     from copublish.privacy.prices import Budget
     from copublish.reading.estimate import Estimate
-    from copublish.release.audit_file import evidence_in_words
+    from copublish.release.audit_file import evidence_in_words, keep_audit
     from copublish.release.check import Checked, check
     from copublish.release.describe import Description, describe
     from copublish.release.folder import Release, load_release
@@ -116,6 +118,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "Limit",
+    "Link",
     "LockedError",
     "Meaning",
     "MechanismTrial",
@@ -127,6 +130,7 @@ __all__ = [
     "ReleasePlan",
     "Report",
     "Run",
+    "SigningKey",
     "SourceError",
     "Verification",
     "__version__",
@@ -158,12 +162,13 @@ __all__ = [
     "identities",
     "job",
     "jobs",
-    "key_has_passphrase",
+    "keep_audit",
     "load_agreement",
     "load_draft",
     "load_release",
     "make_identity",
     "meaning",
+    "measured_link",
     "mechanism_names",
     "merge_drafts",
     "over_link",
@@ -177,6 +182,7 @@ __all__ = [
     "save_draft",
     "set_limit",
     "side_by_side",
+    "signing_key",
     "simulate",
     "start",
     "start_job",
@@ -214,10 +220,12 @@ _HOMES = {
         "refuse",
         "take_back_refusal",
     ),
-    "copublish.node.identity": ("identities", "key_has_passphrase", "make_identity", "own_fingerprint"),
+    "copublish.node.identity": ("identities", "make_identity", "own_fingerprint"),
     "copublish.node.party": ("run",),
+    "copublish.node.signing_key": ("SigningKey", "signing_key"),
     "copublish.planning.advice": ("plan",),
-    "copublish.planning.links": ("over_link", "usual_links"),
+    "copublish.planning.links": ("Link", "over_link", "usual_links"),
+    "copublish.planning.measured": ("measured_link",),
     "copublish.planning.meaning": ("Meaning", "epsilon_for_error", "how_sure", "meaning"),
     "copublish.planning.release_plan": ("ReleasePlan",),
     "copublish.planning.side_by_side": ("MechanismTrial", "cannot_be_told_apart", "side_by_side", "try_mechanism"),
@@ -225,7 +233,7 @@ _HOMES = {
     "copublish.privacy.ledger": ("Ledger", "Limit"),
     "copublish.privacy.prices": ("Budget",),
     "copublish.reading.estimate": ("Estimate",),
-    "copublish.release.audit_file": ("evidence_in_words",),
+    "copublish.release.audit_file": ("evidence_in_words", "keep_audit"),
     "copublish.release.check": ("Checked", "check"),
     "copublish.release.describe": ("Description", "describe"),
     "copublish.release.folder": ("Release", "load_release"),

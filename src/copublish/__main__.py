@@ -6,6 +6,7 @@ process at once. Nothing else happens on import: child processes import the modu
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 
@@ -16,6 +17,7 @@ def main() -> None:
     loading = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if loading:
         signal.signal(signal.SIGINT, _end_while_loading)
+    gc.disable()  # until all is loaded: that stays, and would be looked through for garbage again and again
     from copublish.cli import main as run_command_line
 
     if loading:

@@ -19,7 +19,7 @@ WHAT_TO_DO = {
     USAGE: "Look at the command's options: copublish COMMAND --help",
     3: "Change the agreement at every place that the message names, together with the other parties.",
     4: "Fix the data at their owner, or change the agreement together. See: copublish check",
-    5: "Look at what is left, and at locks: copublish ledger. Nothing was measured.",
+    5: "Look at what is left, at locks and at what was charged: copublish ledger. What was reserved stays spent.",
     6: "Ask the other parties what they saw. What was reserved stays reserved: copublish ledger",
     7: "Choose another folder, or ask a party for its copy of what was changed.",
     8: "Look for what is in the way: copublish doctor AGREEMENT --party YOU. Nothing was measured.",

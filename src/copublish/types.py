@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+if TYPE_CHECKING:
+    from pydantic import ConfigDict
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -28,7 +30,7 @@ class TypedJson:
     A field with the default None is left out of the JSON where it is None. Keys that no field has are refused.
     """
 
-    __pydantic_config__ = ConfigDict(extra="forbid")
+    __pydantic_config__: ConfigDict = {"extra": "forbid"}  # noqa: RUF012  # where pydantic looks for it
 
     def to_json(self) -> dict[str, Any]:
         """The fields as plain JSON values, in their order."""
@@ -46,6 +48,8 @@ class TypedJson:
         Raises:
             ValueError: If the content is something else, naming the first place.
         """
+        from pydantic import TypeAdapter, ValidationError  # the engine's worker has arrays alone and does without
+
         try:
             return TypeAdapter(cls).validate_python(content)
         except ValidationError as exc:

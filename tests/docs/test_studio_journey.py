@@ -1,31 +1,31 @@
 """Two parties in two Chromium windows, each at its own server and home: from two headers and a dictionary to a verified
-release, by clicks and keys. Every place is looked at wide, narrow and dark, with axe-core.
+release. The north has a keyboard alone, and sees the focus wherever it stops; the south clicks. Every place is looked
+at wide and narrow, light and dark, with axe-core.
 
 `COPUBLISH_PICTURES=docs/images` keeps pictures there.
 """
 
 from __future__ import annotations
 
-import os
+import json
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from test_studio_walk import STORED, WIDTHS, Watched, studio
 
 import copublish as cp
+from support.audits import audit_of
 from support.axe import axe_source, serious_findings
-from support.browser import AUDIT, browser
+from support.browser import browser
+from support.hands import Hands, Keys, Mouse
 from support.node import free_port
+from support.watched import WIDTHS, Watched, studio
 
 NAMES = ("north", "south")
 REFUSED_FORM = "console: Failed to load resource: the server responded with a status of 422 (Unprocessable Entity)"
 """What Chromium itself says of a form that was read and not accepted."""
-
-WHOLE = "COPUBLISH_WHOLE_PICTURES" in os.environ
-"""Whether pictures are of whole pages; else of what a window shows."""
 
 DICTIONARY = """name,kind,values,bounds,unit,description
 patient,identifier,,,,
@@ -53,81 +53,65 @@ class Person(Watched):
     """Somebody of one party at that party's page."""
 
     def __init__(self, opened, name: str, folder: Path, axe: str) -> None:
-        super().__init__(opened, accept_downloads=True)
+        super().__init__(opened, axe=axe, accept_downloads=True)
         self.page.set_default_timeout(30_000)
-        self.name, self.folder, self.axe = name, folder, axe
-        self.pictures = Path(os.environ["COPUBLISH_PICTURES"]) if "COPUBLISH_PICTURES" in os.environ else None
-
-    def look(self, name: str, *, with_picture: bool = True) -> None:
-        """Look at the place wide, narrow and dark; nothing serious may be found."""
-        page = self.page
-        for width, scheme in ((WIDTHS[0], "light"), (WIDTHS[0], "dark"), (WIDTHS[1], "light")):
-            page.set_viewport_size({"width": width, "height": 900})
-            page.emulate_media(color_scheme=scheme)
-            assert page.evaluate(AUDIT) == [], (name, width)
-            assert serious_findings(page, self.axe) == [], (name, width, scheme)
-            how = "dark" if scheme == "dark" else str(width)
-            if with_picture and self.pictures is not None:
-                page.evaluate("() => { scrollTo(0, 0); document.activeElement.blur(); }")
-                page.screenshot(path=self.pictures / f"studio-{name}-{how}.png", full_page=WHOLE)
-        page.set_viewport_size({"width": WIDTHS[0], "height": 900})
-        assert page.evaluate(STORED) == 0
+        self.name, self.folder = name, folder
+        self.hands: Hands = Keys(self.page) if name == NAMES[0] else Mouse(self.page)
 
     def kept(self, link: str) -> Path:
         """Click on a download, and keep the file."""
         with self.page.expect_download() as download:
-            self.page.click(f"text={link}")
+            self.hands.press(f"text={link}")
         path = self.folder / download.value.suggested_filename
         download.value.save_as(path)
         return path
 
     def begin(self, port: int) -> None:
         """From a header and a dictionary to this party's draft, with its key and where it is."""
-        page = self.page
-        page.fill("#party", self.name)
-        page.select_option("#data", label=f"{self.name}.csv")
-        page.set_input_files("#dictionary", self.folder.parent / "dictionary.csv")
+        page, hands = self.page, self.hands
+        hands.fill("#party", self.name)
+        hands.choose("#data", f"{self.name}.csv")
+        hands.attach("#dictionary", self.folder.parent / "dictionary.csv")
+        hands.choose("#partition", "other people at each party")
         for field, text in (("name", "outcomes"), ("dataset", "patients-2026"), ("expected", "600"), ("epsilon", "1")):
-            page.fill(f"#{field}", text)
-        page.select_option("#partition", "horizontal")
+            hands.fill(f"#{field}", text)
         if self.name == NAMES[0]:
             self.look("draft-start")
-        page.click("button:text-is('Draft')")
+        hands.press("button:text-is('Draft')")
         page.wait_for_selector("text=Saved as agreement.toml")
-        page.fill("#identity-party", self.name)
-        page.click("text=Make a key for this party")
-        page.click(f"text=Take the fingerprint of this machine's {self.name}")
-        page.fill("#parties-0-host", f"127.0.0.1:{port}")
-        page.fill("#parties-0-approvals", "1")
+        hands.fill("#identity-party", self.name)
+        hands.press("text=Make a key for this party")
+        hands.press(f"text=Take the fingerprint of this machine's {self.name}")
+        hands.fill("#parties-0-host", f"127.0.0.1:{port}")
+        hands.fill("#parties-0-approvals", "1")
 
     def approve(self) -> Path:
         """Set a limit, approve, and keep the bundle of this party's approvals."""
-        page = self.page
-        page.click("nav >> text=Approve")
-        page.fill("#limit_epsilon", "3")
-        page.click("text=Set this limit for patients-2026")
-        page.fill("#name", f"Officer of {self.name}")
-        page.fill("#role", "privacy officer")
-        page.click("text=Approve epsilon 1 for patients-2026")
-        page.wait_for_selector(f"text=Officer of {self.name}, privacy officer")
+        hands = self.hands
+        hands.press("nav >> text=Approve")
+        hands.fill("#limit_epsilon", "3")
+        hands.press("text=Set this limit for patients-2026")
+        hands.fill("#name", f"Officer of {self.name}")
+        hands.fill("#role", "privacy officer")
+        hands.press("text=Approve epsilon 1 for patients-2026")
+        self.page.wait_for_selector(f"text=Officer of {self.name}, privacy officer")
         return self.kept("Export your approvals")
 
     def add(self, bundle: Path) -> None:
         """Add what the other party sent."""
-        self.page.set_input_files("#approvals_file", bundle)
-        self.page.click("button:text-is('Add')")
+        self.hands.attach("#approvals_file", bundle)
+        self.hands.press("button:text-is('Add')")
         self.page.wait_for_selector("nav >> text=Approve: 2 of 2")
 
     def start(self) -> None:
         """Start this party's run."""
-        page = self.page
-        page.click("nav >> text=Run")
-        page.select_option("#data", label=f"{self.name}.csv")
-        page.click("text=Look at what the rules do to them")
-        page.wait_for_selector("text=For your eyes, on this machine")
+        self.hands.press("nav >> text=Run")
+        self.hands.choose("#data", f"{self.name}.csv")
+        self.hands.press("text=Look at what the rules do to them")
+        self.page.wait_for_selector("text=For your eyes, on this machine")
         if self.name == NAMES[0]:
             self.look("run")
-        page.click("text=Start the run of outcomes")
+        self.hands.press("text=Start the run of outcomes")
 
 
 @pytest.fixture
@@ -141,63 +125,85 @@ def folders(tmp_path):
 
 def draft_together(north: Person, south: Person) -> None:
     """Both draft; the sentence of `check` comes while typing; values as a tree by keys; then one agreement of two."""
-    page = north.page
-    page.fill("#epsilon", "99")
+    page, hands = north.page, north.hands
+    hands.fill("#epsilon", "99")
     page.wait_for_selector("#said-epsilon >> text=privacy.epsilon: must be at most 10, got 99")
-    page.fill("#epsilon", "1")
+    hands.fill("#epsilon", "1")
     page.wait_for_selector("#said-epsilon >> text=must be at most", state="detached")
-    page.focus("[role=treeitem] >> text=coast")
+    hands.go("[role=treeitem] >> text=coast")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("End")
-    page.fill(".tree-box input", "island")
-    page.click("text=Add beside")
+    hands.fill(".tree-box input", "island")
+    hands.press("text=Add beside")
     assert page.input_value("#columns-1-values").split("\n") == ["coast", "hills", "plain", "island"]
-    page.select_option("#mechanism", "hpdp")
-    page.fill("#mechanism_more", "")
-    page.click("summary:has-text('More keys of the agreement')")
-    page.fill("#more", "no TOML")
-    page.click("button:text-is('Save')")
+    hands.choose("#mechanism", "hpdp")
+    hands.fill("#mechanism_more", "")
+    hands.press("summary:has-text('More keys of the agreement')")
+    hands.fill("#more", "no TOML")
+    hands.press("button:text-is('Save')")
     page.wait_for_selector("#problems:focus >> text=not valid TOML")
-    page.fill("#more", '[engine]\nname = "masked-sum"')
+    hands.fill("#more", '[engine]\nname = "masked-sum"')
     page.wait_for_selector("#said-more >> text=not valid TOML", state="detached")
     assert page.evaluate("document.activeElement.id") == "more", "who types keeps the focus"
-    page.click("button:text-is('Save')")
+    hands.press("button:text-is('Save')")
     page.wait_for_selector("text=Saved as agreement.toml")
     north.look("draft")
-    south.page.select_option("#mechanism", "hpdp")
-    south.page.fill("#mechanism_more", "")
-    south.page.click("button:text-is('Save')")
+    assert page.locator("details.file[open]").count() == 1
+    page.set_viewport_size({"width": WIDTHS[1], "height": 900})
+    page.reload()
+    assert page.locator("details.file").count() == 1 and page.locator("details.file[open]").count() == 0
+    assert page.evaluate("document.getElementById('name').getBoundingClientRect().top") < 900, "fields come first"
+    page.set_viewport_size({"width": WIDTHS[0], "height": 900})
+    south.hands.choose("#mechanism", "hpdp")
+    south.hands.fill("#mechanism_more", "")
+    south.hands.press("button:text-is('Save')")
     south.page.wait_for_selector("text=Saved as agreement.toml")
-    page.click("text=Merge with...")
-    page.set_input_files("#theirs", south.folder / "agreement.toml")
-    page.click("button:text-is('Compare')")
+    hands.press("text=Merge with...")
+    hands.attach("#theirs", south.folder / "agreement.toml")
+    hands.press("button:text-is('Compare')")
     page.wait_for_selector("text=1 thing is said differently")
     north.look("draft-merge")
-    page.click("td[data-label=mine] input")
-    page.click("text=Take these choices")
-    page.click("text=Save the result")
+    hands.press("td[data-label=mine] input")
+    hands.press("text=Take these choices")
+    hands.press("text=Save the result")
     page.wait_for_selector("text=No open points")
 
 
 def plan(north: Person) -> None:
     """The slider by keys, and one mechanism on made-up data."""
-    page = north.page
-    page.click("nav >> text=Plan")
+    page, hands = north.page, north.hands
+    hands.press("nav >> text=Plan")
     page.wait_for_selector("text=at most 74 % sure")
-    page.focus("#step")
+    hands.go("#step")
     page.keyboard.press("ArrowLeft")
     page.wait_for_selector("text=at most 67 % sure")  # 1 / (1 + exp(-0.7)) is 0.668
     assert page.input_value("#epsilon") == "0.7"
     page.keyboard.press("ArrowRight")
     page.wait_for_selector("text=at most 74 % sure")
-    page.uncheck("#mechanism-1")
-    page.fill("#runs", "1")
-    page.click("text=Try them")
+    hands.press("#mechanism-1")
+    hands.fill("#runs", "1")
+    hands.press("text=Try them")
     page.wait_for_selector("#table >> text=raw data", timeout=120_000)  # by itself: nobody loads the page again
     north.look("plan")
 
 
-def test_from_two_headers_and_a_dictionary_to_a_verified_release_by_clicks(folders, tmp_path):
+def audit(north: Person) -> None:
+    """An audit begins, says how far it is, and is canceled; then what is shown of one that was let go on."""
+    north.hands.press("nav >> text=Approve")
+    north.hands.press("summary:has-text('Audit this agreement')")
+    north.hands.press("text=Start the audit")
+    north.page.wait_for_selector("text=/An audit runs: .* of /")  # by itself
+    north.hands.press("text=Cancel the audit")
+    north.page.wait_for_selector("text=The audit was canceled. It found nothing.")
+    (end,) = (path for path in north.folder.glob("jobs/*/end.json") if '"stopped"' in path.read_text())
+    found = audit_of(cp.load_agreement(north.folder / "agreement.toml"))
+    end.with_name("result.json").write_text(json.dumps(found))
+    end.write_text('{"state": "complete"}')
+    north.page.reload()
+    north.page.wait_for_selector("text=Consistent with what is stated.")
+
+
+def test_from_two_headers_and_a_dictionary_to_a_verified_release_by_keys_and_by_clicks(folders, tmp_path):
     axe = axe_source()
     ports = {name: free_port() for name in NAMES}
     with browser() as opened, studio(folders["north"]) as (first, _), studio(folders["south"]) as (second, _):
@@ -207,14 +213,15 @@ def test_from_two_headers_and_a_dictionary_to_a_verified_release_by_clicks(folde
             person.begin(ports[person.name])
         draft_together(north, south)
         plan(north)
+        audit(north)
         of_north = north.approve()
         north.look("approve")
         proposal = north.kept("Export bundle")
         zipfile.ZipFile(proposal).extract("agreement.toml", tmp_path)
-        south.page.click("text=Open or start anew")
-        south.page.set_input_files("#draft", tmp_path / "agreement.toml")
-        south.page.click("button:text-is('Open')")
-        south.page.click("button:text-is('Save')")
+        south.hands.press("text=Open or start anew")
+        south.hands.attach("#draft", tmp_path / "agreement.toml")
+        south.hands.press("button:text-is('Open')")
+        south.hands.press("button:text-is('Save')")
         south.page.wait_for_selector("text=No open points")
         of_south = south.approve()
         south.add(of_north)
@@ -225,7 +232,7 @@ def test_from_two_headers_and_a_dictionary_to_a_verified_release_by_clicks(folde
         south.start()
         for person in (north, south):
             person.page.wait_for_selector("text=The release is made.", timeout=120_000)
-            person.page.click("text=Read it")
+            person.hands.press("text=Read it")
             person.page.wait_for_selector("text=Verified: 2 of 2 signatures, files unchanged")
         north.look("read")
         complaints = [one for one in (*north.complaints, *south.complaints) if one != REFUSED_FORM]

@@ -6,27 +6,22 @@ policy, any request beyond the own origin and any byte in the browser's storage 
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 
 import copublish as cp
-from copublish.studio.server import door_to
-from support.browser import AUDIT, browser
+from support import hands
+from support.browser import browser
 from support.commands import Begun
 from support.many_parties import ManyParties, Together
-from support.node import free_port, source_path
+from support.node import free_port
 from support.studio import desk_in, served
+from support.watched import Watched, studio
 
 MASKED_BY_TWO = Together(
     names=("north", "south"),
@@ -37,83 +32,6 @@ MASKED_BY_TWO = Together(
 )
 """Two owners mask their sums: a real run between processes that loads no secure engine."""
 
-WIDTHS = (1280, 390)
-STORED = "() => localStorage.length + sessionStorage.length + document.cookie.length"
-
-
-@contextmanager
-def studio(home: Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """A server in a process of its own: its one-time address, and the process."""
-    command = [
-        sys.executable,
-        "-m",
-        "copublish",
-        "studio",
-        "--no-open",
-        "--home",
-        str(home),
-        "--data-folder",
-        str(home),
-    ]
-    environment = {**os.environ, "PYTHONPATH": source_path()}
-    process = subprocess.Popen(
-        command, cwd=home, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    try:
-        yield process.stdout.readline().strip(), process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-class Watched:
-    """A page, and everything that it did that it should not have done."""
-
-    def __init__(self, opened, **options) -> None:
-        self.complaints: list[str] = []
-        self.context = opened.new_context(viewport={"width": WIDTHS[0], "height": 900}, **options)
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(180_000)
-        self.page.on("console", lambda message: self.complaints.append(f"console: {message.text}"))
-        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
-        self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        self.page.on("request", self._requested)
-
-    def _requested(self, request) -> None:
-        parts = urlsplit(request.url)
-        if parts.scheme != "file" and parts.hostname != "127.0.0.1":
-            self.complaints.append(f"request: {request.url}")
-
-    def enter(self, address: str, folder: Path) -> None:
-        """Open the page as `copublish studio` does: through a file that this user alone can read."""
-        door = door_to(address, folder)
-        assert door.stat().st_mode & 0o077 == 0
-        self.page.goto(door.as_uri())
-        door.unlink()
-        self.page.wait_for_url("**/draft")
-
-    def press(self, words: str) -> None:
-        """Go to a link or a button with the Tab key, and press Enter there."""
-        for _ in range(60):
-            self.page.keyboard.press("Tab")
-            if self.page.evaluate("document.activeElement.innerText?.trim()") == words:
-                with self.page.expect_navigation():
-                    self.page.keyboard.press("Enter")
-                return
-        raise AssertionError(f"the Tab key does not lead to '{words}'")
-
-    def looked_at(self, name: str, folder: Path) -> None:
-        """Look at the page wide, narrow and dark, and take pictures of it."""
-        for width in WIDTHS:
-            self.page.set_viewport_size({"width": width, "height": 900})
-            assert self.page.evaluate(AUDIT) == [], (name, width)
-            self.page.screenshot(path=folder / f"{name}-{width}.png", full_page=True)
-        self.page.set_viewport_size({"width": WIDTHS[0], "height": 900})
-        self.page.emulate_media(color_scheme="dark")
-        self.page.screenshot(path=folder / f"{name}-dark.png", full_page=True)
-        self.page.emulate_media(color_scheme="light")
-        assert self.page.evaluate(STORED) == 0
-
 
 @pytest.fixture(scope="module")
 def parties(tmp_path_factory):
@@ -122,20 +40,20 @@ def parties(tmp_path_factory):
 
 
 def test_from_data_to_a_verified_release_with_the_server_killed_on_the_way(parties, tmp_path, monkeypatch):
-    pictures = Path(os.environ.get("COPUBLISH_PICTURES", tmp_path))
     home = parties.home("north")
     with browser() as opened:
         first = Watched(opened)
         with studio(home) as (address, server):
             first.enter(address, tmp_path)
             page = first.page
-            first.press("Run")  # by keyboard alone; the only file of data is chosen already
-            first.press("Look at what the rules do to them")
+            keys = hands.Keys(page)  # the only file of data is chosen already
+            keys.press("nav >> text=Run")
+            keys.press("text=Look at what the rules do to them")
             page.wait_for_selector("text=For your eyes, on this machine")
-            first.looked_at("run-preflight", pictures)
-            first.press("Start the run of many")
+            first.look("run-preflight")
+            keys.press("text=Start the run of many")
             page.wait_for_selector("text=Waiting for 'south'")
-            first.looked_at("run-waiting", pictures)
+            first.look("run-waiting")
             server.kill()  # SIGKILL: nothing can be tidied up
             server.wait()
         assert first.complaints == []
@@ -146,23 +64,24 @@ def test_from_data_to_a_verified_release_with_the_server_killed_on_the_way(parti
             second = Watched(opened)
             second.enter(address, tmp_path)
             page = second.page
-            page.click("nav >> text=Run: waiting for south")
+            keys = hands.Keys(page)
+            keys.press("nav >> text=Run: waiting for south")
             page.wait_for_selector("text=Waiting for 'south'")
             other = Begun(parties.command("south")[3:], cwd=parties.home("south"))
             page.wait_for_selector("text=The release is made.")  # by itself: nobody loads the page again
             assert other.finish().returncode == 0
-            second.looked_at("run-complete", pictures)
-            page.click("text=Read it")
+            second.look("run-complete")
+            keys.press("text=Read it")
             page.wait_for_selector("text=Verified: 2 of 2 signatures, files unchanged")
-            second.looked_at("read", pictures)
+            second.look("read-many")
             with page.expect_download() as kept:
-                page.click("text=Download the report")
+                keys.press("text=Download the report")
             assert "<h1>many</h1>" in Path(kept.value.path()).read_text()
-            page.click("#tables ~ ul >> text=records")
+            keys.press("#tables ~ ul >> text=records")
             page.wait_for_selector("text=Rows 1 to 100 of")
-            second.looked_at("read-table", pictures)
+            second.look("read-table")
             page.goto(address.split("/enter?")[0] + "/read")
-            second.looked_at("read-list", pictures)
+            second.look("read-list")
             assert second.complaints == []
     charge = next(cp.follow(run)).charge()
     assert (charge.state, charge.reserved, charge.opened) == ("complete", "1", "1")
@@ -243,11 +162,24 @@ def test_forms_work_without_scripts(parties, tmp_path, monkeypatch):
         assert plain.complaints == []
 
 
-def test_the_watch_can_complain(tmp_path):
+BY_MOUSE_ALONE = {
+    "no frame": '<a href="#" id="it" style="outline: none">a</a>',
+    "no key leads": '<button>a</button><p id="it" onclick="1">b</p>',
+    "covered": '<button id="it">a</button><div style="position: fixed; inset: 0"></div>',
+}
+
+
+def test_the_watch_can_complain_and_who_has_keys_alone_can_fail(tmp_path, monkeypatch):
+    monkeypatch.setattr(hands, "MOST_STOPS", 5)
     (tmp_path / "page.html").write_text('<script>console.log("hello")</script><img src="http://localhost:9/x">')
     with browser() as opened:
         watched = Watched(opened)
         watched.page.goto((tmp_path / "page.html").as_uri())
         watched.page.wait_for_load_state("networkidle")
+        keys = hands.Keys(opened.new_page())
+        for why, body in BY_MOUSE_ALONE.items():
+            keys.page.set_content(f"<style>:focus {{ outline: 3px solid }}</style>{body}")
+            with pytest.raises(AssertionError, match=why):
+                keys.go("#it")
     assert "console: hello" in watched.complaints
     assert "request: http://localhost:9/x" in watched.complaints

@@ -190,14 +190,12 @@ def test_a_relay_killed_in_mid_run_ends_it_at_once_and_is_named(identities, tmp_
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert json.loads(process.stdout.readline())["event"] == "listening"
     with hidden_parties(identities, f"127.0.0.1:{port}") as circle:
-        ends, begun, _ = run_all(circle, tmp_path, monkeypatch, rounds=10**6)
+        ends, begun, _ = run_all(circle, tmp_path, monkeypatch, rounds=10**6, timeout_seconds=4 * SECONDS)
         assert begun.wait(SECONDS)
         process.send_signal(signal.SIGKILL)
-        killed = time.monotonic()
         for end in ends.values():
             with pytest.raises(PartyLostError, match=rf"over the relay 127.0.0.1:{port} (ended|broke)"):
-                end.result(SECONDS)
-        assert time.monotonic() - killed < 10
+                end.result(SECONDS)  # not at the timeout
     process.communicate()
 
 

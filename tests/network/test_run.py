@@ -147,18 +147,24 @@ def test_a_file_that_cannot_be_read_ends_it_before_anybody_is_called(tmp_path):
     assert parties.charges("loans") == []
 
 
-def test_labels_that_differ_and_a_value_past_the_bounds_end_no_run_and_show_to_nobody(tmp_path):
-    """Fails before encoding was total: the run ended with 4 here and 6 there, where "its data do not fit" was told.
-
-    Of a class that both hold the last owner's column counts. Whether the other's agrees is told to nobody.
-    """
-    parties = on_loopback(tmp_path)
+@pytest.fixture(scope="module")
+def odd(tmp_path_factory):
+    """One run without TLS for two tests, of labels that differ and a value past its bounds."""
+    parties = on_loopback(tmp_path_factory.mktemp("odd"))
     frames = {name: pd.read_parquet(parties.home(name) / "data.parquet") for name in NAMES}
     frames["bank"]["default"] = frames["bank"]["default"].map({"no": "yes", "yes": "no"})
     frames["loans"].loc[frames["loans"].index[0], ["months", "amount"]] = [98_765, -1]
     for name in NAMES:
         frames[name].to_parquet(parties.home(name) / "data.parquet", index=False)
-    ends = parties.run_both()
+    return parties, parties.run_both(bank=["--insecure"], loans=["--insecure"])
+
+
+def test_labels_that_differ_and_a_value_past_the_bounds_end_no_run_and_show_to_nobody(odd):
+    """Fails before encoding was total: the run ended with 4 here and 6 there, where "its data do not fit" was told.
+
+    Of a class that both hold the last owner's column counts. Whether the other's agrees is told to nobody.
+    """
+    parties, ends = odd
     for name in NAMES:
         assert ends[name][0] == 0, ends
         assert not any(word in ends[name][2] for word in ("months", "98765", "default"))
@@ -198,12 +204,11 @@ def test_a_party_that_never_comes_is_given_up_with_advice(tmp_path):
     assert "copublish doctor" in " ".join(errors.split())
 
 
-def test_insecure_runs_on_loopback_and_is_refused_elsewhere(tmp_path):
-    parties = on_loopback(tmp_path / "near")
-    ends = parties.run_both(bank=["--insecure"], loans=["--insecure"])
+def test_insecure_runs_on_loopback_and_is_refused_elsewhere(odd, tmp_path):
+    parties, ends = odd
     assert [ends[name][0] for name in NAMES] == [0, 0], ends
     assert parties.files("bank") == parties.files("loans")
-    far = on_loopback(tmp_path / "far")
+    far = on_loopback(tmp_path)
     far.write_agreement(far.agreement_text(("127.0.0.1:", "192.0.2.7:")))
     code, _, errors = far.run("bank", "--insecure")
     assert code == MEETING

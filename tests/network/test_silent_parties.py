@@ -6,6 +6,7 @@ Parties are frozen with SIGSTOP: the system still takes connections for them, an
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -27,9 +28,11 @@ from support.circle import SECONDS, Circle, identities_in
 from support.node import source_path
 from support.waiting import wait_until
 
-TIMEOUT_SECONDS = 12
+TIMEOUT_SECONDS = 30
+"""So long that on a busy machine programs are compiled within it."""
+
 PATIENCE_SECONDS = 90
-"""Loading on a busy machine, the timeout, and asking who is there. To wait as for a first message takes 132 s."""
+"""Loading on a busy machine, the timeout, and asking who is there. To wait as for a first message takes 150 s."""
 
 RUN = """
 import json, sys
@@ -75,9 +78,8 @@ class Three:
         for number, party in enumerate(agreement.parties):
             table[number::3].to_parquet(self.folder / f"{party}.parquet")
             command = [sys.executable, "-c", RUN, str(self.folder), party, str(TIMEOUT_SECONDS)]
-            self.processes[party] = subprocess.Popen(
-                command, env={"PYTHONPATH": source_path()}, stderr=subprocess.PIPE, text=True
-            )
+            environment = {**os.environ, "PYTHONPATH": source_path()}
+            self.processes[party] = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
 
     def freeze(self, party: str, moment: str) -> None:
         log = self.folder / f"{party}.jsonl"

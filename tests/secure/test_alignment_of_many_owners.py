@@ -126,20 +126,13 @@ def test_an_owner_without_the_identifier_hears_it_before_anybody_is_called():
     agreement = agreement_of("vertical", 3)
     frames = frames_of(agreement, 60)
     with pytest.raises(FragmentError, match="'id'"):
-        cp.simulate(agreement, {**frames, "p1": frames["p1"].drop(columns="id")}, engine="spu")
+        cp.simulate(agreement, {**frames, "p1": frames["p1"].drop(columns="id")})
 
 
-PROCESSES = {
-    "vertical, CHEETAH, guests and a compute node without data": ("vertical", {"nodes": ("p1", "helper")}),
-    "horizontal, ABY3, no guest": ("horizontal", {"protocol": "aby3"}),
-}
-
-
-@pytest.mark.parametrize("case", PROCESSES)
-def test_three_owners_in_processes_of_their_own_compare_people(case):
-    partition, engine = PROCESSES[case]
-    agreement = agreement_of(partition, 3, helper=partition == "vertical")
-    agreement = agreement.model_copy(update={"engine": Computation(**engine)})
+def test_three_owners_in_processes_of_their_own_compare_people():
+    """Guests and a compute node without data; `test_many_owners.py` has people compared where three nodes compute."""
+    agreement = agreement_of("vertical", 3, helper=True)
+    agreement = agreement.model_copy(update={"engine": Computation(nodes=("p1", "helper"))})
     frames = frames_of(agreement, 60)
     ideal, coins = ideal_release(agreement, frames, seed=9), coins_of_nodes(agreement, 9)
     assert_ideal({"all": simulate_in_processes(agreement, frames, progress=no_progress, coins=coins)}, ideal)

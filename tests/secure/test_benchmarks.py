@@ -1,50 +1,49 @@
-"""The short form of every benchmark: that it runs and counts everything, not how long anything takes."""
+"""The short form of every benchmark: that it runs and counts everything, not how long anything takes.
+
+`test_benchmarks_of_releases.py` has those that run a secure release of their own.
+"""
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from test_benchmarks_of_releases import OF_RELEASES
 
 import run_all
 from comparison_page import DISTANCES, page_of
-from measuring import IncompleteRowError, Tables, given_of, refuse_incomplete, tables_of
+from measuring import IncompleteRowError, refuse_incomplete, tables_of
 from run_all import BENCHMARKS, Entry, Ran, keep, kept, write_page
+from support.short_forms import short_form
 
 FOLDER = Path(run_all.__file__).parent
 PARTS = {
     *("adult", "benchmarks_page", "central_synthesis", "comparison_page", "divisions", "machine", "made_up_tables"),
-    *("measuring", "nursery", "paillier_counts", "process_numbers", "run_all", "scale_page", "secure_runs"),
+    *(
+        "measuring",
+        "nursery",
+        "one_party",
+        "paillier_counts",
+        "process_numbers",
+        "run_all",
+        "scale_page",
+        "secure_runs",
+    ),
 }
 """What benchmarks are made of. Every other file there is one."""
-
-
-@pytest.fixture(scope="module")
-def short():
-    """The tables of a benchmark's short form, each run once."""
-    found: dict[str, Tables] = {}
-
-    def tables(name: str) -> Tables:
-        if name not in found:
-            module = importlib.import_module(name)
-            found[name] = tables_of(module, given_of(module, ["--short"]))
-        return found[name]
-
-    return tables
 
 
 def test_every_benchmark_is_on_the_list():
     assert {entry.module for entry in BENCHMARKS} == {file.stem for file in FOLDER.glob("*.py")} - PARTS
 
 
-@pytest.mark.parametrize("name", [entry.module for entry in BENCHMARKS])
-def test_a_short_form_has_no_empty_cell(name, short):
+@pytest.mark.parametrize("name", [entry.module for entry in BENCHMARKS if entry.module not in OF_RELEASES])
+def test_a_short_form_has_no_empty_cell(name):
     """`tables_of` refuses rows with a counter that is 0 and cells in which nothing stands."""
-    assert all(rows for rows in short(name).values())
+    assert all(rows for rows in short_form(name).values())
 
 
 @pytest.mark.parametrize("cell", [0, 0.0, None, "", float("nan")])
@@ -71,19 +70,19 @@ def test_rows_of_one_table_have_the_same_columns_and_a_benchmark_measures_someth
     refuse_incomplete("runs", {"accuracy": 0.5, "accuracy, ±": 0.0})  # runs may all be the same
 
 
-def test_checks_of_inputs_add_one_opening_and_hardly_any_traffic(short):
-    with_checks, without = short("input_checks")["vertical"]
+def test_checks_of_inputs_add_one_opening_and_hardly_any_traffic():
+    with_checks, without = short_form("input_checks")["vertical"]
     assert 0.9 < with_checks["MiB, / without"] < 1.15 and without["MiB, / without"] == 1
 
 
-def test_a_release_by_columns_makes_the_engine_calls_that_are_made_again_without_it(short):
-    whole, bare, ideal = short("secure_release")["Releases"]
+def test_a_release_by_columns_makes_the_engine_calls_that_are_made_again_without_it():
+    whole, bare, ideal = short_form("secure_release")["Releases"]
     assert bare["MiB sent"] == pytest.approx(whole["MiB sent"], rel=0.02)
     assert ideal["MiB sent"] == "-" and ideal["CPU s"] < whole["CPU s"]
 
 
-def test_people_of_three_owners_are_compared_in_both_ways_with_what_each_party_sends(short):
-    (rows,) = short("alignment_of_many").values()
+def test_people_of_three_owners_are_compared_in_both_ways_with_what_each_party_sends():
+    (rows,) = short_form("alignment_of_many").values()
     sent = {(row["way"], row["party"]): row["MiB sent"] * 2**20 for row in rows}
     found = {row["way"]: row["found"] for row in rows}
     assert found == {"helper": 30, "chain": 30, "search, helper": 0, "search, owners": 0}
@@ -93,20 +92,15 @@ def test_people_of_three_owners_are_compared_in_both_ways_with_what_each_party_s
     assert all(sent["search, owners", f"owner-{number}"] > 2 * 32 * 40 for number in range(3))
 
 
-def test_a_marginals_release_is_divided_into_phases(short):
-    phases = {row["phase"] for row in short("marginals_release")["Made-up columns, by phase"]}
-    assert {"start-up", "products", "choices", "tables opened"} <= phases
-
-
-def test_every_mechanism_stands_beside_raw_data_and_the_trivial_baseline(short, tmp_path):
-    rows = short("comparison")["made-up, epsilon 1"]
+def test_every_mechanism_stands_beside_raw_data_and_the_trivial_baseline():
+    rows = short_form("comparison")["made-up, epsilon 1"]
     mechanisms = ["specialization", "marginals", "copula", "hpdp", "vhdp"]
     assert [row["published"] for row in rows] == ["raw data", *mechanisms, "class tables alone"]
     assert rows[0]["area"] > 0.65
 
 
-def test_intervals_of_every_mechanism_are_counted(short):
-    (rows,) = short("interval_coverage").values()
+def test_intervals_of_every_mechanism_are_counted():
+    (rows,) = short_form("interval_coverage").values()
     assert {row["mechanism"] for row in rows} == {
         *("specialization", "marginals", "copula", "hpdp", "hpdp by grid", "vhdp")
     }

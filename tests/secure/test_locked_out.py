@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,14 @@ def publish_from(engine: Any, argument: tuple[cp.Agreement, Any, Path, bool]) ->
     return "published"
 
 
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Pair]:
+    with Pair(300) as both:
+        yield both
+
+
 @pytest.mark.parametrize("cheat", PARTIES)
-def test_the_honest_party_locks_out_the_cheat_and_nobody_else(tmp_path: Path, cheat: str) -> None:
+def test_the_honest_party_locks_out_the_cheat_and_nobody_else(pair: Pair, tmp_path: Path, cheat: str) -> None:
     changes = {"format": 2, "privacy.class_disagreement": "0.1", "mechanism.specializations": 2}
     agreement = cp.agreement_from_mapping(repartition(small_mapping(**changes), "vertical"))
     generator = np.random.default_rng(8)
@@ -47,8 +54,7 @@ def test_the_honest_party_locks_out_the_cheat_and_nobody_else(tmp_path: Path, ch
         Ledger(file).set_limit("people", Limit(Fraction(9), "add-remove"))
 
     def runs(cheat: str | None) -> list[str]:
-        with Pair(300) as pair:
-            return pair.do(publish_from, *((agreement, frames[own], files[own], own == cheat) for own in PARTIES))
+        return pair.do(publish_from, *((agreement, frames[own], files[own], own == cheat) for own in PARTIES))
 
     assert runs(None) == ["published", "published"]
     assert [Ledger(file).locks() for file in files.values()] == [[], []]

@@ -50,8 +50,7 @@ def assert_everyone_holds(releases, ideal):
     assert len({json.dumps(release.certificate.to_json()) for release in releases.values()}) == 1
 
 
-@pytest.mark.parametrize("owners", [3, 4])
-@pytest.mark.parametrize("noise", ["laplace", "gaussian"])
+@pytest.mark.parametrize(("noise", "owners"), [("laplace", 3), ("gaussian", 4)])
 def test_moments_of_three_nodes_with_aby3_and_of_a_guest_are_those_of_the_ideal_engine(aby3, noise, owners):
     agreement = tiny_moments(owners, noise, protocol="aby3")
     frames = tiny_frames(agreement)
@@ -61,7 +60,7 @@ def test_moments_of_three_nodes_with_aby3_and_of_a_guest_are_those_of_the_ideal_
     assert (engine["protocol"], len(engine["compute_nodes"]), len(engine["guests"])) == ("ABY3", 3, owners - 3)
 
 
-@pytest.mark.parametrize("owners", [2, 3, 4, 10])
+@pytest.mark.parametrize("owners", [2, 3, 10])
 def test_any_number_of_owners_gets_the_release_of_the_ideal_engine(cheetah, owners):
     agreement = tiny_agreement(owners)
     frames = tiny_frames(agreement)
@@ -73,9 +72,12 @@ def test_any_number_of_owners_gets_the_release_of_the_ideal_engine(cheetah, owne
         assert "unless 'p0' and 'p1' collude" in engine["secrecy"]
 
 
-def test_three_nodes_with_aby3_and_a_guest_give_the_release_of_the_ideal_engine(aby3):
-    agreement = tiny_agreement(4, protocol="aby3")
-    frames = tiny_frames(agreement)
+def test_three_nodes_with_aby3_and_a_guest_compare_people_and_give_the_release_of_the_ideal_engine(aby3):
+    content = tiny_agreement(4, protocol="aby3").model_dump(mode="json", exclude_none=True, by_alias=True)
+    agreement = agreement_from_mapping({**content, "records": {"expected": 100, "identifier": "id"}})
+    frames = {
+        party: frame.assign(id=f"{party} " + frame.index.astype(str)) for party, frame in tiny_frames(agreement).items()
+    }
     releases = aby3.release(agreement, frames, seed=1)
     assert_everyone_holds(releases, ideal_release(agreement, frames, seed=1))
     secrecy = releases["p3"].certificate.to_json()["engine"]["secrecy"]

@@ -285,16 +285,20 @@ def test_one_record_changes_no_step_of_hpdp_and_the_release_is_a_function_of_wha
     assert traced(agreement, table, seed=2).release.files() != base.release.files()  # the comparison sees something
 
 
-MARGINALS: list[tuple[str, str, dict[str, Any]]] = [
-    *((partition, noise, {"rounds": 4}) for partition in PARTITIONS for noise in ("laplace", "gaussian")),
-    ("arbitrary", "gaussian", {"rounds": 3, "tables": "class-triples"}),
-    ("vertical", "laplace", {"rounds": 3, "first": "columns"}),
-    ("horizontal", "laplace", {"tables": [["job", "age"], ["age", "income", "default"]]}),
+MARGINALS: list[tuple[str, Neighbors, str, dict[str, Any]]] = [
+    *(
+        (partition, RELATIONS[(row + column) % 2], noise, {"rounds": 4})
+        for row, partition in enumerate(PARTITIONS)
+        for column, noise in enumerate(("laplace", "gaussian"))
+    ),
+    *(("arbitrary", relation, "gaussian", {"rounds": 3, "tables": "class-triples"}) for relation in RELATIONS),
+    *(("vertical", relation, "laplace", {"rounds": 3, "first": "columns"}) for relation in RELATIONS),
+    ("horizontal", "replace", "laplace", {"tables": [["job", "age"], ["age", "income", "default"]]}),
 ]
+"""As `PAIRS`: every partition with either noise, and each of both with both relations."""
 
 
-@pytest.mark.parametrize(("partition", "noise", "keys"), MARGINALS)
-@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("partition", "relation", "noise", "keys"), MARGINALS)
 def test_one_record_changes_no_step_of_marginals_and_no_measurement_beyond_its_sensitivity(
     partition, relation, noise, keys
 ) -> None:
@@ -311,7 +315,8 @@ def test_one_record_changes_no_step_of_marginals_and_no_measurement_beyond_its_s
         furthest = max(furthest, furthest_score(base, other, relation))
     if "tables" not in keys or isinstance(keys["tables"], str):
         assert furthest >= 2  # the range of adding a record is attained
-    assert traced(agreement, table, seed=2).release.files() != base.release.files()  # the comparison sees something
+    if noise == "laplace":  # the comparison sees something
+        assert traced(agreement, table, seed=2).release.files() != base.release.files()
 
 
 def check_same_course_of_marginals(a: Trace, b: Trace) -> None:
@@ -608,10 +613,13 @@ def base_of(partition: str, relation: Neighbors, format_: int) -> tuple[Agreemen
 
 
 @pytest.mark.parametrize(
-    ("odd", "relation", "format_"),
-    [(odd, RELATIONS[(row + number) % 2], 1 + number) for row, odd in enumerate(ODD) for number in (0, 1)],
+    ("partition", "odd", "relation", "format_"),
+    [
+        (partition, odd, RELATIONS[(row + column) % 2], 1 + (row // 2 + column // 2) % 2)
+        for row, odd in enumerate(ODD)
+        for column, partition in enumerate(PARTITIONS)
+    ],
 )
-@pytest.mark.parametrize("partition", PARTITIONS)
 def test_a_record_that_is_not_as_agreed_changes_no_step_and_moves_no_more_than_any_other(
     partition: str, relation: Neighbors, odd: str, format_: int
 ) -> None:
@@ -640,9 +648,9 @@ def test_a_person_who_is_listed_twice_changes_no_step_and_is_one_record(partitio
     check_same_course(base, other)
     check_sensitivity(base, other, "replace")
     assert base.seen == other.seen
-    nameless = pd.concat([table, table.loc[[3]].assign(id=" ")], ignore_index=True)
-    assert traced(agreement, nameless, replay=base).measured.keys() == base.measured.keys()
-    check_same_course(base, traced(agreement, nameless, replay=base))
+    nameless = traced(agreement, pd.concat([table, table.loc[[3]].assign(id=" ")], ignore_index=True), replay=base)
+    assert nameless.measured.keys() == base.measured.keys()
+    check_same_course(base, nameless)
 
 
 @cache
@@ -683,5 +691,6 @@ def test_null_rows_count_in_no_table(partition: str) -> None:
     table = base_table(agreement)
     null = table["id"].isin(table["id"].sample(15, random_state=1))
     with_null = table.assign(default=table["default"].where(~null, "perhaps"))
-    assert traced(agreement, with_null).release.files() == traced(agreement, table[~null]).release.files()
-    assert traced(agreement, table).release.files() != traced(agreement, table[~null]).release.files()
+    without = traced(agreement, table[~null]).release.files()
+    assert traced(agreement, with_null).release.files() == without
+    assert traced(agreement, table).release.files() != without

@@ -19,12 +19,13 @@ from scipy import stats
 from spu import libspu
 
 from copublish.engine.counts import SecretCounts
-from copublish.engine.programs.noise import handicaps, noisy_argmax
+from copublish.engine.programs.noise import blinds_of, handicaps, noisy_argmax
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
 from copublish.engine.spu.compiling import _as_jax
+from copublish.engine.spu.first_uses import first_product, first_programs
 from copublish.engine.spu.marks import half_of_square
-from copublish.engine.spu.requests import Call, LinkSettings, Run, Xored
+from copublish.engine.spu.requests import Call, FirstUses, LinkSettings, OwnedMatrix, Run, Xored
 from copublish.engine.spu.vetting import refuse_unvetted
 from copublish.engine.spu.worker import Worker
 from copublish.privacy.accounting import Cost
@@ -168,6 +169,26 @@ def test_message_sizes_do_not_depend_on_the_data(pair):
         assert np.all(np.abs(one - other) <= np.maximum(4096, 0.01 * one)), (one, other)
 
 
+def mib_of_products(engine):
+    """Return what a party sends for the product of the set-up, and for one that is packed in another way after it."""
+    (first,) = first_programs(FirstUses(products=True))
+    ones = np.arange(24), np.arange(24), np.ones(24, dtype=np.int64)
+    x, y = (ones if engine.party == party else None for party in PARTIES)
+    factors = OwnedMatrix(0, (32, 30720), x), OwnedMatrix(1, (30720, 24), y)
+    sent = [engine.bytes_sent]
+    for name, steps in ("first", first), ("later", (*factors, Call(first_product, (0, 1), {}))):
+        engine._ask(Run(steps, keep_as=(name,)))
+        sent.append(engine.bytes_sent)
+    return np.diff(sent) / 2**20
+
+
+def test_the_product_of_the_set_up_makes_the_keys_of_later_ones():
+    """Keys are 9 MiB. The later product needs 90 ciphertexts, 16 MiB, of one party, and one of the other."""
+    (one, one_later), (other, other_later) = run_parties(mib_of_products)
+    assert 9 < one < 10 and 9 < other < 10
+    assert min(one_later, other_later) < 1 and 15 < max(one_later, other_later) < 17
+
+
 def open_rows(engine, _):
     table = engine.share(np.arange(6, dtype=np.int64).reshape(3, 2))
     rows = engine.rows(table)
@@ -205,12 +226,13 @@ def messages_of(program, *shapes, **public):
 
 
 def test_a_selection_waits_for_few_messages():
-    """Sixteen waits where comparing two by two took about ninety: a change that adds some should be on purpose."""
+    """A comparison and a product, about eleven waits: a change that adds some should be on purpose."""
     noise = geometric_noise(Fraction(1, 25))
     words = [noise.coin_shape(87)] * 10
     assert messages_of(handicaps, *words, planes=noise.threshold_planes, places=87) == (6, 0)
-    assert messages_of(noisy_argmax, (87,), (87,)) == (7, 1)
-    assert messages_of(noisy_argmax, (1000,), (1000,)) == (5 + 6, 2)  # in groups of 17, then all 59 winners
+    assert messages_of(noisy_argmax, (87,), (87,), (blinds_of(87),)) == (0, 1)
+    # In groups of 17, whose winners take ANDs to find, then all 59 winners.
+    assert messages_of(noisy_argmax, (1000,), (1000,), (blinds_of(1000),)) == (5, 2)
 
 
 def different_programs(engine):

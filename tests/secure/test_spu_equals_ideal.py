@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -91,6 +92,29 @@ def test_the_same_table_gives_the_same_copula_however_it_is_partitioned():
         release = simulate_with(agreement, frames, seeded(agreement.party_names, 7))
         released.append((release.details, release.files()["records.csv"]))
     assert released[0] == released[1] == released[2]
+
+
+MARGINALS: dict[str, tuple[str, dict[str, Any], str | None]] = {
+    "vertical, Gaussian": ("vertical", {"rounds": 3}, "1e-6"),
+    "vertical, Laplace, without class tables": ("vertical", {"rounds": 2, "first": "columns"}, None),
+    "arbitrary, Gaussian, triples": ("arbitrary", {"rounds": 2, "tables": "class-triples"}, "1e-6"),
+    "horizontal, Laplace": ("horizontal", {"rounds": 3}, None),
+}
+"""Partition, keys of the mechanism, delta."""
+
+
+@pytest.mark.parametrize("case", MARGINALS)
+def test_marginals_are_identical_for_the_same_coins(case, pair):
+    partition, keys, delta = MARGINALS[case]
+    mapping = small_mapping(mechanism={"name": "marginals", "records": 200, **keys}, **{"records.identifier": None})
+    mapping = repartition(mapping, partition)
+    if partition != "horizontal":
+        mapping["records"]["alignment"] = "row-order"
+    mapping["privacy"] = {"epsilon": 2} | ({"delta": delta} if delta else {})
+    agreement, generator = cp.agreement_from_mapping(mapping), np.random.default_rng(11)
+    frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
+    _, ideal = secure_equals_ideal(pair, agreement, frames)
+    assert {"records.parquet", "records.csv", "tables.parquet", "marginals.json"} <= ideal.data_files().keys()
 
 
 def test_perturbed_records_with_tables_by_label_are_identical_for_the_same_coins(pair):

@@ -88,7 +88,8 @@ def audit(
     numbers: list[Number] = []
     with Players(agreement, workers, by_processor=by_processor) as players:
         seconds = CHOOSING * 60 * minutes / len(wanted)
-        groups = _groups(agreement, wanted, seconds, progress, clock)
+        playing = players.processor_seconds(VIEWS * 60 * minutes / len(wanted))
+        groups = _groups(agreement, wanted, seconds, playing, progress, clock)
         for pair, seeing in groups:
             left = VIEWS * 60 * minutes / len(groups)
             phase, claim = f"views of {' and '.join(seeing)}", claim_of(plan, pair)
@@ -189,7 +190,7 @@ def _symbols(agreement: Agreement, views: Sequence[str], progress: Progress) -> 
 
 
 def _groups(
-    agreement: Agreement, views: Sequence[str], seconds: float, progress: Progress, clock: Clock
+    agreement: Agreement, views: Sequence[str], seconds: float, playing: float, progress: Progress, clock: Clock
 ) -> list[tuple[Pair, list[str]]]:
     """Pairs of tables to play, each with the views that its runs serve.
 
@@ -199,7 +200,7 @@ def _groups(
     found: list[tuple[Pair, list[str]]] = []
     if PUBLIC in views or agreement.partition == "horizontal":
         pairs = list(valid_pairs(agreement, agreement.privacy.neighbors, SystemCoins()))
-        worst = worst_pair(agreement, pairs, seconds, partial(progress, "choosing tables"), clock)
+        worst = worst_pair(agreement, pairs, seconds, playing, partial(progress, "choosing tables"), clock)
         found.append((worst, [PUBLIC] * (PUBLIC in views)))
     for view in (view for view in views if view != PUBLIC):
         if agreement.partition == "horizontal":
@@ -210,7 +211,7 @@ def _groups(
             else:
                 found[0][1].append(view)
         elif pairs := list(pairs_against(agreement, view, SystemCoins())):
-            worst = worst_pair(agreement, pairs, seconds, partial(progress, f"tables for {view}"), clock)
+            worst = worst_pair(agreement, pairs, seconds, playing, partial(progress, f"tables for {view}"), clock)
             found.append((worst, [view]))
     return [(pair, seeing) for pair, seeing in found if seeing]
 

@@ -13,24 +13,23 @@ from numpy.typing import NDArray
 from copublish.agreement.model import Agreement
 from copublish.auditing.claims import claim_of
 from copublish.auditing.game import Game
-from copublish.auditing.parts import Part
-from copublish.auditing.players import WALL, Clock, parts_of, play_runs
+from copublish.auditing.parts import Part, parts_of
+from copublish.auditing.players import WALL, Clock, play_in_time, play_runs
 from copublish.auditing.records import tells_records
 from copublish.auditing.statistics import Claim
 from copublish.auditing.tables import Pair, valid_pairs
 from copublish.mechanisms.registry import plan_of
 from copublish.privacy.coins import SystemCoins
-from copublish.privacy.disclosures import GaussianMeasure, Measure
 from copublish.progress import Progress
 
 SECOND_LOOK, MOST_PROMISING = 50, 5
-"""Runs of the pairs that look best by law, and how many these are."""
+"""Runs of pairs whose records are told one by one, and how many pairs are looked at again."""
 
 COURSES = 3
-"""That are looked at then, where the law of what they disclose is all that there is to know."""
+"""That are looked at then, where nobody abstains."""
 
 RUNS_TO_COME = 10_000
-"""For which a pair is chosen."""
+"""For which pairs are compared at first."""
 
 STEPS_OF_EPSILON, STEPS_OF_MU = (2.0, 4.0, 6.0), (1.0, 2.0, 3.0)
 """How far apart tables are that show most, with few and with many changed values: their people times epsilon or mu."""
@@ -57,19 +56,27 @@ def worst_pair(
     agreement: Agreement,
     pairs: Sequence[Pair],
     seconds: float,
+    playing: float,
     tell: Callable[[int, int], None],
     clock: Clock = WALL,
 ) -> Pair:
     """The pair of which runs should show most, of those there is time for.
 
-    A first look takes the laws of what one course discloses; those that look best are played, or more of their courses
-    are looked at where runs begin with measurements: of a few runs the rarest, which show most, are not among them.
+    A first look takes the laws of what one course discloses. Those that look best, with few, some and many people, are
+    compared by what they would show in the time that is left to play, each with as many runs as it allows.
+
+    Args:
+        agreement: What is audited.
+        pairs: To choose from.
+        seconds: How long that may take.
+        playing: Seconds of processors for which the pair is played afterwards.
+        tell: Told how far it is.
+        clock: What seconds are.
     """
-    plan, begin = plan_of(agreement), clock()
-    people = [1] if tells_records(agreement) else numbers_of_people(claim_of(plan, pairs[0]))
+    begin = clock()
+    people = [1] if tells_records(agreement) else numbers_of_people(claim_of(plan_of(agreement), pairs[0]))
     some = people[len(people) // 2]
     of = len(pairs) + MOST_PROMISING * len(people)
-    begins_with_sums = isinstance(plan.disclosures()[0], Measure | GaussianMeasure)
     looked: list[tuple[float, Pair]] = []
     for number, place in enumerate(spread_out(len(pairs))):
         if looked and clock() - begin > seconds / 2:
@@ -82,14 +89,23 @@ def worst_pair(
     promising = [pair for _, pair in sorted(looked, key=lambda one: -one[0])[:MOST_PROMISING]]
     found = [(0.0, promising[0].of_people(some))]
     in_order = sorted(people, key=lambda k: k != some)  # if time is short, the others are left out
-    for number, pair in enumerate(pair.of_people(k) for k in in_order for pair in promising):
+    for number, pair in enumerate(pair.of_people(k) for pair in promising for k in in_order):
         if clock() - begin > seconds:
             break
-        shown = _by_law(agreement, pair, COURSES) if begins_with_sums else _by_runs(agreement, pair)
-        found.append((shown, pair))
+        found.append((_in_time(agreement, pair, playing), pair))
         tell(len(pairs) + number, of)
     tell(of, of)
     return max(found, key=lambda one: one[0])[1]
+
+
+def _in_time(agreement: Agreement, pair: Pair, playing: float) -> float:
+    """What runs would show that are played for so long."""
+    if tells_records(agreement):
+        return _by_runs(agreement, pair)
+    claim = claim_of(plan_of(agreement), pair)
+    if claim.rho is not None:  # nobody abstains, so no run is too rare to be among a few thousand
+        return _by_law(agreement, pair, COURSES)
+    return play_in_time(Game(agreement, pair), claim, playing).shown
 
 
 def _by_law(agreement: Agreement, pair: Pair, courses: int = 1) -> float:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from copublish.auditing.statistics import structure
 from copublish.auditing.tables import Pair
 from copublish.engine.counts import SecretCounts
 from copublish.engine.ideal import IdealEngine, Room, in_the_clear
+from copublish.engine.interface import ProgramEngine, engine_as
 from copublish.engine.own_columns import OwnColumns
 from copublish.engine.reveal import RevealGate
 from copublish.engine.secret import Secret
@@ -135,6 +137,24 @@ class FreeGate(ListeningGate):
         if isinstance(disclosure, ConcentratedSelect | ConcentratedMeasure):
             super()._charge(disclosure)
 
+    def reveal_selections(self, secret_scores: Secret, disclosure: Select) -> IntArray:
+        """Open the index of the noisy maximum of every row of scores, each with noise of its own: (runs, places)."""
+        runs, places = secret_scores.shape
+        self.draw_selection_noise(disclosure, runs * places, times=1)
+        drawn = self._drawn[disclosure.noise.rate, runs * places].pop()
+        secret_indices = engine_as(ProgramEngine, self.engine).compute(noisy_argmaxes, secret_scores, drawn)
+        return self._charge_then_open(secret_indices, disclosure)
+
+
+def noisy_argmaxes(xp: ModuleType, scores: IntArray, drawn: IntArray) -> IntArray:
+    """The choices of many runs, shape (runs, places), with the noise of one choice among the places of all of them.
+
+    For the ideal engine alone, which has a maximum: of equal ones it takes the first, as a release does.
+    """
+    runs, places = scores.shape
+    index_bits = (runs * places - 1).bit_length()  # `handicaps` puts the index of a place below its noise, counted down
+    return np.asarray(xp.argmax((scores << index_bits) + drawn.reshape(runs, places), axis=1))
+
 
 class Game:
     """Two neighboring tables as the parties hold them, aligned, and the plan of the agreement.
@@ -209,23 +229,32 @@ class Game:
         Raises:
             RuntimeError: If something else is measured than is known.
         """
-        course = self.play(int(coin), begun)
-        other = self.measured_on(int(not coin), course)
-        both = [(course.measured, other), (other, course.measured)][int(coin)]
+        course, both = self.played(coin, begun)
         if known is not None and not all(
             np.array_equal(np.concatenate(measured[: len(begun)]), exact)
             for measured, exact in zip(both, known, strict=True)
         ):
             raise RuntimeError("A run measured first what other runs of the same tables do not, so it was not begun.")
-        law, residuals = 0.0, []
-        for made, answer, first, second in zip(course.disclosures, course.answers, *both, strict=True):
-            if isinstance(answer, dict):
-                continue
-            law += evidence(made, np.atleast_1d(answer), (first, second))
-            if not isinstance(made, Select):
-                residuals.append((np.asarray(answer, dtype=np.float64), first, second))
-        joined = [np.concatenate([part[i] for part in residuals]) for i in range(3)] if residuals else [np.empty(0)] * 3
-        return law, structure(joined[0], (joined[1], joined[2]))
+        return evidence_of_course(course, both)
+
+    def played(self, coin: bool, begun: Sequence[Any] = ()) -> tuple[Course, tuple[list[IntArray], list[IntArray]]]:
+        """Play once; what happened, and what was measured on either table along that course."""
+        course = self.play(int(coin), begun)
+        other = self.measured_on(int(not coin), course)
+        return course, (other, course.measured) if coin else (course.measured, other)
+
+
+def evidence_of_course(course: Course, both: tuple[list[IntArray], list[IntArray]]) -> tuple[float, dict[str, float]]:
+    """The evidence for table 1 by the stated laws, and other numbers."""
+    law, residuals = 0.0, []
+    for made, answer, first, second in zip(course.disclosures, course.answers, *both, strict=True):
+        if isinstance(answer, dict):
+            continue
+        law += evidence(made, np.atleast_1d(answer), (first, second))
+        if not isinstance(made, Select):
+            residuals.append((np.asarray(answer, dtype=np.float64), first, second))
+    joined = [np.concatenate([part[i] for part in residuals]) for i in range(3)] if residuals else [np.empty(0)] * 3
+    return law, structure(joined[0], (joined[1], joined[2]))
 
 
 MOST_REMEMBERED = 2000

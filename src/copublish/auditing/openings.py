@@ -10,14 +10,14 @@ played to their end are those whose beginning says much already, and their evide
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from copublish.auditing.game import Course, Game, fair_coins
-from copublish.auditing.parts import TRIALS, Part
+from copublish.auditing.parts import TRIALS, Part, parts_of
 from copublish.auditing.statistics import Claim, structures
 from copublish.privacy.disclosures import Measure
 from copublish.types import IntArray
@@ -37,6 +37,12 @@ SHARES_PLAYED = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
 
 WORTH_IT = 1.005
 """By how much more has to show for fewer runs to be played on: those are seen whole, by other statistics as well."""
+
+ROUNDED_DOWN = 1 - 1e-9
+"""Sums of the same numbers differ by less than that, in whatever order they were added."""
+
+MOST_RUNS = 3_000_000
+"""Of a view; more hardly find more, and would not fit small memories."""
 
 ALPHA = 0.025
 
@@ -93,6 +99,19 @@ class Begun:
     others: dict[str, Floats]
 
 
+@dataclass(frozen=True)
+class Play:
+    """How runs of a pair are played in the time there is.
+
+    Attributes:
+        shown: What they would show by the stated laws.
+        least: How much the beginning of a run has to say for it to be played on.
+    """
+
+    shown: float
+    least: float
+
+
 def opening_of(game: Game) -> Opening:
     """What all of a few courses have in common at their beginning, on both tables."""
     courses = [(course := game.play(0), game.measured_on(1, course)) for _ in range(COURSES)]
@@ -138,40 +157,45 @@ def play_promising(
     return law, others
 
 
-def least_evidence(game: Game, opening: Opening, claim: Claim, seconds: float) -> float:
+def best_play(game: Game, claim: Claim, seconds: float) -> Play:
     """How much the beginning of a run has to say to be played on, so that all runs of so long show most.
 
     It is computed from the stated laws and from how long runs take, before there is any coin.
     """
-    if opening.is_all or not opening.parts or claim.rho is not None:
-        return 0.0
+    opening = opening_of(game)
     times = int(np.clip(TRIALS_EACH_SECOND * seconds, TRIALS, MOST_TRIALS))
-    beginnings = np.sum([part.trials(times) for part in opening.parts], axis=0)
-    course = game.play(0)
-    after = zip(course.disclosures, course.measured, game.measured_on(1, course), strict=True)
-    rest = np.zeros(times)
-    for made, first, second in list(after)[len(opening.parts) :]:
-        rest += Part(made, (first, second), game.agreement.party_names, game.pair.relation).trials(times)  # type: ignore[arg-type]
+    beginnings, rest = _trials(opening.parts, times), np.zeros(times)
+    for own in [] if opening.is_all else np.array_split(np.arange(times), COURSES):
+        rest[own] = _trials(list(parts_of(game))[len(opening.parts) :], len(own))
     begin, play = _seconds_of(game, opening)
-    shown, found = 0.0, 0.0
-    for share in (1.0, *SHARES_PLAYED):
-        least = 0.0 if share == 1 else float(np.quantile(np.abs(beginnings), 1 - share))
+    best = Play(0.0, 0.0)
+    may_stop = bool(opening.parts) and not opening.is_all
+    for share in (1.0, *(SHARES_PLAYED if may_stop else ())):
+        # Many beginnings say all that they can, so the largest size must not be missed by rounding.
+        least = 0.0 if share == 1 else float(np.quantile(np.abs(beginnings), 1 - share)) * ROUNDED_DOWN
         is_played = np.abs(beginnings) >= least
-        runs = seconds / (begin + is_played.mean() * play)
+        runs = min(MOST_RUNS, seconds / (begin + is_played.mean() * play))
         sizes = np.abs(np.where(is_played, beginnings + rest, beginnings))
-        more = claim.expected(sizes, ALPHA, runs_each=runs / times)
-        if more > shown * WORTH_IT:
-            shown, found = more, least
-    return found
+        shown = claim.expected(sizes, ALPHA, runs_each=runs / times)
+        if shown > best.shown * WORTH_IT:
+            best = Play(shown, least)
+    return best
+
+
+def _trials(parts: Iterable[Part], times: int) -> Floats:
+    return sum((part.trials(times) for part in parts), np.zeros(times))
 
 
 def _seconds_of(game: Game, opening: Opening) -> tuple[float, float]:
     """How long it takes to begin a run, and to play one from there to its end."""
     coins = fair_coins(BEGUN_TO_TIME)
-    begin = time.process_time()
-    begun = opening.begun(coins)
+    start = time.process_time()
+    begun = opening.begun(coins) if opening.parts else None
     middle = time.process_time()
-    answers = opening.completed(begun, np.arange(PLAYED_TO_TIME, dtype=np.int64))
+    if opening.is_all:
+        return (middle - start) / BEGUN_TO_TIME, 0.0
+    answers = opening.completed(begun, np.arange(PLAYED_TO_TIME, dtype=np.int64)) if begun else []
     for run in range(PLAYED_TO_TIME):
-        game.run(bool(coins[run]), [answer[run] for answer in answers], opening.measured)
-    return (middle - begin) / BEGUN_TO_TIME, (time.process_time() - middle) / PLAYED_TO_TIME
+        known = opening.measured if begun else None
+        game.run(bool(coins[run]), [answer[run] for answer in answers], known)
+    return (middle - start) / BEGUN_TO_TIME, (time.process_time() - middle) / PLAYED_TO_TIME

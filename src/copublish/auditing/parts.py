@@ -9,7 +9,7 @@ guess uses outputs and the coins of cells before it alone; given those, each is 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -20,7 +20,7 @@ from scipy.stats import norm
 
 from copublish.auditing.coalitions import SharesOfOne, engine_with_known_shares
 from copublish.auditing.coins import StretchedCoins, stretched_coins
-from copublish.auditing.game import FreeCharge, FreeGate, fair_coins
+from copublish.auditing.game import FreeCharge, FreeGate, Game, fair_coins
 from copublish.auditing.laws import evidence, evidence_of_sums, log_chance
 from copublish.auditing.statistics import Claim, Tested, judged, learned, structures
 from copublish.engine.counts import SecretCounts
@@ -174,27 +174,31 @@ class Part:
         return judged(flat, law.reshape(-1), self.claim, others, alpha=alpha)
 
     def opened_together(self, measured: IntArray) -> IntArray:
-        """What the gate opens of each row, the noise of many rows drawn at once: shape (runs, entries).
+        """What the gate opens of each row, the noise of many rows drawn at once: shape (runs, entries), or 1 for each.
 
         One opening has as many entries as several runs have, each with a noise of its own; so their law is that of
         openings one after the other. What hangs on a single opening, noise that it shares or reuses, `audit` looks for.
         """
-        made, found = self.disclosure, np.empty_like(measured)
-        if not isinstance(made, Measure):
-            raise TypeError(f"{type(made).__name__} is opened run by run")
+        made = self.disclosure
+        if isinstance(made, GaussianMeasure):
+            raise TypeError("Gaussian noise is drawn run by run")
+        found = np.empty_like(measured) if isinstance(made, Measure) else np.empty((len(measured), 1), dtype=np.int64)
         if not measured.size:
             return found
-        rows = max(1, ENTRIES_AT_ONCE // max(1, made.entries))
+        rows = max(1, ENTRIES_AT_ONCE // measured.shape[1])
 
         def job(engine: IdealEngine) -> None:
             gate = FreeGate(engine, FreeCharge(), number_of_records_is_public=False)
             for start in range(0, len(measured), rows):
                 values = measured[start : start + rows]
                 own = values if engine.party == self.parties[0] else np.zeros_like(values)
-                answer = _reveal(gate, engine, replace(made, entries=values.size), own.reshape(-1))
+                if isinstance(made, Select):
+                    answer = gate.reveal_selections(engine.share(own), made)
+                else:
+                    answer = _reveal(gate, engine, replace(made, entries=values.size), own.reshape(-1))
                 gate.opened.clear()
                 if engine.party == self.parties[0]:
-                    found[start : start + rows] = answer.reshape(values.shape)
+                    found[start : start + rows] = answer.reshape(len(values), -1)
 
         Room(self.parties, stretched_coins(self.parties)).run(job)
         return found
@@ -221,6 +225,15 @@ class Part:
         engine = engine_with_known_shares(known) if known else None
         Room(self.parties, stretched_coins(self.parties), engine).run(job)
         return [answer - sum(own.shares[place] for own in known.values()) for place, answer in enumerate(found)]
+
+
+def parts_of(game: Game) -> Iterator[Part]:
+    """What one run discloses, along a course of table 0, each with what is measured on both tables."""
+    course = game.play(0)
+    other = game.measured_on(1, course)
+    for made, first, second in zip(course.disclosures, course.measured, other, strict=True):
+        if isinstance(made, Select | Measure | GaussianMeasure):
+            yield Part(made, (first, second), game.agreement.party_names, game.pair.relation, game.pair.people)
 
 
 def uniform_trials(entries: int, times: int) -> NDArray[np.float64]:

@@ -6,27 +6,26 @@ import math
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from copublish.agreement.model import Agreement
+from copublish.auditing.choices import Choices, begins_with_choices, best_choices
 from copublish.auditing.claims import claim_of
 from copublish.auditing.game import Game, fair_coins
-from copublish.auditing.openings import Opening, least_evidence, opening_of, play_promising
-from copublish.auditing.parts import Part
+from copublish.auditing.openings import MOST_RUNS, Play, best_play, opening_of, play_promising
+from copublish.auditing.parts import Part, parts_of
 from copublish.auditing.records import PEOPLE, RecordGame, tells_records
-from copublish.auditing.statistics import Numbers, structures
+from copublish.auditing.statistics import Claim, Numbers, structures
 from copublish.auditing.tables import Pair
 from copublish.files.interrupts import deaf_children, end_quietly_when_interrupted
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.disclosures import GaussianMeasure, Measure, Select
-
-MOST_RUNS = 3_000_000
-"""Of a view; more hardly find more, and would not fit small memories."""
+from copublish.privacy.disclosures import GaussianMeasure
 
 LOOK_AGAIN = 1.2
 """How many times more runs there are when one looks again whether they are enough."""
@@ -138,9 +137,13 @@ def _player(agreement: Agreement, pair: Pair, least: float) -> tuple[Callable[[i
     if is_one_gaussian(agreement):
         (part,) = parts_of(game)
         return lambda n: _open_alone(part, n), OPENED_AT_ONCE
+    if begins_with_choices(game):
+        claim = claim_of(game.plan, pair)
+        tree = Choices(game, claim.epsilon * claim.people, least)
+        return lambda n: _played(tree.play, n), BEGUN_AT_ONCE
     opening = opening_of(game)
     if opening.is_all or least:
-        return lambda n: _play_promising(game, opening, least, n), BEGUN_AT_ONCE
+        return lambda n: _played(partial(play_promising, game, opening, least), n), BEGUN_AT_ONCE
     return lambda n: _play_games(game, n), 1
 
 
@@ -154,17 +157,13 @@ def least_to_play_on(agreement: Agreement, pair: Pair, seconds: float) -> float:
     """How much the beginning of a run has to say for it to be played on, if all of them take so long together."""
     if tells_records(agreement) or is_one_gaussian(agreement) or seconds < SHORT_SECONDS:
         return 0.0
-    game = Game(agreement, pair)
-    return least_evidence(game, opening_of(game), claim_of(game.plan, pair), seconds)
+    claim = claim_of(plan_of(agreement), pair)
+    return 0.0 if claim.rho is not None else play_in_time(Game(agreement, pair), claim, seconds).least
 
 
-def parts_of(game: Game) -> Iterator[Part]:
-    """What one run discloses, along a course of table 0, each with what is measured on both tables."""
-    course = game.play(0)
-    other = game.measured_on(1, course)
-    for made, first, second in zip(course.disclosures, course.measured, other, strict=True):
-        if isinstance(made, Select | Measure | GaussianMeasure):
-            yield Part(made, (first, second), game.agreement.party_names, game.pair.relation, game.pair.people)
+def play_in_time(game: Game, claim: Claim, seconds: float) -> Play:
+    """What runs of so long would show of a promise of epsilon, and which of them should be played on for that."""
+    return best_choices(game, claim, seconds) if begins_with_choices(game) else best_play(game, claim, seconds)
 
 
 def _tell_records(game: RecordGame, n: int) -> Runs:
@@ -183,9 +182,9 @@ def _open_alone(part: Part, n: int) -> Runs:
     )
 
 
-def _play_promising(game: Game, opening: Opening, least: float, n: int) -> Runs:
+def _played(play: Callable[[NDArray[np.bool_]], tuple[Floats, dict[str, Floats]]], n: int) -> Runs:
     coins = fair_coins(n)
-    law, others = play_promising(game, opening, least, coins)
+    law, others = play(coins)
     short = {name: values.astype(np.float32) for name, values in others.items()}  # there are millions of them
     return Runs(coins, law, short, np.empty((n, 0), dtype=np.int64))
 
@@ -224,8 +223,7 @@ class Players:
     def play(self, pair: Pair, runs: int | None, seconds: float, tell: Tell, is_enough: Enough = never) -> Runs:
         """Play one pair, so often or for so long, or until it is enough."""
         # A number of runs that is asked for is played whole.
-        workers = 1 if self.by_processor else max(1, self._workers)
-        least = 0.0 if runs else least_to_play_on(self._agreement, pair, workers * seconds)
+        least = 0.0 if runs else least_to_play_on(self._agreement, pair, self.processor_seconds(seconds))
         begin, found, done, looked = self._clock(), [], 0, 0
         waiting = {self._start(pair, runs, seconds, least) for _ in range(max(1, self._workers))}
         while waiting:
@@ -242,6 +240,10 @@ class Players:
                 if goes_on:
                     waiting.add(self._start(pair, runs, seconds, least))
         return Runs.joined(found)
+
+    def processor_seconds(self, seconds: float) -> float:
+        """What all processes together have in so many seconds."""
+        return seconds if self.by_processor else max(1, self._workers) * seconds
 
     @property
     def _clock(self) -> Clock:

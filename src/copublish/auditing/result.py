@@ -27,6 +27,11 @@ VERDICT_LEVEL = 0.001
 
 Verdict = Literal["consistent", "refuted"]
 
+WORDS: dict[Verdict, str] = {
+    "consistent": "Consistent with what is stated. An audit can refute a promise and never prove it.",
+    "refuted": "REFUTED: what was found contradicts what is stated. Do not release with this software.",
+}
+
 
 @dataclass(frozen=True)
 class Number:
@@ -114,6 +119,11 @@ class Audit:
         is_told = any(symbol.differs for symbol in self.symbols) or any(run.differs for run in self.secure_runs)
         return "refuted" if is_told or any(n.verdict == "refuted" for n in numbers) else "consistent"
 
+    @property
+    def words(self) -> str:
+        """The verdict in a sentence."""
+        return WORDS[self.verdict]
+
     def to_dict(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {
@@ -127,6 +137,7 @@ class Audit:
             "verdict_level": VERDICT_LEVEL,
             "numbers": len(self.views) + len(self.disclosures),
             "verdict": self.verdict,
+            "words": self.words,
             "skipped": list(self.skipped),
             "views": [number.to_dict() for number in self.views],
             "disclosures": [number.to_dict() for number in self.disclosures],
@@ -191,11 +202,7 @@ class Audit:
                 f"{2 * len(self.secure_runs)} of them on the agreed engine:{said}", style="red" if unlike else ""
             )
         yield from (Text(f"Not audited: {sentence}") for sentence in self.skipped)
-        words = {
-            "consistent": "Consistent with what is stated. An audit can refute a promise and never prove it.",
-            "refuted": "REFUTED: what was found contradicts what is stated. Do not release with this software.",
-        }
-        yield Text(f"\n{words[self.verdict]}", style="bold red" if self.verdict == "refuted" else "bold")
+        yield Text(f"\n{self.words}", style="bold red" if self.verdict == "refuted" else "bold")
 
     def __str__(self) -> str:
         from rich.console import Console

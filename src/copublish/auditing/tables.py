@@ -6,6 +6,7 @@ tied scores, corners; and records that are not as agreed, which a run has to tre
 
 from __future__ import annotations
 
+import itertools
 import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from copublish.agreement.domain import CategoricalDomain
+from copublish.agreement.domain import CategoricalDomain, Domain
 from copublish.agreement.model import Agreement
 from copublish.privacy.coins import Coins
 from copublish.privacy.disclosures import Neighbors
@@ -29,6 +30,7 @@ PERSON = "(person)"
 """Key of a record that says which person it is, where that is not its own."""
 
 COPIES = (1, 2, 30, 100)
+CELLS_APART = (1, 2, 3, 5)
 MOST_RECORDS_ABOVE = 5000
 """A table with more records than the public length would take long to play beyond that."""
 
@@ -139,6 +141,37 @@ def bases(agreement: Agreement, coins: Coins) -> Iterator[tuple[str, list[Values
         yield f"{points} random points", (heap * math.ceil(n / points))[:n]
 
 
+def few_rivals(agreement: Agreement, relation: Neighbors) -> Iterator[Pair]:
+    """Yield neighbors on which few splits compete, and a record moves some of these alone.
+
+    Two points of different classes lie one cell apart in some columns and several cells apart in others: splits
+    between them tell all classes, any other split tells none. The record has one point's class. It lies with that
+    point in the first columns, where it adds to what a split tells, and with the other point in the rest.
+    """
+    n = min(MANY_RECORDS, agreement.records.expected) // 2
+    numbers = [name for name, domain in agreement.domains.items() if not isinstance(domain, CategoricalDomain)]
+    label, classes = agreement.class_.name, (agreement.class_.values[0], agreement.class_.values[-1])
+    for how_many, cells in itertools.product(range(1, len(numbers) + 1), CELLS_APART):
+        rest = numbers[-how_many:]
+        values = {name: _two_values(own, cells if name in rest else 1) for name, own in agreement.domains.items()}
+        points = [{**{name: two[own] for name, two in values.items()}, label: classes[own]} for own in (0, 1)]
+        new, old = ({**points[own], **{name: values[name][1 - own] for name in rest}} for own in (0, 1))
+        base = points * n
+        first = tuple(base) if relation == "add-remove" else (*base, old)
+        words = f"two points, {cells} cells apart in {how_many} columns"
+        yield Pair(words, "between them", (first, (*base, new)), relation, agreement.owners[-1])
+
+
+def _two_values(domain: Domain, cells: int) -> tuple[Any, Any]:
+    """Values so many cells apart, or as many as there are."""
+    if isinstance(domain, CategoricalDomain):
+        values = [value for value in domain.values if value != "missing"]
+        return values[0], values[-1]
+    edges = [float(edge) for edge in (domain.lower, *domain.thresholds, domain.upper)]
+    middles = [(low + high) / 2 for low, high in itertools.pairwise(edges)]
+    return middles[0], middles[min(cells, len(middles) - 1)]
+
+
 def valid_pairs(agreement: Agreement, relation: Neighbors, coins: Coins) -> Iterator[Pair]:
     """Yield neighbors whose records are all as agreed."""
     where = agreement.owners[-1]
@@ -149,6 +182,7 @@ def valid_pairs(agreement: Agreement, relation: Neighbors, coins: Coins) -> Iter
             else:
                 tables = ((*records, opposite(agreement, name)), (*records, record))
             yield Pair(base, name, tables, relation, where)
+    yield from few_rivals(agreement, relation)
 
 
 def invalid_pairs(agreement: Agreement, relation: Neighbors) -> Iterator[Pair]:

@@ -5,6 +5,7 @@ Other distributions add commands of their own (`plug_ins.py`), which are loaded 
 
 from __future__ import annotations
 
+import gc
 import inspect
 import os
 import sys
@@ -99,6 +100,8 @@ def main() -> None:
         for problem in add_plug_ins(app):
             note(problem)
         _flow_paragraphs(app)
+        gc.freeze()  # what was loaded is no garbage, now and later
+        gc.enable()
         sys.exit(_run(app, typed, as_json))
     except KeyboardInterrupt:  # between two commands of ours
         tell_failure(NOTHING_CHARGED, INTERRUPTED, as_json=as_json)

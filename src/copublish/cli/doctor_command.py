@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,8 +42,9 @@ def doctor(
     """Find out whether you could meet every other party, and what to ask your network team for if not.
 
     Looks at names, ports, proxy, TLS, certificates, clocks, agreements and versions, the way there and the way back,
-    round trip and bandwidth, and says what a run would take over that link. Touches no data and costs nothing. Other
-    parties answer while their own 'copublish run' or 'copublish doctor' waits. Exit code 0 if a run could begin.
+    round trip and bandwidth, and says what a run would take over that link; the place Plan of 'copublish studio' takes
+    the link over. Touches no data and costs nothing. Other parties answer while their own 'copublish run' or 'copublish
+    doctor' waits. Exit code 0 if a run could begin.
 
     Example: copublish doctor agreement.toml --party bank
     """
@@ -64,6 +66,7 @@ def doctor(
         if output is Format.TEXT:
             _print(finding)
     links = {finding.peer: finding.link for finding in found if finding.link is not None}
+    _keep(agreed, party, links)
     predicted = _predict(agreed, links)
     could_begin = all(finding.ok is not False for finding in found) and len(links) == len(agreed.parties) - 1
     if output is Format.JSON:
@@ -78,6 +81,23 @@ def doctor(
         _print_end(predicted, could_begin=could_begin)
     if not could_begin:
         raise typer.Exit(MeetingError.exit_code)
+
+
+def _keep(agreement: Agreement, party: str, links: dict[str | None, Link]) -> None:
+    """Keep links for predictions, which can do without them: a folder that cannot be written is no finding."""
+    if not links:
+        return
+    from copublish.planning.measured import keep_link
+
+    with suppress(OSError):
+        for peer, link in links.items():
+            keep_link(
+                agreement,
+                party,
+                str(peer),
+                round_trip_seconds=link.round_trip_seconds,
+                bytes_per_second=min(link.bytes_per_second),
+            )
 
 
 def _predict(agreement: Agreement, links: dict[str | None, Link]) -> dict[str, Any] | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from copublish.agreement.placeholders import FILL_IN, places_to_fill_in
 from copublish.drafting.answers import Bounds
+from copublish.drafting.comments import Comment
 from copublish.drafting.dictionary import ColumnEntry, Dictionary
 from copublish.drafting.grids import default_grid
 from copublish.fragments.column_types import ColumnType
@@ -27,11 +28,13 @@ class Draft:
         content: What it says.
         words: Of columns, sentences about each for people: they mean nothing to a run.
         hints: Of places that are to be filled in, what may help.
+        comments: Everything else that people have written beside it; a file that is written anew has it, too.
     """
 
     content: Content
     words: Mapping[str, Sequence[str]] = field(default_factory=dict)
     hints: Mapping[str, str] = field(default_factory=dict)
+    comments: Sequence[Comment] = ()
 
     @property
     def open_places(self) -> list[str]:

@@ -70,6 +70,7 @@ class DraftFields:
         class_name, class_values, class_held_by: Of the class.
         epsilon, delta, neighbors, mechanism: What is spent, and on what.
         records_more, class_more, privacy_more, mechanism_more, more: Everything else of these sections, as TOML.
+        comments: What people have written beside it in the file; nobody sees this field.
         parties, columns: A row of fields for each.
     """
 
@@ -95,5 +96,6 @@ class DraftFields:
     mechanism: str = ""
     mechanism_more: str = ""
     more: str = ""
+    comments: str = ""
     parties: list[PartyFields] = field(default_factory=list)
     columns: list[ColumnFields] = field(default_factory=list)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from copublish.agreement.columns import DEFAULT_SPELLINGS
 from copublish.agreement.placeholders import FILL_IN, is_placeholder
+from copublish.drafting.comments import comments_to_field
 from copublish.drafting.draft import Content, Draft
 from copublish.drafting.fields import GRIDS, SHOWN_ABOVE, SHOWN_BELOW, ColumnFields, DraftFields, PartyFields
 from copublish.drafting.fields_read import spellings_from_lines
@@ -48,6 +49,7 @@ def fields_of_draft(draft: Draft, kind: type[Form]) -> Form:
         privacy_more=_lines(privacy),
         mechanism_more=_lines(mechanism),
         more=_sections({key: content[key] for key in content if key not in (*SHOWN_ABOVE, *SHOWN_BELOW)}),
+        comments=comments_to_field(draft.comments),
         parties=[_party(name, dict(said)) for name, said in content.get("parties", {}).items()],
         columns=[
             _column(name, dict(said), draft.words.get(name, ())) for name, said in content.get("attributes", {}).items()

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from copublish.agreement.placeholders import FILL_IN
 from copublish.drafting.answers import number_from
+from copublish.drafting.comments import Comment, comments_from_field
 from copublish.drafting.draft import Content, Draft
 from copublish.drafting.fields import SHOWN_ABOVE, SHOWN_BELOW, ColumnFields, DraftFields, PartyFields
 from copublish.drafting.problems import DraftProblem
@@ -48,7 +49,14 @@ class Reading:
         }
         words = {row.name: tuple(filter(None, map(str.strip, row.words.splitlines()))) for row in form.columns}
         words[form.class_name] = tuple(filter(None, map(str.strip, form.class_words.splitlines())))
-        return Draft(content, {name: said for name, said in words.items() if said})
+        return Draft(content, {name: said for name, said in words.items() if said}, comments=self._comments())
+
+    def _comments(self) -> Sequence[Comment]:
+        try:
+            return comments_from_field(self.form.comments)
+        except ValueError:
+            self._tell("", "the comments of the file cannot be read in this form. Load the page again")
+            return ()
 
     def _records(self) -> Content:
         form, found = self.form, Content()

@@ -5,20 +5,18 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 from copublish.agreement.loading import LARGEST_FILE, content_from_text, read_content, refuse_unsafe
+from copublish.drafting.comments import Comment, comments_in
 from copublish.drafting.draft import Content, Draft
-from copublish.drafting.text import toml_key, toml_value
+from copublish.drafting.text import is_generated, toml_key, toml_value
 from copublish.errors import AgreementError, DraftChangedError
 from copublish.files.regular import read_regular
 
 SECTIONS = ("parties", "records", "class", "attributes", "privacy", "mechanism", "budget", "engine", "network")
-
-HEADER = re.compile(r"\[(attributes\.(?P<name>.+)|class)\]\s*")
 
 
 def load_draft(path: str | Path) -> Draft:
@@ -116,20 +114,20 @@ def _draft(content: Content, text: str, source: str) -> Draft:
         problems.append(str(exc))
     if problems:
         raise AgreementError(source, problems)
-    return Draft(content, _words(text, content))
+    words, others = _split(comments_in(text), content)
+    return Draft(content, words, comments=others)
 
 
-def _words(text: str, content: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
-    """The comments right below the headers of columns. Nothing hangs on them, so they are found by their look."""
-    names = {toml_key(name): name for name in content.get("attributes", {})}  # type: ignore[attr-defined]
-    found: dict[str, list[str]] = {}
-    column: str | None = None
-    for line in text.splitlines():
-        if header := HEADER.fullmatch(line):
-            named = content.get("class", {}).get("name")  # type: ignore[attr-defined]
-            column = named if header["name"] is None else names.get(header["name"])
-        elif column is not None and line.startswith("# "):
-            found.setdefault(column, []).append(line[2:].strip())
-        else:
-            column = None
-    return {name: tuple(words) for name, words in found.items()}
+def _split(comments: Iterable[Comment], content: Content) -> tuple[dict[str, tuple[str, ...]], tuple[Comment, ...]]:
+    """Sentences about columns, which stand right below their headers; and what else people have written."""
+    words: dict[str, list[str]] = {}
+    others = []
+    for comment in comments:
+        column = comment.path[1] if comment.path[:1] == ("attributes",) and len(comment.path) == 2 else None
+        if comment.path == ("class",):
+            column = content["class"].get("name")
+        if comment.side == "below" and isinstance(column, str) and comment.text.startswith("# "):
+            words.setdefault(column, []).append(comment.text[2:].strip())
+        elif not is_generated(comment):
+            others.append(comment)
+    return {name: tuple(said) for name, said in words.items()}, tuple(others)

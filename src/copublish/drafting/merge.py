@@ -60,7 +60,9 @@ def compare_drafts(drafts: Mapping[str, Draft], choices: Mapping[Path, str] | No
     for draft in drafts.values():
         for column, said in draft.words.items():
             words[column] = tuple(dict.fromkeys([*words.get(column, ()), *said]))
-    return Merge(Draft(content, words), tuple(conflicts), {who: draft.content for who, draft in drafts.items()})
+    comments = tuple(dict.fromkeys(comment for draft in drafts.values() for comment in draft.comments))
+    together = Draft(content, words, comments=comments)
+    return Merge(together, tuple(conflicts), {who: draft.content for who, draft in drafts.items()})
 
 
 def _take_from(contents: Mapping[str, Content], path: Path, who: str) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from copublish.agreement.numbers import MAX_DIGITS
 from copublish.agreement.placeholders import FILL_IN, is_placeholder
-from copublish.drafting.draft import Content, Draft
+from copublish.drafting.comments import Comment, Path, by_place, comments_in
+from copublish.drafting.draft import Draft
 from copublish.drafting.example import PREAMBLE
 from copublish.mechanisms.registry import FIRST_CHOICE, mechanism_named
 
@@ -38,57 +41,124 @@ MEANINGS = {
 """What keys mean; of the sections of attributes by the key alone."""
 
 
+@dataclass(frozen=True)
+class _Line:
+    """A line of a draft's file.
+
+    Attributes:
+        place: What it is about; nothing if it is about nothing that a comment could be about.
+        code: What counts.
+        comment: What is said beside it.
+        is_open: Whether that says that something has to be filled in.
+    """
+
+    place: Path
+    code: str
+    comment: str = ""
+    is_open: bool = False
+
+    @property
+    def text(self) -> str:
+        """The line."""
+        return f"{self.code:<{COMMENT_COLUMN - 1}} {self.comment}" if self.comment else self.code
+
+
 def draft_text(draft: Draft) -> str:
     """The text of a draft."""
-    return PREAMBLE + "\n".join(_lines(draft)).strip("\n") + "\n"
+    return PREAMBLE + "\n".join(_with_comments(draft)).strip("\n") + "\n"
 
 
-def _lines(draft: Draft) -> Iterator[str]:
+def is_generated(comment: Comment) -> bool:
+    """Whether a comment is one of those that are written anew with every draft."""
+    meaning = re.escape(_meaning(comment.path))
+    is_hint = re.fullmatch(rf"# {FILL_IN}(:( {meaning})?)?( \(.*\))?", comment.text)
+    return is_hint is not None or comment.text in _generated()
+
+
+@cache
+def _generated() -> frozenset[str]:
+    needed = (f"# {_open_section(section)}" for section in NEEDED)
+    meanings = (f"# {meaning}" for meaning in MEANINGS.values())
+    return frozenset((*PREAMBLE.splitlines(), *meanings, *_example_comments().values(), *needed))
+
+
+def _with_comments(draft: Draft) -> Iterator[str]:
+    """The lines of a file, with what people have written at each."""
+    lines = list(_lines(draft))
+    comments = by_place(draft.comments, [line.place for line in lines])
+    for line in lines:
+        here = comments.get(line.place, []) if line.place else []
+        beside = next((one for one in here if one.side == "beside" and not line.is_open), None)
+        is_header = line.code.startswith("[")
+        below = [one for one in here if one.side == "below" and is_header]
+        if is_header or not line.place:
+            yield ""
+        yield from (one.text for one in here if one is not beside and one not in below)
+        yield line.text if beside is None else replace(line, comment=beside.text).text
+        yield from (f"# {words}" for words in _words_below(draft, line.place))
+        yield from (one.text for one in below)
+    last = comments.get((), [])
+    yield from ("", *(one.text for one in last)) if last else ()
+
+
+def _words_below(draft: Draft, place: Path) -> Sequence[str]:
+    """Sentences about the column that a header is of."""
+    if place == ("class",):
+        return draft.words.get(str(draft.content["class"].get("name")), ())
+    return draft.words.get(place[1], ()) if place[:1] == ("attributes",) and len(place) == 2 else ()
+
+
+def _lines(draft: Draft) -> Iterator[_Line]:
     explained: set[str] = set()  # every key of attributes is explained where it first stands
     for key, value in draft.content.items():
         if not isinstance(value, Mapping):
-            yield _line(draft, key, key, value, explained)
+            yield _line(draft, (key,), value, explained)
     for section, table in draft.content.items():
-        if section in ("parties", "attributes"):
+        if section in NEEDED:
             for name, entry in table.items():
-                yield f"\n[{section}.{toml_key(name)}]"
-                yield from (f"# {words}" for words in draft.words.get(name, ()) if section == "attributes")
-                yield from _entries(draft, f"{section}.{name}", entry, explained)
+                yield _Line((section, name), f"[{section}.{toml_key(name)}]")
+                yield from _entries(draft, (section, name), entry, explained)
             if not table:
-                yield f"\n# {FILL_IN}: a section [{section}.NAME] for each of the {NEEDED[section]}"
-        elif section == "mechanism" and table == _example_mechanism():
-            yield "\n" + mechanism_named(FIRST_CHOICE).example.rstrip("\n")
+                yield _Line((), f"# {_open_section(section)}")
         elif isinstance(table, Mapping):
-            yield f"\n[{section}]"
-            about_class = str(table.get("name")) if section == "class" else ""
-            yield from (f"# {words}" for words in draft.words.get(about_class, ()))
-            yield from _entries(draft, section, table, explained)
+            yield _Line((section,), f"[{section}]")
+            yield from _entries(draft, (section,), table, explained)
 
 
 NEEDED = {"parties": "parties, at least two", "attributes": "columns"}
 
 
-def _example_mechanism() -> Content:
-    found: Content = tomllib.loads(mechanism_named(FIRST_CHOICE).example, parse_float=Decimal)["mechanism"]
-    return found
+def _open_section(section: str) -> str:
+    return f"{FILL_IN}: a section [{section}.NAME] for each of the {NEEDED[section]}"
 
 
-def _entries(draft: Draft, place: str, table: Mapping[str, Any], explained: set[str]) -> Iterator[str]:
+@cache
+def _example_comments() -> Mapping[Path, str]:
+    return {one.path: one.text for one in comments_in(mechanism_named(FIRST_CHOICE).example)}
+
+
+def _entries(draft: Draft, place: Path, table: Mapping[str, Any], explained: set[str]) -> Iterator[_Line]:
     for key, value in table.items():
-        yield _line(draft, f"{place}.{key}", key, value, explained)
+        yield _line(draft, (*place, key), value, explained)
 
 
-def _line(draft: Draft, place: str, key: str, value: Any, explained: set[str]) -> str:
-    text = f"{toml_key(key)} = {toml_value(value)}"
-    known = key if place.startswith("attributes.") else place
-    comment = MEANINGS.get(known, "")
-    if is_placeholder(value):
-        hint = draft.hints.get(place, "")
-        comment = f"{FILL_IN}: {comment}" + (f" ({hint})" if hint else "")
-    elif known in explained:
-        comment = ""
+def _meaning(place: Path) -> str:
+    return MEANINGS.get(place[-1] if place[:1] == ("attributes",) else ".".join(place), "") if place else ""
+
+
+def _line(draft: Draft, place: Path, value: Any, explained: set[str]) -> _Line:
+    code, meaning = f"{toml_key(place[-1])} = {toml_value(value)}", _meaning(place)
+    known = place[-1] if place[:1] == ("attributes",) else ".".join(place)
+    is_new = known not in explained
     explained.add(known)
-    return f"{text:<{COMMENT_COLUMN - 1}} # {comment}" if comment else text
+    if is_placeholder(value):
+        hint = draft.hints.get(".".join(place), "")
+        comment = f"# {FILL_IN}" + (f": {meaning}" if meaning else "") + (f" ({hint})" if hint else "")
+        return _Line(place, code, comment, is_open=True)
+    if meaning and is_new:
+        return _Line(place, code, f"# {meaning}")
+    is_example = draft.content.get("mechanism", {}).get("name") == FIRST_CHOICE
+    return _Line(place, code, _example_comments().get(place, "") if is_example else "")
 
 
 def toml_value(value: Any) -> str:

@@ -229,6 +229,10 @@ class IdealEngine:
         own = self.own_coins.words(shape)
         return self._secret(("coins", shape), own, lambda parts: reduce(np.bitwise_xor, parts))
 
+    def blinds(self, shape: tuple[int, ...]) -> Secret:
+        """Fresh joint integers: the sum of every party's own."""
+        return self.share(SystemCoins().words(shape))
+
     def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
         """The counts, each with noise and a public offset."""
         return add_noise_inside(self, counts, noise, offset)

@@ -99,6 +99,13 @@ class ProgramEngine(SumEngine, Protocol):
         """Fresh joint coins: words uniform and unknown to all as long as one party is honest."""
         ...
 
+    def blinds(self, shape: tuple[int, ...]) -> Secret:
+        """Fresh integers of 64 bits, as uniform and unknown, to be added to what others shall not see.
+
+        They come from the operating system even where coins are fixed: no release depends on them.
+        """
+        ...
+
 
 @runtime_checkable
 class AligningEngine(SumEngine, Protocol):

@@ -19,6 +19,7 @@ from copublish.engine.own_columns import OwnColumns, join_columns
 from copublish.engine.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
 from copublish.engine.programs.noise import (
     WORD_BITS,
+    blinds_of,
     handicaps,
     measurement_fits,
     noisy_argmax,
@@ -75,7 +76,8 @@ class RevealGate:
             Guarantee: see `Select`.
             Assumes: scores are integers whose range is at most `disclosure.score_range`; places after the last
                 candidate hold a score that no noise lifts to a candidate's.
-            Reveals: the index, to all parties. No score, no noise and no comparison is opened.
+            Reveals: the index, to all parties, among words that are uniform whatever the data. No score, no noise and
+                no comparison is opened.
         """
         noise, places = disclosure.noise, secret_scores.shape[0]
         largest_score = MAX_RECORDS * disclosure.points_per_person
@@ -84,8 +86,13 @@ class RevealGate:
         if not self._drawn.get((noise.rate, places)):
             self.draw_selection_noise(disclosure, places, times=max(1, ahead))
         handicap = self._drawn[noise.rate, places].pop(0)  # noise is used once
-        secret_index = engine_as(ProgramEngine, self.engine).compute(noisy_argmax, secret_scores, handicap)
-        index = opened_index(self._charge_then_open(secret_index, disclosure), places)
+        engine = engine_as(ProgramEngine, self.engine)
+        secret_words = engine.compute(noisy_argmax, secret_scores, handicap, engine.blinds((blinds_of(places),)))
+        index = opened_index(self._charge_then_open(secret_words, disclosure), places)
+        if index is None:
+            raise EngineError(
+                "Two words of a selection look like the winner's, by chance. Nothing is published. Run again."
+            )
         self.opened.append((disclosure, np.array([index])))
         if index >= disclosure.candidates:
             raise EngineError(

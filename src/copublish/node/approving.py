@@ -36,8 +36,8 @@ from copublish.evidence.refusals import SUFFIX, Refusal, refusal_from_json, refu
 from copublish.evidence.refusals import refuse as sign_refusal
 from copublish.evidence.signing import Signer
 from copublish.files.regular import MIB, read_regular
-from copublish.node.identity import CERTIFICATE_FILE, Passphrase, identity_folder, load_identity
-from copublish.node.signers import load_signer
+from copublish.node.identity import CERTIFICATE_FILE, Passphrase
+from copublish.node.signing_key import own_signer, refuse_other_party, signer_folder
 from copublish.release.evidence import signer_problem
 
 LARGEST_BUNDLE, MOST_FILES = 5 * MIB, 100
@@ -75,15 +75,6 @@ class Approvals:
         """How many people of which party are missing."""
         found = {name: most - number_of_people(self.counted[name]) for name, most in self.needed.items()}
         return {name: number for name, number in found.items() if number > 0}
-
-
-def own_signer(
-    agreement: Agreement, party: str, *, passphrase: Passphrase | None = None, pin: Passphrase | None = None
-) -> Signer:
-    """Who signs for a party: its identity in your copublish folder, or the one that the agreement names for it."""
-    if agreement.parties[party].signer is not None:
-        return load_signer(identity_folder(f"{party}-signer"), passphrase=passphrase, pin=pin)
-    return load_identity(identity_folder(party), passphrase)
 
 
 def approve(
@@ -215,8 +206,7 @@ def bundle_of_approvals(agreement_file: str | Path, party: str) -> bytes:
     """
     path = Path(agreement_file)
     agreement, folder = load_agreement(path), default_approvals_folder(path)
-    if party not in agreement.parties:
-        raise ApprovalError(f"'{party}' is no party of this agreement: {', '.join(agreement.parties)}.")
+    refuse_other_party(agreement, party)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as bundle:
         for file, said in (*_approvals(folder), *_refusals(folder)):
@@ -268,8 +258,7 @@ def _ready(
     agreement = load_agreement(path)
     if shown is not None and shown != agreement.hash:
         raise ApprovalError("The agreement was changed after it was shown. Nothing was signed. Read it again.")
-    if party not in agreement.parties:
-        raise ApprovalError(f"'{party}' is no party of this agreement: {', '.join(agreement.parties)}.")
+    refuse_other_party(agreement, party)
     signs = own_signer(agreement, party, passphrase=passphrase, pin=pin) if signer is None else signer
     if problem := signer_problem(agreement, party, signs.chain):
         raise MeetingError(f"Your key does not fit the agreement: it {problem}. Nothing was signed.")
@@ -322,7 +311,7 @@ def _refusals(folder: Path) -> Iterator[tuple[Path, Refusal | None]]:
 
 def _known_chain(agreement: Agreement, party: str, folder: Path) -> Chain | None:
     """The certificates of a party that fit the agreement: its own on this machine, or those that it sent."""
-    own = identity_folder(f"{party}-signer" if agreement.parties[party].signer else party) / CERTIFICATE_FILE
+    own = signer_folder(agreement, party) / CERTIFICATE_FILE
     for path in (own, folder / f"{party}.pem"):
         try:
             chain = _chain(read_regular(path, MIB))

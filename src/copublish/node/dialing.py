@@ -26,7 +26,7 @@ from copublish.node.proxy import DIAL_SECONDS, Proxy, connect_out, not_reached
 from copublish.node.relay_talk import call_at_relay
 from copublish.node.tuning import tune
 
-PROTOCOL = 3
+PROTOCOL = 4
 
 
 def dial(

@@ -45,7 +45,6 @@ __all__ = [
     "fingerprint",
     "identities",
     "identity_folder",
-    "key_has_passphrase",
     "load_identity",
     "make_identity",
     "new_identity",
@@ -115,14 +114,6 @@ def own_fingerprint(name: str) -> str | None:
         return None
     except (OSError, ValueError, IndexError):
         raise MeetingError(f"The certificate in '{identity_folder(name)}' cannot be read.") from None
-
-
-def key_has_passphrase(name: str) -> bool:
-    """Whether the key of an identity in your copublish folder asks for a passphrase."""
-    try:
-        return b"ENCRYPTED" in (identity_folder(name) / KEY_FILE).read_bytes()
-    except OSError:
-        return False
 
 
 def make_identity(name: str, *, passphrase: str | None = None) -> str:

@@ -67,8 +67,9 @@ def carry(channel: Channel, local: socket.socket, frames: Frames | None = None) 
     try:
         while (peer_is_there or to_local) and (local_is_there or to_peer):
             may_take, may_give = len(to_local) < MAX_BUFFERED, len(to_peer) < MAX_BUFFERED
+            ready = {channel.fileno()}
             if not (channel.pending() and may_take):
-                _wait(
+                ready = _wait(
                     {
                         channel.fileno(): (peer_is_there and may_take, peer_is_there and bool(to_peer)),
                         local.fileno(): (local_is_there and may_give, local_is_there and bool(to_local)),
@@ -76,7 +77,8 @@ def carry(channel: Channel, local: socket.socket, frames: Frames | None = None) 
                     None if frames is None else SIGN_OF_LIFE_SECONDS,
                 )
             received = sent = 0
-            if peer_is_there and may_take:
+            # Reading where nothing is costs an exception, as much as carrying a short message.
+            if peer_is_there and may_take and channel.fileno() in ready:
                 try:
                     data = channel.try_read() or b""
                     data = data if frames is None else frames.unwrap(data)
@@ -84,7 +86,7 @@ def carry(channel: Channel, local: socket.socket, frames: Frames | None = None) 
                     received = len(data)
                 except ChannelClosedError:
                     peer_is_there = False
-            if local_is_there and may_give:
+            if local_is_there and may_give and local.fileno() in ready:
                 data, local_is_there = _read(local)
                 to_peer += data if frames is None else frames.wrap(data)
                 sent = len(data)
@@ -130,9 +132,11 @@ def _write(local: socket.socket, waiting: bytearray) -> bool:
     return True
 
 
-def _wait(wishes: dict[int, tuple[bool, bool]], seconds: float | None) -> None:
+def _wait(wishes: dict[int, tuple[bool, bool]], seconds: float | None) -> set[int]:
+    """Wait for what is wished of files, and return those of which something can be read: content, or the end."""
     poll = select.poll()
     for file, (read, write) in wishes.items():
         if read or write:  # a side that ended would be reported again and again
             poll.register(file, (select.POLLIN if read else 0) | (select.POLLOUT if write else 0))
-    poll.poll(None if seconds is None else round(1000 * seconds))
+    events = poll.poll(None if seconds is None else round(1000 * seconds))
+    return {file for file, event in events if event & ~select.POLLOUT}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +57,41 @@ def evidence_in_words(agreement_file: str | Path) -> str | None:
     except AgreementError as exc:
         return "; ".join(exc.problems)
     return None if found is None else found.words
+
+
+def keep_audit(agreement_file: str | Path, found: Mapping[str, Any]) -> Path:
+    """Put an audit beside its agreement, where proposals and the certificate of the release take it from.
+
+    An older one is replaced, but for one that refutes this agreement: whoever audits often enough would lose it.
+
+    Args:
+        agreement_file: The agreement.
+        found: What `audit(...).to_dict()` says, or the `result` of such a job.
+
+    Returns:
+        Its file.
+
+    Raises:
+        AgreementError: If it is of another agreement, one that refutes this one is there, or it cannot be written.
+    """
+    path = Path(agreement_file)
+    agreement, file = load_agreement(path), default_audit_file(path)
+    if found.get("agreement_hash") != agreement.hash:
+        raise _unusable(file, "it is of another agreement. Audit this one")
+    try:
+        before = json.loads(read_regular(file, LARGEST_AUDIT)) if file.exists() else {}
+        is_against = before["agreement_hash"] == agreement.hash and before["verdict"] != "consistent"
+    except (OSError, ValueError, KeyError, TypeError):
+        is_against = False  # no audit that anything could be read from
+    if is_against:
+        raise _unusable(file, "it refutes this agreement, so no other one takes its place")
+    new = file.with_name(f".{file.name}-{os.urandom(4).hex()}")
+    try:
+        new.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+        new.replace(file)
+    except OSError as exc:
+        raise _unusable(file, f"it cannot be written: {exc.strerror}") from exc
+    return file
 
 
 def agreed_audit(audit: AuditStatement | None, engine: SumEngine, notice: Notice) -> AuditStatement | None:

@@ -47,9 +47,25 @@ class Status:
         self._said: dict[str, Any] = {"phases": []}
         self._written = 0.0
         self.notices: list[str] = []
+        self._must_stop = False
+
+    def stop(self) -> None:
+        """End this process; whoever handles a signal calls this."""
+        self._must_stop = True
+        sys.exit(TERMINATED)
+
+    def stop_if_asked(self) -> None:
+        """End this process if it was told to and goes on all the same.
+
+        What a signal raises can be lost on its way: DuckDB makes an error of its own of it, which an audit takes for
+        the end of one of its runs.
+        """
+        if self._must_stop:
+            sys.exit(TERMINATED)
 
     def progress(self, phase: str, done: int, of: int) -> None:
         """Tell the phase, and how many of its steps are done."""
+        self.stop_if_asked()
         phases = self._said["phases"]
         is_new = not phases or phases[-1]["phase"] != phase
         if is_new:
@@ -90,10 +106,11 @@ def main() -> None:
     folder, lock = Path(sys.argv[1]), int(sys.argv[2])
     os.set_inheritable(lock, False)  # children of this process do not keep it alive
     write_number(lock, os.getpid())
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))  # so that the other parties are told
+    status = Status(folder)
+    signal.signal(signal.SIGTERM, lambda *_: status.stop())  # by an exception, so that the other parties are told
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal's Ctrl-C is for who started this
     secrets = json.load(sys.stdin)
-    request, status = read_json(folder / REQUEST) or {}, Status(folder)
+    request = read_json(folder / REQUEST) or {}
     try:
         RUNNERS[request["kind"]](folder, request, secrets, status)
     except CopublishError as exc:
@@ -180,6 +197,7 @@ def _secret(secrets: Mapping[str, str], kind: str, what: str) -> str:
 def _job(folder: Path, request: Mapping[str, Any], secrets: Mapping[str, str], status: Status) -> None:
     """Call a public name with plain values, and keep what it found."""
     found = getattr(copublish, request["kind"])(**request["arguments"], progress=status.progress)
+    status.stop_if_asked()
     write_json(folder / RESULT, found.to_dict())
 
 

@@ -27,6 +27,49 @@ held_by = "bank"
 """
 
 
+COMMENTED = """# ours, not the program's
+
+# to begin with
+format = 2
+name = "trial" # why it is called so # and more
+[parties.bank]
+#no space
+host = "bank.example:7700"
+[records]   # at a header
+expected = 100
+missing_spellings = [ # in a list
+  "#", '#', # signs in texts are no comments
+]
+[attributes.age]
+# in years
+kind = "numerical" # as in "the [law]"
+
+[attributes.job]
+kind = "categorical"
+[attributes.job.taxonomy.ANY]
+# how jobs are grouped
+Office = { "clerk # 1" = {} }
+# at the end
+"""
+
+
+def comments_of(text: str) -> list[str]:
+    """Every comment that nobody but a person writes; none of them is a part of another one."""
+    own = (
+        "ours",
+        "to begin",
+        "why it",
+        "no space",
+        "at a header",
+        "in a list",
+        "signs",
+        "in years",
+        "as in",
+        "how jobs",
+    )
+    return sorted(word for word in (*own, "at the end") for _ in range(text.count(word)))
+
+
 def flat(form: cp.DraftForm) -> dict[str, str]:
     """Every field as a browser would send it."""
     found = {name: value for name, value in vars(form).items() if isinstance(value, str)}
@@ -48,6 +91,32 @@ def test_nothing_is_lost_between_a_file_its_fields_and_a_browser(name):
     again, unread = form.read()
     assert unread == () and again.content == draft.content and again.words == draft.words
     assert cp.differences(draft, again) == []
+
+
+def test_comments_of_a_file_are_kept_also_if_what_they_are_about_is_gone():
+    draft = cp.draft_from_text(COMMENTED)
+    form = cp.DraftForm.from_fields(flat(cp.DraftForm.of(draft)))
+    assert form.columns[0].words == "in years", "what is in a field is in no comment besides"
+    text = cp.draft_text(form.read()[0])
+    assert comments_of(text) == comments_of(COMMENTED) and len(comments_of(text)) == 11
+    assert cp.draft_text(cp.draft_from_text(text)) == text, "what was written once is written so again"
+    lines = text.splitlines()
+    assert any(
+        line.startswith('name = "trial"') and line.endswith("# why it is called so # and more") for line in lines
+    )
+    assert lines[lines.index("[attributes.age]") + 1] == "# in years"
+    assert text.index("how jobs") < text.index("taxonomy = ") < text.index("[privacy]")
+    form.remove("columns", 1)
+    form.remove("parties", 0)
+    fewer = cp.draft_text(form.read()[0])
+    assert comments_of(fewer) == comments_of(text) and fewer.rstrip().endswith("# at the end")
+    assert {**cp.draft_from_text(fewer).content, "parties": {}} == form.read()[0].content, "no comment says anything"
+    together = cp.merge_drafts({"a": draft, "b": cp.draft_from_text(COMMENTED)})
+    assert comments_of(cp.draft_text(together)) == comments_of(COMMENTED)
+    form.comments = '[{"path": [], "text": "# x\\nname = 1", "side": "above"}]'
+    assert [problem.sentence for problem in form.read()[1]] == [
+        "the comments of the file cannot be read in this form. Load the page again"
+    ]
 
 
 @pytest.mark.parametrize(

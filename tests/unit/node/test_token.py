@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ from copublish.release.evidence import Witness
 from copublish.release.verify import verify_release
 from support.signed import NAMES, Signers
 from support.softhsm import PIN, Token, new_token
+from support.studio import entered
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +138,36 @@ def test_the_passphrase_of_a_key_and_the_pin_of_a_token_are_asked_for_apart(
     assert "The PIN is not that of the token" in str(failure("of the key", "of the key"))
     assert "--passphrase-file, --passphrase-command or the variable COPUBLISH_PASSPHRASE" in str(failure(None, PIN))
     assert "The passphrase is not that of the key" in str(failure(PIN, PIN))
+
+
+def test_the_page_asks_for_the_pin_and_the_token_signs(folder: Path, tmp_path: Path, monkeypatch) -> None:
+    """The bank's own key has no passphrase and does not sign: the agreement names the one on the token."""
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+    (tmp_path / "identities").mkdir()
+    own = new_identity("bank", tmp_path / "identities" / "bank", days=30)
+    lines = f'certificate = "{own.fingerprint}"\nhost = "localhost:7700"\napprovals = 1\n'
+    text = example_agreement().replace("[parties.bank]\n", f'[parties.bank]\nsigner = "{own.fingerprint}"\n{lines}')
+    (tmp_path / "agreement.toml").write_text(text)
+    browser = entered(tmp_path, party="bank")
+    assert (
+        "There is no identity in" in browser.get("/approve").text
+        and "/approve/approve" not in browser.get("/approve").text
+    )
+    shutil.copytree(folder, tmp_path / "identities" / "bank-signer")
+    assert "The key does not fit the agreement" in browser.get("/approve").text, "it names another one"
+    signer = load_signer(folder, pin=lambda what: PIN)
+    (tmp_path / "agreement.toml").write_text(text.replace(own.fingerprint, signer.fingerprint, 1))
+    page = browser.get("/approve").text
+    assert page.count('type="password"') == 2 and page.count('name="pin"') == 2  # to approve, and to refuse
+    said = {"name": "Ada", "role": "lead", "shown": re.search(r'name="shown" value="(\w+)"', page)[1]}
+    for typed in ({}, {"passphrase": PIN}, {"pin": "000000"}):
+        refused = browser.submit("/approve/approve", {**said, **typed})
+        assert refused.status_code == 422 and 'href="#secret"' in refused.text
+        assert "000000" not in refused.text and PIN not in refused.text
+    done = browser.submit("/approve/approve", {**said, "pin": PIN})
+    assert "Ada, lead" in done.text and PIN not in done.text
+    kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert PIN.encode() not in kept
 
 
 def test_a_key_or_an_identity_that_is_there_is_never_replaced(folder: Path, token: Token, tmp_path: Path) -> None:

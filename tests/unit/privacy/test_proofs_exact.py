@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from copublish.engine.programs.noise import noisy_argmax, opened_index, selection_fits
+from copublish.engine.programs.noise import blinds_of, noisy_argmax, opened_index, selection_fits
 from copublish.engine.reveal import MAX_RECORDS
 from copublish.mechanisms.copula.plan import products_l1
 from copublish.mechanisms.marginals import measurements, run_scores
@@ -328,7 +328,8 @@ def test_the_largest_scores_and_noise_are_ranked_as_whole_numbers_of_any_size_ar
     ):
         padded, drawn = [*scores, *[-largest] * (candidates - 3)], [*noise, *[0] * (candidates - 3)]
         handicap = [z * 2**11 + candidates - 1 - place for place, z in enumerate(drawn)]
-        index = opened_index(noisy_argmax(np, np.array(padded), np.array(handicap)), candidates)
+        blinds = np.random.default_rng(7).integers(-(2**63), 2**63, blinds_of(candidates))
+        index = opened_index(noisy_argmax(np, np.array(padded), np.array(handicap), blinds), candidates)
         noisy = [u + z for u, z in zip(padded, drawn, strict=True)]
         assert index == noisy.index(max(noisy))
 

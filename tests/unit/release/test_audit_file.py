@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import copublish as cp
-from copublish.auditing.result import Audit
 from copublish.drafting.example import example_agreement
 from copublish.engine.ideal import Room
 from copublish.errors import AgreementError
@@ -25,24 +24,16 @@ from copublish.release.folder import Release
 from copublish.release.main_path import publish_release
 from copublish.release.proposal import write_proposal
 from support import seeded
+from support.audits import audit_of
 from support.broken_mechanisms import SMALL
 
 AGREEMENT = cp.agreement_from_mapping(SMALL)
 
 
-def audit_of(agreement: cp.Agreement = AGREEMENT, **changes: Any) -> dict[str, Any]:
-    """What `copublish audit --json` writes, with one view."""
-    empty = Audit(
-        agreement.name, agreement.hash, {"copublish": "1"}, "2026-01-01", "add-remove", (), (), (), (), (), 9.5
-    )
-    view = {"name": "public", "stated": {"epsilon": 1.0}, "found": 0.84, "expected": 0.83, "runs": 5000, "extra": [1]}
-    return {**empty.to_dict(), "views": [view], **changes}
-
-
 @pytest.fixture
 def audit_file(tmp_path):
     file = tmp_path / "agreement.audit.json"
-    file.write_text(json.dumps(audit_of()))
+    file.write_text(json.dumps(audit_of(AGREEMENT)))
     return file
 
 
@@ -51,7 +42,7 @@ def test_an_audit_is_read_without_what_differs_between_two_of_the_same(audit_fil
     assert found is not None and [view.found for view in found.views] == [0.84]
     assert "seconds" not in found.to_json()
     assert "public: 0.84 of 1.00" in found.words and "never prove it" in found.words
-    audit_file.write_text(json.dumps(audit_of(seconds=99)))
+    audit_file.write_text(json.dumps(audit_of(AGREEMENT, seconds=99)))
     again = read_audit(audit_file, AGREEMENT)
     assert again is not None and again.digest == found.digest
     assert replace(found, date="2026-01-02").digest != found.digest
@@ -64,16 +55,33 @@ def test_an_audit_is_read_without_what_differs_between_two_of_the_same(audit_fil
     [
         ("no json", "it is not what 'copublish audit --json' writes"),
         ("[]", "it is not what"),
-        (json.dumps(audit_of() | {"views": [{"name": "public"}]}), "it is not what"),
-        (json.dumps(audit_of(agreement_hash="0" * 64)), "it is of another agreement"),
-        (json.dumps(audit_of(verdict="refuted")), "do not release with this software"),
-        (json.dumps(audit_of(format=2)), "it has format 2, and this version reads 1"),
+        (json.dumps(audit_of(AGREEMENT) | {"views": [{"name": "public"}]}), "it is not what"),
+        (json.dumps(audit_of(AGREEMENT, agreement_hash="0" * 64)), "it is of another agreement"),
+        (json.dumps(audit_of(AGREEMENT, verdict="refuted")), "do not release with this software"),
+        (json.dumps(audit_of(AGREEMENT, format=2)), "it has format 2, and this version reads 1"),
     ],
 )
 def test_a_file_that_is_no_audit_of_this_agreement_or_refutes_it_stops_a_run(audit_file, content, message):
     audit_file.write_text(content)
     with pytest.raises(AgreementError, match=message):
         read_audit(audit_file, AGREEMENT)
+
+
+def test_an_audit_is_put_beside_its_agreement_and_never_over_one_that_refutes_it(tmp_path):
+    file = tmp_path / "agreement.toml"
+    file.write_text(example_agreement())
+    agreement = cp.load_agreement(file)
+    for earlier in ("", json.dumps(audit_of(AGREEMENT, verdict="refuted")), json.dumps(audit_of(agreement))):
+        default_audit_file(file).write_text(earlier)
+        cp.keep_audit(file, audit_of(agreement, date="2026-01-02"))
+        assert read_audit(default_audit_file(file), agreement).date == "2026-01-02"
+    with pytest.raises(AgreementError, match="of another agreement"):
+        cp.keep_audit(file, audit_of(AGREEMENT))
+    cp.keep_audit(file, audit_of(agreement, verdict="refuted"))
+    with pytest.raises(AgreementError, match="refutes this agreement, so no other one takes its place"):
+        cp.keep_audit(file, audit_of(agreement))
+    assert "do not release" in cp.evidence_in_words(file)
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def published(audits: dict[str, AuditStatement | None]) -> tuple[Release, list[str]]:

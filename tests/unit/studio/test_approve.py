@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
+import os
 import re
 import zipfile
 from dataclasses import replace
@@ -12,6 +13,9 @@ from dataclasses import replace
 import pytest
 
 import copublish as cp
+from copublish.node.identity import new_identity
+from copublish.running import process
+from support.audits import audit_of
 from support.studio import entered
 
 SCRIPT = "<script>alert(1)</script>"
@@ -105,7 +109,7 @@ def test_approvals_go_by_files_and_count_on_the_other_side(homes):
     assert "Missing: 1 person of bank" not in both and "A. Lovelace" in both
     page = loans.get("/approve").text
     refused = loans.submit("/approve/approve", person(page, passphrase="shibboleth"))
-    assert refused.status_code == 422 and 'href="#passphrase"' in refused.text and "shibboleth" not in refused.text
+    assert refused.status_code == 422 and 'href="#secret"' in refused.text and "shibboleth" not in refused.text
     assert "2 of 2" in loans.submit("/approve/approve", person(page, passphrase="open sesame")).text
 
     file = folders["loans"] / "agreement.toml"
@@ -201,6 +205,62 @@ def test_a_refusal_is_signed_has_a_reason_and_keeps_its_party_from_running(homes
     assert bank.submit("/approve/take-back", {"file": "../agreement.toml"}).status_code == 422
     assert "Take this refusal back" not in bank.submit("/approve/take-back", {"file": file}).text
     assert "A. Lovelace" in bank.submit("/approve/approve", person(page)).text
+
+
+def test_what_signs_is_the_signer_that_the_agreement_names(homes):
+    folders, at = homes
+    bank, file = at("bank"), folders["bank"] / "agreement.toml"
+    signer = new_identity("bank", folders["bank"] / "identities" / "bank-signer", days=30, passphrase="other words")
+    file.write_text(file.read_text().replace("[parties.bank]\n", f'[parties.bank]\nsigner = "{signer.fingerprint}"\n'))
+    page = bank.get("/approve").text
+    assert "Passphrase of the key that signs" in page, "though the bank's own key has none"
+    for typed in ({}, {"passphrase": "shibboleth"}):
+        refused = bank.submit("/approve/refuse", person(page, reason="no", **typed))
+        assert refused.status_code == 422 and 'href="#refuse-secret"' in refused.text
+        assert "shibboleth" not in refused.text
+    done = bank.submit("/approve/approve", person(page, passphrase="other words")).text
+    assert "A. Lovelace, privacy officer" in done and "1 of 2" in done
+
+
+def test_an_audit_is_started_followed_canceled_and_kept(homes, monkeypatch):
+    """Its process is not started here: its files are made up, as it would write them."""
+    folders, at = homes
+    bank, file = at("bank"), folders["bank"] / "agreement.toml"
+    agreement = cp.load_agreement(file)
+    assert "Without evidence so far" in bank.get("/approve").text
+    for minutes in ("0", "nan", "", SCRIPT):
+        refused = bank.submit("/approve/audit", {"minutes": minutes})
+        assert refused.status_code == 422 and 'href="#minutes"' in refused.text and SCRIPT not in refused.text
+    assert bank.submit("/approve/audit/keep").status_code == 422, "there is none"
+    stopped, locks = [], []
+
+    def spawn(folder, lock, secrets):
+        locks.append(os.dup(lock))  # as if a process had it
+
+    monkeypatch.setattr(process, "_spawn", spawn)
+    monkeypatch.setattr(cp, "stop", stopped.append)
+    page = bank.submit("/approve/audit", {"minutes": "0.5"}).text
+    (job,) = cp.jobs()
+    assert (job.kind, job.arguments, job.is_alive) == ("audit", {"agreement": str(file), "minutes": 0.5}, True)
+    assert "An audit runs" in page and "Start the audit" not in page and "Approve epsilon 1" in page
+    phase = {"phase": "views of public", "began": 0.0, "done": 1200, "of": 5000}
+    (job.folder / "status.json").write_text(json.dumps({"phases": [phase]}))
+    part = bank.get("/approve/audit").text
+    assert "views of public, 1,200 of 5,000" in part and "hx-trigger" in part
+    bank.submit("/approve/audit/cancel")
+    assert stopped == [job.id]
+    os.close(locks.pop())
+    assert "The audit ended without a word." in bank.get("/approve/audit").text
+    (job.folder / "end.json").write_text('{"state": "complete"}')
+    (job.folder / "result.json").write_text(json.dumps(audit_of(agreement)))
+    page = bank.get("/approve").text
+    assert "Consistent with what is stated." in page and "hx-get" not in page
+    assert re.findall(r'data-label="(?:stated|found|runs)">([^<]*)<', page) == ["1.00", "0.84", "5,000"]
+    assert "Without evidence so far" in page, "before it lies beside the agreement"
+    assert "public: 0.84 of 1.00" in bank.submit("/approve/audit/keep").text
+    assert "agreement.audit.json" in zipfile.ZipFile(io.BytesIO(bank.get("/approve/proposal.zip").content)).namelist()
+    file.write_text(file.read_text().replace("epsilon = 1.0", "epsilon = 0.5"))
+    assert "it is of another agreement" in bank.get("/approve").text, "what was found is of the agreement as it was"
 
 
 def test_scripts_in_names_roles_and_notes_stay_text(homes):

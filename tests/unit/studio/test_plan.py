@@ -11,8 +11,10 @@ from decimal import Decimal
 import pytest
 
 import copublish as cp
+from copublish.planning.measured import keep_link
+from copublish.studio.desk import Situation
 from copublish.studio.places.run import predicted_seconds
-from support.studio import entered
+from support.studio import desk_in, entered
 
 SCRIPT = "<script>alert(1)</script>"
 
@@ -98,12 +100,40 @@ def test_a_trial_of_the_agreed_mechanism_and_epsilon_says_how_long_a_run_takes(b
     job(tmp_path, 2, cp.side_by_side(agreement)[0][0], area=0.7, raw=True)
     job(tmp_path, 3, other, area=0.9)
     job(tmp_path, 4, agreed, area=0.9, epsilon="0.5")
-    assert predicted_seconds(agreement) is None
+
+    def predicted() -> float | None:
+        return predicted_seconds(Situation(desk_in(tmp_path, party="bank")))
+
+    assert predicted() is None
     job(tmp_path, 5, agreed, area=0.9)
-    assert predicted_seconds(agreement) == 10.2, "10 s, 100 waits of 0.001 s, 12 MiB at 100 MiB/s"
+    assert predicted() == 10.2, "10 s, 100 waits of 0.001 s, 12 MiB at 100 MiB/s"
+    keep_link(agreement, "bank", "loans", round_trip_seconds=0.02, bytes_per_second=1.5 * 2**20)
+    assert predicted() == 20, "10 s, 100 waits of 0.02 s, 12 MiB at 1.5 MiB/s"
     file = tmp_path / "agreement.toml"
     file.write_text(file.read_text().replace("expected = ", "expected = 1"))
-    assert predicted_seconds(cp.load_agreement(file)) is None, "of another agreement"
+    assert predicted() is None, "of another agreement"
+
+
+def test_time_and_traffic_are_for_the_link_that_was_measured_or_typed(browser, tmp_path):
+    agreement = cp.load_agreement(tmp_path / "agreement.toml")
+    job(tmp_path, 1, "marginals", area=0.89)
+    assert "copublish doctor</code> measures the link" in browser.get("/plan").text
+    keep_link(agreement, "bank", "loans", round_trip_seconds=0.02, bytes_per_second=1.5 * 2**20)
+    (tmp_path / "identities" / "bank").mkdir(parents=True)
+    (tmp_path / "identities" / "bank" / "certificate.pem").touch()
+    page = html.unescape(browser.get("/plan").text)
+    assert "20 s, 12 MiB" in page and "as far apart as 'copublish doctor' measured on 20" in page
+    typed = {"link": "typed", "milliseconds": "50", "megabits": "8"}
+    page = html.unescape(browser.get("/plan", params=typed).text)
+    assert "28 s, 12 MiB" in page, "10 s, 100 waits of 0.05 s, 12 MiB at a million bytes a second: 12.6 s"
+    assert "as far apart as you typed: round trip 50 ms, 8 Mbit/s" in page
+    for wrong in ({"megabits": "0"}, {"milliseconds": SCRIPT}, {"megabits": "nan"}):
+        refused = browser.get("/plan", params={**typed, **wrong})
+        assert (
+            refused.status_code == 422 and SCRIPT not in refused.text and f'href="#{next(iter(wrong))}"' in refused.text
+        )
+    (tmp_path / "links.json").write_text('{"bank": 1}')
+    assert cp.measured_link(agreement, "bank") is None, "a damaged file is no link"
 
 
 def test_a_table_has_to_be_called_public_and_lie_below_the_folders(browser, tmp_path):

@@ -105,20 +105,54 @@ def handicaps(xp: ModuleType, *words: IntArray, planes: IntArray, places: int) -
     return drawn * (1 << _index_bits(places)) + (places - 1 - np.arange(places, dtype=np.int64))
 
 
-def noisy_argmax(xp: ModuleType, scores: IntArray, handicap: IntArray) -> IntArray:
+def noisy_argmax(xp: ModuleType, scores: IntArray, handicap: IntArray, blinds: IntArray) -> IntArray:
     """The index of the largest score plus geometric noise, ties to the lowest index, as `opened_index` reads it.
 
-    The result, shape (1,), holds the index in its highest bits and nothing else: on shares a shift to the left is
-    free and drops the score, where masking it off would take another conversion.
+    Where all values that are left meet at once, no AND has to find out who lost to nobody: of every two the lower one
+    is given their blind, a uniform word that nobody knows. Every word but the winner's is a sum of blinds then, and no
+    two have one in common. In the winner's word stands its index, in the highest bits, and nothing else: on shares a
+    shift to the left is free and drops the score.
+
+    Args:
+        xp: Array module.
+        scores: Secret scores, shape (places,).
+        handicap: Noise and index of each place, as `handicaps` makes them.
+        blinds: Uniform words that nobody knows, shape (blinds_of(places),).
+
+    Returns:
+        One word for each value that was left, safe to open: it tells the index, and all else in it is uniform.
     """
     places = scores.shape[0]
-    ranked = scores * (1 << _index_bits(places)) + handicap
-    return cast(IntArray, tournament_maximum(xp, ranked.reshape(1, places)) << (WORD_BITS - _index_bits(places)))
+    finalists = _finalists(xp, scores * (1 << _index_bits(places)) + handicap)
+    n, (first, second) = finalists.shape[0], np.triu_indices(finalists.shape[0], 1)
+    words = finalists << (WORD_BITS - _index_bits(places))
+    if n == 1:
+        return words
+    of_first = (finalists[first] < finalists[second]) * blinds
+    given = xp.concatenate([of_first, blinds - of_first])
+    met = np.zeros((n, n), dtype=np.int64)
+    met[first, second] = np.arange(len(first))
+    met[second, first] = len(first) + np.arange(len(first))
+    others = met[~np.eye(n, dtype=np.bool_)].reshape(n, n - 1)
+    return cast(IntArray, words + given[others].sum(axis=1))
 
 
-def opened_index(opened: IntArray, places: int) -> int:
-    """Read what `noisy_argmax` returned, once it is open."""
-    return places - 1 - (int(opened[0]) % (1 << WORD_BITS) >> (WORD_BITS - _index_bits(places)))
+def blinds_of(places: int) -> int:
+    """How many blinds a selection takes: one for every two values that meet in the end."""
+    n = places
+    while (size := _group_size(n)) < n:
+        n = -(-n // size)
+    return n * (n - 1) // 2
+
+
+def opened_index(words: IntArray, places: int) -> int | None:
+    """Read what `noisy_argmax` returned, once it is open.
+
+    `None` if another word looks like the winner's, for which chance is at most places^2 / 2^63.
+    """
+    score_bits = WORD_BITS - _index_bits(places)
+    found = [int(word) % (1 << WORD_BITS) >> score_bits for word in words if int(word) % (1 << score_bits) == 0]
+    return places - 1 - found[0] if len(found) == 1 else None
 
 
 def _index_bits(places: int) -> int:
@@ -132,10 +166,20 @@ def tournament_maximum(xp: ModuleType, values: IntArray) -> IntArray:
     `COMPARISONS_PER_ROUND` allows.
     """
     while (n := values.shape[-1]) > 1:
-        # Each value meets all but itself of its group, and each pair is compared once.
-        size = 1 + 2 * COMPARISONS_PER_ROUND // max(1, math.prod(values.shape[:-1]) * n)
-        values = _group_maxima(xp, values, min(n, max(2, size)))
+        values = _group_maxima(xp, values, _group_size(n, math.prod(values.shape[:-1])))
     return values[..., 0]
+
+
+def _finalists(xp: ModuleType, values: IntArray) -> IntArray:
+    """The values that are left when so few are that all may meet at once: (n,) to (n_finalists,)."""
+    while (size := _group_size(n := values.shape[0])) < n:
+        values = _group_maxima(xp, values, size)
+    return values
+
+
+def _group_size(n: int, rows: int = 1) -> int:
+    """How many of n values meet at once, in each of so many rows: all but itself each, and each pair once."""
+    return min(n, max(2, 1 + 2 * COMPARISONS_PER_ROUND // max(1, rows * n)))
 
 
 def _group_maxima(xp: ModuleType, values: IntArray, size: int) -> IntArray:

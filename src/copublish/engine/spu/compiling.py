@@ -18,6 +18,7 @@ from fractions import Fraction
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,7 @@ class Compiler:
         self._options = library.CompilerOptions()
         self._options.disallow_mix_types_opts = True
         self._ready: dict[str, Any] = {}
+        self._lock = Lock()
         self.bytes_kept = 0
 
     def executable(self, request: Run, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> Any:
@@ -76,9 +78,10 @@ class Compiler:
         )
         if key is None:
             return self._compile(request, names, shapes)
-        if key not in self._ready:
-            self._ready[key] = self._kept(key, request) or self._compile(request, names, shapes, key)
-        return self._ready[key]
+        with self._lock:  # sessions ask from threads of their own
+            if key not in self._ready:
+                self._ready[key] = self._kept(key, request) or self._compile(request, names, shapes, key)
+            return self._ready[key]
 
     def _compile(
         self, request: Run, names: Sequence[str], shapes: Sequence[tuple[int, ...]], key: str | None = None

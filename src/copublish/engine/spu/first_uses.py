@@ -18,9 +18,10 @@ FIRST_WORDS = 1024
 """Words of an AND that takes more oblivious transfers than SPU makes at first, so that it makes the millions that last
 for a whole run; fewer would leave most of the work for later."""
 
-FIRST_PRODUCT = (32, 2048, 32)
-"""Rows, records and columns of a product that is large enough for SPU to make the keys that all later ones use, and
-that comes back in one ciphertext."""
+FIRST_PRODUCT = (128, 2, 64)
+"""Rows, records and columns of the smallest product, nearly, for which SPU makes the keys that all later ones use: it
+takes two ciphertexts, which those keys pack into the one that comes back. How long packing takes goes with the number
+of records here."""
 
 
 def first_programs(first_uses: FirstUses) -> Iterator[tuple[Step, ...]]:

@@ -150,6 +150,10 @@ class GuestEngine(ComparesByMessages, EngineWithoutWorker):
         """Placeholder for the nodes' joint coins."""
         return Secret(None, shape)
 
+    def blinds(self, shape: tuple[int, ...]) -> Secret:
+        """Placeholder for the nodes' joint integers."""
+        return Secret(None, shape)
+
     def _open(self, secret: Secret) -> IntArray:
         """Say that this party's ledger is charged, and learn from every node what was opened."""
         for node in self._nodes:

@@ -188,6 +188,10 @@ class SpuNode(ComparesByMessages):
         """Fresh joint coins: this party's words are its share of their XOR."""
         return Secret(Node(Xored(self.own_coins.words(shape))), shape)
 
+    def blinds(self, shape: tuple[int, ...]) -> Secret:
+        """Fresh joint integers: this party's are its share of their sum."""
+        return Secret(Node(Shared(SystemCoins().words(shape))), shape)
+
     def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
         """The counts, each with noise and a public offset."""
         return add_noise_inside(self, counts, noise, offset)

@@ -16,6 +16,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from multiprocessing.spawn import prepare
@@ -51,6 +52,7 @@ from copublish.engine.spu.requests import (
     TakeSummand,
     Xored,
 )
+from copublish.engine.spu.sessions import Session
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.types import IntArray
 
@@ -142,9 +144,14 @@ class Worker:
         libspu.logging.setup_logging(logging)
         self._let_products_use_all_cores()
         self._link = self._connect()
+        # Public values and identifiers have a link of their own, and products have: neither waits for the set-up.
+        self._talk = self._link.spawn()
         config = self._config()
         self._io = api.Io(len(self.settings.addresses), config)
-        self._runtime = api.Runtime(self._link, config)
+        self._main, self._products = (
+            Session(link, lambda own: api.Runtime(own, config)) for link in (self._link, self._link.spawn())
+        )
+        self._kept: dict[str, Any] = {}
         folder = self.settings.programs_folder
         self._compiler = Compiler(libspu, 1 if self._is_replicated else nodes, None if folder is None else Path(folder))
 
@@ -189,15 +196,16 @@ class Worker:
         return config
 
     def set_up(self) -> None:
-        """Use for the first time what will be used later, on zeros, while the party still does other things.
+        """Begin to use what will be used later, on zeros, while the party still does other things.
 
-        Leakage: none. It happens before this process is given any data, and only zeros go in.
+        Leakage: none. Only zeros go in.
         """
         if self._is_replicated:
             return  # its shares come from keys that are exchanged when nodes meet
         for steps in first_programs(self.settings.first_uses):
-            self.answer(Run(steps, keep_as=(FIRST_RESULT,)))
-            self.answer(Forget((FIRST_RESULT,)))
+            first = Run(steps, keep_as=(FIRST_RESULT,))
+            session = self._session(first)
+            session.begin(partial(self._compute, session, first))
 
     def answer(self, request: object) -> Any:
         """Do what was asked and return what became known, if anything."""
@@ -205,36 +213,46 @@ class Worker:
             return self._run(request)
         if isinstance(request, Forget):
             for name in request.names:
-                self._runtime.del_var(name)
+                del self._kept[name]
             return None
         if isinstance(request, TakeSummand):
             return self._own_share(request.kept)
         if isinstance(request, Exchange):
-            return [from_text(text) for text in self._link.all_gather(to_text(*request.public))]
+            return [from_text(text) for text in self._talk.all_gather(to_text(*request.public))]
         if isinstance(request, Intersect):
             return self._intersect(request.pseudonyms)
+        for session in (self._main, self._products):
+            session.wait()
         self._link.stop_link()
         return None
 
     def _run(self, request: Run) -> IntArray | None:
-        names, shapes = self._put_in(request.steps)
-        executable = self._executable(request, names, shapes)
-        self._runtime.run(executable)
-        for name in names:
-            self._runtime.del_var(name)
-        results = [(self._runtime.get_var(name), self._runtime.get_var_meta(name)) for name in results_of(request)]
-        for name in results_of(request):
-            self._runtime.del_var(name)
+        session = self._session(request)
+        shares = session.do(partial(self._compute, session, request))
         if not request.opens:
-            for name, (share, _) in zip(request.keep_as, results, strict=True):
-                self._runtime.set_var(name, share)
+            self._kept.update(zip(request.keep_as, shares, strict=True))
             return None
-        ((share, meta),) = results
-        if meta.visibility != self._library.Visibility.VIS_PUBLIC:
+        (share,) = shares
+        if self._meta_of(share).visibility != self._library.Visibility.VIS_PUBLIC:
             raise ValueError("a result is not public after its reveal")
         return np.asarray(self._io.reconstruct([share] * len(self.settings.addresses)), dtype=np.int64)
 
-    def _put_in(self, steps: Sequence[Step]) -> tuple[list[str], list[tuple[int, ...]]]:
+    def _session(self, request: Run) -> Session:
+        """Where a program runs: products of private matrices need keys alone, and all else no keys."""
+        multiplies = any(isinstance(step, OwnedMatrix | ShareOf) for step in request.steps)
+        return self._products if multiplies else self._main
+
+    def _compute(self, session: Session, request: Run) -> list[Any]:
+        """This node's shares of a program's results; shares of a secret are the same in every session."""
+        runtime = session.runtime
+        names, shapes = self._put_in(runtime, request.steps)
+        runtime.run(self._executable(session, request, names, shapes))
+        shares = [runtime.get_var(name) for name in results_of(request)]
+        for name in (*names, *results_of(request)):
+            runtime.del_var(name)
+        return shares
+
+    def _put_in(self, runtime: Any, steps: Sequence[Step]) -> tuple[list[str], list[tuple[int, ...]]]:
         """Give SPU this party's inputs; return the names and shapes of all inputs, in order."""
         names: list[str] = []
         shapes: list[tuple[int, ...]] = []
@@ -243,17 +261,17 @@ class Worker:
                 # Under a name by position, so that what is kept under different names goes through one program.
                 names.append(f"input{len(names)}")
                 shapes.append(step.shape)
-                self._runtime.set_var(names[-1], self._runtime.get_var(step.name))
+                runtime.set_var(names[-1], self._kept[step.name])
                 continue
             for value, owner in self._inputs_of(step):
                 names.append(f"input{len(names)}")
                 shapes.append(value.shape)
                 if owner is None:
-                    self._runtime.set_var(names[-1], self._share(step, value))
+                    runtime.set_var(names[-1], self._share(step, value))
                 else:
                     secret = self._library.Visibility.VIS_SECRET
                     shares = self._io.make_shares(np.ascontiguousarray(value, np.int64), secret, owner)
-                    self._runtime.set_var(names[-1], shares[self.settings.rank])
+                    runtime.set_var(names[-1], shares[self.settings.rank])
         return names, shapes
 
     @property
@@ -283,14 +301,20 @@ class Worker:
 
     def _own_share(self, kept: Kept) -> IntArray:
         """This node's summand of a kept secret: uniform, and known to nobody else."""
-        if self._runtime.get_var_meta(kept.name).storage_type != SUMMAND_TYPE:
+        share = self._kept[kept.name]
+        if self._meta_of(share).storage_type != SUMMAND_TYPE:
             raise ValueError("a secret is not kept in summands")
         content = b""
-        for serialized in self._runtime.get_var(kept.name).share_chunks:
+        for serialized in share.share_chunks:
             chunk = self._library.ValueChunk()
             chunk.ParseFromString(serialized)
             content += chunk.content
         return np.frombuffer(content, dtype=np.int64).reshape(kept.shape)
+
+    def _meta_of(self, share: Any) -> Any:
+        meta = self._library.ValueMeta()
+        meta.ParseFromString(share.meta)
+        return meta
 
     def _own_product(self, step: OwnProducts) -> IntArray:
         left, right = self._own_share(step.left)[slice(*step.rows)], self._own_share(step.right)
@@ -316,10 +340,10 @@ class Worker:
         share.meta, share.share_chunks = meta.SerializeToString(), [chunk.SerializeToString()]
         return share
 
-    def _executable(self, request: Run, names: list[str], shapes: list[tuple[int, ...]]) -> Any:
+    def _executable(self, session: Session, request: Run, names: list[str], shapes: list[tuple[int, ...]]) -> Any:
         """The program of a request, compared with the other parties' before it runs."""
         executable = self._compiler.executable(request, names, shapes)
-        digests = self._link.all_gather(hashlib.sha256(executable.code).hexdigest())
+        digests = session.link.all_gather(hashlib.sha256(executable.code).hexdigest())
         if len(set(digests)) > 1:
             raise ValueError("the parties compiled different programs; nothing was run")
         return executable
@@ -342,7 +366,7 @@ class Worker:
                         input_params=psi.InputParams(path=str(own), selected_keys=[NAME], keys_unique=True),
                         output_params=psi.OutputParams(path=str(common), disable_alignment=True),
                     ),
-                    self._link,
+                    self._talk,
                 )
             finally:
                 os.environ["TMPDIR"] = self.settings.scratch_folder

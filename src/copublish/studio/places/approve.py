@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date
 
 from starlette.datastructures import FormData
@@ -12,9 +12,12 @@ from starlette.responses import RedirectResponse, Response
 import copublish as cp
 from copublish.studio.desk import Situation, situation_of
 from copublish.studio.pages import REFUSED, Problem, SameStep, attachment, command_line, page
+from copublish.studio.places import approve_audit
+from copublish.studio.places.approve_audit import USUAL_MINUTES, evidence_of
 from copublish.studio.places.place import Place
-from copublish.studio.routing import change, file_of, text_of, view
+from copublish.studio.routing import change, file_of, secret_of, text_of, view
 
+WORDS_OF_SECRETS = {"passphrase": "passphrase", "pin": "PIN"}
 TYPED = ("name", "role", "note", "reason", "until")
 
 
@@ -45,7 +48,7 @@ def _page(request: Request, *problems: Problem, form: FormData | None = None, to
         python=f"cp.describe({file.name!r})\ncp.approve({file.name!r}, party={party or 'PARTY'!r}, name=..., role=...)",
     )
     described = cp.describe(agreement)
-    identity = None if party is None else cp.own_fingerprint(party)
+    is_named = party is not None and party in agreement.parties
     return page(
         request,
         "approve.html.j2",
@@ -58,10 +61,12 @@ def _page(request: Request, *problems: Problem, form: FormData | None = None, to
         described=described,
         price=cp.price(agreement),
         approvals=cp.approvals_of(file),
-        audit=cp.evidence_in_words(file),
+        evidence=evidence_of(situation),
+        is_part=False,
+        minutes_problem="minutes" in {problem.field for problem in problems},
+        minutes=USUAL_MINUTES if form is None else text_of(form, "minutes") or USUAL_MINUTES,
         typed={key: "" if form is None else text_of(form, key) for key in TYPED},
-        has_identity=identity is not None,
-        needs_passphrase=party is not None and cp.key_has_passphrase(party),
+        key=cp.signing_key(agreement, party) if is_named and party is not None else None,
         told=told,
     )
 
@@ -78,19 +83,22 @@ def refuse(request: Request, form: FormData) -> Response:
 
 def _sign(request: Request, form: FormData, *, refusing: bool) -> Response:
     situation = situation_of(request)
-    raw = form.get("passphrase")
-    secret = raw if isinstance(raw, str) else ""
 
-    def passphrase(what: str) -> str:
-        if not secret:
-            raise cp.PassphraseError(f"There is a passphrase to {what}. Type it beside the button.")
-        return secret
+    def typed(field: str) -> Callable[[str], str]:
+        def asked(what: str) -> str:
+            secret = secret_of(form, field)
+            if secret is None:
+                raise cp.PassphraseError(f"There is a {WORDS_OF_SECRETS[field]} to {what}. Type it beside the button.")
+            return secret
+
+        return asked
 
     said = {
         "party": situation.party or "",
         "name": text_of(form, "name"),
         "role": text_of(form, "role"),
-        "passphrase": passphrase,
+        "passphrase": typed("passphrase"),
+        "pin": typed("pin"),
         "shown": text_of(form, "shown"),
     }
     try:
@@ -104,7 +112,7 @@ def _sign(request: Request, form: FormData, *, refusing: bool) -> Response:
                 **said,  # type: ignore[arg-type]
             )
     except cp.CopublishError as exc:
-        return _page(request, Problem(str(exc), _field(str(exc), refusing=refusing)), form=form)
+        return _page(request, Problem(str(exc), _field(exc, refusing=refusing)), form=form)
     return RedirectResponse("/approve#approvals", 303)
 
 
@@ -117,7 +125,11 @@ def _day(text: str) -> date | None:
         raise cp.ApprovalError(f"The last day is written like 2026-12-31, got '{text}'.") from None
 
 
-def _field(sentence: str, *, refusing: bool) -> str:
+def _field(exc: cp.CopublishError, *, refusing: bool) -> str:
+    """The id of the field that a refusal is about."""
+    before, sentence = "refuse-" if refusing else "", str(exc)
+    if isinstance(exc, cp.PassphraseError):
+        return f"{before}secret"
     known = {
         "The name": "name",
         "The role": "role",
@@ -126,9 +138,7 @@ def _field(sentence: str, *, refusing: bool) -> str:
         "The last day": "until",
     }
     found = next((field for start, field in known.items() if sentence.startswith(start)), None)
-    if found in ("name", "role") and refusing:
-        return f"refuse-{found}"
-    return found or ("passphrase" if "passphrase" in sentence else "decide")
+    return f"{before}{found}" if found in ("name", "role") else found or "decide"
 
 
 def take_back(request: Request, form: FormData) -> Response:
@@ -161,6 +171,26 @@ def limit(request: Request, form: FormData) -> Response:
     except cp.LedgerError as exc:
         return _page(request, Problem(str(exc), "limit_delta" if "delta" in str(exc) else "limit_epsilon"))
     return RedirectResponse("/approve#ledger", 303)
+
+
+def start_audit(request: Request, form: FormData) -> Response:
+    """Start an audit, as a job of its own."""
+    if situation_of(request).agreement is None:
+        return _page(request)
+    try:
+        problem = approve_audit.start(situation_of(request), form)
+    except cp.CopublishError as exc:
+        problem = Problem(str(exc), "minutes")
+    return RedirectResponse("/approve#evidence", 303) if problem is None else _page(request, problem, form=form)
+
+
+def keep_audit(request: Request, form: FormData) -> Response:
+    """Put what an audit found beside the agreement."""
+    try:
+        approve_audit.keep(situation_of(request))
+    except cp.CopublishError as exc:
+        return _page(request, Problem(str(exc), "evidence"))
+    return RedirectResponse("/approve#evidence", 303)
 
 
 def add(request: Request, form: FormData) -> Response:
@@ -215,6 +245,10 @@ PLACE = Place(
         change("/approve/take-back", take_back),
         change("/approve/limit", limit),
         change("/approve/add", add),
+        view("/approve/audit", approve_audit.show_part),
+        change("/approve/audit", start_audit),
+        change("/approve/audit/cancel", approve_audit.cancel),
+        change("/approve/audit/keep", keep_audit),
         view("/approve/proposal.zip", proposal),
         view("/approve/own.zip", own_approvals),
     ),

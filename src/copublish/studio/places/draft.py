@@ -115,6 +115,7 @@ def show_form(
         status=REFUSED if problems else 200,
         form=form,
         checked=here,
+        is_part=False,
         said=here.by_field,
         saved=saved,
         changed=changed,
@@ -153,7 +154,7 @@ def form_from(form: FormData) -> cp.DraftForm:
 def check_fields(request: Request, form: FormData) -> Response:
     """What the rules say about what is typed: a part of the page, asked for while somebody types."""
     here = checked(form_from(form), desk_of(request).agreement_file.parent)
-    return fragment(request, "draft_side.html.j2", checked=here, file_name=desk_of(request).agreement_file.name)
+    return fragment(request, "draft_side.html.j2", checked=here, is_part=True)
 
 
 def edit(request: Request, form: FormData) -> Response:

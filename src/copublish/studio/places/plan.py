@@ -15,10 +15,11 @@ from starlette.responses import RedirectResponse, Response
 
 import copublish as cp
 from copublish.studio.desk import Situation, desk_of, situation_of
+from copublish.studio.links import LinkChoice, chosen_link
 from copublish.studio.own_data import choices, chosen
 from copublish.studio.pages import REFUSED, Problem, SameStep, command_line, fragment, page
 from copublish.studio.places.place import Place
-from copublish.studio.routing import FORM_TOKEN, change, text_of, view
+from copublish.studio.routing import change, text_of, view
 
 STEPS = ("0.1", "0.2", "0.3", "0.5", "0.7", "1", "1.5", "2", "3", "5", "10")
 TRY = "try_mechanism"
@@ -89,7 +90,8 @@ def _page(request: Request, *problems: Problem) -> Response:
     agreement = situation.agreement
     said = list(problems)
     epsilon, problem = _epsilon(request, agreement)
-    said += [problem] if problem else []
+    link = chosen_link(situation, request.query_params)
+    said += [one for one in (problem, link.problem) if one]
     names: list[str] = []
     refused: Mapping[str, Sequence[str]] = {}
     why_not = ""
@@ -117,9 +119,9 @@ def _page(request: Request, *problems: Problem) -> Response:
         refused=refused,
         why_not=why_not,
         files=choices(situation.desk),
-        batch=_batch(request, agreement),
-        links=cp.usual_links(),
-        link=_link(request),
+        batch=_batch(request, agreement, link),
+        link=link,
+        is_part=False,
         exists=file.exists(),
         started_from=started_from,
         **_meaning(agreement, epsilon),
@@ -135,9 +137,10 @@ def words(request: Request) -> Response:
 
 def table(request: Request) -> Response:
     """The rows so far: a part of the page, asked for while jobs run."""
-    agreement = situation_of(request).agreement
-    batch = _batch(request, agreement)
-    return fragment(request, "plan_table.html.j2", batch=batch, link=_link(request), form_token_name=FORM_TOKEN)
+    situation = situation_of(request)
+    link = chosen_link(situation, request.query_params)
+    batch = _batch(request, situation.agreement, link)
+    return fragment(request, "plan_table.html.j2", batch=batch, link=link, is_part=True)
 
 
 def _epsilon(request: Request, agreement: cp.Agreement | None) -> tuple[str, Problem | None]:
@@ -195,17 +198,12 @@ def _meaning(agreement: cp.Agreement | None, epsilon: str) -> dict[str, Any]:
     return {"epsilon": epsilon, "sure": found.sure, "meaning": found, "no_meaning": ""}
 
 
-def _link(request: Request) -> str:
-    asked = request.query_params.get("link", "")
-    return asked if asked in cp.usual_links() else "building"
-
-
 def _batch_id(job: cp.Job) -> str:
     said = [str(job.arguments.get(key)) for key in ("agreement", "epsilon", "like", "runs")]
     return hashlib.sha256("\0".join(said).encode()).hexdigest()[:16]
 
 
-def _batch(request: Request, agreement: cp.Agreement | None) -> Batch | None:
+def _batch(request: Request, agreement: cp.Agreement | None, link: LinkChoice) -> Batch | None:
     """The jobs that an address names, else those that were started last for this file."""
     file = str(desk_of(request).agreement_file)
     found = [job for job in cp.jobs() if job.kind == TRY and job.arguments.get("agreement") == file]
@@ -224,7 +222,7 @@ def _batch(request: Request, agreement: cp.Agreement | None) -> Batch | None:
         id=chosen_id,
         epsilon=str(first.get("epsilon")),
         data=MADE_UP if made_up else f"the public table {Path(str(first['like'])).name}",
-        rows=tuple(_rows(latest, results, cp.usual_links()[_link(request)], made_up=made_up)),
+        rows=tuple(_rows(latest, results, link.link, made_up=made_up)),
         is_alive=any(job.is_alive for job in latest.values()),
         stale=_stale(agreement, str(first.get("epsilon")), results),
     )
@@ -242,7 +240,7 @@ def _stale(agreement: cp.Agreement | None, epsilon: str, results: Mapping[str, d
 
 
 def _rows(
-    latest: Mapping[str, cp.Job], results: Mapping[str, dict[str, Any] | None], link: Any, *, made_up: bool
+    latest: Mapping[str, cp.Job], results: Mapping[str, dict[str, Any] | None], link: cp.Link, *, made_up: bool
 ) -> list[Row]:
     """Rows in order: the trivial baseline, mechanisms as they were asked for, raw data."""
     done = {name: found["row"] for name, found in results.items() if found is not None}

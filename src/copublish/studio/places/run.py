@@ -17,6 +17,7 @@ from starlette.responses import RedirectResponse, Response
 
 import copublish as cp
 from copublish.studio.desk import Situation, situation_of
+from copublish.studio.links import links_of
 from copublish.studio.own_data import choices, chosen
 from copublish.studio.pages import REFUSED, Problem, SameStep, attachment, command_line, fragment, page
 from copublish.studio.places.place import Place
@@ -159,12 +160,15 @@ def _started(situation: Situation, form: FormData, name: str, table: str) -> cp.
         run_id=text_of(form, "run_id"),
         agreement_hash=text_of(form, "agreement_hash"),
         ledger_state=text_of(form, "ledger_state") or None,
-        predicted_seconds=predicted_seconds(agreement),
+        predicted_seconds=predicted_seconds(situation),
     )
 
 
-def predicted_seconds(agreement: cp.Agreement) -> float | None:
+def predicted_seconds(situation: Situation) -> float | None:
     """How long the newest plan or trial of this very agreement says that a run takes; none without one."""
+    agreement = situation.agreement
+    if agreement is None:
+        return None
     for job in cp.jobs():
         if job.inputs.get("agreement") != agreement.hash or (found := job.result) is None:
             continue
@@ -172,7 +176,7 @@ def predicted_seconds(agreement: cp.Agreement) -> float | None:
             return _seconds_of(found.get("secure_run"))
         if job.kind == "try_mechanism" and _is_as_agreed(found, agreement):
             cost = found.get("cost")  # as the table of Plan shows it first
-            return _seconds_of(cost and cp.over_link(cost, cp.usual_links()["building"]))
+            return _seconds_of(cost and cp.over_link(cost, next(iter(links_of(situation).values()))))
     return None
 
 

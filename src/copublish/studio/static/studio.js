@@ -5,19 +5,15 @@
 sessionStorage.removeItem("htmx-current-path-for-history");
 
 // After a refused form the focus goes to the summary of what has to change (autofocus), also where htmx put it.
-function focusProblems(event) {
+document.addEventListener("htmx:afterSwap", (event) => {
   const summary = document.getElementById("problems");
   // A part that came while somebody types takes the focus from nobody.
   if (summary && event.detail.target.contains(summary)) summary.focus();
-}
-document.addEventListener("htmx:afterSwap", focusProblems);
+});
 
 // A refused form has the status 422 and a page to show.
 document.addEventListener("htmx:beforeSwap", (event) => {
-  if (event.detail.xhr.status === 422) {
-    event.detail.shouldSwap = true;
-    event.detail.isError = false;
-  }
+  if (event.detail.xhr.status === 422) Object.assign(event.detail, { shouldSwap: true, isError: false });
 });
 
 // One message for each phase of a run, and none within ten seconds of another one: for who listens to the page.
@@ -76,10 +72,9 @@ function makeTree(area) {
     while (above >= 0 && lines[above].depth >= lines[from].depth) above -= 1;
     return above;
   };
+  const depth = (line) => Math.floor((line.length - line.trimStart().length) / INDENT.length);
   const read = () => {
-    lines = area.value.split("\n").filter((line) => line.trim()).map((line) => ({
-      label: line.trim(), depth: Math.floor((line.length - line.trimStart().length) / INDENT.length),
-    }));
+    lines = area.value.split("\n").filter((line) => line.trim()).map((line) => ({ label: line.trim(), depth: depth(line) }));
   };
   const draw = (focused) => {
     list.replaceChildren(...lines.map((line, number) => {
@@ -155,9 +150,7 @@ function makeTree(area) {
   };
   for (const [name, act] of Object.entries(acts)) {
     const button = document.createElement("button");
-    button.type = "button";
-    button.className = "plain";
-    button.textContent = name;
+    Object.assign(button, { type: "button", className: "plain", textContent: name });
     button.addEventListener("click", act);
     box.append(button);
   }
@@ -189,7 +182,14 @@ function followSlider(event) {
 }
 document.addEventListener("input", followSlider, true);
 
-const enhance = () => document.querySelectorAll(".field.tree textarea").forEach(makeTree);
+const enhance = () => {
+  document.querySelectorAll(".field.tree textarea").forEach(makeTree);
+  // Draft: beside the fields there is room for the file; below them it would only be long.
+  for (const file of document.querySelectorAll("details.file:not([data-placed])")) {
+    file.dataset.placed = "yes";
+    file.open = matchMedia("(min-width: 48.01rem)").matches;
+  }
+};
 document.addEventListener("DOMContentLoaded", enhance);
 document.addEventListener("htmx:afterSwap", (event) => {
   enhance();

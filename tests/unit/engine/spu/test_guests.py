@@ -1,7 +1,7 @@
 """Parties that do not compute: what they send, what they learn, and what nodes make of it. No SPU runs here.
 
-Statistical checks: chi-square on the bytes of at least 4,096 words with fresh coins from the operating system, at 10^-7
-for each of 136 places of a byte, so that a false alarm comes in one of 70,000 runs.
+Statistical checks: chi-square on the bytes of at least 4,096 words with fresh coins from the operating system, at
+5 * 10^-8 for each of 136 places of a byte, so that a false alarm comes in one of 140,000 runs.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from support import SeededCoins
 
 PARTIES = ("a", "b", "guest", "other")
 NODES = ("a", "b")
-FALSE_ALARM = 1e-7
+FALSE_ALARM = 5e-8
 INPUTS = (0, -1, 12_345, 2**61)
 WORDS = 4096
 

@@ -26,7 +26,7 @@ from copublish.engine.spu.requests import LoadMain
 from copublish.engine.spu.worker import load_main, load_spu
 load_spu()
 import spu.api
-print("spu.libspu" in sys.modules, "jax" in sys.modules)
+print("spu.libspu" in sys.modules, any(name in sys.modules for name in ("jax", "pydantic")))
 load_main(LoadMain(None, sys.argv[1]))
 print(sys.modules["__main__"].own_program(3))
 from copublish.engine.spu.compiling import load_frontend
