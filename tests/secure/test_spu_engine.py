@@ -19,6 +19,7 @@ from scipy import stats
 from spu import libspu
 
 from copublish.engine.counts import SecretCounts
+from copublish.engine.interface import NO_CELL
 from copublish.engine.programs.noise import blinds_of, handicaps, noisy_argmax
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
@@ -187,6 +188,29 @@ def test_the_product_of_the_set_up_makes_the_keys_of_later_ones():
     (one, one_later), (other, other_later) = run_parties(mib_of_products)
     assert 9 < one < 10 and 9 < other < 10
     assert min(one_later, other_later) < 1 and 15 < max(one_later, other_later) < 17
+
+
+def counts_of_nobody(engine, empty):
+    """Return small tables of 50 records of which none of some parties' is in any cell, and what was sent for them."""
+    found, sent = [], [engine.bytes_sent]
+    for shape in (5, 4), (24, 32):
+        cells = np.full(50, NO_CELL if engine.party in empty else 1)
+        table = engine.joint_histogram(cells, np.zeros(50, np.int64), shape, Packing(1))
+        found.append(engine._open(table)[:, 0].reshape(shape))
+        sent.append(engine.bytes_sent)
+    return found, np.diff(sent)
+
+
+def test_cells_without_records_end_no_run_and_change_no_message(pair):
+    """SPU refuses to multiply by nothing but zeros, which would tell others that a party's records are in no cell."""
+    pair.do(counts_of_nobody, (), ())  # keys of products are made once
+    _, full = pair.do(counts_of_nobody, (), ())[0]
+    for empty in PARTIES[:1], PARTIES[1:], PARTIES:
+        (small, large), sent = pair.do(counts_of_nobody, empty, empty)[0]
+        assert not small.any() and not large.any()
+        assert np.all(np.abs(sent - full) <= 4096)
+    (small, _), _ = pair.do(counts_of_nobody, (), ())[1]
+    assert small[1, 1] == small.sum() == 50
 
 
 def open_rows(engine, _):

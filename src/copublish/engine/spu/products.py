@@ -35,6 +35,9 @@ STEPS_PER_DOUBLING = 8
 """Products are padded to one of so many numbers of records between a power of two and the next: few programs are
 compiled, and no product has more than an eighth of padding unless it is small."""
 
+SPARE_RECORDS = 2
+"""The last records of every product, which are nobody's: `without_zeros` says what for."""
+
 ONE_COUNT = Packing(1)
 """How lines lie that hold one count each."""
 
@@ -49,17 +52,18 @@ Scores = tuple[tuple[int, ...], ...]
 
 
 def padded_records(n_records: int) -> int:
-    """How many records a product of so many has, with those that pad it."""
-    fitting = [size for size in PRODUCT_ROWS if size >= n_records]
+    """How many records a product of so many has, with those that pad it and the spare ones."""
+    needed = n_records + SPARE_RECORDS
+    fitting = [size for size in PRODUCT_ROWS if size >= needed]
     step = fitting[0] // (2 * STEPS_PER_DOUBLING)
-    return max(PRODUCT_ROWS[0], -(-n_records // step) * step)
+    return max(PRODUCT_ROWS[0], -(-needed // step) * step)
 
 
 def most_records(n_cells: int) -> int:
     """The largest number of records for which a product with so many cells fits into memory."""
     cells = min(MAX_PRODUCT_CELLS, n_cells)
     fitting = [size for size in PRODUCT_ROWS if size * cells <= MAX_PRODUCT_WORK]
-    return fitting[-1] if fitting else PRODUCT_ROWS[0]
+    return (fitting[-1] if fitting else PRODUCT_ROWS[0]) - SPARE_RECORDS
 
 
 def tiles_per_row(n_columns: int) -> int:
@@ -208,15 +212,28 @@ def checked_product(
 
     Returns:
         The product, secret. For the owner of x and for the owner of y one number, shape (1,): 0 if and only if no entry
-        is anything else than 0 or 1 (for y: 1 in a lane) and no record is on two lines of a group that lies in this
-        tile as a whole. Then for each group that does not, x's before y's, the number of its lines here that each
-        record is on.
+        is anything else than 0 or 1 (for y: 1 in a lane), no record is on two lines of a group that lies in this tile
+        as a whole, and the spare records are on no line. Then for each group that does not lie in this tile as a whole,
+        x's before y's, the number of its lines here that each record is on.
     """
     wrong_x, partial_x = _what_is_wrong(xp, x, down, ONE_COUNT)
     wrong_y, partial_y = _what_is_wrong(xp, y.T, across, packing)
     if scores is not None:
         x, y = _scores_of_records(xp, x, down, scores[0]), _scores_of_records(xp, y.T, across, scores[1]).T
-    return (cast(IntArray, xp.matmul(x, y)), wrong_x, wrong_y, *partial_x, *partial_y)
+    return (cast(IntArray, xp.matmul(*without_zeros(xp, x, y))), wrong_x, wrong_y, *partial_x, *partial_y)
+
+
+def without_zeros(xp: ModuleType, x: IntArray, y: IntArray) -> tuple[IntArray, IntArray]:
+    """The same product of two factors of which none is 0, nor a line of x or y.
+
+    SPU ends with an error where it would multiply a ciphertext by nothing but zeros, and that somebody's records are in
+    none of some cells must not end a run. So the first spare record is on all lines of x and the second on all of y,
+    where the other factor has none of them: each adds 0 to every count.
+    """
+    n = x.shape[1]
+    nobody, one = np.zeros(n - SPARE_RECORDS, np.int64), np.ones(1, np.int64)
+    on_x, on_y = (xp.concatenate([nobody, *spare]) for spare in ((one, 0 * one), (0 * one, one)))
+    return x + on_x[None, :], y + on_y[:, None]
 
 
 def _scores_of_records(xp: ModuleType, lines: IntArray, pieces: tuple[Piece, ...], scores: Scores) -> IntArray:
@@ -246,7 +263,7 @@ def _what_is_wrong(
 ) -> tuple[IntArray, list[IntArray]]:
     """Check a matrix with operations that SPU does at its owner alone: shifts, sums and ANDs with public numbers."""
     lanes = [packing.lane_bits * lane for lane in range(packing.lanes)]
-    wrong = _size(lines & ~sum(1 << lane for lane in lanes))
+    wrong = _size(lines & ~sum(1 << lane for lane in lanes)) + _size(lines[:, -SPARE_RECORDS:])
     partial = []
     for piece in pieces:
         own = lines[piece.start : piece.stop]

@@ -100,7 +100,7 @@ def _padded_records(n_records: int, n_cells: int) -> int:
     """How many records all products have together, with those that pad them."""
     step = most_records(n_cells)
     whole, rest = divmod(n_records, step)
-    return whole * step + (padded_records(rest) if rest else 0)
+    return whole * padded_records(step) + (padded_records(rest) if rest else 0)
 
 
 def _samples(wanted: int) -> int:
