@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from pydantic import ConfigDict
 
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
@@ -30,7 +27,7 @@ class TypedJson:
     A field with the default None is left out of the JSON where it is None. Keys that no field has are refused.
     """
 
-    __pydantic_config__: ConfigDict = {"extra": "forbid"}  # noqa: RUF012  # where pydantic looks for it
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}  # where pydantic looks for it
 
     def to_json(self) -> dict[str, Any]:
         """The fields as plain JSON values, in their order."""
