@@ -87,10 +87,6 @@ LINKED = (Case(2_000, splits=2), Case(2_000, splits=8), Case(400_000, splits=8))
 
 CHECKED = Case(1_000_000)
 
-QUIET = ((Case(300, splits=2), 8.7), (Case(1_000_000), 27.0), (Case(5_000_000), 114.0))
-"""Seconds of earlier runs, by hand: the last two on quiet cores, the first at a load of 3.8. Where the machine is quiet
-while this runs, seconds are fitted to its own runs instead."""
-
 WAITS = ("starts", "rounds", "products", "product_columns")
 """Parties wait for each other once for some, and for every selection and every part of a product."""
 
@@ -274,9 +270,7 @@ def fit(runs: Sequence[Measured], checks: Sequence[Measured], links: Sequence[tu
     """
     works, known = [found.work for found in runs], described_machine()
     cpu = fitted(works, [found.cpu_seconds for found in runs])
-    is_quiet = known["load"] < known["cores"]
-    quiet = ((work_with(replace(case, records=20_000), case.records)[1], seconds) for case, seconds in QUIET)
-    fixed, record = ratios(cpu, ((found.work, found.seconds) for found in runs) if is_quiet else quiet)
+    fixed, record = ratios(cpu, ((found.work, found.seconds) for found in runs))
     return Coefficients(
         cpu_seconds=cpu,
         mib_sent=fitted(works, [found.mib_sent for found in runs]),

@@ -14,6 +14,7 @@ import hashlib
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +29,7 @@ import numpy as np
 
 from copublish.engine.alignment.pseudonyms import Pseudonyms
 from copublish.engine.public_values import from_text, to_text
+from copublish.engine.spu.beside import wait_for_those_beside
 from copublish.engine.spu.compiling import Compiler, results_of
 from copublish.engine.spu.confinement import bytes_written, die_with_parent, open_counters, silence_and_confine
 from copublish.engine.spu.first_uses import FIRST_RESULT, first_programs
@@ -58,6 +60,9 @@ from copublish.types import IntArray
 
 SUMMAND_TYPE = "cheetah.AShr<FM64>"
 """What SPU calls a share of CHEETAH whose parts are added in the ring."""
+
+LAST_WORD_SECONDS = 0.1
+"""How long a worker stays after all nodes have said that they have no more to say."""
 
 BOOLEAN_TYPE = "cheetah.BShr<FM64,64>"
 """What SPU calls a share of CHEETAH whose parts are XORed, 64 bits in a word."""
@@ -161,6 +166,7 @@ class Worker:
         return self._compiler.bytes_kept
 
     def _connect(self) -> Any:
+        wait_for_those_beside(self.settings.addresses, self.settings.rank)
         description = self._library.link.Desc()
         milliseconds = 1000 * self.settings.timeout_seconds
         description.recv_timeout_ms = milliseconds
@@ -224,6 +230,9 @@ class Worker:
         for session in (self._main, self._products):
             session.wait()
         self._link.stop_link()
+        # Its last message has come to us, and perhaps not yet back to it that it has: whoever does not hear that tries
+        # again, three times, for three seconds each.
+        time.sleep(LAST_WORD_SECONDS)
         return None
 
     def _run(self, request: Run) -> IntArray | None:
