@@ -60,16 +60,11 @@ def test_runs_that_nothing_was_fitted_to_are_as_predicted():
         found = predicted((4, 2, 2, 2, 2, 2), records_of(row))
         assert found["mib_sent"] == pytest.approx(row["MiB sent"], rel=0.1)
         assert found["cpu_seconds"] == pytest.approx(row["CPU s"], rel=0.3)
+        assert found["seconds"] == pytest.approx(row["seconds"], rel=0.3)
 
 
 def records_of(row):
     return int(row["run"].split()[0].replace(",", ""))
-
-
-@pytest.mark.parametrize(("records", "seconds"), [(1_000_000, 27), (5_000_000, 114)])
-def test_seconds_are_near_those_that_their_ratios_were_fitted_to(records, seconds):
-    """Three runs and two ratios: whether the form of the model fits, not whether it predicts."""
-    assert predicted((4, 2, 2, 2, 2, 2), records)["seconds"] == pytest.approx(seconds, rel=0.2)
 
 
 def test_more_of_anything_costs_more():
