@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 UNIX = "unix:"
 ABOUT_TO_LISTEN = ".soon"
-BESIDE_SECONDS = 5.0
+BESIDE_SECONDS = 2.0
 """How long somebody who comes late is waited for. SPU then goes on by itself."""
 
 
@@ -23,8 +22,10 @@ def wait_for_those_beside(addresses: Sequence[str], rank: int) -> None:
         return
     listens = [Path(address.removeprefix(UNIX)) for address in addresses]
     soon = [path.with_name(path.name + ABOUT_TO_LISTEN) for path in listens]
-    with contextlib.suppress(OSError):  # nobody waits long for it
+    try:
         soon[rank].touch()
+    except OSError:  # then nobody can listen there either, which SPU says
+        return
     others, latest = [number for number in range(len(addresses)) if number != rank], time.monotonic() + BESIDE_SECONDS
     while not all(listens[other].exists() or soon[other].exists() for other in others):
         if time.monotonic() > latest:
