@@ -37,7 +37,7 @@ from copublish.fragments.cell_expressions import (
     as_number,
     raw_text,
 )
-from copublish.fragments.encoding import Encoded, encode_batch, finite_numbers
+from copublish.fragments.encoding import BLANKS, Encoded, encode_batch, finite_numbers
 from copublish.types import IntArray
 
 MOST_DIFFERENT_TEXTS = 2**17
@@ -45,9 +45,6 @@ MOST_DIFFERENT_TEXTS = 2**17
 
 MOST_LISTED_TEXTS = 2**13
 """Texts that an expression lists: a query has to stay one that a database takes."""
-
-BLANKS = " \t\n\r\v\f"
-"""What `as_text` has other sources trim."""
 
 NOT_IN_QUERIES = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 """Control characters other than blanks. A text with one is never written into a query: DuckDB ends a query at NUL, and

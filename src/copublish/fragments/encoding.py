@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from string import digits
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -43,25 +44,35 @@ def broken_rule(rule: Rule, domain: Domain, *, is_class: bool = False) -> str:
     return NOT_LISTED if rule == "unlisted" else NOT_NUMBERS
 
 
-def column_expression(column: Any, domain: Domain) -> Any:
-    """Expression that encoding needs of a column, for the source to compute: its numbers or its text.
+Need = Literal["text", "number"]
+"""What encoding needs of a column."""
+
+BLANKS = " \t\n\r\v\f"
+"""What is trimmed off a text, as Ibis has every source do."""
+
+
+def need_of(domain: Domain) -> Need:
+    """What encoding needs of the column of a domain."""
+    return "text" if isinstance(domain, CategoricalDomain) else "number"
+
+
+def column_expression(column: Any, need: Need) -> Any:
+    """Ibis expression of what encoding needs of a column, for the source to compute.
 
     Only conversions that cannot fail are left to the source. What may or may not be a number comes as text and is read
     here, by one reader for all sources.
     """
     kind = column.type()
-    if isinstance(domain, CategoricalDomain) or kind.is_string() or kind.is_decimal() or kind.is_unknown():
-        expression = as_text(column)
-    elif kind.is_integer() or kind.is_floating() or kind.is_null():
-        expression = column.cast("float64")
-    elif kind.is_boolean():
-        expression = column.cast("int32").cast("float64")
-    else:
-        # Dates and the like have no number; marked as infinite, so that they are told from missing ones.
-        import ibis
+    if need == "text" or kind.is_string() or kind.is_decimal() or kind.is_unknown():
+        return as_text(column)
+    if kind.is_integer() or kind.is_floating() or kind.is_null():
+        return column.cast("float64")
+    if kind.is_boolean():
+        return column.cast("int32").cast("float64")
+    # Dates and the like have no number; marked as infinite, so that they are told from missing ones.
+    import ibis
 
-        expression = ibis.literal(math.inf)
-    return expression.name(domain.name)
+    return ibis.literal(math.inf)
 
 
 def as_text(column: Any) -> Any:
@@ -160,6 +171,8 @@ def _empty_cells(values: pa.Array, missing_spellings: tuple[str, ...]) -> tuple[
 
 def numbers_of(values: pa.Array) -> NDArray[np.float64]:
     """Numbers, read from text where they are text; NaN where there is none."""
+    if pa.types.is_float64(values.type):
+        return cast(NDArray[np.float64], values.to_numpy(zero_copy_only=False))
     import polars as pl
 
     numbers = cast(pl.Series, pl.from_arrow(values)).cast(pl.Float64, strict=False)
@@ -168,7 +181,10 @@ def numbers_of(values: pa.Array) -> NDArray[np.float64]:
 
 def finite_numbers(spellings: tuple[str, ...]) -> NDArray[np.float64]:
     """The spellings that are numbers: -9 is missing however a source writes or stores it."""
-    numbers = numbers_of(pa.array(spellings, pa.string()))
+    perhaps = [spelling for spelling in spellings if any(digit in spelling for digit in digits)]
+    if not perhaps:  # and nothing has to be loaded that reads numbers
+        return np.empty(0)
+    numbers = numbers_of(pa.array(perhaps, pa.string()))
     return cast(NDArray[np.float64], numbers[np.isfinite(numbers)])
 
 

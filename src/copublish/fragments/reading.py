@@ -19,10 +19,10 @@ from copublish.errors import FragmentError, NotCountedThereError, SourceError
 from copublish.fragments.agreed_columns import column_problems
 from copublish.fragments.changes import AnyRule, Change, Changes, changed_cells
 from copublish.fragments.coded_columns import CHANGED, CodedColumn, learn_column
-from copublish.fragments.encoding import as_text, column_expression, encode_batch, quantize, texts_of
+from copublish.fragments.encoding import encode_batch, need_of, quantize, texts_of
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.identifiers import Identifiers, normalize_batch
-from copublish.fragments.sources import OpenSource, Source, has_order, open_source
+from copublish.fragments.sources import OpenRows, OpenSource, Source, has_order, open_rows
 from copublish.types import BoolArray, Codes, IntArray
 
 NO_ORDER = (
@@ -107,22 +107,31 @@ def check_columns(agreement: Agreement, party: str, source: Source | None) -> No
     if refuse_unagreed_source(agreement, party, source) is None:
         return
     with opened_for(agreement, party, source) as opened:
-        opened.try_out(_Reader(agreement, party).expressions(opened.table))
+        opened.try_out(_Reader(agreement, party).expressions(opened))
 
 
 @contextmanager
-def opened_for(agreement: Agreement, party: str, source: Source) -> Iterator[OpenSource]:
-    """Open a source that has the columns of a party.
+def opened_for(agreement: Agreement, party: str, source: Source) -> Iterator[OpenRows]:
+    """Open a source that has the columns of a party, to read its rows.
 
     Raises:
         FragmentError: If it has not.
     """
     if not has_order(source) and agreement.records.alignment == "row-order":
         raise FragmentError(party, [NO_ORDER])
-    with open_source(source, subject_of(party)) as opened:
-        if problems := column_problems(agreement, party, list(opened.table.columns)):
-            raise FragmentError(party, problems)
+    with open_rows(source, subject_of(party)) as opened:
+        refuse_other_columns(agreement, party, opened)
         yield opened
+
+
+def refuse_other_columns(agreement: Agreement, party: str, opened: OpenRows) -> None:
+    """Raise unless a source has the columns of a party.
+
+    Raises:
+        FragmentError: If it has not.
+    """
+    if problems := column_problems(agreement, party, list(opened.columns)):
+        raise FragmentError(party, problems)
 
 
 def subject_of(party: str) -> str:
@@ -185,32 +194,36 @@ class _Reader:
         self._identifiers: list[pa.Array] = []
         self._coded: dict[str, CodedColumn] = {}
 
-    def learn(self, opened: OpenSource) -> None:
+    def learn(self, opened: OpenRows) -> None:
         """Leave encoding to a source that writes what it computes to a disk: a code takes less room there than a value.
 
         Columns stay as they are of which numbers are needed, or of which is to be said what was changed.
         """
+        if not isinstance(opened, OpenSource) or not opened.is_spark or self._explains:
+            return
         for column, rule in self._rules.items():
-            if opened.is_spark and not self._explains and column not in self._numbers and not self._is_spread(column):
+            if column not in self._numbers and not self._is_spread(column):
                 with suppress(NotCountedThereError):
                     self._coded[column] = learn_column(opened.connection, opened.table, rule)
 
-    def expressions(self, table: Any) -> list[Any]:
+    def expressions(self, opened: OpenRows) -> list[Any]:
         """Expressions that the source is asked for."""
         expressions = [
-            self._coded[column].codes(table) if column in self._coded else column_expression(table[column], domain)
+            self._coded[column].codes(opened.table)
+            if isinstance(opened, OpenSource) and column in self._coded
+            else opened.expression(column, need_of(domain))
             for column, domain in self._domains.items()
         ]
         if (identifier := self.agreement.records.identifier) is not None:
-            expressions.append(as_text(table[identifier]).name(identifier))
+            expressions.append(opened.expression(identifier, "text"))
         return expressions
 
-    def read(self, opened: OpenSource) -> Fragment:
+    def read(self, opened: OpenRows) -> Fragment:
         """The fragment, whatever is in the cells."""
         identifier, class_name = self.agreement.records.identifier, self.agreement.class_.name
         n_records = 0
         self.learn(opened)
-        for batch in opened.batches(self.expressions(opened.table), sorted_by=identifier):
+        for batch in opened.batches(self.expressions(opened), sorted_by=identifier):
             for column, domain in self._domains.items():
                 if column in self._coded:
                     codes = batch.column(column).to_numpy(zero_copy_only=False)

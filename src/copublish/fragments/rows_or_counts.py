@@ -16,13 +16,13 @@ from copublish.fragments.database import DatabaseTable
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.reading import (
     empty_fragment,
-    opened_for,
     read_and_tell,
     read_fragment,
+    refuse_other_columns,
     refuse_unagreed_source,
     subject_of,
 )
-from copublish.fragments.sources import Source, is_ibis_table, streams_rows
+from copublish.fragments.sources import Source, is_ibis_table, open_source, streams_rows
 
 NO_ROWS = (
     "Rows cannot be streamed out of {where}, so it can only be asked for counts, and that is not possible here: {why}. "
@@ -87,10 +87,11 @@ def counts_there(source: Source | None) -> bool:
     return isinstance(source, DatabaseTable) or is_ibis_table(source) or is_parquet
 
 
-def _count(agreement: Agreement, party: str, source: Source | None) -> CountedFragment:
+def _count(agreement: Agreement, party: str, source: Source) -> CountedFragment:
     import ibis.common.exceptions as ibis_errors
 
-    with opened_for(agreement, party, source) as opened:
+    with open_source(source, subject_of(party)) as opened:
+        refuse_other_columns(agreement, party, opened)
         try:
             return count_fragment(agreement, party, opened, source, subject_of(party))
         except (

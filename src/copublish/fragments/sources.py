@@ -1,4 +1,4 @@
-"""Where a party's rows come from: files, data frames and tables in databases, all read through Ibis."""
+"""Where a party's rows come from: files, which DuckDB reads, and data frames and tables in databases, through Ibis."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from copublish.errors import CopublishError, SourceError
 from copublish.files.regular import open_regular
 from copublish.fragments.csv_files import csv_options, csv_problem
 from copublish.fragments.database import DUCKDB_SUFFIXES, SCHEMES, DatabaseTable, reading_problem, scheme_of
+from copublish.fragments.encoding import Need, column_expression
+from copublish.fragments.plain_files import ROWS_PER_BATCH, OpenFile, open_file
 from copublish.fragments.spark import analyze, silence_queries, spark_batches
 
 if TYPE_CHECKING:
@@ -34,9 +36,9 @@ RELATION = "DuckDBPyRelation"
 STREAMING_BACKENDS = ("duckdb", "postgres", "pyspark")
 """Of an Ibis table. Others may collect all rows in memory first, so they are asked for counts alone."""
 
-ROWS_PER_BATCH = 65_536
-
 FILE_SUFFIXES = (".csv", ".parquet")
+
+PARQUET_OPTIONS = {"hive_partitioning": False}
 
 OPEN_FILES = "/proc/self/fd"
 """Where an open file has a name without a character of its own. DuckDB takes names for patterns ('data[1].csv' is
@@ -108,6 +110,15 @@ class OpenSource:
     connection: Any
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(self.table.columns)
+
+    def expression(self, column: str, need: Need) -> Any:
+        """What encoding needs of a column."""
+        return column_expression(self.table[column], need).name(column)
+
+    @property
     def is_spark(self) -> bool:
         """Whether Spark computes: it can encode and sort what it writes."""
         return bool(self.connection.name == "pyspark")
@@ -140,9 +151,37 @@ class OpenSource:
         return iter(self.connection.to_pyarrow_batches(selected, chunk_size=ROWS_PER_BATCH))
 
 
+OpenRows: TypeAlias = OpenSource | OpenFile
+"""Rows that can be read: `columns`, `expression`, `try_out` and `batches` are the same in both."""
+
+
+@contextmanager
+def open_rows(source: Source, subject: str = "The data") -> Iterator[OpenRows]:
+    """Open a source to read its rows. CSV columns stay text, so that '007' is not turned into 7.
+
+    Args:
+        source: Where the rows are.
+        subject: How an error calls them.
+
+    Raises:
+        SourceError: If there is no such source, it is of another kind, or it fails while it is read.
+    """
+    if not is_file(source):
+        with open_source(source, subject) as opened:
+            yield opened
+        return
+    with ExitStack() as held, _told_in_our_words(source, subject):
+        yield _open_file(Path(str(source)), held)
+
+
+def is_file(source: Source | None) -> bool:
+    """Whether a source is a file of rows, by its name."""
+    return isinstance(source, str | Path) and scheme_of(source) is None and Path(source).suffix.lower() in FILE_SUFFIXES
+
+
 @contextmanager
 def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSource]:
-    """Open a source for reading. CSV columns stay text, so that '007' is not turned into 7.
+    """Open a source with Ibis, to ask for more than rows. CSV columns stay text, as in `open_rows`.
 
     Args:
         source: Where the rows are.
@@ -153,15 +192,22 @@ def open_source(source: Source, subject: str = "The data") -> Iterator[OpenSourc
     """
     with ExitStack() as held:
         connection = _connect(source, held)
-        try:
+        with _told_in_our_words(source, subject):
             yield OpenSource(_table(source, connection, held), connection)
-        except CopublishError:
-            raise
-        except Exception as exc:  # the source's messages can quote rows, so only the kind of error is passed on
-            _pass_on_interrupt(exc)
-            if isinstance(source, DatabaseTable):
-                raise SourceError(reading_problem(exc, source)) from None
-            raise SourceError(f"{subject} cannot be read{_why(exc)}.") from None
+
+
+@contextmanager
+def _told_in_our_words(source: Source, subject: str) -> Iterator[None]:
+    """Pass on what kind of error a source had, and no more: its messages can quote rows."""
+    try:
+        yield
+    except CopublishError:
+        raise
+    except Exception as exc:
+        _pass_on_interrupt(exc)
+        if isinstance(source, DatabaseTable):
+            raise SourceError(reading_problem(exc, source)) from None
+        raise SourceError(f"{subject} cannot be read{_why(exc)}.") from None
 
 
 def _connect(source: Source, held: ExitStack) -> Any:
@@ -207,19 +253,39 @@ def _table(source: Source, connection: Any, held: ExitStack) -> Any:
 def _table_of_file(path: Path, connection: Any, held: ExitStack) -> Any:
     if path.suffix.lower() not in FILE_SUFFIXES:
         raise SourceError(f"'{path}' is of no known kind. Data are {KINDS_OF_DATA}.")
+    literal = _held_open(path, held)
+    with _told_of_file(path):
+        if path.suffix.lower() == ".csv":
+            return connection.read_csv(literal, **csv_options(literal, path))
+        return connection.read_parquet(literal, **PARQUET_OPTIONS)
+
+
+def _open_file(path: Path, held: ExitStack) -> OpenFile:
+    literal = _held_open(path, held)
+    with _told_of_file(path):
+        if path.suffix.lower() == ".csv":
+            return open_file("read_csv", literal, csv_options(literal, path), held)
+        return open_file("read_parquet", literal, PARQUET_OPTIONS, held)
+
+
+def _held_open(path: Path, held: ExitStack) -> Path:
+    """A name of a file that stays open while it is held."""
     try:
-        literal = Path(OPEN_FILES, str(held.enter_context(open_regular(path))))
+        return Path(OPEN_FILES, str(held.enter_context(open_regular(path))))
     except FileNotFoundError:
         raise SourceError(f"There is no file '{path}'.") from None
     except OSError as exc:
         raise SourceError(f"'{path}' cannot be read: {exc.strerror}.") from None
+
+
+@contextmanager
+def _told_of_file(path: Path) -> Iterator[None]:
+    """Pass on what kind of error a file had: DuckDB raises many kinds, and their messages can quote rows of it."""
     try:
-        if path.suffix.lower() == ".csv":
-            return connection.read_csv(literal, **csv_options(literal, path))
-        return connection.read_parquet(literal, hive_partitioning=False)
+        yield
     except SourceError:
         raise
-    except Exception as exc:  # DuckDB raises many kinds, and their messages can quote rows of the file
+    except Exception as exc:
         _pass_on_interrupt(exc)
         raise SourceError(f"'{path}' cannot be read as {path.suffix.lower()[1:].upper()}{_why(exc)}.") from None
 

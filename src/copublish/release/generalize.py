@@ -14,8 +14,8 @@ from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomai
 from copublish.errors import FragmentError
 from copublish.fragments.agreed_columns import ambiguous_columns
 from copublish.fragments.changes import AnyRule, Change, Changes, changed_cells
-from copublish.fragments.encoding import Encoded, column_expression, encode_batch
-from copublish.fragments.sources import OpenSource, Source, open_source
+from copublish.fragments.encoding import Encoded, encode_batch, need_of
+from copublish.fragments.sources import OpenRows, Source, open_rows
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.release.folder import generalization_of
@@ -109,27 +109,27 @@ Convert = Callable[[Domain, Encoded], pa.Array]
 
 
 def _read(wanted: PublicColumns, source: Source, convert: Convert, *, number_type: pa.DataType, strict: bool) -> Told:
-    with open_source(source) as opened:
+    with open_rows(source) as opened:
         told = _convert_table(wanted, opened, convert, number_type)
     if strict and told.changes:
         raise FragmentError(None, sorted({change.problem for change in told.changes}))
     return told
 
 
-def _convert_table(wanted: PublicColumns, opened: OpenSource, convert: Convert, number_type: pa.DataType) -> Told:
-    table, class_name = opened.table, wanted.class_name
+def _convert_table(wanted: PublicColumns, opened: OpenRows, convert: Convert, number_type: pa.DataType) -> Told:
+    class_name = wanted.class_name
     domains = {name: domain for name, domain in wanted.domains.items() if name != class_name}
-    if ambiguous := ambiguous_columns(list(domains), list(table.columns)):
+    if ambiguous := ambiguous_columns(list(domains), list(opened.columns)):
         raise FragmentError(None, ambiguous)
-    absent = [name for name in domains if name not in table.columns]
+    absent = [name for name in domains if name not in opened.columns]
     if absent:
         raise FragmentError(None, [f"Column '{name}' is in the release but not in the data." for name in absent])
-    if class_name in table.columns:
+    if class_name in opened.columns:
         domains[class_name] = wanted.domains[class_name]
     rules = {name: wanted.rule(name) for name in domains}
     columns: dict[str, list[pa.Array]] = {name: [] for name in domains}
     changes = Changes(with_rows=False)
-    for batch in opened.batches([column_expression(table[name], domain) for name, domain in domains.items()]):
+    for batch in opened.batches([opened.expression(name, need_of(domain)) for name, domain in domains.items()]):
         for name, rule in rules.items():
             encoded = encode_batch(rule, batch, null_is_elsewhere=False)
             columns[name].append(convert(rule.domain, encoded))
