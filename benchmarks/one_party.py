@@ -15,7 +15,7 @@ import numpy as np
 from copublish.agreement.model import Agreement
 from copublish.engine.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
 from copublish.engine.programs.noise import handicaps, noisy_argmax
-from copublish.engine.programs.packing import add_packed_noise
+from copublish.engine.programs.packing import add_drawn_noise, laplace
 from copublish.engine.spu.recording import CONNECT
 from copublish.engine.spu.requests import Call, Exchange, Intersect, OwnedMatrix, Run, ShareOf
 from copublish.local.processes import throwaway_ledger
@@ -107,7 +107,8 @@ class Telling:
 PHASES = {
     handicaps: "selection noise",
     noisy_argmax: "selections",
-    add_packed_noise: "leaf noise",
+    laplace: "leaf noise",
+    add_drawn_noise: "leaf noise",
     gaussian_candidates: "noise of tables",
     add_chosen_noise: "tables opened",
 }

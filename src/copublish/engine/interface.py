@@ -92,7 +92,7 @@ class ProgramEngine(SumEngine, Protocol):
         ...
 
     def rows(self, secret: Secret) -> list[Secret]:
-        """Compute a secret now and return its rows, to be used in different computations later."""
+        """Begin to compute a secret and return its rows, to be used in different computations later."""
         ...
 
     def coins(self, shape: tuple[int, ...]) -> Secret:

@@ -26,13 +26,14 @@ from copublish.engine.programs.noise import (
     opened_index,
     selection_fits,
 )
+from copublish.engine.programs.packing import add_drawn_noise, laplace
 from copublish.engine.secret import Secret
 from copublish.errors import EngineError, InvalidInputsError
 from copublish.privacy.accounting import NOTHING, cost_of
 from copublish.privacy.concentrated import Concentrated, ConcentratedMeasure, ConcentratedSelect, RhoFilter
 from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Select
 from copublish.privacy.discrete_gaussian import BATCHES, DiscreteGaussian
-from copublish.privacy.geometric import COIN_BITS
+from copublish.privacy.geometric import COIN_BITS, Geometric
 from copublish.privacy.ledger import Charge
 from copublish.types import IntArray
 
@@ -58,6 +59,8 @@ class RevealGate:
     opened: list[tuple[Disclosure, IntArray]] = field(default_factory=list)
     _drawn: dict[tuple[Fraction, int], list[Secret]] = field(default_factory=dict, repr=False)
     """Noise for selections that are still to come, by its rate and the number of places."""
+    _laplace: dict[tuple[Geometric, int], Secret] = field(default_factory=dict, repr=False)
+    """Noise for measurements that are still to come, by its law and the number of cells."""
     _candidates: dict[DiscreteGaussian, tuple[list[Secret], IntArray]] = field(default_factory=dict, repr=False)
     """Gaussian noise for measurements that are still to come: candidates' values, and places that nothing has used."""
     _filters: dict[Concentrated, RhoFilter] = field(default_factory=dict, repr=False)
@@ -127,11 +130,32 @@ class RevealGate:
         if counts.n_cells != disclosure.entries or not fits:
             raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")
         offset = 2**noise.bits  # so that a packed count, of which noise has fewer bits, does not become negative
-        secret_noisy = self.engine.add_noise(counts, noise, offset=offset)
+        drawn = self._laplace.pop((noise, counts.n_cells), None) if isinstance(noise, Geometric) else None
+        if drawn is None:
+            secret_noisy = self.engine.add_noise(counts, noise, offset=offset)
+        else:
+            # It was handed out above and is nobody's any more: noise is used once.
+            lie = {"packing": counts.packing, "cell_at": counts.cell_at, "offset": offset}
+            secret_noisy = engine_as(ProgramEngine, self.engine).compute(add_drawn_noise, counts.secret, drawn, **lie)
         opened = self._charge_then_open(secret_noisy, disclosure)
         noisy: IntArray = counts.in_order(opened) - offset
         self.opened.append((disclosure, noisy))
         return noisy
+
+    def draw_measurement_noise(self, disclosure: Measure) -> None:
+        """Begin to draw the noise of a measurement, while what is measured is still being counted.
+
+        Does nothing where the owners of data draw it in shares.
+
+        Privacy:
+            Reveals: nothing. The noise stays secret, no data touch it, and one measurement gets it.
+        """
+        noise, n = disclosure.noise, disclosure.entries
+        if isinstance(noise, Geometric):
+            engine = engine_as(ProgramEngine, self.engine)
+            words = engine.coins(noise.coin_shape(2 * n))
+            (drawn,) = engine.rows(engine.compute(laplace, words, planes=noise.threshold_planes, n=n))
+            self._laplace[noise, n] = drawn
 
     def reveal_gaussian_measurement(self, sums: Secret, disclosure: GaussianMeasure, *, ahead: int = 0) -> IntArray:
         """Open sums plus discrete Gaussian noise: shape (n, 1) to (n,).

@@ -186,6 +186,10 @@ class Port:
         """What is between this party and another one, for messages; nothing if nothing is."""
         return over_what(self.agreement, self.party, peer)
 
+    def has_arrival(self, peer: str) -> bool:
+        """Whether a party has called for a meeting since it was last asked for its newest connection."""
+        return not self._arrivals[peer].empty()
+
     def newest_arrival(self, peer: str) -> Channel | None:
         """A party's last connection for meeting that has come in and was not returned yet, if any."""
         newest = None

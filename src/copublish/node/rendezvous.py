@@ -23,6 +23,11 @@ from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
 from copublish.release.preflight import differences
 
 RETRY_SECONDS = 0.5
+"""How long after one call the next one to a party is made that does not answer."""
+
+LOOK_SECONDS = 0.02
+"""How often it is looked whether somebody has called, or said something."""
+
 MAX_WORDS = 10
 """How many words of one party are heard before the others have their turn."""
 
@@ -161,9 +166,16 @@ class Rendezvous:
         if run is not None and all(line.we_agreed == line.they_agreed == run for line in self.lines.values()):
             return True
         self._tell()
-        all_reached = all(line.to_peer is not None for line in self.lines.values())
-        time.sleep(RETRY_SECONDS / 10 if all_reached else RETRY_SECONDS)
+        self._pause()
         return False
+
+    def _pause(self) -> None:
+        """Wait until it makes sense to dial again. A party that has just called us can be dialed at once."""
+        all_reached = all(line.to_peer is not None for line in self.lines.values())
+        latest = time.monotonic() + (0 if all_reached else RETRY_SECONDS)
+        time.sleep(LOOK_SECONDS)
+        while time.monotonic() < latest and not any(map(self._port.has_arrival, self.lines)):
+            time.sleep(LOOK_SECONDS)
 
     def _listen(self, line: Line) -> None:
         """Hear what a party has said so far.

@@ -78,13 +78,26 @@ def add_packed_noise(
 ) -> IntArray:
     """Add discrete Laplace noise plus a public offset to every count of packed rows, shape (n_rows, elements).
 
-    Words are drawn for twice as many samples as there are counts. Samples belong to cells in agreed order, so the
-    same coins give the same release however the table lies.
+    Words are drawn for twice as many samples as there are counts.
     """
+    noise = laplace(xp, words, planes, packed.shape[0] * packing.row)
+    return add_drawn_noise(xp, packed, noise[0], packing, cell_at, offset)
+
+
+def laplace(xp: ModuleType, words: IntArray, planes: IntArray, n: int) -> IntArray:
+    """Draw discrete Laplace noise, shape (1, n), from words for twice as many samples."""
     drawn = geometric(xp, words, planes)
-    n_rows = packed.shape[0]
-    n = n_rows * packing.row
-    noise = drawn[:n] - drawn[n : 2 * n] + offset
+    return cast(IntArray, (drawn[:n] - drawn[n : 2 * n]).reshape(1, n))
+
+
+def add_drawn_noise(
+    xp: ModuleType, packed: IntArray, noise: IntArray, packing: Packing, cell_at: IntArray | None, offset: int
+) -> IntArray:
+    """Add noise, one for each cell, plus a public offset to every count of packed rows.
+
+    Samples belong to cells in agreed order, so the same coins give the same release however the table lies.
+    """
+    noise = noise + offset
     if cell_at is not None:
         noise = noise[cell_at]
-    return cast(IntArray, packed + packing.pack(xp, noise.reshape(n_rows, packing.row)))
+    return cast(IntArray, packed + packing.pack(xp, noise.reshape(packed.shape[0], packing.row)))

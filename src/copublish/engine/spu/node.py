@@ -178,10 +178,10 @@ class SpuNode(ComparesByMessages):
         return Secret(Node(None, program, arguments, public), shape)
 
     def rows(self, secret: Secret) -> list[Secret]:
-        """Compute a secret now and return its rows, to be used in different computations later."""
+        """Begin to compute a secret and return its rows, to be used in different computations later."""
         rows, shape = secret.shape[0], secret.shape[1:]
         names = [self._new_name() for _ in range(rows)]
-        self._ask(Run(steps_of(cast(Node, secret._handle)), keep_as=tuple(names), by_rows=True))
+        self._ask(Run(steps_of(cast(Node, secret._handle)), keep_as=tuple(names), by_rows=True, begins=True))
         return [Secret(Node(Kept(name, shape)), shape) for name in names]
 
     def coins(self, shape: tuple[int, ...]) -> Secret:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,13 +102,28 @@ class Call:
 Step = Shared | Ranged | OwnedMatrix | Xored | Kept | ShareOf | OwnProducts | Call
 
 
+def names_of_kept(steps: Iterable[Step]) -> Iterator[str]:
+    """Yield the names of secrets that earlier runs left and that steps need."""
+    for step in steps:
+        if isinstance(step, Kept):
+            yield step.name
+        elif isinstance(step, ShareOf):
+            yield step.kept.name
+        elif isinstance(step, OwnProducts):
+            yield from (step.left.name, step.right.name)
+
+
 @dataclass(frozen=True)
 class Run:
-    """Compute the last step; open it to all parties, or keep it as a secret: whole, or each part under its own name."""
+    """Compute the last step; open it to all parties, or keep it as a secret: whole, or each part under its own name.
+
+    What is only begun is answered at once. Whoever asks for something that needs its result waits for it.
+    """
 
     steps: tuple[Step, ...]
     keep_as: tuple[str, ...] = ()
     by_rows: bool = False
+    begins: bool = False
 
     @property
     def opens(self) -> bool:

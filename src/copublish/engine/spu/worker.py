@@ -15,7 +15,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
@@ -53,6 +53,7 @@ from copublish.engine.spu.requests import (
     Step,
     TakeSummand,
     Xored,
+    names_of_kept,
 )
 from copublish.engine.spu.sessions import Session
 from copublish.files.core_dumps import forbid_core_dumps
@@ -218,17 +219,18 @@ class Worker:
         if isinstance(request, Run):
             return self._run(request)
         if isinstance(request, Forget):
+            self._wait_for(request.names)
             for name in request.names:
                 del self._kept[name]
             return None
         if isinstance(request, TakeSummand):
+            self._wait_for([request.kept.name])
             return self._own_share(request.kept)
         if isinstance(request, Exchange):
             return [from_text(text) for text in self._talk.all_gather(to_text(*request.public))]
         if isinstance(request, Intersect):
             return self._intersect(request.pseudonyms)
-        for session in (self._main, self._products):
-            session.wait()
+        self._wait_for_all()
         self._link.stop_link()
         # Its last message has come to us, and perhaps not yet back to it that it has: whoever does not hear that tries
         # again, three times, for three seconds each.
@@ -237,14 +239,27 @@ class Worker:
 
     def _run(self, request: Run) -> IntArray | None:
         session = self._session(request)
-        shares = session.do(partial(self._compute, session, request))
-        if not request.opens:
-            self._kept.update(zip(request.keep_as, shares, strict=True))
+        self._wait_for(names_of_kept(request.steps))
+        if request.keep_as:
+            keep = partial(self._keep, session, request)
+            session.begin(keep) if request.begins else session.do(keep)
             return None
-        (share,) = shares
+        (share,) = session.do(partial(self._compute, session, request))
         if self._meta_of(share).visibility != self._library.Visibility.VIS_PUBLIC:
             raise ValueError("a result is not public after its reveal")
         return np.asarray(self._io.reconstruct([share] * len(self.settings.addresses)), dtype=np.int64)
+
+    def _keep(self, session: Session, request: Run) -> None:
+        self._kept.update(zip(request.keep_as, self._compute(session, request), strict=True))
+
+    def _wait_for(self, names: Iterable[str]) -> None:
+        """Wait for secrets whose computation was begun."""
+        if not self._kept.keys() >= set(names):
+            self._wait_for_all()
+
+    def _wait_for_all(self) -> None:
+        for session in (self._main, self._products):
+            session.wait()
 
     def _session(self, request: Run) -> Session:
         """Where a program runs: products of private matrices need keys alone, and all else no keys."""

@@ -64,6 +64,7 @@ def run_specialization(
 
     progress("leaf counts", 0, 1)
     disclosure = plan.leaf_counts(rounds_done, cut.n_leaves * len(table.agreement.class_.values))
+    gate.draw_measurement_noise(disclosure)
     secret_counts = table.count_jointly(
         [*cut.axes(), classes],
         engine,
