@@ -20,7 +20,7 @@ from copublish.release.comparison import compares_identifiers
 from copublish.release.engines import refuse_missing_engine, refuse_unfit_engine, secure_engine_version
 from copublish.release.folder import refuse_unwritable
 
-PROTOCOL = 9
+PROTOCOL = 10
 """Raised whenever parties with the same agreement could send each other something else than before, so that two
 versions of this software find it out before anything is spent."""
 
