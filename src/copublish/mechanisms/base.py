@@ -272,6 +272,10 @@ class Mechanism(ABC, Generic[P, R, D]):
         """The data set as records."""
         return contents.tables["records"]
 
+    def record_parts(self, contents: Contents) -> Iterator[pa.Table]:
+        """Yield the same records one part after another, each with as many as a row group of a file has."""
+        yield self.records(contents)
+
     def single_tables(self, contents: Contents) -> Mapping[str, pa.Table]:
         """Parts of its tables that the folder holds once more, in CSV files of their own; by `folder/name`."""
         return {}

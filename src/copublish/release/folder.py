@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -81,7 +82,11 @@ class Release(ReadableRelease):
             for kind in kinds:
                 if kind == "csv" and self.warning:
                     continue  # a table in CSV cannot say what it is
-                found[f"{name}.{kind}"] = (_parquet if kind == "parquet" else _csv)(self.table(name))
+                if (name, kind) == ("records", "parquet"):
+                    found[f"{name}.{kind}"] = _parquet(self.mechanism.record_parts(self.contents))
+                else:
+                    table = self.table(name)
+                    found[f"{name}.{kind}"] = _parquet(iter([table])) if kind == "parquet" else _csv(table)
         if not self.warning:
             single = self.mechanism.single_tables(self.contents)
             found |= {f"{name}.csv": _csv(table) for name, table in single.items()}
@@ -309,9 +314,12 @@ def _table(content: bytes) -> pa.Table:
     return pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
 
 
-def _parquet(table: pa.Table) -> bytes:
-    sink = BytesIO()
-    pq.write_table(table, sink)
+def _parquet(parts: Iterator[pa.Table]) -> bytes:
+    """The file of a table that comes in parts; the same bytes as of the whole if a part fills a row group."""
+    first, sink = next(parts), BytesIO()
+    with pq.ParquetWriter(sink, first.schema) as writer:
+        for part in chain([first], parts):
+            writer.write_table(part)
     return sink.getvalue()
 
 

@@ -60,14 +60,18 @@ class Specialization(Mechanism[SpecializationPlan, SpecializationResult, CutDeta
         """Every leaf and class as often as its `count` says."""
         return publish.records_of(contents.tables["counts"])
 
+    def record_parts(self, contents: Contents) -> Iterator[pa.Table]:
+        """The same, without all of them in memory: rows may have stayed where they lie because they are many."""
+        return publish.record_parts(contents.tables["counts"])
+
     def measured_counts(self, publication: Publication) -> Iterator[MeasuredCounts]:
         """The leaf counts."""
         yield measured_counts(publication)
 
     def sizes(self, publication: Publication) -> dict[str, int]:
         """Records, and the cells that they are counted in."""
-        cells = publication.contents.tables["counts"].num_rows
-        return {"records": publication.records.num_rows, "cells": cells}
+        counts = publication.contents.tables["counts"]
+        return {"records": publish.number_of_records(counts), "cells": counts.num_rows}
 
     def about(self, publication: Publication) -> About:
         """What the README of a release folder says."""

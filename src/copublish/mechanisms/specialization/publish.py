@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pyarrow as pa
 from pydantic.dataclasses import dataclass
@@ -16,7 +18,10 @@ from copublish.mechanisms.shared.generalization import (
     GeneralizedValue,
 )
 from copublish.mechanisms.specialization.result import SpecializationResult
-from copublish.types import TypedJson
+from copublish.types import IntArray, TypedJson
+
+ROW_GROUP = 2**20
+"""Records of a row group in a Parquet file, as pyarrow cuts them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +85,23 @@ def _repeated(labels: list[str], repeat: int, length: int) -> pa.Array:
 
 def records_of(counts: pa.Table) -> pa.Table:
     """The data set as records: every leaf and class as often as its `count` says."""
-    times = counts.column(COUNT).to_numpy()
+    return _rows_repeated(counts, counts.column(COUNT).to_numpy())
+
+
+def record_parts(counts: pa.Table, rows_per_part: int = ROW_GROUP) -> Iterator[pa.Table]:
+    """Yield the same records one part after another."""
+    ends = np.cumsum(counts.column(COUNT).to_numpy())
+    total = number_of_records(counts)
+    for start in range(0, max(1, total), rows_per_part):
+        yield _rows_repeated(counts, np.diff(np.clip(ends, start, start + rows_per_part), prepend=start))
+
+
+def number_of_records(counts: pa.Table) -> int:
+    """How many records there are."""
+    return int(counts.column(COUNT).to_numpy().sum())
+
+
+def _rows_repeated(counts: pa.Table, times: IntArray) -> pa.Table:
     rows = np.repeat(np.arange(counts.num_rows, dtype=np.int64), times)
     return counts.drop_columns([COUNT, NOISY_COUNT]).take(rows).combine_chunks()
 

@@ -32,7 +32,7 @@ def about(publication: Publication) -> About:
     scale, within = noise.scale_in_people or 0, noise.within_95_percent
     deviation = deviation_of(noise)
     return About(
-        f"""This folder is a differentially private data set of {publication.records.num_rows:,} records, made
+        f"""This folder is a differentially private data set of {publication.sizes["records"]:,} records, made
 together by {in_words(publication.certificate.parties)}. No record in it is a real person: it says how many people
 there are, about, with each combination of generalized values.""",
         """| file | content |

@@ -78,7 +78,11 @@ def croissant(publication: Publication, data: Mapping[str, bytes]) -> dict[str, 
         "distribution": [_file_object(name, content) for name, content in data.items()],
         "recordSet": [
             _record_set(
-                publication, name, publication.records if name == "records" else publication.contents.tables[name]
+                publication,
+                name,
+                next(publication.mechanism.record_parts(publication.contents))
+                if name == "records"
+                else publication.contents.tables[name],
             )
             for name in publication.mechanism.tables
             if f"{name}.parquet" in data
