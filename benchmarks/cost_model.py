@@ -215,10 +215,15 @@ def round_trips(case: Case) -> tuple[Work, float]:
     return work_of(agreement, cut_of(found.release), case.records), found.total.rounds
 
 
+NOT_HERE = ("counted", "published")
+"""What these runs do little of or nothing: `where_they_lie.py` measures it."""
+
+
 def fitted(works: Sequence[Work], measured: Sequence[float], quantities: Sequence[str] | None = None) -> Work:
     """The coefficients of least relative error, of all quantities that occur or of some."""
     names = [field.name for field in fields(Work)]
-    of = np.array([astuple(work) for work in works]) * [quantities is None or name in quantities for name in names]
+    wanted = [name not in NOT_HERE and (quantities is None or name in quantities) for name in names]
+    of = np.array([astuple(work) for work in works]) * wanted
     relative = of / np.array(measured)[:, None]
     scale = np.maximum(relative.max(axis=0), 1e-300)  # so that no quantity counts by its unit
     coefficients, _ = nnls(relative / scale, np.ones(len(measured)))

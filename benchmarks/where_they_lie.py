@@ -33,7 +33,7 @@ import copublish as cp
 from copublish.fragments.sources import Source
 from copublish.local.processes import simulate_in_processes
 from copublish.mechanisms.registry import mechanism_of
-from copublish.planning.costs import predict
+from copublish.planning.costs import CountedBy, Surroundings, predict
 from copublish.progress import no_progress
 from measuring import NOT_THERE, Measuring, Row, run
 from process_numbers import cpu_seconds, peak_mib
@@ -114,7 +114,9 @@ def _write(release: cp.Release, folder: Path) -> Written:
     return Written(time.perf_counter() - began, peak_mib())
 
 
-def one_release(folder: Path, agreement: cp.Agreement, data: dict[str, Source]) -> tuple[cp.Release, Row]:
+def one_release(
+    folder: Path, agreement: cp.Agreement, data: dict[str, Source], counted_by: CountedBy
+) -> tuple[cp.Release, Row]:
     """A release, and what it took."""
     records = {party: PartyRecord(str(folder / f"{party}.used")) for party in agreement.parties}
     began = time.perf_counter()
@@ -132,7 +134,8 @@ def one_release(folder: Path, agreement: cp.Agreement, data: dict[str, Source]) 
     used = {party: pickle.loads(Path(record.file).read_bytes()) for party, record in records.items()}
     tuning = mechanism_of(agreement).tuning
     assert tuning is not None
-    predicted = predict(agreement, tuning.work(agreement, release, agreement.records.expected))["seconds"]
+    work = tuning.work(agreement, release, agreement.records.expected)
+    predicted = predict(agreement, work, Surroundings(counted_by=counted_by))["seconds"]
     return release, {
         "seconds": seconds,
         "seconds, writing": written.seconds,
@@ -170,11 +173,11 @@ def measure(given: argparse.Namespace) -> Measuring:
         for source in given.sources:
             java: Any = NOT_THERE
             if source == "duckdb":
-                release, row = one_release(folder, agreement, dict(files))
+                release, row = one_release(folder, agreement, dict(files), source)
             else:
                 with spark_table(folder, files["large"]) as (table, process):
                     before = cpu_seconds(process)
-                    release, row = one_release(folder, agreement, {**files, "large": table})
+                    release, row = one_release(folder, agreement, {**files, "large": table}, source)
                     java = cpu_seconds(process) - before
             data = {name: release.files()[name] for name in release.data_files()}
             first = first or data

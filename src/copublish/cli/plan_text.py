@@ -177,6 +177,11 @@ def _print_advice(result: dict[str, Any], console: Console) -> None:
         f"with two cores ({run['cpu_seconds']:.0f} processor seconds, the largest process about "
         f"{run['largest_process_mib'] / 1024:.1f} GiB); a slow line adds its own time"
     )
+    if run["seconds_if_spark_counts"] is not None:
+        console.print(
+            "  That is with rows in Parquet files or DuckDB. If they stay in Spark, in local mode on two cores, it is "
+            f"about {run['seconds_if_spark_counts']:.0f} s."
+        )
 
 
 def _print_ranking(result: Mapping[str, Any], console: Console) -> None:

@@ -11,7 +11,7 @@ import json
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, Literal
 
 from copublish.agreement.model import Agreement
 from copublish.mechanisms.shared.work import Work
@@ -19,13 +19,14 @@ from copublish.mechanisms.shared.work import Work
 MIB = 2**20
 COEFFICIENTS = "coefficients.json"
 
-COUNTING_CPU_SECONDS = 0.03
-"""For a million comparisons of rows in Parquet files that DuckDB counts. Measured, and predicted: 100 million rows
-of five columns 27 s (28 s), 10 million 2.7 s (2.8 s), with a grid of 82 cells 4.6 s (3.7 s). No secure run is fitted to
-it."""
+CountedBy = Literal["duckdb", "spark"]
 
-COUNTING_CORES = 2
-"""Of one machine, which DuckDB uses all."""
+COUNTING: dict[CountedBy, tuple[float, float]] = {"duckdb": (0.033, 0.64), "spark": (0.077, 0.58)}
+"""For rows that are counted where they lie: processor seconds of a million comparisons, and seconds of one of those on
+two cores, which both use. From `benchmarks/where_they_lie.py` with 100 million rows; Spark in local mode."""
+
+WRITING_SECONDS = 0.013
+"""For a million cells of published records, from the same runs."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,11 +66,13 @@ class Surroundings:
             number of two parties, and no more than there are shards.
         round_trip_seconds: How long a message and its answer take; none on one machine.
         bytes_per_second: What the slower direction of the link carries.
+        counted_by: What counts rows that stay where they lie.
     """
 
     workers: int = 1
     round_trip_seconds: float = 0.0
     bytes_per_second: float | None = None
+    counted_by: CountedBy = "duckdb"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,15 +118,17 @@ def cost_of(
     """
     known, around = by or measured_coefficients(), surroundings or Surroundings()
     work = with_sessions(work, around.workers)
-    cpu, mib, counting = dot(known.cpu_seconds, work), dot(known.mib_sent, work), COUNTING_CPU_SECONDS * work.counted
+    cpu, mib = dot(known.cpu_seconds, work), dot(known.mib_sent, work)
+    counting_cpu, counting_ratio = COUNTING[around.counted_by]
+    counting, writing = counting_cpu * work.counted, WRITING_SECONDS * work.published
     sharded = dot(known.cpu_seconds, sharded_part(work))
     computing = known.fixed_ratio * (cpu - sharded) + known.record_ratio * sharded / max(1.0, work.products)
     waiting = dot(known.round_trips, work) * around.round_trip_seconds
     # While one sends the other mostly waits for it; on one machine that takes no time.
     transfer = 0.0 if around.bytes_per_second is None else mib * MIB / around.bytes_per_second
     return Cost(
-        cpu_seconds=cpu + counting,
-        seconds=computing + counting / COUNTING_CORES + waiting + transfer,
+        cpu_seconds=cpu + counting + writing,
+        seconds=computing + counting_ratio * counting + writing + waiting + transfer,
         waiting_seconds=waiting,
         transfer_seconds=transfer,
         mib_sent=mib,
@@ -164,8 +169,10 @@ def predict(agreement: Agreement, work: Work, surroundings: Surroundings | None 
     around = surroundings or Surroundings()
     around = replace(around, workers=min(around.workers, agreement.engine.agreed_shards))
     found = cost_of(work, cells=cells, surroundings=around)
+    in_spark = cost_of(work, cells=cells, surroundings=replace(around, counted_by="spark"))
     return {
         "seconds": round(found.seconds, 1),
+        "seconds_if_spark_counts": round(in_spark.seconds, 1) if work.counted else None,
         "cpu_seconds": round(found.cpu_seconds, 1),
         "mib_sent": round(found.mib_sent, 1),
         "largest_process_mib": round(found.largest_process_mib),

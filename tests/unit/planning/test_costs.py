@@ -188,6 +188,15 @@ def test_counting_rows_where_they_lie_is_predicted_within_three_tenths(records, 
     counting = Work(counted=work_of(agreement, top(agreement), records).counted)
     found = cost_of(counting, by=COSTS)
     assert found.cpu_seconds == pytest.approx(core_seconds, rel=0.3)
-    assert found.seconds == found.cpu_seconds / 2
+    assert found.cpu_seconds / 2 < found.seconds < found.cpu_seconds
     vertical = agreement_from_mapping(small_mapping())
     assert work_of(vertical, top(vertical), records).counted == 0
+
+
+def test_a_hundred_million_rows_took_what_is_predicted_within_three_tenths():
+    """What the benchmark printed last, by DuckDB and by Spark."""
+    rows = json.loads((RESULTS / "where_they_lie.json").read_text())["tables"]["counted"]["rows"]
+    assert {(row["counted by"], row["rows"]) for row in rows} == {("duckdb", 10**8), ("spark", 10**8)}
+    for row in rows:
+        assert row["same bytes"] and row["MiB, owner's process"] < 500
+        assert row["seconds"] == pytest.approx(row["predicted on quiet cores, s"], rel=0.3)

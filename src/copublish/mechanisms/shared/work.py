@@ -20,6 +20,7 @@ class Work:
         guest_marks: Records times marks that guests share with the nodes, in millions.
         counted: Records times comparisons with which their owners, or a database for them, count them, in millions
             (horizontal data).
+        published: Cells of the published records, in millions.
     """
 
     starts: float = 0.0
@@ -31,3 +32,4 @@ class Work:
     marks: float = 0.0
     guest_marks: float = 0.0
     counted: float = 0.0
+    published: float = 0.0

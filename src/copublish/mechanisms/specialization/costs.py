@@ -34,6 +34,7 @@ def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
         guests=float(len(_guests(agreement))),
         rounds=float(plan.rounds),
         biased_bits=bits / 1e3,
+        published=n_records * len(agreement.columns) / 1e6,
     )
     (rows, _), (row, _) = halves
     if agreement.partition == "horizontal":
