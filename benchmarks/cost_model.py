@@ -81,6 +81,7 @@ CASES = (
     Case(40_000, splits=9, partition="arbitrary"),
     Case(20_000, owners=3),
     Case(60_000, owners=5),
+    Case(4_000, partition="horizontal"),  # without a product: what a start costs alone
 )
 LINKED = (Case(2_000, splits=2), Case(2_000, splits=8), Case(400_000, splits=8))
 """Runs between two hosts, for round trips alone."""
@@ -93,6 +94,7 @@ WAITS = ("starts", "rounds", "products", "product_columns")
 
 def agreement_of(case: Case) -> cp.Agreement:
     owners = [f"p{number}" for number in range(case.owners)]
+    is_horizontal, is_vertical = case.partition == "horizontal", case.partition == "vertical"
     return cp.agreement_from_mapping(
         {
             "format": 1,
@@ -100,15 +102,15 @@ def agreement_of(case: Case) -> cp.Agreement:
             "dataset": "cost",
             "partition": case.partition,
             "parties": {owner: {} for owner in owners},
-            "records": {"alignment": "row-order", "expected": 100_000},
+            "records": {"expected": 100_000} | ({} if is_horizontal else {"alignment": "row-order"}),
             "class": {"name": "y", "values": [str(number) for number in range(case.classes)]},
             "attributes": {
                 f"x{i}": {
                     "kind": "numerical",
                     "bounds": [0, 1000],
                     "grid": {"count": case.grid},
-                    "held_by": owners[i % case.owners] if case.partition == "vertical" else owners,
                 }
+                | ({} if is_horizontal else {"held_by": owners[i % case.owners] if is_vertical else owners})
                 for i in range(case.attributes)
             },
             "privacy": {"epsilon": case.epsilon},
@@ -130,6 +132,9 @@ def chunks(agreement: cp.Agreement, n: int) -> Iterable[dict[str, pd.DataFrame]]
         table["y"] = np.searchsorted(edges, weight).astype(str)
         if agreement.partition == "vertical":
             yield {party: table[list(agreement.columns_of(party))] for party in agreement.parties}
+            continue
+        if agreement.partition == "horizontal":
+            yield {p: table.iloc[i :: len(agreement.parties)] for i, p in enumerate(agreement.parties)}
             continue
         holder = generator.integers(len(agreement.parties), size=(size, len(names)))
         cells = table[names].astype("Int64")
@@ -341,7 +346,7 @@ class Kept:
 
 
 def options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--cases", type=int, nargs="+", default=range(len(CASES)), help="numbers of cases to run")
+    parser.add_argument("--cases", type=int, nargs="*", default=range(len(CASES)), help="numbers of cases to run")
     parser.add_argument("--links", type=int, nargs="*", default=range(len(LINKED)), help="numbers of linked cases")
     parser.add_argument("--checks", type=int, nargs="*", default=[1_000_000], help="records of runs that are predicted")
     parser.add_argument("--times", type=int, default=3, help="how often each case is run")
