@@ -107,7 +107,10 @@ def noise_drawn_by(draw: Draw) -> Iterator[None]:
             own = (draw(noise, counts.n_cells) + offset).reshape(counts.secret.shape)
         return self.compute(add, counts.secret, self.share(own))
 
-    with patch.object(IdealEngine, "add_noise", add_noise):
+    with (
+        patch.object(IdealEngine, "add_noise", add_noise),
+        patch.object(RevealGate, "draw_measurement_noise", lambda self, disclosure: None),
+    ):
         yield
 
 
