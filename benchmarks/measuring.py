@@ -16,7 +16,6 @@ import argparse
 import functools
 import json
 import math
-import os
 import sys
 import tempfile
 import time
@@ -132,14 +131,12 @@ def markdown_of(rows: Sequence[Mapping[str, Cell]]) -> str:
 def run(benchmark: ModuleType) -> None:
     """Run a benchmark as the command line says; tables on stdout, each row on stderr as soon as it is there."""
     given = given_of(benchmark, sys.argv[1:])
-    with os.fdopen(os.dup(1), "w") as own:
-        os.dup2(2, 1)  # what others print, Spark's Java for one, does not come between the tables
-        found = tables_of(benchmark, given, lambda words: print(words, file=sys.stderr, flush=True))
-        if given.format == "json":
-            print(json.dumps(found, indent=1), file=own)
-            return
-        for title, rows in found.items():
-            print(f"{title}\n\n{markdown_of(rows)}\n", file=own)
+    found = tables_of(benchmark, given, lambda words: print(words, file=sys.stderr, flush=True))
+    if given.format == "json":
+        print(json.dumps(found, indent=1))
+        return
+    for title, rows in found.items():
+        print(f"{title}\n\n{markdown_of(rows)}\n")
 
 
 def folder_of(name: str) -> Path:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import copy
 import multiprocessing
+import os
 import pickle
 import sys
 import tempfile
@@ -147,9 +148,22 @@ def one_release(
 
 
 @contextmanager
+def stdout_for_tables_alone() -> Iterator[None]:
+    """Let what is started print where messages go: Spark's Java says something now and then."""
+    own = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(own, 1)
+        os.close(own)
+
+
+@contextmanager
 def spark_table(folder: Path, file: Path) -> Iterator[tuple[cp.DatabaseTable, int]]:
     """A table of a Spark server over the file, and the number of its Java process."""
-    session, address = start(folder, for_many_rows=True)
+    with stdout_for_tables_alone():
+        session, address = start(folder, for_many_rows=True)
     session.sql(f"CREATE TABLE visits USING parquet LOCATION '{file}'")
     try:
         yield cp.DatabaseTable(address, "default.visits"), SparkContext._gateway.proc.pid

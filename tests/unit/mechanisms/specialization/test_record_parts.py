@@ -51,13 +51,13 @@ def test_the_file_has_the_bytes_of_the_whole_table(total: int) -> None:
 def test_records_are_written_without_memory_for_all_of_them() -> None:
     """Of a whole table it would grow by more than its codes, of four bytes; that of parts does not."""
     code = f"""
-import resource, sys
+import sys
+import pyarrow as pa
 sys.path.insert(0, {str(Path(__file__).parent)!r})
 from test_record_parts import counts_of, records_of, record_parts, _parquet
 counts = counts_of([{GROUPS * ROW_GROUP}, 0, 7])
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 _parquet(iter([records_of(counts)]) if sys.argv[1] == "whole" else record_parts(counts))
-print(1024 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
+print(pa.default_memory_pool().max_memory())
 """
     run = partial(subprocess.run, capture_output=True, text=True, check=True)
     parts, whole = (int(run([sys.executable, "-c", code, way]).stdout) for way in ("parts", "whole"))
