@@ -12,7 +12,7 @@ from uuid import UUID
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from copublish.fragments.encoding import BLANKS, Need, numbers_of, texts_of
@@ -79,7 +79,8 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 )
 
 
-@given(st.lists(CELLS, min_size=1, max_size=5))
+@settings(max_examples=25)  # each of them opens the file four times
+@given(st.lists(CELLS, min_size=1, max_size=20))
 def test_cells_of_csv_files_are_what_ibis_makes_of_them(tmp_path_factory: pytest.TempPathFactory, cells) -> None:
     path = tmp_path_factory.mktemp("csv") / "rows.csv"
     rows = "".join('"{}",x\n'.format(cell.replace('"', '""')) for cell in cells)

@@ -19,7 +19,7 @@ from copublish.agreement.columns import COUNT, NOISY_COUNT
 from copublish.mechanisms.specialization.publish import ROW_GROUP, number_of_records, record_parts, records_of
 from copublish.release.folder import _parquet
 
-GROUPS = 30
+GROUPS = 12
 
 
 def counts_of(times: list[int]) -> pa.Table:
