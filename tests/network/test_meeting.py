@@ -86,6 +86,19 @@ def test_a_party_whose_connection_led_to_a_run_that_was_ending_dials_again(pair)
             assert one.result(SECONDS).run == two.result(SECONDS).run
 
 
+def test_a_party_that_calls_is_called_back_at_once(pair, monkeypatch):
+    """The bank has found nobody and would dial again long after everybody has given up."""
+    monkeypatch.setattr("copublish.node.rendezvous.RETRY_SECONDS", 2 * SECONDS)
+    waits, pause = threading.Event(), Rendezvous._pause
+    monkeypatch.setattr(Rendezvous, "_pause", lambda self: (waits.set(), pause(self)))
+    with pair.port("bank") as bank, ThreadPoolExecutor() as pool:
+        one = pool.submit(pair.meet, bank)
+        assert waits.wait(SECONDS)
+        with pair.port("loans") as loans:
+            two = pair.meet(loans)
+            assert one.result(SECONDS).run == two.run
+
+
 def test_both_are_told_what_differs(pair):
     other = {**FACTS, "copublish": "2.0"}
     with pair.port("bank") as bank, pair.port("loans") as loans, ThreadPoolExecutor() as pool:

@@ -201,7 +201,7 @@ def test_counts_that_share_elements_get_the_very_noise_that_they_get_alone(packi
 
 
 def test_noise_that_was_drawn_ahead_is_used_once() -> None:
-    """Counts that are measured a second time get noise of their own. All values are as before by chance: never."""
+    """Counts that are measured a second time get noise of their own."""
     first, second = (
         measured(Fraction(1, 2), "add-remove", COUNTS[:FEW_SAMPLES], 22, ahead=True, times=times) for times in (1, 2)
     )

@@ -130,13 +130,14 @@ class RevealGate:
         if counts.n_cells != disclosure.entries or not fits:
             raise EngineError("A measurement does not fit its disclosure or the engine's integers. Not opened.")
         offset = 2**noise.bits  # so that a packed count, of which noise has fewer bits, does not become negative
+        # Taken out of the gate for good: noise is used once.
         drawn = self._laplace.pop((noise, counts.n_cells), None) if isinstance(noise, Geometric) else None
         if drawn is None:
             secret_noisy = self.engine.add_noise(counts, noise, offset=offset)
         else:
-            # It was handed out above and is nobody's any more: noise is used once.
-            lie = {"packing": counts.packing, "cell_at": counts.cell_at, "offset": offset}
-            secret_noisy = engine_as(ProgramEngine, self.engine).compute(add_drawn_noise, counts.secret, drawn, **lie)
+            public = {"packing": counts.packing, "cell_at": counts.cell_at, "offset": offset}
+            engine = engine_as(ProgramEngine, self.engine)
+            secret_noisy = engine.compute(add_drawn_noise, counts.secret, drawn, **public)
         opened = self._charge_then_open(secret_noisy, disclosure)
         noisy: IntArray = counts.in_order(opened) - offset
         self.opened.append((disclosure, noisy))

@@ -39,8 +39,6 @@ class OpenFile:
     scan: str
     types: Mapping[str, str]
 
-    is_spark = False
-
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of its columns."""
