@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from copublish.engine.spu.engine import SpuEngine
-from copublish.engine.spu.psi_files import remove_traces
+from copublish.engine.spu.intersection import remove_traces
 from copublish.engine.spu.requests import LinkSettings
 from copublish.engine.spu.worker import Worker
 from measuring import NOT_THERE, Measuring, run

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from copublish.engine.spu import psi_files
-from copublish.engine.spu.psi_files import _varint
+from copublish.engine.spu import intersection
+from copublish.engine.spu.intersection import _varint
 from support.spu import Pair
 
 LIMIT_SECONDS = 90
@@ -110,7 +110,7 @@ def files_below(folder: Path) -> list[Path]:
 def traces_of(process: int) -> list[str]:
     """Return the traces of libpsi that may be of one process."""
     found = []
-    for path in psi_files.TRACE_FOLDER.glob(psi_files.TRACE_FILES):
+    for path in intersection.TRACE_FOLDER.glob(intersection.TRACE_FILES):
         with suppress(OSError):  # of another process, which has just removed it
             found += [path.name] if _varint(process) in path.read_bytes() else []
     return found

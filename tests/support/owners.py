@@ -12,8 +12,8 @@ import pandas as pd
 
 import copublish as cp
 from copublish.engine.alignment.comparison import comparison_by
-from copublish.engine.spu.engine import MarkingNode, ReplicatedMarkingNode
 from copublish.engine.spu.guests import GuestEngine, MarkingGuest
+from copublish.engine.spu.marking import MarkingNode, ReplicatedMarkingNode
 from copublish.engine.spu.node import SpuNode
 from copublish.local.messenger import PipeMessenger, pipes_between
 from copublish.local.processes import throwaway_ledger

@@ -13,8 +13,9 @@ from copublish.engine.alignment.lists import MAX_LIST_BYTES
 from copublish.engine.alignment.pseudonyms import PSEUDONYM_BYTES
 from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.engine.messages import Messenger
-from copublish.engine.spu.engine import MarkingNode, ReplicatedMarkingNode, SpuEngine
+from copublish.engine.spu.engine import SpuEngine
 from copublish.engine.spu.guests import GuestEngine, MarkingGuest
+from copublish.engine.spu.marking import MarkingNode, ReplicatedMarkingNode
 from copublish.engine.spu.node import SpuNode
 from copublish.engine.spu.process import LOADING_SECONDS, LoadingWorker, StartWorker, WorkerProcess
 from copublish.engine.spu.recording import EngineRecorder

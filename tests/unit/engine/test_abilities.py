@@ -17,8 +17,9 @@ from copublish.engine.interface import AligningEngine, JoinEngine, MarkEngine, P
 from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.engine.reveal import RevealGate
 from copublish.engine.spu import node
-from copublish.engine.spu.engine import MarkingNode, SpuEngine
+from copublish.engine.spu.engine import SpuEngine
 from copublish.engine.spu.guests import GuestEngine, MarkingGuest
+from copublish.engine.spu.marking import MarkingNode
 from copublish.engine.spu.node import SpuNode
 from copublish.errors import EngineError
 from copublish.fragments.reading import read_fragment

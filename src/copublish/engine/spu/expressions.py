@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
+from copublish.engine.secret import Secret
 from copublish.engine.spu.requests import Call, Kept, Ranged, Shared, Step, Xored
 from copublish.types import Program
 
@@ -37,3 +38,8 @@ def steps_of(target: Node) -> tuple[Step, ...]:
 
     visit(target)
     return tuple(steps)
+
+
+def kept_step(secret: Secret) -> Kept:
+    """The step that takes up a kept secret again."""
+    return cast(Kept, cast(Node, secret._handle).step)

@@ -12,28 +12,22 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import sys
-import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from multiprocessing.connection import Connection
 from multiprocessing.spawn import prepare
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from copublish.engine.alignment.pseudonyms import Pseudonyms
 from copublish.engine.public_values import from_text, to_text
-from copublish.engine.spu.beside import wait_for_those_beside
 from copublish.engine.spu.compiling import Compiler, results_of
 from copublish.engine.spu.confinement import bytes_written, die_with_parent, open_counters, silence_and_confine
 from copublish.engine.spu.first_uses import FIRST_RESULT, first_programs
-from copublish.engine.spu.psi_files import NAME, read_pseudonyms, remove_traces, write_pseudonyms
+from copublish.engine.spu.intersection import intersect
 from copublish.engine.spu.replicated import SUM_TYPE, XOR_TYPE, share_of_sum, share_of_xor
 from copublish.engine.spu.requests import (
     ABY3,
@@ -55,18 +49,14 @@ from copublish.engine.spu.requests import (
     Xored,
     names_of_kept,
 )
+from copublish.engine.spu.runtime import exact_config, let_products_use_all_cores, load_spu, meet
 from copublish.engine.spu.sessions import Session
+from copublish.engine.spu.shares import BOOLEAN_TYPE, is_public, share_of, summand_in
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.types import IntArray
 
-SUMMAND_TYPE = "cheetah.AShr<FM64>"
-"""What SPU calls a share of CHEETAH whose parts are added in the ring."""
-
 LAST_WORD_SECONDS = 0.1
 """How long a worker stays after all nodes have said that they have no more to say."""
-
-BOOLEAN_TYPE = "cheetah.BShr<FM64,64>"
-"""What SPU calls a share of CHEETAH whose parts are XORed, 64 bits in a word."""
 
 
 def serve(connection: Connection, scratch: str) -> None:
@@ -105,23 +95,6 @@ def serve(connection: Connection, scratch: str) -> None:
         os._exit(0)  # SPU's threads would otherwise be torn down in an order that can crash
 
 
-def load_spu() -> None:
-    """Load SPU without JAX, which its package loads at once, and of which only compiling makes use.
-
-    What is loaded of the package are its modules, and not the file that brings them all together.
-    """
-    if "spu" not in sys.modules:
-        found = find_spec("spu")
-        if found is None or found.submodule_search_locations is None:
-            raise ModuleNotFoundError("SPU is not installed")
-        package = ModuleType("spu")
-        package.__path__ = list(found.submodule_search_locations)
-        sys.modules["spu"] = package
-    from spu import libspu
-
-    libspu._check_cpu_features()  # as the package's own file would have
-
-
 def load_main(main: LoadMain) -> None:
     """Load the party's own program, as `multiprocessing` does in the processes that it starts."""
     named, path = main.name, main.path
@@ -144,15 +117,15 @@ class Worker:
         load_spu()
         from spu import api, libspu
 
-        self._spu, self._library = api, libspu
+        self._library = libspu
         logging = libspu.logging.LogOptions()
         logging.enable_console_logger = False
         libspu.logging.setup_logging(logging)
-        self._let_products_use_all_cores()
-        self._link = self._connect()
+        let_products_use_all_cores(libspu)
+        self._link = meet(libspu, self.settings)
         # Public values and identifiers have a link of their own, and products have: neither waits for the set-up.
         self._talk = self._link.spawn()
-        config = self._config()
+        config = exact_config(libspu, protocol)
         self._io = api.Io(len(self.settings.addresses), config)
         self._main, self._products = (
             Session(link, lambda own: api.Runtime(own, config)) for link in (self._link, self._link.spawn())
@@ -165,42 +138,6 @@ class Worker:
     def bytes_kept(self) -> int:
         """What was written to disk for later runs, and sent to nobody."""
         return self._compiler.bytes_kept
-
-    def _connect(self) -> Any:
-        wait_for_those_beside(self.settings.addresses, self.settings.rank)
-        description = self._library.link.Desc()
-        milliseconds = 1000 * self.settings.timeout_seconds
-        description.recv_timeout_ms = milliseconds
-        description.http_timeout_ms = min(milliseconds, 120_000)
-        description.connect_retry_interval_ms = 200
-        description.connect_retry_times = max(1, milliseconds // 1000)
-        for rank, address in enumerate(self.settings.addresses):
-            description.add_party(f"party{rank}", address)
-        return self._library.link.create_brpc(description, self.settings.rank)
-
-    def _let_products_use_all_cores(self) -> None:
-        """Fix the size of SPU's pool of threads, which is the first runtime's to choose, before the real one does.
-
-        That one asks for a single source of oblivious transfers and would get a single thread with it.
-        """
-        library = self._library
-        alone = library.link.Desc()
-        alone.add_party("alone", "nowhere")
-        config = library.RuntimeConfig(protocol=library.ProtocolKind.REF2K, field=library.FieldType.FM64)
-        config.max_concurrency = os.cpu_count() or 1
-        self._spu.Runtime(library.link.create_mem(alone, 0), config)
-
-    def _config(self) -> Any:
-        kind = self._library.ProtocolKind.ABY3 if self._is_replicated else self._library.ProtocolKind.CHEETAH
-        config = self._library.RuntimeConfig(protocol=kind, field=self._library.FieldType.FM64)
-        if not self._is_replicated:
-            config.experimental_enable_colocated_optimization = True  # a party's own input stays its own
-        # One source of oblivious transfers, however many cores: setting up another takes some sixty rounds.
-        config.max_concurrency = 1
-        cheetah = config.cheetah_2pc_config
-        if cheetah.enable_mul_lsb_error or cheetah.disable_matmul_pack or config.trunc_allow_msb_error:
-            raise ValueError("SPU's settings allow inexact products; they are refused")
-        return config
 
     def set_up(self) -> None:
         """Begin to use what will be used later, on zeros, while the party still does other things.
@@ -229,7 +166,7 @@ class Worker:
         if isinstance(request, Exchange):
             return [from_text(text) for text in self._talk.all_gather(to_text(*request.public))]
         if isinstance(request, Intersect):
-            return self._intersect(request.pseudonyms)
+            return intersect(self._talk, request.pseudonyms, self.settings.scratch_folder)
         self._wait_for_all()
         self._link.stop_link()
         # Its last message has come to us, and perhaps not yet back to it that it has: whoever does not hear that tries
@@ -245,7 +182,7 @@ class Worker:
             session.begin(keep) if request.begins else session.do(keep)
             return None
         (share,) = session.do(partial(self._compute, session, request))
-        if self._meta_of(share).visibility != self._library.Visibility.VIS_PUBLIC:
+        if not is_public(self._library, share):
             raise ValueError("a result is not public after its reveal")
         return np.asarray(self._io.reconstruct([share] * len(self.settings.addresses)), dtype=np.int64)
 
@@ -324,21 +261,7 @@ class Worker:
         return []
 
     def _own_share(self, kept: Kept) -> IntArray:
-        """This node's summand of a kept secret: uniform, and known to nobody else."""
-        share = self._kept[kept.name]
-        if self._meta_of(share).storage_type != SUMMAND_TYPE:
-            raise ValueError("a secret is not kept in summands")
-        content = b""
-        for serialized in share.share_chunks:
-            chunk = self._library.ValueChunk()
-            chunk.ParseFromString(serialized)
-            content += chunk.content
-        return np.frombuffer(content, dtype=np.int64).reshape(kept.shape)
-
-    def _meta_of(self, share: Any) -> Any:
-        meta = self._library.ValueMeta()
-        meta.ParseFromString(share.meta)
-        return meta
+        return summand_in(self._library, self._kept[kept.name], kept.shape)
 
     def _own_product(self, step: OwnProducts) -> IntArray:
         left, right = self._own_share(step.left)[slice(*step.rows)], self._own_share(step.right)
@@ -348,21 +271,12 @@ class Worker:
     def _share(self, step: Step, own: IntArray) -> Any:
         """This node's share of the sum or the XOR of what every node knows alone."""
         if not self._is_replicated:
-            return self._as_share(own, own.shape, BOOLEAN_TYPE)
-        if isinstance(step, Shared):
-            return self._as_share(share_of_sum(self._link, self.settings.rank, own), own.shape, SUM_TYPE)
-        return self._as_share(share_of_xor(self._link, self.settings.rank, own), own.shape, XOR_TYPE)
-
-    def _as_share(self, words: IntArray, shape: tuple[int, ...], storage_type: str) -> Any:
-        library = self._library
-        meta = library.ValueMeta()
-        meta.data_type, meta.visibility = library.DataType.DT_I64, library.Visibility.VIS_SECRET
-        meta.is_complex, meta.shape, meta.storage_type = False, list(shape), storage_type
-        chunk = library.ValueChunk()
-        chunk.total_bytes, chunk.chunk_offset, chunk.content = words.nbytes, 0, words.tobytes()
-        share = library.Share()
-        share.meta, share.share_chunks = meta.SerializeToString(), [chunk.SerializeToString()]
-        return share
+            words, storage_type = own, BOOLEAN_TYPE
+        elif isinstance(step, Shared):
+            words, storage_type = share_of_sum(self._link, self.settings.rank, own), SUM_TYPE
+        else:
+            words, storage_type = share_of_xor(self._link, self.settings.rank, own), XOR_TYPE
+        return share_of(self._library, words, own.shape, storage_type)
 
     def _executable(self, session: Session, request: Run, names: list[str], shapes: list[tuple[int, ...]]) -> Any:
         """The program of a request, compared with the other parties' before it runs."""
@@ -371,37 +285,3 @@ class Worker:
         if len(set(digests)) > 1:
             raise ValueError("the parties compiled different programs; nothing was run")
         return executable
-
-    def _intersect(self, pseudonyms: Pseudonyms) -> Pseudonyms:
-        """The common pseudonyms."""
-        import spu.psi as psi
-
-        with tempfile.TemporaryDirectory(prefix="psi-") as folder:
-            own, common = Path(folder) / "own.csv", Path(folder) / "common.csv"
-            write_pseudonyms(own, pseudonyms)
-            os.environ["TMPDIR"] = folder  # libpsi leaves more files behind, for as long as the process lives
-            try:
-                _quietly(
-                    psi.psi_execute,
-                    psi.PsiExecuteConfig(
-                        protocol_conf=psi.PsiProtocolConfig(
-                            protocol=psi.PsiProtocol.PROTOCOL_RR22, receiver_rank=0, broadcast_result=True
-                        ),
-                        input_params=psi.InputParams(path=str(own), selected_keys=[NAME], keys_unique=True),
-                        output_params=psi.OutputParams(path=str(common), disable_alignment=True),
-                    ),
-                    self._talk,
-                )
-            finally:
-                os.environ["TMPDIR"] = self.settings.scratch_folder
-                remove_traces()
-            own.unlink()
-            return read_pseudonyms(common)
-
-
-def _quietly(work: Any, *arguments: Any) -> None:
-    """Run something whose error messages could quote its input, and pass on that it failed and no more."""
-    try:
-        work(*arguments)
-    except Exception:
-        raise ValueError("private set intersection failed") from None

@@ -22,7 +22,7 @@ from copublish.engine.alignment.pseudonyms import (
     positions_of,
     pseudonyms_of,
 )
-from copublish.engine.spu import psi_files
+from copublish.engine.spu import intersection
 
 texts = st.text(st.characters(), max_size=6)
 lists = st.lists(texts, max_size=12)
@@ -97,34 +97,34 @@ def test_made_up_names_are_never_the_same():
 
 @pytest.mark.parametrize("how_many", [0, 1, 3, 10])
 def test_a_file_holds_names_alone_and_is_read_and_removed(tmp_path, monkeypatch, how_many):
-    monkeypatch.setattr(psi_files, "ROWS_PER_WRITE", 3)
+    monkeypatch.setattr(intersection, "ROWS_PER_WRITE", 3)
     names, file = named([f"secretperson{number}" for number in range(how_many)]), tmp_path / "own.csv"
-    psi_files.write_pseudonyms(file, names)
+    intersection.write_pseudonyms(file, names)
     raw = names.tobytes()
     lines = [raw[16 * i : 16 * i + 16].hex() for i in range(how_many)]
     assert file.read_text() == "".join(f"{line}\n" for line in ["name", *lines])
     assert not re.search(f"secret|{b'secret'.hex()}", file.read_text())
-    assert psi_files.read_pseudonyms(file).tolist() == names.tolist()
+    assert intersection.read_pseudonyms(file).tolist() == names.tolist()
     assert not file.exists()
 
 
 def test_a_result_with_quotes_is_read_and_another_form_refused(tmp_path):
     file = tmp_path / "common.csv"
     file.write_text('"name"\n"' + "ab" * 16 + '"\n')
-    assert psi_files.read_pseudonyms(file).tolist() == [b"\xab" * 16]
+    assert intersection.read_pseudonyms(file).tolist() == [b"\xab" * 16]
     for content in ("", "other\n", "name\nnot hexadecimal\n", "name\nabcd\n"):
         file.write_text(content)
         with pytest.raises(ValueError, match=r".") as caught:
-            psi_files.read_pseudonyms(file)
+            intersection.read_pseudonyms(file)
         assert "abcd" not in str(caught.value)
 
 
 def test_traces_of_this_process_are_removed_and_others_stay(tmp_path, monkeypatch):
     """The process id stands in a trace as protocol buffers write numbers; 300 is ac 02 in their documentation."""
-    monkeypatch.setattr(psi_files, "TRACE_FOLDER", tmp_path)
+    monkeypatch.setattr(intersection, "TRACE_FOLDER", tmp_path)
     monkeypatch.setattr(os, "getpid", lambda: 300)
     (tmp_path / "psi_own.trace").write_bytes(b"\x08\xac\x02python")
     for other in ("psi_other.trace", "mine.trace"):
         (tmp_path / other).write_bytes(b"\x08\xad\x02python" if other.startswith("psi") else b"\x08\xac\x02")
-    psi_files.remove_traces()
+    intersection.remove_traces()
     assert sorted(path.name for path in Path(tmp_path).iterdir()) == ["mine.trace", "psi_other.trace"]

@@ -9,8 +9,8 @@ from copublish.engine.interface import Columns
 from copublish.engine.programs.packing import Packing
 from copublish.engine.secret import Secret
 from copublish.engine.spu import products
-from copublish.engine.spu.engine import MarkingNode
 from copublish.engine.spu.expressions import Node
+from copublish.engine.spu.marking import MarkingNode
 from copublish.engine.spu.marks import (
     crossed_product,
     first_marked,

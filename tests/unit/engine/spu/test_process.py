@@ -23,7 +23,8 @@ from copublish.privacy.ledger import Ledger
 LOADS = """
 import sys
 from copublish.engine.spu.requests import LoadMain
-from copublish.engine.spu.worker import load_main, load_spu
+from copublish.engine.spu.runtime import load_spu
+from copublish.engine.spu.worker import load_main
 load_spu()
 import spu.api
 print("spu.libspu" in sys.modules, any(name in sys.modules for name in ("jax", "pydantic")))

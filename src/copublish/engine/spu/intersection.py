@@ -1,13 +1,15 @@
-"""The files through which the private set intersection of SPU (libpsi) takes its input and gives its result.
+"""Private set intersection by SPU (libpsi), and the files through which it takes its input and gives its result.
 
-They hold pseudonyms (`pseudonyms.py`) and nothing else, lie in the worker's scratch folder and are removed when read.
+Those hold pseudonyms (`pseudonyms.py`) and nothing else, lie in the worker's scratch folder and are removed when read.
 """
 
 from __future__ import annotations
 
 import os
+import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from copublish.engine.alignment.pseudonyms import PSEUDONYM_BYTES, Pseudonyms, from_bytes
 
@@ -17,6 +19,41 @@ ROWS_PER_WRITE = 65_536
 
 TRACE_FOLDER, TRACE_FILES = Path("/tmp"), "psi_*.trace"  # noqa: S108  # libpsi's own choice
 """Where libpsi leaves a trace of its phases; unlike its other files it heeds neither TMPDIR nor any setting."""
+
+
+def intersect(link: Any, pseudonyms: Pseudonyms, scratch_folder: str) -> Pseudonyms:
+    """The pseudonyms that the party at the other end of the link has, too."""
+    import spu.psi as psi
+
+    with tempfile.TemporaryDirectory(prefix="psi-") as folder:
+        own, common = Path(folder) / "own.csv", Path(folder) / "common.csv"
+        write_pseudonyms(own, pseudonyms)
+        os.environ["TMPDIR"] = folder  # libpsi leaves more files behind, for as long as the process lives
+        try:
+            _quietly(
+                psi.psi_execute,
+                psi.PsiExecuteConfig(
+                    protocol_conf=psi.PsiProtocolConfig(
+                        protocol=psi.PsiProtocol.PROTOCOL_RR22, receiver_rank=0, broadcast_result=True
+                    ),
+                    input_params=psi.InputParams(path=str(own), selected_keys=[NAME], keys_unique=True),
+                    output_params=psi.OutputParams(path=str(common), disable_alignment=True),
+                ),
+                link,
+            )
+        finally:
+            os.environ["TMPDIR"] = scratch_folder
+            remove_traces()
+        own.unlink()
+        return read_pseudonyms(common)
+
+
+def _quietly(work: Any, *arguments: Any) -> None:
+    """Run something whose error messages could quote its input, and pass on that it failed and no more."""
+    try:
+        work(*arguments)
+    except Exception:
+        raise ValueError("private set intersection failed") from None
 
 
 def write_pseudonyms(file: Path, pseudonyms: Pseudonyms) -> None:
