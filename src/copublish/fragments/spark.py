@@ -91,18 +91,24 @@ def connect_spark(address: str) -> Any:
     try:
         return ibis.pyspark.connect(session)  # sets its time zone to UTC
     except Exception as exc:  # its message can quote the address
-        if is_classic:
-            give_back(session)
+        _leave(session, address)
         raise SourceError(f"Spark does not answer ({type(exc).__name__}). {_at(address)}") from None
 
 
 def close_spark(connection: Any, address: str) -> None:
     """End a session of Spark Connect. A classic one is the process's, where it may have other users, and goes back."""
+    _leave(connection._session, address)
+
+
+def _leave(session: Any, address: str) -> None:
     if not _is_connect(address):
-        give_back(connection._session)
+        give_back(session)
         return
     with suppress(Exception):  # it may be gone already, and the rows were read
-        connection._session.client.close()
+        session.client.close()
+    # A session closes its client once more when Python collects it, and with it what all sessions of the process
+    # share. In the middle of another session's request that would wait for itself forever.
+    del session._client
 
 
 def _is_connect(address: str) -> bool:

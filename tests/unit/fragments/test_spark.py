@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import sys
 from collections.abc import Iterator
@@ -227,6 +228,21 @@ def test_columns_are_checked_and_counted_without_a_folder(
         with pytest.raises(SourceError, match="cannot be read"), opened_for(agreed(), "p0", table) as opened:
             ghost = ibis.table({"ghost": "string"}, name="people")
             replace(opened, table=ghost).try_out([ghost["ghost"].upper().name("ghost")])
+
+
+def test_a_session_that_was_closed_closes_nothing_of_others_when_it_is_collected(
+    spark: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python may collect it in the middle of another one's request, whose locks closing would wait for."""
+    from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableIterator
+
+    for _ in range(2):  # the first one of a process is held by pyspark
+        check_columns(agreed(), "p0", spark["connect"])
+    closings: list[str] = []
+    with opened_for(agreed(), "p0", spark["connect"]):
+        monkeypatch.setattr(ExecutePlanResponseReattachableIterator, "shutdown", lambda: closings.append("all"))
+        gc.collect()
+        assert closings == []
 
 
 def test_a_session_of_this_process_is_as_it_was_when_the_last_reader_has_left(spark: dict[str, Any]) -> None:
