@@ -22,6 +22,7 @@ from copublish.engine.interface import NO_CELL, Columns, Marks
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
 from copublish.engine.spu import engine as spu_engine
+from copublish.engine.spu import marking
 from copublish.engine.spu import node as spu_node
 from copublish.engine.spu import products
 from copublish.engine.spu.products import Lines, tiles
@@ -237,7 +238,7 @@ def read_marked(engine: Any, argument: tuple[np.ndarray, int, bool]) -> tuple[fl
     is_cheat, right = engine.party == PARTIES[0], []
     with pytest.MonkeyPatch.context() as patch:
         if not is_repaired:
-            patch.setattr(spu_engine, "one_cell_each", any_cells)
+            patch.setattr(marking, "one_cell_each", any_cells)
         secret = engine.joint_matches(
             Marks(down if is_cheat else np.ones_like(down), (0, 1)),
             Marks(np.ones_like(honest) if is_cheat else honest, (0, 1)),
