@@ -22,9 +22,8 @@ from copublish.engine.interface import NO_CELL, Columns, Marks
 from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
 from copublish.engine.spu import engine as spu_engine
-from copublish.engine.spu import marking
+from copublish.engine.spu import marking, products
 from copublish.engine.spu import node as spu_node
-from copublish.engine.spu import products
 from copublish.engine.spu.products import Lines, tiles
 from copublish.engine.spu.requests import Call
 from copublish.privacy.accounting import Cost
