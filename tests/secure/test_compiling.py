@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -68,6 +70,27 @@ def test_a_program_is_compiled_once_and_found_by_the_next_run(compiled, tmp_path
     (kept,) = (tmp_path / "a" / "programs").iterdir()
     assert (kept.stat().st_mode | kept.parent.stat().st_mode) & 0o077 == 0
     assert compiled(REQUEST, folder=None)[1] == 1
+
+
+def test_workers_that_need_a_program_at_the_same_time_compile_it_once(spu_parts, tmp_path, monkeypatch):
+    frontend, library = spu_parts
+    counting = Counting(frontend)
+    monkeypatch.setattr(compiling, "load_frontend", lambda: counting)
+    workers = [Compiler(library, 2, tmp_path / "programs") for _ in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        codes = set(threads.map(lambda worker: worker.executable(REQUEST, NAMES, SHAPES).code, workers))
+    assert (len(codes), counting.times) == (1, 1)
+    assert sum(worker.bytes_kept > 0 for worker in workers) == 1
+    assert len(list((tmp_path / "programs").iterdir())) == 1
+
+
+def test_nobody_waits_for_a_compiler_that_has_stopped(compiled, tmp_path, monkeypatch):
+    monkeypatch.setattr(compiling, "MOST_SECONDS_IN_TURN", 0.1)
+    monkeypatch.setattr(compiling, "_key", lambda _: "a")
+    (tmp_path / "a" / "programs").mkdir(parents=True, mode=0o700)
+    with (tmp_path / "a" / "programs" / f"a{compiling.MAKING}").open("w") as mark:
+        fcntl.flock(mark, fcntl.LOCK_EX)
+        assert compiled(REQUEST)[1] == 1
 
 
 def test_another_program_or_version_is_another_file(compiled, monkeypatch):

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fcntl
 import hashlib
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import version
@@ -40,6 +42,12 @@ MOST_KEPT = 500
 """Programs that are kept on disk; beyond it those that were used longest ago go."""
 
 LARGEST_KEPT = 8 * MIB
+
+MAKING = ".making"
+"""A file that whoever compiles a program holds, in the folder of programs that are kept."""
+
+MOST_SECONDS_IN_TURN, LOOK_SECONDS = 20.0, 0.01
+"""How long to wait for another process that compiles the same, and how often to look."""
 
 
 class Compiler:
@@ -80,12 +88,22 @@ class Compiler:
             return self._compile(request, names, shapes)
         with self._lock:  # sessions ask from threads of their own
             if key not in self._ready:
-                self._ready[key] = self._kept(key, request) or self._compile(request, names, shapes, key)
+                self._ready[key] = self._kept(key, request) or self._kept_or_made(key, request, names, shapes)
             return self._ready[key]
 
-    def _compile(
-        self, request: Run, names: Sequence[str], shapes: Sequence[tuple[int, ...]], key: str | None = None
-    ) -> Any:
+    def _kept_or_made(self, key: str, request: Run, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> Any:
+        """A program that further workers, or parties on the same machine, may be compiling right now."""
+        if self._folder is None or not _is_ours(request.steps):
+            return self._compile(request, names, shapes)
+        with _in_turn(self._folder, key):
+            found = self._kept(key, request)
+            if found is None:
+                found = self._compile(request, names, shapes)
+                with contextlib.suppress(OSError):  # a full disk or a folder of somebody else: it is compiled again
+                    self.bytes_kept += _keep(make_private_folder(self._folder) / key, found.SerializeToString())
+        return found
+
+    def _compile(self, request: Run, names: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> Any:
         frontend = load_frontend()
         executable, _ = frontend.compile(
             frontend.Kind.JAX,
@@ -98,9 +116,6 @@ class Compiler:
             copts=self._options,
         )
         refuse_unvetted(executable.code.decode(), opens=request.opens)
-        if key is not None and self._folder is not None and _is_ours(request.steps):
-            with contextlib.suppress(OSError):  # a full disk or a folder of somebody else: it is compiled again
-                self.bytes_kept += _keep(make_private_folder(self._folder) / key, executable.SerializeToString())
         return executable
 
     def _kept(self, key: str, request: Run) -> Any | None:
@@ -221,6 +236,33 @@ def _versions() -> str:
     return _plain([sys.version, *(version(name) for name in COMPILERS), source.hexdigest()])
 
 
+@contextlib.contextmanager
+def _in_turn(folder: Path, key: str) -> Iterator[None]:
+    """Wait while another process of this user compiles the same program, but not for one that has stopped.
+
+    Two may compile the same program nevertheless, which costs time and no more.
+    """
+    mark = folder / f"{key}{MAKING}"
+    try:
+        make_private_folder(folder)
+        descriptor = os.open(mark, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError:  # a full disk or a folder of somebody else
+        yield
+        return
+    try:
+        given_up = time.monotonic() + MOST_SECONDS_IN_TURN
+        while time.monotonic() < given_up:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except OSError:
+                time.sleep(LOOK_SECONDS)
+        yield
+    finally:
+        mark.unlink(missing_ok=True)
+        os.close(descriptor)
+
+
 def _digest(key: str, content: bytes) -> bytes:
     return hashlib.sha256(key.encode() + content).hexdigest().encode()
 
@@ -230,11 +272,18 @@ def _keep(path: Path, content: bytes) -> int:
     content = _digest(path.name, content) + b"\n" + content
     if len(content) > LARGEST_KEPT:
         return 0
-    kept = sorted(path.parent.iterdir(), key=lambda file: file.lstat().st_mtime)
-    for oldest in kept[: max(0, len(kept) + 1 - MOST_KEPT)]:
+    kept = [file for file in path.parent.iterdir() if file.suffix != MAKING]
+    for oldest in sorted(kept, key=_last_use)[: max(0, len(kept) + 1 - MOST_KEPT)]:
         oldest.unlink(missing_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
     Path(name).replace(path)
     return len(content)
+
+
+def _last_use(file: Path) -> float:
+    try:
+        return file.lstat().st_mtime
+    except FileNotFoundError:  # it went to make room for another one's
+        return 0.0
