@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from threading import Semaphore
 from typing import Any
 
 import numpy as np
@@ -91,6 +94,52 @@ def test_nobody_waits_for_a_compiler_that_has_stopped(compiled, tmp_path, monkey
     with (tmp_path / "a" / "programs" / f"a{compiling.MAKING}").open("w") as mark:
         fcntl.flock(mark, fcntl.LOCK_EX)
         assert compiled(REQUEST)[1] == 1
+
+
+@pytest.mark.parametrize("trouble", ["no locks", "cannot be removed", "a folder in its place", "left behind"])
+def test_trouble_with_the_mark_of_who_compiles_costs_nothing(compiled, tmp_path, monkeypatch, trouble):
+    """Nor does anybody wait: a file system without locks would take seconds for every program."""
+    monkeypatch.setattr(compiling.time, "sleep", lambda _: pytest.fail("it waits"))
+    monkeypatch.setattr(compiling, "_key", lambda _: "a")
+    folder = tmp_path / "a" / "programs"
+    folder.mkdir(parents=True, mode=0o700)
+    left = folder / f"b{compiling.MAKING}"
+    left.touch()
+    if trouble == "no locks":
+        monkeypatch.setattr(compiling.fcntl, "flock", lambda *_: raise_(OSError(errno.ENOLCK, "")))
+    elif trouble == "cannot be removed":
+        monkeypatch.setattr(Path, "unlink", lambda *_, **__: raise_(PermissionError()))
+    elif trouble == "a folder in its place":
+        (folder / f"a{compiling.MAKING}").mkdir()
+    else:
+        os.utime(left, (0, 0))
+    assert [compiled(REQUEST)[1] for _ in range(2)] == [1, 0]
+    assert left.exists() == (trouble != "left behind")
+
+
+def raise_(error: Exception) -> Any:
+    raise error
+
+
+def test_what_nobody_can_keep_is_not_waited_for_twice(spu_parts, tmp_path, monkeypatch):
+    """Whoever waited for a program that was too large compiles beside the others who did."""
+    frontend, library = spu_parts
+    at_once, most = Semaphore(0), []
+
+    class Slow(Counting):
+        def compile(self, *arguments: Any, **options: Any) -> Any:
+            at_once.release()
+            time.sleep(0.3)
+            most.append(at_once._value)
+            at_once.acquire()
+            return super().compile(*arguments, **options)
+
+    monkeypatch.setattr(compiling, "LARGEST_KEPT", 100)
+    monkeypatch.setattr(compiling, "load_frontend", lambda: Slow(frontend))
+    workers = [Compiler(library, 2, tmp_path / "programs") for _ in range(4)]
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda worker: worker.executable(REQUEST, NAMES, SHAPES), workers))
+    assert most[0] == 1 and max(most) == 3
 
 
 def test_another_program_or_version_is_another_file(compiled, monkeypatch):

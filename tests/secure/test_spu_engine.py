@@ -22,8 +22,10 @@ from copublish.engine.counts import SecretCounts
 from copublish.engine.interface import NO_CELL
 from copublish.engine.programs.noise import blinds_of, handicaps, noisy_argmax
 from copublish.engine.programs.packing import Packing
+from copublish.engine.programs.sums import add
 from copublish.engine.reveal import RevealGate
 from copublish.engine.spu.compiling import _as_jax
+from copublish.engine.spu.expressions import kept_step, steps_of
 from copublish.engine.spu.first_uses import first_product, first_programs
 from copublish.engine.spu.marks import half_of_square
 from copublish.engine.spu.requests import Call, FirstUses, LinkSettings, OwnedMatrix, Run, Xored
@@ -188,6 +190,34 @@ def test_the_product_of_the_set_up_makes_the_keys_of_later_ones():
     (one, one_later), (other, other_later) = run_parties(mib_of_products)
     assert 9 < one < 10 and 9 < other < 10
     assert min(one_later, other_later) < 1 and 15 < max(one_later, other_later) < 17
+
+
+def open_what_was_begun_on_a_forgotten_secret(engine, numbers):
+    """Begin something that takes its time, then a sum of kept secrets, and forget those before it gets to them."""
+    words = engine.coins((4, 8, 512))
+    engine.rows(engine.compute(comparisons, words))
+    (kept,) = engine._keep_parts(steps_of(engine.share(numbers)._handle), [numbers.shape])
+    engine.rows(engine.compute(comparisons, words))
+    doubled = engine.rows(engine.compute(add, kept, kept))
+    engine._forget(kept_step(kept))
+    return [engine._open(row).tolist() for row in doubled]
+
+
+def comparisons(xp, words):
+    return words[1:] & words[:-1]
+
+
+def test_what_was_begun_has_its_inputs_even_if_they_are_forgotten_before(pair):
+    numbers = np.arange(6).reshape(2, 3)
+    found = pair.do(open_what_was_begun_on_a_forgotten_secret, numbers, 10 * numbers)
+    assert found == [(22 * numbers).tolist()] * 2
+
+
+def test_only_what_has_no_names_is_opened_and_is_waited_for():
+    """A request to keep nothing is no request to open."""
+    for wrong in ({"keep_as": ()}, {"begins": True}):
+        with pytest.raises(ValueError, match="kept under a name"):
+            Run((Xored(np.zeros(1, np.int64)),), **wrong)
 
 
 def counts_of_nobody(engine, empty):

@@ -12,6 +12,7 @@ import socket
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -107,8 +108,9 @@ def _leave(session: Any, address: str) -> None:
     with suppress(Exception):  # it may be gone already, and the rows were read
         session.client.close()
     # A session closes its client once more when Python collects it, and with it what all sessions of the process
-    # share. In the middle of another session's request that would wait for itself forever.
-    del session._client
+    # share. In the middle of another session's request that would wait for itself forever. Others may still ask whether
+    # it is closed.
+    session._client = SimpleNamespace(close=lambda: None, is_closed=True)
 
 
 def _is_connect(address: str) -> bool:

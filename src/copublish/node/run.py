@@ -152,7 +152,8 @@ def ready_party(
         CopublishError: If the run cannot begin; nothing was spent and nobody was called.
 
     Privacy:
-        Reveals: nothing. A source that cannot be read ends the run here, where nobody is waiting for it. No value does.
+        Reveals: nothing. A source that cannot be read ends the run here, where nobody is waiting for it: bytes that are
+            no text, a line that is longer than DuckDB reads. No value does that can be read.
     """
     forbid_core_dumps()  # before anything is read
     plan = preflight(agreement, party, source, ledger, out=settings.out, overwrite=settings.overwrite)

@@ -235,6 +235,7 @@ def test_a_session_that_was_closed_closes_nothing_of_others_when_it_is_collected
 ) -> None:
     """Python may collect it in the middle of another one's request, whose locks closing would wait for."""
     from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableIterator
+    from pyspark.sql.connect.session import SparkSession as RemoteSession
 
     for _ in range(2):  # the first one of a process is held by pyspark
         check_columns(agreed(), "p0", spark["connect"])
@@ -243,6 +244,7 @@ def test_a_session_that_was_closed_closes_nothing_of_others_when_it_is_collected
         monkeypatch.setattr(ExecutePlanResponseReattachableIterator, "shutdown", lambda: closings.append("all"))
         gc.collect()
         assert closings == []
+        assert RemoteSession.getActiveSession() is None  # the first one, which was closed, and can be asked
 
 
 def test_a_session_of_this_process_is_as_it_was_when_the_last_reader_has_left(spark: dict[str, Any]) -> None:

@@ -46,8 +46,12 @@ LARGEST_KEPT = 8 * MIB
 MAKING = ".making"
 """A file that whoever compiles a program holds, in the folder of programs that are kept."""
 
-MOST_SECONDS_IN_TURN, LOOK_SECONDS = 20.0, 0.01
-"""How long to wait for another process that compiles the same, and how often to look."""
+MOST_SECONDS_IN_TURN, LOOK_SECONDS = 4.0, 0.01
+"""How long to wait for another process that compiles the same, and how often to look. The shortest time that parties
+wait for each other is longer."""
+
+OLD_MARK_SECONDS = 3600
+"""Nobody compiles for so long: whoever made a file of this age was killed."""
 
 
 class Compiler:
@@ -146,7 +150,7 @@ def load_frontend() -> Any:
 
 def results_of(request: Run) -> list[str]:
     """Names of a program's results."""
-    return [f"{RESULT}{number}" for number in range(max(1, len(request.keep_as)))]
+    return [f"{RESULT}{number}" for number in range(1 if request.keep_as is None else len(request.keep_as))]
 
 
 def _as_jax(request: Run, n_summands: int) -> Any:
@@ -238,9 +242,10 @@ def _versions() -> str:
 
 @contextlib.contextmanager
 def _in_turn(folder: Path, key: str) -> Iterator[None]:
-    """Wait while another process of this user compiles the same program, but not for one that has stopped.
+    """Hold a mark while a program is compiled, or wait while another process of this user does.
 
-    Two may compile the same program nevertheless, which costs time and no more.
+    Whoever waited holds nothing afterwards: if no program was left behind, nobody has to wait once more. Two may
+    compile the same program, which costs time and no more, and so does any trouble with the mark.
     """
     mark = folder / f"{key}{MAKING}"
     try:
@@ -249,18 +254,34 @@ def _in_turn(folder: Path, key: str) -> Iterator[None]:
     except OSError:  # a full disk or a folder of somebody else
         yield
         return
+    is_first = False
     try:
-        given_up = time.monotonic() + MOST_SECONDS_IN_TURN
-        while time.monotonic() < given_up:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError:
-                time.sleep(LOOK_SECONDS)
+        is_first = _waits_for_nobody(descriptor)
+        if not is_first:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
         yield
     finally:
-        mark.unlink(missing_ok=True)
+        if is_first:
+            with contextlib.suppress(OSError):
+                mark.unlink()
         os.close(descriptor)
+
+
+def _waits_for_nobody(descriptor: int) -> bool:
+    """Lock an open file, at once or not before its holder lets go or has had enough time; whether it was at once."""
+    given_up = time.monotonic() + MOST_SECONDS_IN_TURN
+    is_first = True
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return is_first
+        except BlockingIOError:
+            is_first = False
+        except OSError:  # a file system without locks
+            return is_first
+        if time.monotonic() > given_up:
+            return is_first
+        time.sleep(LOOK_SECONDS)
 
 
 def _digest(key: str, content: bytes) -> bytes:
@@ -272,9 +293,11 @@ def _keep(path: Path, content: bytes) -> int:
     content = _digest(path.name, content) + b"\n" + content
     if len(content) > LARGEST_KEPT:
         return 0
-    kept = [file for file in path.parent.iterdir() if file.suffix != MAKING]
-    for oldest in sorted(kept, key=_last_use)[: max(0, len(kept) + 1 - MOST_KEPT)]:
-        oldest.unlink(missing_ok=True)
+    files = sorted(path.parent.iterdir(), key=_last_use)
+    kept = [file for file in files if file.suffix != MAKING]
+    left = [file for file in files if file.suffix == MAKING and _last_use(file) < time.time() - OLD_MARK_SECONDS]
+    for gone in (*kept[: max(0, len(kept) + 1 - MOST_KEPT)], *left):
+        gone.unlink(missing_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)

@@ -118,17 +118,27 @@ class Run:
     """Compute the last step; open it to all parties, or keep it as a secret: whole, or each part under its own name.
 
     What is only begun is answered at once. Whoever asks for something that needs its result waits for it.
+
+    Attributes:
+        steps: The computation.
+        keep_as: Names under which its result is kept; `None` opens it.
+        by_rows: Whether every row of the result is kept under a name of its own.
+        begins: Whether it is only begun.
     """
 
     steps: tuple[Step, ...]
-    keep_as: tuple[str, ...] = ()
+    keep_as: tuple[str, ...] | None = None
     by_rows: bool = False
     begins: bool = False
+
+    def __post_init__(self) -> None:
+        if self.keep_as == () or (self.begins and self.opens):
+            raise ValueError("what is not opened is kept under a name, and what is opened is waited for")
 
     @property
     def opens(self) -> bool:
         """Whether the result becomes known."""
-        return not self.keep_as
+        return self.keep_as is None
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Session:
         return self._runtime
 
     def begin(self, work: Callable[[], object]) -> None:
-        """Do something while the caller goes on. If it fails, whoever asks next hears of it."""
+        """Do something while the caller goes on. If it fails, whoever asks this session next hears of it."""
         self._begun.append(self._thread.submit(work))
 
     def do(self, work: Callable[[], T]) -> T:

@@ -55,6 +55,9 @@ from copublish.engine.spu.shares import BOOLEAN_TYPE, is_public, share_of, summa
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.types import IntArray
 
+Shares = dict[str, Any]
+"""This node's shares of secrets, by their names."""
+
 LAST_WORD_SECONDS = 0.1
 """How long a worker stays after all nodes have said that they have no more to say."""
 
@@ -149,7 +152,7 @@ class Worker:
         for steps in first_programs(self.settings.first_uses):
             first = Run(steps, keep_as=(FIRST_RESULT,))
             session = self._session(first)
-            session.begin(partial(self._compute, session, first))
+            session.begin(partial(self._compute, session, first, {}))
 
     def answer(self, request: object) -> Any:
         """Do what was asked and return what became known, if anything."""
@@ -162,7 +165,7 @@ class Worker:
             return None
         if isinstance(request, TakeSummand):
             self._wait_for([request.kept.name])
-            return self._own_share(request.kept)
+            return self._own_share(request.kept, self._kept)
         if isinstance(request, Exchange):
             return [from_text(text) for text in self._talk.all_gather(to_text(*request.public))]
         if isinstance(request, Intersect):
@@ -176,18 +179,20 @@ class Worker:
 
     def _run(self, request: Run) -> IntArray | None:
         session = self._session(request)
-        self._wait_for(names_of_kept(request.steps))
-        if request.keep_as:
-            keep = partial(self._keep, session, request)
+        names = set(names_of_kept(request.steps))
+        self._wait_for(names)
+        kept = {name: self._kept[name] for name in names}  # they may be forgotten before what is begun gets to them
+        if request.keep_as is not None:
+            keep = partial(self._keep, session, request, request.keep_as, kept)
             session.begin(keep) if request.begins else session.do(keep)
             return None
-        (share,) = session.do(partial(self._compute, session, request))
+        (share,) = session.do(partial(self._compute, session, request, kept))
         if not is_public(self._library, share):
             raise ValueError("a result is not public after its reveal")
         return np.asarray(self._io.reconstruct([share] * len(self.settings.addresses)), dtype=np.int64)
 
-    def _keep(self, session: Session, request: Run) -> None:
-        self._kept.update(zip(request.keep_as, self._compute(session, request), strict=True))
+    def _keep(self, session: Session, request: Run, names: Sequence[str], kept: Shares) -> None:
+        self._kept.update(zip(names, self._compute(session, request, kept), strict=True))
 
     def _wait_for(self, names: Iterable[str]) -> None:
         """Wait for secrets whose computation was begun."""
@@ -203,17 +208,17 @@ class Worker:
         multiplies = any(isinstance(step, OwnedMatrix | ShareOf) for step in request.steps)
         return self._products if multiplies else self._main
 
-    def _compute(self, session: Session, request: Run) -> list[Any]:
+    def _compute(self, session: Session, request: Run, kept: Shares) -> list[Any]:
         """This node's shares of a program's results; shares of a secret are the same in every session."""
         runtime = session.runtime
-        names, shapes = self._put_in(runtime, request.steps)
+        names, shapes = self._put_in(runtime, request.steps, kept)
         runtime.run(self._executable(session, request, names, shapes))
         shares = [runtime.get_var(name) for name in results_of(request)]
         for name in (*names, *results_of(request)):
             runtime.del_var(name)
         return shares
 
-    def _put_in(self, runtime: Any, steps: Sequence[Step]) -> tuple[list[str], list[tuple[int, ...]]]:
+    def _put_in(self, runtime: Any, steps: Sequence[Step], kept: Shares) -> tuple[list[str], list[tuple[int, ...]]]:
         """Give SPU this party's inputs; return the names and shapes of all inputs, in order."""
         names: list[str] = []
         shapes: list[tuple[int, ...]] = []
@@ -222,9 +227,9 @@ class Worker:
                 # Under a name by position, so that what is kept under different names goes through one program.
                 names.append(f"input{len(names)}")
                 shapes.append(step.shape)
-                runtime.set_var(names[-1], self._kept[step.name])
+                runtime.set_var(names[-1], kept[step.name])
                 continue
-            for value, owner in self._inputs_of(step):
+            for value, owner in self._inputs_of(step, kept):
                 names.append(f"input{len(names)}")
                 shapes.append(value.shape)
                 if owner is None:
@@ -239,7 +244,7 @@ class Worker:
     def _is_replicated(self) -> bool:
         return self.settings.protocol == ABY3
 
-    def _inputs_of(self, step: Step) -> list[tuple[IntArray, int | None]]:
+    def _inputs_of(self, step: Step, kept: Shares) -> list[tuple[IntArray, int | None]]:
         """Inputs of a step, each with its owner; none where all nodes make shares of it together."""
         ranks = range(len(self.settings.addresses))
         if isinstance(step, Shared) and self._is_replicated:
@@ -252,19 +257,19 @@ class Worker:
         if isinstance(step, OwnedMatrix):
             return [(step.dense(), step.owner)]
         if isinstance(step, ShareOf):
-            share = self._own_share(step.kept)[slice(*step.rows), slice(*step.columns)]
+            share = self._own_share(step.kept, kept)[slice(*step.rows), slice(*step.columns)]
             return [(share if step.owner == self.settings.rank else np.zeros_like(share), step.owner)]
         if isinstance(step, OwnProducts):
-            return self._inputs_of(Shared(self._own_product(step)))
+            return self._inputs_of(Shared(self._own_product(step, kept)), kept)
         if isinstance(step, Xored):
             return [(step.words, None)]
         return []
 
-    def _own_share(self, kept: Kept) -> IntArray:
-        return summand_in(self._library, self._kept[kept.name], kept.shape)
+    def _own_share(self, secret: Kept, kept: Shares) -> IntArray:
+        return summand_in(self._library, kept[secret.name], secret.shape)
 
-    def _own_product(self, step: OwnProducts) -> IntArray:
-        left, right = self._own_share(step.left)[slice(*step.rows)], self._own_share(step.right)
+    def _own_product(self, step: OwnProducts, kept: Shares) -> IntArray:
+        left, right = self._own_share(step.left, kept)[slice(*step.rows)], self._own_share(step.right, kept)
         # In the ring: it wraps. NumPy multiplies integers several times faster if columns lie together.
         return left @ (right.T if step.is_transposed else np.asfortranarray(right))[:, slice(*step.columns)]
 
