@@ -1,6 +1,6 @@
 """The fault tables: break real runs on purpose and write what was left of them to docs/faults.md.
 
-    make benchmark-faults    # some 40 minutes; root on Linux, for links and disks
+    make benchmark-faults    # some 25 minutes; root on Linux, for links and disks
 
 Each run is real `copublish run` processes over mutual TLS: two parties, some over a relay; two compute nodes and two
 guests; three owners of masked sums and a helper that adds them up. Kills, freezes and cuts come at random moments.

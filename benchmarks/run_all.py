@@ -86,7 +86,7 @@ BENCHMARKS = (
     Entry("comparison", USEFUL, 20, ("--page", "docs/results/comparison.md"), "results/comparison.md"),
     Entry("interval_coverage", USEFUL, 30, ("--out", "docs/results/coverage.md"), "results/coverage.md"),
     Entry("audits", SOUND, 120, ("--write", "docs/audit.md"), "audit.md"),
-    Entry("faults", SOUND, 40, (), "faults.md"),
+    Entry("faults", SOUND, 25, (), "faults.md"),
 )
 
 
