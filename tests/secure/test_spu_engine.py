@@ -135,6 +135,12 @@ def test_noise_and_selections_drawn_inside_the_engine_have_their_law(pair):
     assert all(np.array_equal(measured[epsilon], other[0][epsilon]) for epsilon in epsilons)
 
 
+def sent_by(engine):
+    """Return how many bytes a party has sent, its last message included: the other one has had it and answers."""
+    engine.exchange("all", topic="sent")
+    return engine.bytes_sent
+
+
 def trace_of_a_run(engine, seed):
     """Return how many bytes were sent after every step of a small computation on data that depend on the seed."""
     generator, trace = np.random.default_rng(seed), []
@@ -145,7 +151,7 @@ def trace_of_a_run(engine, seed):
             scores,
             Select(label="winner", budget=Fraction(1), calibrated_to="add-remove", score_range=BOTH, candidates=20),
         )
-        trace.append(engine.bytes_sent)
+        trace.append(sent_by(engine))
     cells, places = generator.integers(0, 8, 500), generator.integers(0, 6, 500)
     packing = Packing(6, 3)
     table = engine.joint_histogram(cells, places if engine.party == PARTIES[1] else None, (8, 1), packing)
@@ -158,7 +164,7 @@ def trace_of_a_run(engine, seed):
         entries=48,
     )
     gate.reveal_measurement(SecretCounts(table, packing), disclosure)
-    trace.append(engine.bytes_sent)
+    trace.append(sent_by(engine))
     reservation.__exit__(None, None, None)
     return trace
 
@@ -222,12 +228,12 @@ def test_only_what_has_no_names_is_opened_and_is_waited_for():
 
 def counts_of_nobody(engine, empty):
     """Return small tables of 50 records of which none of some parties' is in any cell, and what was sent for them."""
-    found, sent = [], [engine.bytes_sent]
+    found, sent = [], [sent_by(engine)]
     for shape in (5, 4), (24, 32):
         cells = np.full(50, NO_CELL if engine.party in empty else 1)
         table = engine.joint_histogram(cells, np.zeros(50, np.int64), shape, Packing(1))
         found.append(engine._open(table)[:, 0].reshape(shape))
-        sent.append(engine.bytes_sent)
+        sent.append(sent_by(engine))
     return found, np.diff(sent)
 
 
