@@ -30,7 +30,7 @@ from copublish.engine.programs.noise import handicaps, noisy_argmax
 from copublish.engine.spu.requests import Call, OwnedMatrix, Run
 from divisions import EXPECTED, Division, adult, agreement_for
 from measuring import NOT_THERE, Measuring, run
-from process_numbers import cpu_seconds
+from process_numbers import cpu_seconds, forget_peak, peak_mib
 from secure_runs import Measured, kind_of, row_of, secure
 
 PARTS = ("adult", "link", "columns", "records")
@@ -86,9 +86,12 @@ def adult_part(folder: Path) -> list[dict[str, Any]]:
     division = adult(folder, 0)
     agreement, frames = adult_by_columns(division)
     secure_run = measured("Adult by columns", agreement, frames)
+    forget_peak()
     start, cpu = time.perf_counter(), cpu_seconds()
     cp.simulate(agreement, frames)
-    ideal = Measured("ideal, in the clear", len(division.train), time.perf_counter() - start, cpu_seconds() - cpu)
+    seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu
+    peaks = {"coordinator": peak_mib()}
+    ideal = Measured("ideal, in the clear", len(division.train), seconds, cpu, peak_mib=peaks)
     return [secure_run, {"run": ideal, "phases": {}, "disclosures": secure_run["disclosures"]}]
 
 

@@ -269,7 +269,7 @@ def row_of(run: Measured, **more: Cell) -> Row:
         "records": run.records,
         "seconds": run.seconds,
         "CPU s": run.cpu_seconds,
-        "MiB sent": run.mib_sent if run.calls else NOT_THERE,
-        "largest process, MiB": max(run.peak_mib.values()),
+        "MiB sent": run.mib_sent if run.calls or run.mib_sent else NOT_THERE,
+        "largest process, MiB": max(run.peak_mib.values()) if run.calls or run.peak_mib else NOT_THERE,
         **more,
     }
