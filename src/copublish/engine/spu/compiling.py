@@ -258,7 +258,8 @@ def _in_turn(folder: Path, key: str) -> Iterator[None]:
     try:
         is_first = _waits_for_nobody(descriptor)
         if not is_first:
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
+            with contextlib.suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
         yield
     finally:
         if is_first:
