@@ -54,7 +54,7 @@ def test_broken_disclosures_are_accused(variant):
 
 
 def test_what_the_variants_break_is_not_accused_when_it_is_whole():
-    """Each is accused with probability 10^-4 at most."""
+    """Each is accused with probability 10^-6 at most."""
     for part in (SUMS, CHOSEN, replace(SHARED, coalition=("p0",))):
         tested = part.audit(600)
         assert tested.p_value > RARE, part
