@@ -1,4 +1,4 @@
-"""What all tests share: whatever server a test started is stopped at the end, and what is compiled is compiled once."""
+"""What all tests share: servers are stopped at the end, programs compiled once, and floating point is the same."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import sys
 import tempfile
 
 import pytest
+
+from processors import USUAL
+
+os.environ.update(USUAL)  # before anything loads NumPy, for this process and all that it starts
 
 from copublish.files.home import PROGRAMS_VARIABLE
 from support import postgres

@@ -95,8 +95,8 @@ class TwoParties:
         ]
 
     def start(self, party: str, *options: str, **popen: Any) -> subprocess.Popen[str]:
-        home = self.home(party)
-        environment = {**os.environ, "COPUBLISH_HOME": str(home), "PYTHONPATH": source_path()}
+        home, changed = self.home(party), popen.pop("env", {})
+        environment = {**os.environ, "COPUBLISH_HOME": str(home), "PYTHONPATH": source_path(), **changed}
         settings: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         return subprocess.Popen(self.command(party, *options), cwd=home, env=environment, **{**settings, **popen})
 
@@ -119,7 +119,8 @@ class TwoParties:
 
     def files(self, party: str) -> dict[str, bytes]:
         folder = self.home(party) / "release"
-        return {path.name: path.read_bytes() for path in sorted(folder.iterdir())} if folder.exists() else {}
+        found = sorted(path for path in folder.rglob("*") if path.is_file())
+        return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
     def charges(self, party: str) -> list[str]:
         ledger = Ledger(self.home(party) / "ledger.db")

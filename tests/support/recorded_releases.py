@@ -10,6 +10,7 @@ import argparse
 import hashlib
 import importlib.metadata
 import json
+import os
 import sys
 import time
 import zlib
@@ -204,7 +205,7 @@ CASES: dict[str, Case] = {
         agreed("arbitrary", specialization("max", "arbdistdp") | {"specializations": 0})
     ),
     # Marginals: both laws of noise, every kind of tables. Models are fitted in floating point, which other processors
-    # may round in another way: parties agree on one, and these bytes are those of one machine.
+    # round in another way: parties agree on one, and these bytes are those of the usual processor (`processors.py`).
     "marginals vertical gaussian": Case(
         agreed("vertical", marginals(rounds=3), privacy={"delta": "1e-6", **MUCH}), 300, is_secure=True
     ),
@@ -577,4 +578,8 @@ def released(case: Case, frames: Mapping[str, pd.DataFrame], engine: str, seed: 
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(__file__).parents[1])  # the package of this module, not its folder
+    from processors import USUAL, are_chosen
+
+    if not are_chosen(USUAL):
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **USUAL})
     main()
