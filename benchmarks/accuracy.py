@@ -34,7 +34,7 @@ from copublish.release.folder import generalization_of
 from measuring import NOT_THERE, Measuring, Row, needed, run, with_error
 
 SCORES = ("max", "tv-gain", "auto")
-SHORT = ("--data", "made-up", "--runs", "1", "--epsilon", "1", "--scores", "auto")
+SHORT = ("--data", "made-up", "--runs", "1", "--epsilon", "1")
 SPECIALIZATIONS = 14
 """More than the size rule allows at these budgets, so that the rule decides."""
 

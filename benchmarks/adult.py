@@ -27,26 +27,19 @@ def adult_agreement(
     *,
     n: int,
     specializations: int = 10,
-    partition: datasets.Partition = "vertical",
     identifier: str | None = None,
     score: str = "max",
 ) -> cp.Agreement:
     """Return the agreement: 14 attributes split 7/7 between two parties that both know the class.
 
-    With partition = "arbitrary" both parties hold cells of every attribute. Rows are in the same order at both, unless
-    an identifier is named.
+    Rows are in the same order at both, unless an identifier is named.
     """
     mechanism = {"specializations": specializations, "score": score}
     return datasets.agreement_for(
-        "adult", folder, epsilon, expected=n, partition=partition, identifier=identifier, mechanism=mechanism
+        "adult", folder, epsilon, expected=n, partition="vertical", identifier=identifier, mechanism=mechanism
     )
 
 
 def split_columns(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return each party's columns; both hold the class."""
     return datasets.split_columns("adult", frame)
-
-
-def scatter_cells(frame: pd.DataFrame, seed: int = 0) -> dict[str, pd.DataFrame]:
-    """Return the table with every cell at a random one of the parties, empty at the other; both hold the class."""
-    return datasets.scatter_cells("adult", frame, seed)

@@ -39,6 +39,7 @@ Every one has a short form on made-up tables, which is among the tests: it fails
 **How to read times.** Above every table stands the load of the machine: how many processes wanted a core. Where it is
 larger than the number of cores, seconds are too long by about that ratio. Processor seconds (*CPU s*) grow by less:
 parties that wait also look whether something came; traffic, memory and ratios within one run hardly change.
+Machines of one name differ, and hosts are shared: *loop* is what one core took for a fixed loop of Python just before.
 Start-up and compilation are in all of them. [Scale](scale.md) has what follows for more records and owners,
 and [benchmarks of version 0.1.0](results/benchmarks-0.1.0.md) have earlier numbers from quieter cores.
 """
@@ -105,6 +106,7 @@ def _as_list(paragraph: str) -> str:
 
 def _header(measured: Mapping[str, Any]) -> str:
     options = " ".join(measured["options"])
+    loop = f"loop {measured['loop_seconds']:g} s; " if "loop_seconds" in measured else ""
     load = f"load {measured['load']:g} before and {measured['load_after']:g} after, on {measured['cores']} cores"
     took = f"{measured['cpu_seconds']:,.0f} CPU s in {measured['seconds']:,.0f} s for the whole benchmark"
-    return f"{measured['date']}; {load}; {took}" + (f"; `{options}`" if options else "")
+    return f"{measured['date']}; {loop}{load}; {took}" + (f"; `{options}`" if options else "")

@@ -32,7 +32,7 @@ from divisions import EXPECTED, TABLES, Division, agreement_for, halves
 from marginals_accuracy import DELTAS, best_area, codes_of
 from measuring import Measuring, Row, needed, run, with_error
 
-SHORT = ("--data", "made-up", "--methods", "marginals", "--runs", "1", "--epsilon", "1", "--table", "nursery")
+SHORT = ("--data", "made-up", "--methods", "marginals", "--runs", "1", "--epsilon", "1")
 METHODS = {"aim": "AIM, central", "mst": "MST, central", "marginals": "copublish, marginals"}
 SCRIPT = Path(__file__).with_name("central_synthesis.py")
 

@@ -48,7 +48,7 @@ from copublish_reproduction import datasets
 from divisions import TABLES, Division, agreement_for
 from measuring import Cell, Measuring, Row, mean_and_error, run
 
-SHORT = ("--budget", "epsilon 1")
+SHORT = ()
 OPTIONAL = ("behind",)
 """What a plan takes may be the best."""
 

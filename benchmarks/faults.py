@@ -23,7 +23,7 @@ from support.faults import PHASES, Fault, Outcome
 from support.many_parties import GUESTS, MASKED, Together
 from support.node import NAMES
 
-SHORT = ("--tables", "two", "--faults", "1")
+SHORT = ("--faults", "1")
 OPTIONAL = ("promises broken",)
 
 PAGE = Path(__file__).parent.parent / "docs" / "faults.md"

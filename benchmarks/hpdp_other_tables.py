@@ -30,7 +30,7 @@ from hpdp_accuracy import read as read_adult
 from measuring import NOT_THERE, Measuring, mean_and_error, needed, run, with_error
 
 CLASSIFIER = "logistic-regression"
-SHORT = ("--data", "made-up", "--runs", "1", "--epsilon", "1", "--noise", "laplace", "--table", "wine, quality")
+SHORT = ("--data", "made-up", "--runs", "1", "--epsilon", "1")
 
 
 def adult_education(folder: Path, run: int) -> Division:

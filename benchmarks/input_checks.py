@@ -26,7 +26,6 @@ from unittest import mock
 import numpy as np
 
 import copublish as cp
-from adult import adult_agreement, read_adult, scatter_cells, split_columns
 from copublish.engine.interface import Marks
 from copublish.engine.programs.packing import Packing
 from copublish.engine.secret import Secret
@@ -38,10 +37,10 @@ from copublish.local import processes
 from copublish.release import engines
 from copublish.types import IntArray, Program
 from measuring import Measuring, run
-from secure_release import made_up_table
+from secure_release import table_of
 from secure_runs import Measured, row_of, secure
 
-SHORT = ("--records", "300", "--splits", "2", "--repetitions", "1", "--parts", "vertical")
+SHORT = ("--records", "300", "--splits", "2", "--repetitions", "1")
 
 
 def product(xp: ModuleType, x: IntArray, y: IntArray) -> IntArray:
@@ -132,16 +131,11 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(given: argparse.Namespace) -> Measuring:
+    table = table_of(given.data, given.records, given.splits)
+    releases = {"vertical": (table.agreement, table.frames), "arbitrary": table.cells}
     for name in given.parts:
-        if given.data is not None:
-            table = read_adult(given.data)[0]
-            agreement = adult_agreement(given.data, "1", n=30_000, partition=name)
-            frames = split_columns(table) if name == "vertical" else scatter_cells(table)
-            yield from compared(name, agreement, frames, given.repetitions)
-        elif name == "vertical":  # the made-up table has its columns at one party each
-            made_up = made_up_table(given.records, given.splits)
-            known = made_up.vertical if given.repetitions == 1 else None
-            yield from compared(name, made_up.agreement, made_up.frames, given.repetitions, known)
+        known = getattr(table, name) if given.repetitions == 1 else None
+        yield from compared(name, *releases[name], given.repetitions, known)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -12,16 +13,38 @@ from typing import Any
 PACKAGES = ("copublish", "spu", "jax", "numpy", "pandas", "pyarrow")
 
 
+LOOP = 2_000_000
+
+
 def described_machine() -> dict[str, Any]:
-    """Date, processor, cores, memory, load and versions."""
+    """Date, processor, how fast one of its cores is now, cores, memory, load and versions."""
     return {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "processor": _about("/proc/cpuinfo", "model name"),
+        "processor": _processor(),
+        "loop_seconds": round(loop_seconds(), 3),
         "cores": os.cpu_count() or 0,
         "memory": f"{int(_about('/proc/meminfo', 'MemTotal').split()[0]) / 2**20:.0f} GiB",
         "load": round(os.getloadavg()[0], 1),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
     }
+
+
+def loop_seconds() -> float:
+    """What a fixed loop of Python takes, the best of five: the same model of processor can be much slower elsewhere."""
+    return min(_one_loop() for _ in range(5))
+
+
+def _one_loop() -> float:
+    start, total = time.perf_counter(), 0
+    for number in range(LOOP):
+        total += number * number
+    return time.perf_counter() - start
+
+
+def _processor() -> str:
+    """Its name and numbers: virtual machines leave out what tells one generation from another."""
+    name, *numbers = (_about("/proc/cpuinfo", key) for key in ("model name", "cpu family", "model\t"))
+    return f"{name} (family {numbers[0]}, model {numbers[1]})"
 
 
 def _about(file: str, key: str) -> str:

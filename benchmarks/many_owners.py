@@ -42,7 +42,7 @@ from secure_release import made_up_table
 
 WAYS = ("columns", "cells")
 NODES = {"cheetah": 2, "aby3": 3}
-SHORT = ("--records", "300", "--splits", "2", "--owners", "3", "--ways", "cells", "--protocols", "cheetah")
+SHORT = ("--records", "300", "--splits", "2", "--owners", "3")
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,11 @@ records  made-up tables with 10 columns and growing numbers of records
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +30,13 @@ import copublish as cp
 from copublish.engine.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
 from copublish.engine.programs.noise import handicaps, noisy_argmax
 from copublish.engine.spu.requests import Call, OwnedMatrix, Run
-from divisions import EXPECTED, Division, adult, agreement_for
+from divisions import EXPECTED, adult, agreement_for
 from measuring import NOT_THERE, Measuring, run
 from process_numbers import cpu_seconds, forget_peak, peak_mib
 from secure_runs import Measured, kind_of, row_of, secure
 
 PARTS = ("adult", "link", "columns", "records")
-SHORT = ("--parts", "columns", "--columns", "3", "--rows", "1500")
+SHORT = ("--data", "made-up", "--attributes", "3", "--columns", "3", "--rows", "1500", "--records", "1500")
 
 PHASES = {
     handicaps: "noise of choices",
@@ -68,9 +70,11 @@ def by_columns(agreement: cp.Agreement, table: pd.DataFrame) -> tuple[cp.Agreeme
     return cp.agreement_from_mapping(content), {party: table[names] for party, names in columns.items()}
 
 
-def adult_by_columns(division: Division) -> tuple[cp.Agreement, dict[str, pd.DataFrame]]:
-    """Return a release of Adult with Gaussian noise."""
-    return by_columns(agreement_for(division, "adult", "1", "1e-6", records=EXPECTED["adult"]), division.train)
+def adult_by_columns(folder: Path, attributes: int | None) -> tuple[cp.Agreement, dict[str, pd.DataFrame]]:
+    """Return a release of Adult, or of its first attributes, with Gaussian noise."""
+    found = adult(folder, 0)
+    found = replace(found, attributes=dict(list(found.attributes.items())[:attributes]))
+    return by_columns(agreement_for(found, "adult", "1", "1e-6", records=EXPECTED["adult"]), found.train)
 
 
 def measured(name: str, agreement: cp.Agreement, frames: dict[str, pd.DataFrame]) -> dict[str, Any]:
@@ -82,27 +86,25 @@ def measured(name: str, agreement: cp.Agreement, frames: dict[str, pd.DataFrame]
     return {"run": found, "phases": phases, "disclosures": len(tables)}
 
 
-def adult_part(folder: Path) -> list[dict[str, Any]]:
-    division = adult(folder, 0)
-    agreement, frames = adult_by_columns(division)
+def adult_part(folder: Path, attributes: int | None) -> list[dict[str, Any]]:
+    agreement, frames = adult_by_columns(folder, attributes)
     secure_run = measured("Adult by columns", agreement, frames)
     forget_peak()
     start, cpu = time.perf_counter(), cpu_seconds()
     cp.simulate(agreement, frames)
     seconds, cpu = time.perf_counter() - start, cpu_seconds() - cpu
     peaks = {"coordinator": peak_mib()}
-    ideal = Measured("ideal, in the clear", len(division.train), seconds, cpu, peak_mib=peaks)
+    ideal = Measured("ideal, in the clear", len(frames["p0"]), seconds, cpu, peak_mib=peaks)
     return [secure_run, {"run": ideal, "phases": {}, "disclosures": secure_run["disclosures"]}]
 
 
-def link_part(folder: Path) -> list[dict[str, Any]]:
+def link_part(folder: Path, attributes: int | None) -> list[dict[str, Any]]:
     from support.hosts import WideArea
     from wide_area import measure_release
 
-    division = adult(folder, 0)
-    agreement, frames = adult_by_columns(division)
+    agreement, frames = adult_by_columns(folder, attributes)
     found = measure_release("Adult by columns, 40 ms and 100 Mbit/s", agreement, frames, WideArea())
-    run = Measured(found.name, len(division.train), found.seconds, found.cpu_seconds, found.total.mib)
+    run = Measured(found.name, len(frames["p0"]), found.seconds, found.cpu_seconds, found.total.mib)
     return [{"run": run, "phases": {name: phase.seconds for name, phase in found.phases.items()}, "disclosures": 0}]
 
 
@@ -136,6 +138,18 @@ def made_up(n_columns: int, n_records: int) -> tuple[cp.Agreement, dict[str, pd.
     return by_columns(agreement, table)
 
 
+@functools.cache
+def measured_once(n_columns: int, n_records: int) -> dict[str, Any]:
+    """What a release of a made-up table took; two parts look at the first of them."""
+    return measured("", *made_up(n_columns, n_records))
+
+
+def made_up_part(name: str, n_columns: int, n_records: int) -> dict[str, Any]:
+    """The same under a name."""
+    found = measured_once(n_columns, n_records)
+    return found | {"run": replace(found["run"], name=name)}
+
+
 def rows_of(part: str, found: list[dict[str, Any]]) -> Measuring:
     """One row for each run, and one for each of its phases."""
     for one in found:
@@ -147,6 +161,7 @@ def rows_of(part: str, found: list[dict[str, Any]]) -> Measuring:
 
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--attributes", type=int, help="the first ones of Adult alone, to try this out")
     parser.add_argument("--columns", type=int, nargs="+", default=[10, 20, 40])
     parser.add_argument("--rows", type=int, default=30_000, help="records of the tables of 'columns'")
     parser.add_argument("--records", type=int, nargs="+", default=[30_000, 200_000, 1_000_000])
@@ -154,15 +169,15 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def measure(given: argparse.Namespace) -> Measuring:
     if given.data is not None and "adult" in given.parts:
-        yield from rows_of("Adult by columns", adult_part(given.data))
+        yield from rows_of("Adult by columns", adult_part(given.data, given.attributes))
     if given.data is not None and "link" in given.parts and os.geteuid() == 0:
-        yield from rows_of("Adult by columns, over a link", link_part(given.data))
+        yield from rows_of("Adult by columns, over a link", link_part(given.data, given.attributes))
     if "columns" in given.parts:
-        sizes = [(columns, given.rows) for columns in given.columns]
-        yield from rows_of("Made-up columns", [measured(f"{n} columns", *made_up(n, rows)) for n, rows in sizes])
+        found = [made_up_part(f"{columns} columns", columns, given.rows) for columns in given.columns]
+        yield from rows_of("Made-up columns", found)
     if "records" in given.parts:
-        sizes = [(f"{n:,} records", n) for n in given.records]
-        yield from rows_of("Made-up records", [measured(name, *made_up(10, n)) for name, n in sizes])
+        found = [made_up_part(f"{records:,} records", given.columns[0], records) for records in given.records]
+        yield from rows_of("Made-up records", found)
 
 
 if __name__ == "__main__":

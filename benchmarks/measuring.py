@@ -146,11 +146,11 @@ def folder_of(name: str) -> Path:
 
 @functools.cache
 def _made_up_folder() -> Path:
-    from benchmark_files import write_benchmark_files, write_wine_files
+    from benchmark_files import write_benchmark_files, write_statlog_file, write_wine_files
 
     folder = tempfile.TemporaryDirectory(prefix="copublish-benchmark-")
     _KEPT.append(folder)  # it goes with this process
-    return write_wine_files(write_benchmark_files(Path(folder.name), n=300), (60, 120))
+    return write_statlog_file(write_wine_files(write_benchmark_files(Path(folder.name), n=300), (60, 120)))
 
 
 _KEPT: list[tempfile.TemporaryDirectory[str]] = []

@@ -24,34 +24,62 @@ from pathlib import Path
 import pandas as pd
 
 import copublish as cp
-from adult import adult_agreement, read_adult, scatter_cells, split_columns
+from adult import adult_agreement, read_adult, split_columns
 from measuring import NOT_THERE, Measuring, run
 from paillier_counts import SLICE_RECORDS, measure_paillier_counts
 from paillier_moments import KEY_BITS
 from process_numbers import cpu_seconds, forget_peak, peak_mib
-from secure_runs import SCALING_AGREEMENT, Measured, PartyRecord, bare, cut_of, leaves_of, made_up, row_of, secure
+from secure_runs import (
+    SCALING_AGREEMENT,
+    Measured,
+    PartyRecord,
+    bare,
+    cut_of,
+    leaves_of,
+    made_up,
+    row_of,
+    secure,
+    spread_cells,
+)
 
 PARTS = ("releases", "scaling", "paillier")
-SHORT = ("--records", "300", "--splits", "2", "--key-bits", "512", "--slice", "20", "--parts", "releases", "paillier")
+SHORT = ("--records", "300", "--splits", "2", "--key-bits", "512", "--slice", "20")
 
 
 class Table:
-    """One table by columns, and its secure release, which several parts compare with."""
+    """One table by columns, and its secure releases, which several parts compare with."""
 
     def __init__(self, agreement: cp.Agreement, frames: dict[str, pd.DataFrame]) -> None:
         self.agreement, self.frames = agreement, frames
+
+    @functools.cached_property
+    def cells(self) -> tuple[cp.Agreement, dict[str, pd.DataFrame]]:
+        """The same table with every cell at a random party."""
+        return spread_cells(self.agreement, self.frames)
 
     @functools.cached_property
     def vertical(self) -> tuple[Measured, cp.Release, dict[str, PartyRecord]]:
         """The secure release, run once."""
         return secure("secure, by columns", self.agreement, self.frames)
 
+    @functools.cached_property
+    def arbitrary(self) -> tuple[Measured, cp.Release, dict[str, PartyRecord]]:
+        """The same of spread cells."""
+        return secure("secure, cells at random parties", *self.cells)
+
 
 @functools.cache
 def made_up_table(records: int, splits: int) -> Table:
-    """A made-up table; several benchmarks of one process look at the same release of it."""
+    """A made-up table; several benchmarks of one process look at the same releases of it."""
     mechanism = {"name": "specialization", "specializations": splits}
     return Table(cp.agreement_from_mapping({**SCALING_AGREEMENT, "mechanism": mechanism}), made_up(records))
+
+
+def table_of(folder: Path | None, records: int, splits: int) -> Table:
+    """Adult if there is a folder with it, else a made-up one."""
+    if folder is None:
+        return made_up_table(records, splits)
+    return Table(adult_agreement(folder, "1", n=30_000), split_columns(read_adult(folder)[0]))
 
 
 def ideal(agreement: cp.Agreement, frames: dict[str, pd.DataFrame]) -> Measured:
@@ -65,17 +93,17 @@ def ideal(agreement: cp.Agreement, frames: dict[str, pd.DataFrame]) -> Measured:
     return Measured("ideal, in the clear", n, seconds, cpu, peak_mib=peaks, leaves=leaves_of(release))
 
 
-def releases(table: Table, folder: Path | None) -> Measuring:
-    """The release beside its bare engine calls, the ideal one and, of Adult, one of spread cells."""
-    whole, release, recorded = table.vertical
-    runs = [whole, bare("bare engine calls", whole.records, recorded), ideal(table.agreement, table.frames)]
-    if folder is not None:
-        agreement = adult_agreement(folder, "1", n=30_000, partition="arbitrary")
-        spread, other, _ = secure("secure, cells at random parties", agreement, scatter_cells(read_adult(folder)[0]))
-        if not release.table("counts").equals(other.table("counts")):
-            raise AssertionError("the release of spread cells has other counts although its coins are the same")
-        runs.insert(1, spread)
-    for found in runs:
+def releases(table: Table) -> Measuring:
+    """The release beside one of spread cells, its bare engine calls and the ideal one."""
+    (whole, release, recorded), (spread, other, _) = table.vertical, table.arbitrary
+    if not release.table("counts").equals(other.table("counts")):
+        raise AssertionError("the release of spread cells has other counts although its coins are the same")
+    for found in (
+        whole,
+        spread,
+        bare("bare engine calls", whole.records, recorded),
+        ideal(table.agreement, table.frames),
+    ):
         ratios = {
             "engine calls, s": sum(seconds for _, seconds in found.calls.values()) or NOT_THERE,
             "seconds, by columns / this": whole.seconds / found.seconds,
@@ -133,12 +161,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def measure(given: argparse.Namespace) -> Measuring:
-    if given.data is None:
-        table = made_up_table(given.records[0], given.splits)
-    else:
-        table = Table(adult_agreement(given.data, "1", n=30_000), split_columns(read_adult(given.data)[0]))
+    table = table_of(given.data, given.records[0], given.splits)
     if "releases" in given.parts:
-        yield from releases(table, given.data)
+        yield from releases(table)
     if "scaling" in given.parts:
         yield from scaling(given.records, given.splits)
     if "paillier" in given.parts:

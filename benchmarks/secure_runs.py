@@ -262,6 +262,22 @@ def made_up(n: int) -> dict[str, pd.DataFrame]:
     return {party: table[[f"x{i}" for i in range(6) if "ab"[i % 2] == party] + ["y"]] for party in "ab"}
 
 
+def spread_cells(
+    agreement: cp.Agreement, frames: Mapping[str, pd.DataFrame]
+) -> tuple[cp.Agreement, dict[str, pd.DataFrame]]:
+    """Return the same table with every cell at a random one of its parties, empty at the others; all hold the class."""
+    content = agreement.model_dump(mode="json", exclude_none=True, by_alias=True) | {"partition": "arbitrary"}
+    for attribute in content["attributes"].values():
+        attribute.pop("held_by", None)
+    names, label = list(content["attributes"]), content["class"]["name"]
+    whole = pd.concat([frame.drop(columns=label) for frame in frames.values()], axis=1)[names]
+    cells = whole.convert_dtypes()  # numbers stay whole numbers beside empty cells
+    holder_of = np.random.default_rng(0).integers(len(frames), size=cells.shape)
+    classes = next(iter(frames.values()))[label]
+    spread = {party: cells.where(holder_of == number).assign(**{label: classes}) for number, party in enumerate(frames)}
+    return cp.agreement_from_mapping(content), spread
+
+
 def row_of(run: Measured, **more: Cell) -> Row:
     """What a table says of a run."""
     return {

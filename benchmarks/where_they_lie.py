@@ -41,7 +41,7 @@ from process_numbers import cpu_seconds, peak_mib
 from secure_runs import FixedCoins
 from support.spark import start
 
-SHORT = ("--rows", "3000", "--few", "100", "--sources", "duckdb")
+SHORT = ("--rows", "3000", "--few", "100")
 
 AGREEMENT: dict[str, Any] = {
     "format": 2,

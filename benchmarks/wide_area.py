@@ -38,11 +38,9 @@ from secure_release import made_up_table
 from support.hosts import TwoHosts, WideArea
 
 PORTS = (7701, 7702)
-FIRST = "first on loopback"
-LINKS = [FIRST, "loopback", "wide-area"]
-"""The first release of two parties, before which nothing is compiled, and later ones."""
+FIRST, LOOPBACK, WIDE_AREA = "first on loopback", "loopback", "wide-area"
 IDENTIFIER = "person"
-SHORT = ("--records", "300", "--splits", "2", "--links", "wide-area", "--round-trip", "0.002")
+SHORT = ("--records", "300", "--splits", "2", "--round-trip", "0.002", "--no-first")
 
 
 @dataclass
@@ -163,7 +161,10 @@ def release_to_measure(given: argparse.Namespace) -> tuple[cp.Agreement, dict[st
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--records", type=int, default=30_000, help="of the made-up table")
     parser.add_argument("--splits", type=int, default=8, help="of the made-up table")
-    parser.add_argument("--links", nargs="+", choices=LINKS, default=LINKS)
+    parser.add_argument("--links", nargs="+", choices=[LOOPBACK, WIDE_AREA], default=[LOOPBACK, WIDE_AREA])
+    parser.add_argument(
+        "--first", action=argparse.BooleanOptionalAction, default=True, help="begin with one that compiles everything"
+    )
     parser.add_argument("--round-trip", type=float, default=0.040, metavar="SECONDS")
     parser.add_argument("--rate", type=float, default=100e6, metavar="BITS_PER_SECOND")
 
@@ -173,17 +174,17 @@ def measure(given: argparse.Namespace) -> Measuring:
     wide_area = WideArea(given.round_trip, given.rate)
     if os.geteuid() != 0:
         print("The link between two hosts needs root: loopback alone.", file=sys.stderr)
-        given.links = [name for name in given.links if name != "wide-area"]
+        given.links = [LOOPBACK]
     with tempfile.TemporaryDirectory() as folder:
-        programs = Path(folder) if FIRST in given.links else None
+        programs = Path(folder) if given.first else None
         releases = [
-            measure_release(name, agreement, frames, wide_area if name == "wide-area" else None, programs)
-            for name in sorted(given.links, key=LINKS.index)
+            measure_release(name, agreement, frames, wide_area if name == WIDE_AREA else None, programs)
+            for name in ([FIRST] if given.first else []) + given.links
         ]
     if any(release.files["counts.csv"] != releases[0].files["counts.csv"] for release in releases):
         raise AssertionError("the releases differ although their coins are the same")
     for release in releases:
-        is_linked = release.name == "wide-area"
+        is_linked = release.name == WIDE_AREA
         for name, phase in [*release.phases.items(), ("whole", release.total)]:
             yield (
                 f"{release.name}: {1000 * given.round_trip:g} ms, {given.rate / 1e6:g} Mbit/s"

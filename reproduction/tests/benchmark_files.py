@@ -15,6 +15,17 @@ from copublish_reproduction.microdata_sets import WINE_BOUNDS
 TREE = {"ANY": {"low": {"a": {}, "b": {}}, "high": {"c": {}, "d": {}}}}
 COUNTRIES = ["a", "b", "c", "United-States"]
 COUNTRY_TREE = {"ANY": {"low": {"a": {}, "b": {}}, "high": {"c": {}, "United-States": {}}}}
+STATLOG_VALUES = dict(
+    zip(
+        STATLOG_COLUMNS[:-1],
+        (
+            *(range(30, 78), (0, 1), (1, 2, 3, 4), range(94, 201), range(126, 565), (0, 1), (0, 1, 2), range(71, 203)),
+            *((0, 1), range(7), (1, 2, 3), (0, 1, 2, 3), (3, 6, 7)),
+        ),
+        strict=True,
+    )
+)
+"""Values that each column may have."""
 
 
 def write_benchmark_files(folder: Path, n: int = 400) -> Path:
@@ -67,9 +78,10 @@ def write_statlog_file(folder: Path) -> Path:
     """Write heart.dat with the real file's 150 and 120 records of the classes, which some attributes depend on."""
     generator = np.random.default_rng(9)
     classes = generator.permutation(np.repeat([1.0, 2.0], [150, 120]))
-    columns = [
-        generator.integers(0, 2 + 3 * number, 270) + (4 * classes if number % 2 else 0)
-        for number in range(len(STATLOG_COLUMNS) - 1)
-    ]
+    columns = []
+    for number, values in enumerate(STATLOG_VALUES.values()):
+        place = generator.random(270)
+        place = place if number % 2 == 0 else (place + classes - 1) / 2
+        columns.append(np.array(values)[(place * len(values)).astype(int)])
     np.savetxt(folder / "heart.dat", np.column_stack([*columns, classes]), fmt="%.1f")
     return folder

@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
+import math
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +17,7 @@ from test_benchmarks_of_releases import OF_RELEASES
 
 import run_all
 from comparison_page import DISTANCES, page_of
-from measuring import IncompleteRowError, refuse_incomplete, tables_of
+from measuring import IncompleteRowError, given_of, refuse_incomplete, tables_of
 from run_all import BENCHMARKS, Entry, Ran, keep, kept, write_page
 from support.short_forms import short_form
 
@@ -36,6 +38,10 @@ PARTS = {
 """What benchmarks are made of. Every other file there is one."""
 
 
+TESTED_ELSEWHERE = {("audits", "sizes"), ("audits", "mechanisms")}
+"""Each mechanism's audit is a test of its own in `tests/statistical`."""
+
+
 def test_every_benchmark_is_on_the_list():
     assert {entry.module for entry in BENCHMARKS} == {file.stem for file in FOLDER.glob("*.py")} - PARTS
 
@@ -44,6 +50,39 @@ def test_every_benchmark_is_on_the_list():
 def test_a_short_form_has_no_empty_cell(name):
     """`tables_of` refuses rows with a counter that is 0 and cells in which nothing stands."""
     assert all(rows for rows in short_form(name).values())
+
+
+@pytest.mark.parametrize("entry", BENCHMARKS, ids=lambda entry: entry.module)
+def test_a_short_form_leaves_out_sizes_and_nothing_else(entry):
+    """What only the long form does would rot: its parts, ways, tables and sources are in both."""
+    found = left_out(importlib.import_module(entry.module), entry.options)
+    assert [name for name in found if (entry.module, name) not in TESTED_ELSEWHERE] == []
+
+
+def test_a_part_that_is_left_out_is_noticed():
+    def options(parser):
+        parser.add_argument("--parts", nargs="+", default=["one", "other"])
+        parser.add_argument("--sizes", nargs="+", default=["0.5", "1"])
+
+    benchmark = SimpleNamespace(__doc__="", SHORT=("--parts", "one", "--sizes", "0.1"), options=options)
+    assert left_out(benchmark, ()) == {"parts": ["other"]}
+
+
+def left_out(benchmark, options):
+    """What the long form does and the short form does not, by option; numbers are sizes."""
+    short, long = (vars(given_of(benchmark, arguments)) for arguments in (["--short"], options))
+    lists = {name: value for name, value in long.items() if isinstance(value, list | tuple)}
+    found = {
+        name: [one for one in value if one not in short[name] and not is_number(one)] for name, value in lists.items()
+    }
+    return {name: missing for name, missing in found.items() if missing}
+
+
+def is_number(value):
+    try:
+        return math.isfinite(float(value))
+    except ValueError:
+        return False
 
 
 @pytest.mark.parametrize("cell", [0, 0.0, None, "", float("nan")])
@@ -76,7 +115,7 @@ def test_checks_of_inputs_add_one_opening_and_hardly_any_traffic():
 
 
 def test_a_release_by_columns_makes_the_engine_calls_that_are_made_again_without_it():
-    whole, bare, ideal = short_form("secure_release")["Releases"]
+    whole, _, bare, ideal = short_form("secure_release")["Releases"]
     assert bare["MiB sent"] == pytest.approx(whole["MiB sent"], rel=0.02)
     assert ideal["MiB sent"] == "-" and ideal["CPU s"] < whole["CPU s"]
 

@@ -15,6 +15,7 @@ from copublish.errors import SourceError
 DELIMITERS = (",", ";", "\t", "|")
 
 NOT_UTF8 = "it is not UTF-8 text. Save it as UTF-8 (in spreadsheet programs: 'CSV UTF-8')"
+TOO_LONG = "a line is longer than 2 million bytes, which usually means that a quote is not closed"
 UNEVEN = (
     "a line has more or fewer cells than the header, or a quote is not closed. Text that holds the delimiter or a line "
     'break stands in double quotes, and a double quote in it is written ""'
@@ -59,6 +60,8 @@ def csv_problem(exc: Exception) -> str | None:
     words = str(exc)
     if "Invalid unicode" in words:
         return NOT_UTF8
+    if "Maximum line size" in words:
+        return TOO_LONG
     return UNEVEN if "CSV Error" in words or "sniffing" in words else None
 
 

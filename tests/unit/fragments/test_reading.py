@@ -571,6 +571,7 @@ def test_csv_with_one_long_row_is_refused_without_quoting_that_row(tmp_path: Pat
         (f"{HEADER}1,{SECRET_TEXT},1,no,1,1\n".encode(), "a line has more or fewer cells than the header"),
         (f'{HEADER}1,"{SECRET_TEXT},1,no\n'.encode(), "a quote is not closed"),
         (late_garbage(SECRET_TEXT).encode(), "a line has more or fewer cells than the header"),
+        (f"{HEADER}1,{300_000 * SECRET_TEXT},1,no\n".encode(), "a line is longer than 2 million bytes"),
         (f"{HEADER}1,{SECRET_TEXT}é,1,no\n".encode("latin-1"), "not UTF-8 text. Save it as UTF-8"),
         (late_garbage(f"1,{SECRET_TEXT}é,1,no").encode("latin-1"), "not UTF-8 text. Save it as UTF-8"),
         (f"{HEADER}1,{SECRET_TEXT},1,no\n".encode("utf-16"), "not UTF-8 text. Save it as UTF-8"),

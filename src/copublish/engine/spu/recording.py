@@ -16,7 +16,11 @@ class EngineRecorder(Protocol):
     """
 
     def asked(self, request: object, seconds: float, bytes_sent: int) -> None:
-        """A request was answered after so long, and the worker sent so much for it."""
+        """A request was answered after so long, and the worker has sent so much since the answer before.
+
+        Work that a request only begins goes on after its answer: its bytes are told with later ones, and so is the
+        time that somebody waits for it.
+        """
 
     def ends(self, process: int) -> None:
         """The worker with this process number is about to end."""
