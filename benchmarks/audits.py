@@ -29,7 +29,7 @@ from copublish.auditing.result import VERDICT_LEVEL, Number
 from copublish.auditing.statistics import Tested
 from copublish.drafting.example import COLUMNS_AND_PARTIES
 from copublish_reproduction.audited_flaws import FLAWS
-from measuring import Measuring, run
+from measuring import Measuring, run, write_between
 from support.broken_mechanisms import SMALL, TELLING, VARIANTS, symbol_of
 
 SHORT = (
@@ -50,6 +50,7 @@ MECHANISMS: dict[str, dict[str, Any]] = {
     "vhdp": {"mechanism": {"name": "vhdp"}},
 }
 
+MARKERS = "<!-- begin audits -->", "<!-- end audits -->"
 SIZES = {"demo": "the demo's 7 columns", "small": "3 columns"}
 
 QUIET_SECONDS = 2 * 600
@@ -287,16 +288,6 @@ def table_of_broken(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"| {number} | {row['words']} | {runs} |"
 
 
-def write_between_markers(document: Path, name: str, text: str) -> None:
-    """Replace what stands between a page's markers."""
-    first, last = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
-    page = document.read_text(encoding="utf-8")
-    if first not in page or last not in page:
-        raise SystemExit(f"'{document}' has no markers '{name}'")
-    before, rest = page.split(first, 1)
-    document.write_text(before + first + text + "\n" + last + rest.split(last, 1)[1], encoding="utf-8")
-
-
 def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--parts", nargs="+", default=["table", "repeat", "broken"])
     parser.add_argument("--minutes", type=float, default=8, help="of processors, for an audit of the table")
@@ -315,7 +306,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--flaws", type=int, help="the first of each kind alone, to try this out")
     parser.add_argument("--kept", type=Path, help="where results are kept as they come")
-    parser.add_argument("--write", type=Path, help="a document with markers 'audits'")
+    parser.add_argument("--write", type=Path, help="a document with places for the tables")
 
 
 def measure(given: argparse.Namespace) -> Measuring:
@@ -344,7 +335,7 @@ def measure(given: argparse.Namespace) -> Measuring:
         for words in verdicts(results.setdefault("repeat", {}), given.repeat, given.repeat_seconds, keep):
             tell(words)
     if given.write is not None:
-        write_between_markers(given.write, "audits", markdown(results))
+        write_between(given.write, MARKERS, markdown(results))
     yield from rows_of(results)
 
 

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from measuring import Measuring, run
+from measuring import Measuring, run, write_between
 from support import faults
 from support.faults import PHASES, Fault, Outcome
 from support.many_parties import GUESTS, MASKED, Together
@@ -121,9 +121,7 @@ def measure(given: argparse.Namespace) -> Measuring:
         with tempfile.TemporaryDirectory() as folder:
             found = faults.run_all(to_run, Path(folder), lambda outcome: print(row(outcome), file=sys.stderr))
         if given.faults is None:
-            start, end = TABLES[name]
-            before, _, rest = PAGE.read_text().partition(start)
-            PAGE.write_text(f"{before}{start}\n{table(found)}\n{end}{rest.partition(end)[2]}")
+            write_between(PAGE, TABLES[name], table(found))
         if broken := [outcome.fault for outcome in found if outcome.broken]:
             raise AssertionError(f"a promise was broken: {', '.join(broken)}")
         slowest = max(outcome.seconds for outcome in found)

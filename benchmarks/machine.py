@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
-import time
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from copublish.planning.speed import loop_seconds
+
 PACKAGES = ("copublish", "spu", "jax", "numpy", "pandas", "pyarrow")
-
-
-LOOP = 2_000_000
 
 
 def described_machine() -> dict[str, Any]:
@@ -27,18 +25,6 @@ def described_machine() -> dict[str, Any]:
         "load": round(os.getloadavg()[0], 1),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}},
     }
-
-
-def loop_seconds() -> float:
-    """What a fixed loop of Python takes, the best of five: the same model of processor can be much slower elsewhere."""
-    return min(_one_loop() for _ in range(5))
-
-
-def _one_loop() -> float:
-    start, total = time.perf_counter(), 0
-    for number in range(LOOP):
-        total += number * number
-    return time.perf_counter() - start
 
 
 def _processor() -> str:

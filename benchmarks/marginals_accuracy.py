@@ -11,6 +11,7 @@ Adult has its official division without records that miss values, without `educa
 other; Nursery, Wine (is the quality 6 or better?) and Statlog heart are divided at random into 2/3 and 1/3 in every
 run. Constants were chosen on Adult and Nursery; Wine and heart are for checking. Releases of two owners of whole rows
 are simulated on the ideal engine, which gives the same ones as the secure one; calibrated to add/remove.
+`--page FILE` puts the tables between the markers of a page.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import argparse
 import itertools
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,10 @@ from copublish.evaluation.marginals import marginal_errors
 from copublish.evaluation.prediction import RANKED_CLASSIFIERS, prediction_scores
 from copublish.local.simulation import read_fragments, simulate_fragments
 from divisions import EXPECTED, TABLES, agreement_for, halves
-from measuring import Measuring, Row, needed, run, with_error
+from measuring import ERROR, Measuring, Row, needed, run, with_error, write_between
 
+MARKERS = "<!-- tables -->", "<!-- end of tables -->"
+ALONE, FIRST_ALONE = "rounds = 0", "first tables alone"
 DELTAS = {"gaussian": "1e-6", "laplace": None}
 SHORT = ("--data", "made-up", "--runs", "1", "--epsilon", "1")
 TARGETS = {
@@ -114,7 +117,41 @@ def row_of(table: str, epsilon: str, noise: str, keys: Mapping[str, Any], found:
     }
 
 
+NAMES = {"adult": "Adult", "nursery": "Nursery", "wine": "Wine Quality", "heart": "Statlog heart"}
+NOISES = {"gaussian": "Gaussian", "laplace": "Laplace"}
+
+
+def page_tables(rows: Sequence[Row]) -> str:
+    """One table for each data set, as the page has them; '=' where the mechanism has no rounds either."""
+    known = {(row["table"], row["noise"], row["epsilon"], row["settings"]): row for row in rows}
+    epsilons = list(dict.fromkeys(str(row["epsilon"]) for row in rows))
+    found = []
+    for table in dict.fromkeys(row["table"] for row in rows):
+        heading = [NAMES[str(table)], "noise"]
+        for what in ("area", "distance"):
+            heading += [f"{what}, epsilon {epsilons[0]}", *epsilons[1:]]
+        lines = [heading, ["---"] * len(heading)]
+        for noise, (settings, words) in itertools.product(NOISES, (("as it is", "`marginals`"), (ALONE, FIRST_ALONE))):
+            beside = [
+                (known[table, noise, epsilon, settings], known[table, noise, epsilon, ALONE]) for epsilon in epsilons
+            ]
+            cells = [
+                f"{row[what]:.3f} ({row[f'{what}{ERROR}']:.3f})" + (" =" if is_same(row, alone) else "")
+                for what in ("best AUC", "2-way distance")
+                for row, alone in beside
+            ]
+            lines.append([words, NOISES[noise], *cells])
+        found.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    return "\n\n".join(found)
+
+
+def is_same(row: Row, alone: Row) -> bool:
+    """Whether releases have as many tables as without rounds: then they are of the same kind."""
+    return row is not alone and row["tables"] == alone["tables"]
+
+
 def options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--page", type=Path, help="a page with places for these tables")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--epsilon", nargs="+", default=["0.1", "0.5", "1"])
     parser.add_argument("--noise", nargs="+", choices=list(DELTAS), default=list(DELTAS))
@@ -123,9 +160,13 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def measure(given: argparse.Namespace) -> Measuring:
     cases = itertools.product(given.table, given.noise, given.epsilon, ({}, {"rounds": 0}))
+    rows = []
     for table, noise, epsilon, keys in cases:
         found = measure_releases(table, needed(given), epsilon, noise, given.runs, **keys)
-        yield f"Mean of {given.runs} runs", row_of(table, epsilon, noise, keys, found)
+        rows.append(row_of(table, epsilon, noise, keys, found))
+        yield f"Mean of {given.runs} runs", rows[-1]
+    if given.page is not None:
+        write_between(given.page, MARKERS, page_tables(rows))
 
 
 if __name__ == "__main__":

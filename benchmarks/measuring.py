@@ -128,6 +128,16 @@ def markdown_of(rows: Sequence[Mapping[str, Cell]]) -> str:
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (lines[0], marks, *lines[1:]))
 
 
+def write_between(document: Path, markers: tuple[str, str], text: str) -> None:
+    """Replace what stands between two marks of a page."""
+    first, last = markers
+    page = document.read_text(encoding="utf-8")
+    if first not in page or last not in page:
+        raise SystemExit(f"'{document}' has no '{first}' and '{last}'")
+    before, _, rest = page.partition(first)
+    document.write_text(f"{before}{first}\n{text}\n{last}{rest.partition(last)[2]}", encoding="utf-8")
+
+
 def run(benchmark: ModuleType) -> None:
     """Run a benchmark as the command line says; tables on stdout, each row on stderr as soon as it is there."""
     given = given_of(benchmark, sys.argv[1:])

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -62,23 +63,25 @@ def test_the_agreed_engine_publishes_the_recorded_bytes(name):
 
 def test_what_every_party_computes_by_itself_is_the_same_on_an_old_processor():
     """Of marginals one party fits the model and tells it. Nobody tells anything else, so all have to find the same."""
-    found = {name: differences(RECORDED[name]["ideal"], release) for name, release in computed_elsewhere(OLD).items()}
-    model = {f"file {name}" for name in ("marginals.json", "records.csv", "records.parquet")}
     told = {name for name in CASES if CASES[name].agreement["mechanism"]["name"] == "marginals"}
-    assert {name: found[name] for name in CASES if name not in told and found[name]} == {}
+    others = [name for name in CASES if name not in told][::3]
+    released = computed_elsewhere(OLD, [*told, *others])
+    found = {name: differences(RECORDED[name]["ideal"], release) for name, release in released.items()}
+    model = {f"file {name}" for name in ("marginals.json", "records.csv", "records.parquet")}
+    assert {name: found[name] for name in others if found[name]} == {}
     # The old processor does round in another way: models differ, and nothing that was opened.
     assert set().union(*(found[name] for name in told)) == model
 
 
-def computed_elsewhere(processor: dict[str, str]) -> dict[str, Any]:
-    """All cases as another processor computes them."""
+def computed_elsewhere(processor: dict[str, str], names: Sequence[str]) -> dict[str, Any]:
+    """Some cases as another processor computes them."""
     code = (
-        "import json, sys; from support.recorded_releases import CASES, computed; "
-        "json.dump({name: computed(name, 'ideal') for name in CASES}, sys.stdout)"
+        "import json, sys; from support.recorded_releases import computed; "
+        "json.dump({name: computed(name, 'ideal') for name in sys.argv[1:]}, sys.stdout)"
     )
     environment = {**os.environ, **processor, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
+    command = [sys.executable, "-c", code, *names]
+    return json.loads(subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True).stdout)
 
 
 def test_every_case_is_recorded_with_every_engine_and_no_other():

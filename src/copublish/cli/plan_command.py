@@ -61,9 +61,10 @@ def plan(
     Values of --like that are not as agreed are changed as a run changes them, and told.
 
     Settings of the agreed mechanism are ranked at the agreed epsilon by the area under the ROC curve: accuracy favors
-    whoever always says the largest class. Differences within one standard error are said to be none. What is taken
-    then stands over epsilon beside raw data, other mechanisms (--mechanism, on the same records) and a trivial
-    baseline: noisy tables of every column by the class, with the same budget.
+    whoever always says the largest class. Differences within one standard error are said to be none, and what is agreed
+    stays unless another setting is better by two. What is taken then stands over epsilon beside raw data, other
+    mechanisms (--mechanism, on the same records) and a trivial baseline: noisy tables of every column by the class,
+    with the same budget.
 
     Example: copublish plan agreement.toml --like public.csv --mechanism all --plot trade-off.svg
     """

@@ -174,7 +174,7 @@ def _print_advice(result: dict[str, Any], console: Console) -> None:
         return
     console.print(
         f"  about {run['seconds']:.0f} s and {run['mib_sent']:.0f} MiB between the parties, if all run on one machine "
-        f"with two cores ({run['cpu_seconds']:.0f} processor seconds, the largest process about "
+        f"with two cores like this one's ({run['cpu_seconds']:.0f} processor seconds, the largest process about "
         f"{run['largest_process_mib'] / 1024:.1f} GiB); a slow line adds its own time"
     )
     if run["seconds_if_spark_counts"] is not None:

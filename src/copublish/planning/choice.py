@@ -22,7 +22,8 @@ class Choice:
 
     Attributes:
         trial: What to take.
-        as_good: All that are within one standard error of the best one, that one and the chosen one included.
+        as_good: All that cannot be told apart from the best one, that one and the chosen one included: within one
+            standard error of it, or two for what is agreed.
         tried: How many there were.
         is_agreed: Whether what to take is what is agreed.
     """
@@ -34,7 +35,7 @@ class Choice:
 
     @property
     def can_tell(self) -> bool:
-        """Whether one setting is better than all others by more than one standard error."""
+        """Whether one setting is better than all others by more than one standard error, and clearly than agreed."""
         return len(self.as_good) == 1
 
     @property
@@ -46,15 +47,24 @@ class Choice:
         if self.can_tell:
             agreed = ", and as agreed" if self.is_agreed else ""
             return f"the best of {self.tried} settings tried, by more than one standard error{agreed}"
+        if self.is_agreed:
+            return f"as agreed: none of the other {self.tried - 1} settings tried is better by two standard errors"
         as_good = f"{others} of the other {self.tried - 1} settings tried {'are' if others > 1 else 'is'}"
-        why = "as agreed, because the trials cannot tell" if self.is_agreed else "the best mean, but it cannot be told"
-        return f"{why}: {as_good} within one standard error of the best"
+        return f"the best mean, but it cannot be told: {as_good} within one standard error of the best"
 
 
 def choose_setting(trials: Sequence[Trial], agreed: Trial) -> Choice:
-    """What to take of one mechanism at one budget: the best, or what is agreed if that cannot be told apart from it."""
+    """What to take of one mechanism at one budget: the best, or what is agreed unless the best is clearly better.
+
+    The best of many settings is ahead by chance: of twelve that are equal, more often than not by a standard error.
+    """
     top = max(trials, key=lambda trial: trial.summary.area)
-    as_good = [one for one in trials if one is top or not top.summary.minus(one.summary).can_be_told]
+
+    def is_behind(one: Trial) -> bool:
+        gain = top.summary.minus(one.summary)
+        return gain.is_clear if one is agreed else gain.can_be_told
+
+    as_good = [one for one in trials if one is top or not is_behind(one)]
     is_agreed = any(one is agreed for one in as_good)
     return Choice(agreed if is_agreed else top, as_good, len(trials), is_agreed)
 

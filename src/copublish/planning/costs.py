@@ -15,17 +15,19 @@ from typing import Any, Literal
 
 from copublish.agreement.model import Agreement
 from copublish.mechanisms.shared.work import Work
+from copublish.planning.speed import loop_seconds
 
 MIB = 2**20
 COEFFICIENTS = "coefficients.json"
 
 CountedBy = Literal["duckdb", "spark"]
 
-COUNTING: dict[CountedBy, tuple[float, float]] = {"duckdb": (0.033, 0.64), "spark": (0.077, 0.58)}
+COUNTING: dict[CountedBy, tuple[float, float]] = {"duckdb": (0.0215, 0.55), "spark": (0.058, 0.65)}
 """For rows that are counted where they lie: processor seconds of a million comparisons, and seconds of one of those on
-two cores, which both use. From `benchmarks/where_they_lie.py` with 100 million rows; Spark in local mode."""
+two cores, which both use. From `benchmarks/where_they_lie.py` with 100 million rows, on the machine of
+`coefficients.json`; Spark in local mode."""
 
-WRITING_SECONDS = 0.013
+WRITING_SECONDS = 0.0085
 """For a million cells of published records, from the same runs."""
 
 
@@ -67,12 +69,14 @@ class Surroundings:
         round_trip_seconds: How long a message and its answer take; none on one machine.
         bytes_per_second: What the slower direction of the link carries.
         counted_by: What counts rows that stay where they lie.
+        slower: How many times as long computing takes as on the machine that was measured.
     """
 
     workers: int = 1
     round_trip_seconds: float = 0.0
     bytes_per_second: float | None = None
     counted_by: CountedBy = "duckdb"
+    slower: float = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,8 +131,8 @@ def cost_of(
     # While one sends the other mostly waits for it; on one machine that takes no time.
     transfer = 0.0 if around.bytes_per_second is None else mib * MIB / around.bytes_per_second
     return Cost(
-        cpu_seconds=cpu + counting + writing,
-        seconds=computing + counting_ratio * counting + writing + waiting + transfer,
+        cpu_seconds=around.slower * (cpu + counting + writing),
+        seconds=around.slower * (computing + counting_ratio * counting + writing) + waiting + transfer,
         waiting_seconds=waiting,
         transfer_seconds=transfer,
         mib_sent=mib,
@@ -151,6 +155,12 @@ def sharded_part(work: Work) -> Work:
     )
 
 
+@cache
+def how_much_slower() -> float:
+    """How many times as long a core of this machine takes as one of those that the model was measured on."""
+    return loop_seconds() / float(measured_coefficients().measured["loop_seconds"])
+
+
 def unknown_cost(agreement: Agreement) -> dict[str, Any]:
     """No prediction: for a mechanism that the model was not measured with, and what to do instead."""
     return _nothing(
@@ -166,8 +176,8 @@ def predict(agreement: Agreement, work: Work, surroundings: Surroundings | None 
             "The cost model was measured with two compute nodes of the secure engine, and this agreement has others."
         )
     cells = agreement.records.expected / 1e6 * max(len(agreement.columns_of(party)) for party in agreement.owners)
-    around = surroundings or Surroundings()
-    around = replace(around, workers=min(around.workers, agreement.engine.agreed_shards))
+    around, slower = surroundings or Surroundings(), how_much_slower()
+    around = replace(around, workers=min(around.workers, agreement.engine.agreed_shards), slower=slower)
     found = cost_of(work, cells=cells, surroundings=around)
     in_spark = cost_of(work, cells=cells, surroundings=replace(around, counted_by="spark"))
     return {
@@ -178,7 +188,8 @@ def predict(agreement: Agreement, work: Work, surroundings: Surroundings | None 
         "largest_process_mib": round(found.largest_process_mib),
         "waiting_seconds": round(found.waiting_seconds, 1),
         "transfer_seconds": round(found.transfer_seconds, 1),
-        "why": "A linear model of public shapes, measured with all parties on one machine with two cores.",
+        "why": "A linear model of public shapes, measured with all parties on one machine with two cores. For a fixed "
+        f"loop this machine takes {slower:.2f} times as long, and is taken to do so for everything.",
     }
 
 

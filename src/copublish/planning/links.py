@@ -63,8 +63,8 @@ def predict_over_link(agreement: Agreement, *, round_trip_seconds: float, bytes_
         return found
     computing = found["seconds"] - found["waiting_seconds"] - found["transfer_seconds"]
     words = (
-        f"{computing:.1f} s of computing as measured on one machine, {found['waiting_seconds']:.1f} s of waiting for "
-        f"messages and {found['transfer_seconds']:.1f} s of transfers."
+        f"{computing:.1f} s of computing on two cores like this machine's, {found['waiting_seconds']:.1f} s of waiting "
+        f"for messages and {found['transfer_seconds']:.1f} s of transfers."
     )
     return {**found, "why": words}
 
@@ -95,7 +95,7 @@ def over_link(cost: Mapping[str, Any], link: Link) -> dict[str, Any]:
         "seconds": round(cost["seconds"] + waits + transfers, 1),
         "mib_sent": cost["mib_sent"],
         "why": (
-            f"{cost['seconds']:g} s of computing as measured on one machine, {waits:.1f} s of waiting for messages and "
-            f"{transfers:.1f} s of transfers."
+            f"{cost['seconds']:g} s of computing on two cores like this machine's, {waits:.1f} s of waiting for "
+            f"messages and {transfers:.1f} s of transfers."
         ),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -19,12 +20,28 @@ from copublish.mechanisms.shared.generalization import (
 )
 from copublish.mechanisms.shared.work import Work
 from copublish.mechanisms.specialization.costs import _own_halves, _padded_records, _spread_halves, work_of
-from copublish.planning.costs import MIB, Coefficients, Surroundings, cost_of, predict
+from copublish.planning import costs
+from copublish.planning.costs import (
+    MIB,
+    Coefficients,
+    Surroundings,
+    cost_of,
+    how_much_slower,
+    measured_coefficients,
+    predict,
+)
+from copublish.planning.speed import loop_seconds
 from run_all import RESULTS
 from secure_runs import SCALING_AGREEMENT
 from support import repartition, small_mapping
 
 SCALING = agreement_from_mapping(SCALING_AGREEMENT)
+
+
+@pytest.fixture(autouse=True)
+def on_the_machine_that_was_measured(monkeypatch):
+    """Whatever this one is."""
+    monkeypatch.setattr(costs, "how_much_slower", lambda: 1.0)
 
 
 def cut_of(*sizes, agreement=SCALING):
@@ -156,6 +173,26 @@ def test_a_run_costs_the_sum_of_its_work_and_a_link_adds_waiting_and_transfers()
     over = cost_of(WORK, surroundings=link, by=COSTS)
     assert (over.waiting_seconds, over.transfer_seconds) == (pytest.approx((100 + 60 + 200) * 0.1), 807)
     assert over.seconds == pytest.approx(found.seconds + 36 + 807)
+
+
+def test_a_slower_machine_computes_longer_and_waits_as_long(monkeypatch):
+    link = Surroundings(round_trip_seconds=0.1, bytes_per_second=MIB)
+    found, slow = (cost_of(WORK, surroundings=one, by=COSTS) for one in (link, replace(link, slower=3.0)))
+    assert slow.cpu_seconds == 3 * found.cpu_seconds and slow.mib_sent == found.mib_sent
+    computing = found.seconds - found.waiting_seconds - found.transfer_seconds
+    assert slow.seconds == pytest.approx(found.seconds + 2 * computing)
+    work = work_of(SCALING, cut_of(4, 2, 2, 2, 2, 2), 100_000)
+    usual = predict(SCALING, work)
+    monkeypatch.setattr(costs, "how_much_slower", lambda: 2.0)
+    assert predict(SCALING, work)["cpu_seconds"] == pytest.approx(2 * usual["cpu_seconds"], abs=0.1)
+    assert "this machine takes 2.00 times as long" in predict(SCALING, work)["why"]
+
+
+def test_this_machine_is_compared_by_the_loop_that_the_other_one_ran(monkeypatch):
+    measured = measured_coefficients().measured["loop_seconds"]
+    monkeypatch.setattr(costs, "loop_seconds", lambda: 2.5 * measured)
+    assert how_much_slower.__wrapped__() == pytest.approx(2.5)
+    assert 0.01 < loop_seconds() < 10
 
 
 def test_workers_cost_sessions_and_divide_what_goes_with_records():
