@@ -18,6 +18,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -108,24 +109,26 @@ class Ran:
 def run_entry(entry: Entry, arguments: Sequence[str]) -> Ran:
     """Run a benchmark in a process of its own; what it says as it goes comes through."""
     header, start = described_machine(), time.perf_counter()
-    command = [sys.executable, str(FOLDER_OF_BENCHMARKS / f"{entry.module}.py"), *arguments, "--format", "json"]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    last = ""
-    for line in process.stderr or ():  # stdout is one document at the end, so it cannot fill up meanwhile
-        sys.stderr.write(line)
-        last = line.strip() or last
-    output = process.stdout.read() if process.stdout else ""
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    header |= {
-        "seconds": round(time.perf_counter() - start, 1),
-        "cpu_seconds": round(used.ru_utime + used.ru_stime, 1),
-        "load_after": round(os.getloadavg()[0], 1),
-        "options": [option for option in arguments if option != "--data" and not Path(option).is_absolute()],
-    }
-    if process.returncode:
-        return Ran({}, without_paths(last or f"exit code {process.returncode}"), header)
-    return Ran(json.loads(output), None, header)
+    with tempfile.TemporaryDirectory() as folder:
+        # Not what is printed: Java, which Spark starts, prints something now and then.
+        tables = Path(folder, "tables.json")
+        command = [sys.executable, str(FOLDER_OF_BENCHMARKS / f"{entry.module}.py"), *arguments, "--out", str(tables)]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        last = ""
+        for line in process.stderr or ():
+            sys.stderr.write(line)
+            last = line.strip() or last
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        header |= {
+            "seconds": round(time.perf_counter() - start, 1),
+            "cpu_seconds": round(used.ru_utime + used.ru_stime, 1),
+            "load_after": round(os.getloadavg()[0], 1),
+            "options": [option for option in arguments if option != "--data" and not Path(option).is_absolute()],
+        }
+        if process.returncode:
+            return Ran({}, without_paths(last or f"exit code {process.returncode}"), header)
+        return Ran(json.loads(tables.read_text(encoding="utf-8")), None, header)
 
 
 def without_paths(text: str) -> str:

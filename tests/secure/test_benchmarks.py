@@ -178,7 +178,9 @@ def test_the_others_go_on_after_one_that_fails(tmp_path, monkeypatch, capfd):
     (tmp_path / "broken.py").write_text("raise ValueError('of /secret/place')")
     monkeypatch.setattr(run_all, "ROOT", tmp_path.parent)
     monkeypatch.setattr(run_all, "FOLDER_OF_BENCHMARKS", tmp_path)
-    (tmp_path / "works.py").write_text('print(\'{"all": [{"n": 3}]}\')')
+    (tmp_path / "works.py").write_text(
+        'import pathlib, sys; print("noise"); pathlib.Path(sys.argv[-1]).write_text(\'{"all": [{"n": 3}]}\')'
+    )
     entries = tuple(Entry(name, "all", 1) for name in ("broken", "works"))
     broken, works = (run_all.run_entry(entry, ["--short"]) for entry in entries)
     assert broken.error == "ValueError: of /secret/place" and broken.tables == {}

@@ -215,7 +215,7 @@ def test_workers_without_shards_to_count_are_none():
 
 
 @pytest.mark.parametrize(
-    ("records", "step", "core_seconds"), [(100_000_000, 10, 26.8), (10_000_000, 10, 2.7), (10_000_000, 1, 4.55)]
+    ("records", "step", "core_seconds"), [(100_000_000, 10, 14.2), (10_000_000, 10, 1.53), (10_000_000, 1, 2.62)]
 )
 def test_counting_rows_where_they_lie_is_predicted_within_three_tenths(records, step, core_seconds):
     """Measured: a Parquet file of two categories, two numbers and a class, counted by DuckDB."""
