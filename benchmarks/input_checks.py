@@ -132,10 +132,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def measure(given: argparse.Namespace) -> Measuring:
     table = table_of(given.data, given.records, given.splits)
-    releases = {"vertical": (table.agreement, table.frames), "arbitrary": table.cells}
     for name in given.parts:
+        release = (table.agreement, table.frames) if name == "vertical" else table.cells
         known = getattr(table, name) if given.repetitions == 1 else None
-        yield from compared(name, *releases[name], given.repetitions, known)
+        yield from compared(name, *release, given.repetitions, known)
 
 
 if __name__ == "__main__":

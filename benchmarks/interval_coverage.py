@@ -56,6 +56,7 @@ CORRELATED = {
     "marginals": "middles of agreed cells",
     "copula": "published scores",
     "hpdp": "numbers",
+    "hpdp by grid": "middles of agreed cells",
     "vhdp": "numbers",
 }
 

@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
+from comparison_page import TITLES
 from copublish.agreement.domain import NumericalDomain
 from copublish.evaluation.classification import ClassifierName
 from copublish.evaluation.marginals import marginal_errors
@@ -117,7 +118,6 @@ def row_of(table: str, epsilon: str, noise: str, keys: Mapping[str, Any], found:
     }
 
 
-NAMES = {"adult": "Adult", "nursery": "Nursery", "wine": "Wine Quality", "heart": "Statlog heart"}
 NOISES = {"gaussian": "Gaussian", "laplace": "Laplace"}
 
 
@@ -127,11 +127,12 @@ def page_tables(rows: Sequence[Row]) -> str:
     epsilons = list(dict.fromkeys(str(row["epsilon"]) for row in rows))
     found = []
     for table in dict.fromkeys(row["table"] for row in rows):
-        heading = [NAMES[str(table)], "noise"]
+        heading = [TITLES[str(table)], "noise"]
         for what in ("area", "distance"):
             heading += [f"{what}, epsilon {epsilons[0]}", *epsilons[1:]]
         lines = [heading, ["---"] * len(heading)]
-        for noise, (settings, words) in itertools.product(NOISES, (("as it is", "`marginals`"), (ALONE, FIRST_ALONE))):
+        noises = dict.fromkeys(str(row["noise"]) for row in rows)
+        for noise, (settings, words) in itertools.product(noises, (("as it is", "`marginals`"), (ALONE, FIRST_ALONE))):
             beside = [
                 (known[table, noise, epsilon, settings], known[table, noise, epsilon, ALONE]) for epsilon in epsilons
             ]

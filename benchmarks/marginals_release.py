@@ -9,7 +9,7 @@ Linux alone; the link needs root.
 adult    Adult by columns, both owners on this machine, beside the ideal release
 link     the same between two hosts 40 ms apart with 100 Mbit/s, over mutual TLS
 columns  made-up tables with 10, 20 and 40 columns of 8 cells
-records  made-up tables with 10 columns and growing numbers of records
+records  made-up tables of the first of these numbers of columns, with growing numbers of records
 """
 
 from __future__ import annotations

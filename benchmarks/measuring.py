@@ -133,9 +133,9 @@ def write_between(document: Path, markers: tuple[str, str], text: str) -> None:
     """Replace what stands between two marks of a page."""
     first, last = markers
     page = document.read_text(encoding="utf-8")
-    if first not in page or last not in page:
-        raise SystemExit(f"'{document}' has no '{first}' and '{last}'")
     before, _, rest = page.partition(first)
+    if last not in rest:
+        raise SystemExit(f"'{document}' has no '{first}', or no '{last}' after it")
     document.write_text(f"{before}{first}\n{text}\n{last}{rest.partition(last)[2]}", encoding="utf-8")
 
 

@@ -17,7 +17,7 @@ import copublish as cp
 from copublish.mechanisms.shared.work import Work
 from copublish.planning.costs import Surroundings, cost_of, dot, measured_coefficients
 from cost_model import Case, work_with
-from measuring import ROOT, Row, markdown_of
+from measuring import ROOT, Row, markdown_of, write_between
 from run_all import RESULTS
 
 PAGE = ROOT / "docs" / "scale.md"
@@ -55,8 +55,9 @@ def coefficients() -> Iterator[str]:
     ]
     about = known.measured
     yield (
-        f"Measured {about['date']} on {about['cores']} cores of {about['processor']}, {about['memory']}, load "
-        f"{about['load']:g}; copublish {about['versions']['copublish']}, SPU {about['versions']['spu']}.\n"
+        f"Measured {about['date']} on {about['cores']} cores of {about['processor']}, {about['memory']}, a loop of "
+        f"{about['loop_seconds']:g} s, load {about['load']:g}; "
+        f"copublish {about['versions']['copublish']}, SPU {about['versions']['spu']}.\n"
     )
     yield markdown_of(rows)
     yield (
@@ -110,12 +111,8 @@ def row_of(agreement: cp.Agreement, work: Work, records: int, workers: int) -> R
 
 
 def main() -> None:
-    page = PAGE.read_text(encoding="utf-8")
     for name, lines in (("coefficients", coefficients()), ("checks", checks()), ("predictions", predictions())):
-        first, last = f"<!-- begin {name} -->\n", f"<!-- end {name} -->"
-        before, rest = page.split(first, 1)
-        page = before + first + "\n".join(lines).rstrip() + "\n" + last + rest.split(last, 1)[1]
-    PAGE.write_text(page, encoding="utf-8")
+        write_between(PAGE, (f"<!-- begin {name} -->", f"<!-- end {name} -->"), "\n".join(lines).rstrip())
 
 
 if __name__ == "__main__":

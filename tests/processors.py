@@ -11,13 +11,13 @@ import os
 
 BLAS, NUMPY = "OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES"
 
-_FOR_512_BITS = "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR"
+_FOR_512_BITS = "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL"
 
 USUAL = {BLAS: "Haswell", NUMPY: _FOR_512_BITS}
-"""What every processor can do that SPU runs on."""
+"""What every x86-64 processor can do that SPU runs on."""
 
 OLD = {BLAS: "Prescott", NUMPY: f"SSSE3 SSE41 POPCNT SSE42 AVX F16C FMA3 AVX2 {_FOR_512_BITS}"}
-"""What every processor can do."""
+"""What every x86-64 processor can do, as far as BLAS and NumPy go."""
 
 
 def are_chosen(settings: dict[str, str]) -> bool:

@@ -66,8 +66,10 @@ def test_what_every_party_computes_by_itself_is_the_same_on_an_old_processor():
     told = {name for name in CASES if CASES[name].agreement["mechanism"]["name"] == "marginals"}
     others = [name for name in CASES if name not in told][::3]
     released = computed_elsewhere(OLD, [*told, *others])
-    found = {name: differences(RECORDED[name]["ideal"], release) for name, release in released.items()}
-    model = {f"file {name}" for name in ("marginals.json", "records.csv", "records.parquet")}
+    found = {
+        name: differences(RECORDED[name]["ideal"], release, with_parquet=False) for name, release in released.items()
+    }
+    model = {f"file {name}" for name in ("marginals.json", "records.csv")}
     assert {name: found[name] for name in others if found[name]} == {}
     # The old processor does round in another way: models differ, and nothing that was opened.
     assert set().union(*(found[name] for name in told)) == model

@@ -22,7 +22,7 @@ from copublish.auditing.game import Game, fair_coins
 from copublish.auditing.parts import Part
 from copublish.auditing.players import play_runs
 from copublish.auditing.result import Audit
-from copublish.auditing.statistics import Claim, Tested, judged, learned_columns
+from copublish.auditing.statistics import Claim, judged, learned_columns
 from copublish.auditing.symbols import symbols_of
 from copublish.auditing.tables import invalid_pairs, pairs_against, valid_pairs
 from copublish.errors import AgreementError, FragmentError
@@ -89,7 +89,7 @@ def test_whole_runs_are_judged_by_the_sum_of_what_they_open(mechanism, runs):
     agreement = cp.agreement_from_mapping({**SMALL, "mechanism": mechanism})
     pair = next(p for p in valid_pairs(agreement, "add-remove", SystemCoins()) if p.base == "no records")
 
-    def audit() -> Tested:
+    def audit():
         found = play_runs(agreement, pair, runs)
         return judged(found.coins, found.law, Claim(1.0), found.others)
 
@@ -119,12 +119,12 @@ def test_records_that_owners_perturb_have_a_coin_each_and_are_found_by_law_and_b
     agreement = cp.agreement_from_mapping(mapping)
     pair = next(iter(valid_pairs(agreement, "replace", SystemCoins())))
 
-    def by_law() -> Tested:
+    def by_law():
         found = play_runs(agreement, pair, 10)
         assert found.told.shape == (10_000, 3) and found.coins_per_run == 1000
         return judged(found.coins, found.law, Claim(4.0))
 
-    def blindly() -> Tested:
+    def blindly():
         found = play_runs(agreement, pair, 10)
         return judged(found.coins, 0 * found.law, Claim(4.0), {"learned": learned_columns(found.coins, found.told)})
 

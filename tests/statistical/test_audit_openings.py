@@ -24,7 +24,7 @@ from copublish.auditing.laws import log_chance
 from copublish.auditing.openings import best_play, opening_of, play_promising
 from copublish.auditing.parts import parts_of
 from copublish.auditing.players import Players, least_to_play_on
-from copublish.auditing.statistics import Tested, judged
+from copublish.auditing.statistics import judged
 from copublish.auditing.tables import few_rivals, valid_pairs
 from copublish.privacy.coins import SystemCoins
 from support.audits import not_accused
@@ -86,7 +86,7 @@ def test_what_all_runs_open_first_is_what_does_not_depend_on_answers(copula):
 def test_runs_that_are_played_on_or_not_are_right_as_often_as_their_evidence_says(copula, least):
     opening = opening_of(copula)
 
-    def audit() -> Tested:
+    def audit():
         coins = fair_coins(100 if least == 0 else 600)
         law, others = play_promising(copula, opening, least, coins)
         is_begun = np.abs(law) <= 4 * 0.4 * 1.0001  # what three columns have: 4 people, 0.4 of epsilon
@@ -106,7 +106,7 @@ def test_noise_that_is_too_small_is_accused_by_runs_that_are_begun_together():
     game = game_of("hpdp")
     claim, opening = claim_of(game.plan, game.pair), opening_of(game)
 
-    def audit() -> Tested:
+    def audit():
         coins = fair_coins(40_000)
         law, others = play_promising(game, opening, 0.0, coins)
         return judged(coins, law, claim, others)
@@ -173,7 +173,7 @@ def test_runs_that_begin_with_choices_are_right_as_often_as_they_say_and_stop_wh
     for least in (0.0, 2.3):
         tree = Choices(choosing, 3.0, least)
 
-        def audit(tree: Choices = tree, least: float = least) -> Tested:
+        def audit(tree: Choices = tree, least: float = least):
             coins = fair_coins(6000)
             law, others = tree.play(coins)
             # Three people: no count is as far from one table as from the other: whoever saw counts has more evidence.

@@ -35,7 +35,7 @@ class Choice:
 
     @property
     def can_tell(self) -> bool:
-        """Whether one setting is better than all others by more than one standard error, and clearly than agreed."""
+        """Whether one setting is better than all others: by one standard error, and by two than what is agreed."""
         return len(self.as_good) == 1
 
     @property
@@ -48,7 +48,7 @@ class Choice:
             agreed = ", and as agreed" if self.is_agreed else ""
             return f"the best of {self.tried} settings tried, by more than one standard error{agreed}"
         if self.is_agreed:
-            return f"as agreed: none of the other {self.tried - 1} settings tried is better by two standard errors"
+            return f"as agreed: of {self.tried} settings tried, no other one is better by two standard errors"
         as_good = f"{others} of the other {self.tried - 1} settings tried {'are' if others > 1 else 'is'}"
         return f"the best mean, but it cannot be told: {as_good} within one standard error of the best"
 

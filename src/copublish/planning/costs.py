@@ -2,7 +2,7 @@
 
 The model is linear in the quantities of `Work`. `benchmarks/cost_model.py` measures runs of different shapes, fits what
 one unit of each costs, and writes that into `coefficients.json` beside this file, with date and machine. Plans, links
-and `docs/scale.md` have their numbers from there and from nowhere else.
+and `docs/scale.md` have their numbers from there; what is said of rows that are counted where they lie is here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Coefficients:
         worker_mib: The largest worker of the engine: chunks of records have a fixed size, so it does not grow.
         party_mib: The process of a party with hardly any records.
         mib_per_million_cells: What it has more for every million records and column of that party.
-        measured: When and on what: date, processor, cores, load, versions.
+        measured: When and on what: date, processor, what a fixed loop took there, cores, load, versions.
     """
 
     cpu_seconds: Work
@@ -176,7 +176,8 @@ def predict(agreement: Agreement, work: Work, surroundings: Surroundings | None 
             "The cost model was measured with two compute nodes of the secure engine, and this agreement has others."
         )
     cells = agreement.records.expected / 1e6 * max(len(agreement.columns_of(party)) for party in agreement.owners)
-    around, slower = surroundings or Surroundings(), how_much_slower()
+    around = surroundings or Surroundings()
+    slower = around.slower * how_much_slower()
     around = replace(around, workers=min(around.workers, agreement.engine.agreed_shards), slower=slower)
     found = cost_of(work, cells=cells, surroundings=around)
     in_spark = cost_of(work, cells=cells, surroundings=replace(around, counted_by="spark"))

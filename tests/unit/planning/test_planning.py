@@ -138,7 +138,7 @@ def test_what_is_taken_is_the_best_unless_the_agreed_setting_cannot_be_told_apar
     assert "cannot be told: 1 of the other 2 settings tried is within one standard error" in choice.words
     choice = choose_setting([near, agreed, best], near)
     assert (choice.trial, choice.is_agreed) == (near, True)
-    assert choice.words == "as agreed: none of the other 2 settings tried is better by two standard errors"
+    assert choice.words == "as agreed: of 3 settings tried, no other one is better by two standard errors"
     ahead = trial(0.80 + 0.015, 4, error=0.01)  # by one and a half standard errors
     choice = choose_setting([agreed, ahead], agreed)
     assert (choice.trial, choice.can_tell, choice.is_agreed) == (agreed, False, True)
