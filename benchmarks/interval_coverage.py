@@ -56,7 +56,7 @@ CORRELATED = {
     "marginals": "middles of agreed cells",
     "copula": "published scores",
     "hpdp": "numbers",
-    "hpdp by grid": "middles of agreed cells",
+    "hpdp by grid": "places in grids",
     "vhdp": "numbers",
 }
 
@@ -188,7 +188,8 @@ asked for everything that [`share`, `mean`, `median` and `correlation`](../refer
 answer, with 95 % confidence. *Told* is how often there was an answer other than "too few to say" or a refusal, *held*
 how many of these intervals had the value that the real records give, and *wrong* how many of all questions got an
 interval without it; [coverage.csv](coverage.csv) has the same by table and epsilon. Where few are told, noise has a
-part in which: *held* can then be below 95 %, while *wrong* stays about 5 % or below.
+part in which: *held* can then be below 95 %, while *wrong* stays about 5 % or below, but for chance: with this many
+rows a few are two standard errors off.
 
 More than 95 % is expected where cells hide single numbers, and where a median is bounded by mean and spread alone:
 those intervals are about more than noise. *Mean, by noise* leaves out what cells hide: the interval of noise alone, and
