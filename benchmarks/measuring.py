@@ -58,7 +58,7 @@ def parser_of(benchmark: ModuleType) -> argparse.ArgumentParser:
     parser.add_argument("--data", type=folder_of, help="folder with the public data sets, or 'made-up'")
     parser.add_argument("--short", action="store_true", help=f"the same as {' '.join(benchmark.SHORT)}")
     parser.add_argument("--format", choices=["text", "json"], default="text")
-    parser.add_argument("--out", type=Path, help="a file for the tables as JSON, whatever is printed besides")
+    parser.add_argument("--json", type=Path, help="a file for the tables as JSON, whatever is printed besides")
     benchmark.options(parser)
     return parser
 
@@ -143,8 +143,8 @@ def run(benchmark: ModuleType) -> None:
     """Run a benchmark as the command line says; tables on stdout, each row on stderr as soon as it is there."""
     given = given_of(benchmark, sys.argv[1:])
     found = tables_of(benchmark, given, lambda words: print(words, file=sys.stderr, flush=True))
-    if given.out is not None:
-        given.out.write_text(json.dumps(found), encoding="utf-8")
+    if given.json is not None:
+        given.json.write_text(json.dumps(found), encoding="utf-8")
     if given.format == "json":
         print(json.dumps(found, indent=1))
         return

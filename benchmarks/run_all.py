@@ -112,7 +112,7 @@ def run_entry(entry: Entry, arguments: Sequence[str]) -> Ran:
     with tempfile.TemporaryDirectory() as folder:
         # Not what is printed: Java, which Spark starts, prints something now and then.
         tables = Path(folder, "tables.json")
-        command = [sys.executable, str(FOLDER_OF_BENCHMARKS / f"{entry.module}.py"), *arguments, "--out", str(tables)]
+        command = [sys.executable, str(FOLDER_OF_BENCHMARKS / f"{entry.module}.py"), *arguments, "--json", str(tables)]
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         last = ""
         for line in process.stderr or ():
