@@ -137,13 +137,19 @@ def page_tables(rows: Sequence[Row]) -> str:
                 (known[table, noise, epsilon, settings], known[table, noise, epsilon, ALONE]) for epsilon in epsilons
             ]
             cells = [
-                f"{row[what]:.3f} ({row[f'{what}{ERROR}']:.3f})" + (" =" if is_same(row, alone) else "")
+                cell_of(row, what) + (" =" if is_same(row, alone) else "")
                 for what in ("best AUC", "2-way distance")
                 for row, alone in beside
             ]
             lines.append([words, NOISES[noise], *cells])
         found.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
     return "\n\n".join(found)
+
+
+def cell_of(row: Row, what: str) -> str:
+    """A number with its standard error in brackets, which one run does not have."""
+    error = row[f"{what}{ERROR}"]
+    return f"{row[what]:.3f}" + (f" ({error:.3f})" if isinstance(error, float) else "")
 
 
 def is_same(row: Row, alone: Row) -> bool:

@@ -17,7 +17,8 @@ from test_benchmarks_of_releases import OF_RELEASES
 
 import run_all
 from comparison_page import DISTANCES, page_of
-from measuring import IncompleteRowError, given_of, refuse_incomplete, tables_of
+from marginals_accuracy import page_tables
+from measuring import IncompleteRowError, given_of, refuse_incomplete, tables_of, write_between
 from run_all import BENCHMARKS, Entry, Ran, keep, kept, write_page
 from support.short_forms import short_form
 
@@ -202,6 +203,34 @@ def test_the_page_is_what_is_kept_and_says_nothing_of_this_machine(tmp_path):
         text = file.read_text()
         json.loads(text)
         assert str(FOLDER.parent) not in text and str(Path.home()) + "/" not in text
+
+
+def test_tables_of_marginals_have_a_row_for_each_noise_and_say_where_there_are_no_rounds():
+    def row(noise, settings, area, tables, error=0.25):
+        known = {"table": "heart", "noise": noise, "epsilon": "1", "settings": settings, "tables": tables}
+        return known | {"best AUC": area, "best AUC, ±": error, "2-way distance": 0.5, "2-way distance, ±": "-"}
+
+    rows = [row("laplace", "as it is", 0.75, 13.0), row("laplace", "rounds = 0", 0.625, 13.0)]
+    more = [row("gaussian", "as it is", 0.875, 14.0), row("gaussian", "rounds = 0", 0.5, 13.0)]
+    heading, _, *lines = page_tables([*rows, *more]).splitlines()
+    assert heading == "| Statlog heart | noise | area, epsilon 1 | distance, epsilon 1 |"
+    assert lines == [
+        "| `marginals` | Laplace | 0.750 (0.250) = | 0.500 = |",
+        "| first tables alone | Laplace | 0.625 (0.250) | 0.500 |",
+        "| `marginals` | Gaussian | 0.875 (0.250) | 0.500 |",
+        "| first tables alone | Gaussian | 0.500 (0.250) | 0.500 |",
+    ]
+
+
+def test_what_is_written_between_two_marks_leaves_the_rest_of_a_page(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- a -->\nold\n<!-- b -->\nafter\n")
+    write_between(page, ("<!-- a -->", "<!-- b -->"), "new")
+    assert page.read_text() == "before\n<!-- a -->\nnew\n<!-- b -->\nafter\n"
+    for marks in (("<!-- b -->", "<!-- a -->"), ("<!-- a -->", "<!-- c -->"), ("<!-- c -->", "<!-- b -->")):
+        with pytest.raises(SystemExit, match="has no"):
+            write_between(page, marks, "newer")
+    assert "new\n" in page.read_text() and "newer" not in page.read_text()
 
 
 def test_the_page_of_the_comparison_has_every_part():
