@@ -15,6 +15,7 @@ os.environ.update(USUAL)  # before anything loads NumPy, for this process and al
 
 from copublish.files.home import PROGRAMS_VARIABLE
 from support import postgres
+from support import profiles as _profiles  # noqa: F401 - importing it loads the profile
 
 PROGRAMS = pytest.StashKey[str]()
 

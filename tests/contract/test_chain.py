@@ -15,7 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_ledger import ENDLESS, missing, report_until_killed, start
 from typer.testing import CliRunner
@@ -26,6 +26,7 @@ from copublish.privacy.ledger import Ledger, Limit
 from copublish.privacy.ledger_chain import BEGUN, KEYS, append_tables
 from support.full_ledger import columns, full
 from support.old_ledgers import old_file
+from support.profiles import examples
 
 KILLS = 6
 
@@ -75,7 +76,7 @@ def test_every_entry_that_is_removed_is_found_where_it_was(tmp_path: Path) -> No
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@examples(40)
 def test_entries_that_change_places_are_found(tmp_path_factory, data: st.DataObject) -> None:
     one, other = data.draw(st.lists(st.integers(1, length()), min_size=2, max_size=2, unique=True))
 
@@ -89,7 +90,7 @@ def test_entries_that_change_places_are_found(tmp_path_factory, data: st.DataObj
 @given(
     st.integers(1, length()), st.sampled_from(["kind", "content", "salt", "hash"]), st.integers(0), st.integers(1, 127)
 )
-@settings(max_examples=80, deadline=None, derandomize=True, database=None)
+@examples(80)
 def test_every_byte_of_an_entry_that_is_edited_is_found(tmp_path_factory, position, column, place, bit) -> None:
     def edit(database: sqlite3.Connection) -> None:
         query = f"SELECT CAST({column} AS BLOB) FROM chain WHERE position = ?"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import copublish as cp
@@ -22,6 +22,7 @@ from copublish.privacy.ledger import Ledger, Limit
 from copublish.privacy.limits import DEFAULT_DELTA
 from support import fragment_frames, random_table, repartition, seeded, small_mapping
 from support.old_ledgers import old_file
+from support.profiles import examples
 
 MILLIONTH = Fraction(1, 10**6)
 
@@ -53,7 +54,7 @@ STEPS = st.lists(st.one_of(LIMITS, st.tuples(COSTS, st.booleans())), min_size=1,
 
 
 @given(STEPS)
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@examples(100)
 def test_no_sequence_of_limits_and_reservations_exceeds_either_limit(steps) -> None:
     ledger, limit = Ledger(":memory:"), None
     spent: list[Cost] = []

@@ -8,7 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -19,6 +19,7 @@ from copublish.errors import BudgetExceededError, LedgerError
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.release.ledger_evidence import receipt_problems
 from support.full_ledger import PRICE, columns, compare, full_of_anything
+from support.profiles import examples
 
 NUMBERS = st.from_regex(r"-?[0-9]{1,6}([/.e][-+]?[0-9]{1,6})?", fullmatch=True)
 
@@ -73,7 +74,7 @@ def use(book: Ledger) -> None:
         compare(book)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150, unchecked=[HealthCheck.function_scoped_fixture])
 @given(
     place=st.sampled_from(columns()),
     content=CONTENTS,

@@ -20,7 +20,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import copublish
@@ -28,6 +28,7 @@ from copublish.errors import BudgetExceededError, LedgerError
 from copublish.privacy.accounting import NOTHING, Cost
 from copublish.privacy.ledger import Ledger, Limit
 from support.old_ledgers import old_file
+from support.profiles import examples
 
 KILLS = 16
 WAIT_SECONDS = 60.0
@@ -188,7 +189,7 @@ def test_a_disclosure_beyond_the_reservation_is_refused_and_not_written(ledger: 
     st.lists(st.fractions(0, 1, max_denominator=97), max_size=15),
     st.lists(st.booleans(), min_size=15, max_size=15),
 )
-@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+@examples(50)
 def test_any_sequence_of_charges_stays_within_the_limit_and_adds_up(limit, wanted, fails) -> None:
     book, naive = Ledger(":memory:"), Fraction(0)
     book.set_limit("people", Limit(limit, "add-remove"))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 from typer.testing import CliRunner
@@ -35,6 +35,7 @@ from copublish.privacy.limits import DEFAULT_DELTA
 from copublish.privacy.zcdp import epsilon_for
 from support import fragment_frames, random_table, repartition, small_mapping
 from support.old_ledgers import old_file
+from support.profiles import examples
 
 MILLIONTH = Fraction(1, 10**6)
 LIMIT = Limit.with_rho(Fraction(3), "add-remove", 10 * MILLIONTH, Fraction(1, 2))
@@ -115,7 +116,7 @@ def priced(kind: str, share: Fraction, aside: Fraction, limit: Limit) -> Cost:
 
 
 @given(LIMITS, RELEASES)
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@examples(60)
 def test_whatever_is_let_in_is_within_epsilon_and_delta(limit: Limit, releases: list[tuple]) -> None:
     ledger = ledger_with(limit)
     accounts, relation = limit.accounts, limit.neighbors

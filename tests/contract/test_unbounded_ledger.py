@@ -5,12 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.errors import BudgetExceededError
 from copublish.privacy.accounting import UNLIMITED, Cost
 from copublish.privacy.ledger import Ledger, Limit
+from support.profiles import examples
 
 PRICES = st.fractions(Fraction(1, 50), 1, max_denominator=50)
 COSTS = st.one_of(
@@ -23,7 +24,7 @@ STEPS = st.lists(st.one_of(LIMITS, COSTS), min_size=1, max_size=12)
 
 
 @given(STEPS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_mixtures_of_bounded_and_unbounded_charges_are_allowed_exactly_as_the_newest_limit_says(steps):
     ledger, limit = Ledger(":memory:"), None
     spent: dict[str, Fraction | float] = {"add-remove": Fraction(0), "replace": Fraction(0)}

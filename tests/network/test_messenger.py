@@ -6,7 +6,7 @@ import threading
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.engine import messages
@@ -17,6 +17,7 @@ from copublish.node.channel import RefusedError
 from copublish.node.dialing import dial
 from copublish.node.messenger import HEADER, PortMessenger
 from support.circle import SECONDS, Circle, identities_in
+from support.profiles import examples
 from support.waiting import wait_until
 
 RUN = "a" * 32
@@ -92,7 +93,7 @@ def test_messages_of_several_mib_go_both_ways_at_once(pair):
     assert ends["p1"].result(SECONDS) == 2 * payloads["p0"]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.text(max_size=40), st.binary(max_size=3000))
 def test_any_topic_and_any_bytes_arrive_unchanged(talk, topic, content):
     talk["p0"].send("p1", topic, content)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import copublish as cp
@@ -28,6 +28,7 @@ from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places
 from support import small_mapping
 from support.certificates import Authority, self_signed
 from support.node import free_port
+from support.profiles import examples
 from support.waiting import wait_until
 
 NAMES = ("bank", "loans")
@@ -335,7 +336,7 @@ def fuzzed(tmp_path_factory):
         yield meeting
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.binary(max_size=2000))
 def test_random_bytes_before_the_handshake_end_their_own_connection_alone(fuzzed, noise):
     with socket.create_connection(fuzzed.address(), timeout=SECONDS) as stranger, contextlib.suppress(OSError):
@@ -366,7 +367,7 @@ greetings = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(greetings, st.integers(0, 60))
 def test_random_messages_after_the_handshake_are_clean_errors(fuzzed, greeting, keep):
     """An agreed party whose software is broken, or cut off in the middle of a message."""

@@ -22,7 +22,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import copublish as cp
@@ -39,6 +39,7 @@ from support import random_table
 from support.circle import SECONDS, Circle
 from support.http_proxy import HttpProxy
 from support.node import free_port, source_path
+from support.profiles import examples
 from support.relays import RunningRelay, running_relay
 from support.waiting import wait_until
 
@@ -350,7 +351,7 @@ def fuzzed():
         yield relay
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.binary(max_size=600), st.booleans())
 def test_whatever_a_stranger_sends_ends_its_own_connection_and_nothing_else(fuzzed, noise, inside_tls):
     host, _, port = fuzzed.address.rpartition(":")

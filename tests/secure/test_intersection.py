@@ -13,22 +13,18 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.engine.spu import intersection
 from copublish.engine.spu.intersection import _varint
+from support.profiles import examples
 from support.spu import Pair
 
 LIMIT_SECONDS = 90
 """Nothing here may take longer on a slow, busy machine."""
 
-FEW = settings(
-    deadline=None,
-    max_examples=12,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=[HealthCheck.too_slow],
-)
+FEW = examples(12, shrinks=False)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -24,6 +24,7 @@ from copublish_reproduction.vhdp_attacks import (
     records_that_move_weights,
     success_allowed,
 )
+from support.profiles import examples
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 needs_data = pytest.mark.skipif(not (DATA / "heart.dat").exists(), reason="the real data sets are not here")
@@ -50,7 +51,7 @@ records = st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 2)), min_size=2,
 
 
 @given(records.filter(lambda rows: len({value for value, _ in rows}) > 1))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_scores_equal_a_loop_over_the_definitions_and_the_slip_takes_1_off(rows):
     values, labels = (list(column) for column in zip(*rows, strict=True))
     found = entropies(np.array(values, dtype=float), np.array(labels))

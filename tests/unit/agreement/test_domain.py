@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from copublish import AgreementError, agreement_from_mapping
@@ -23,8 +23,9 @@ from copublish.agreement.domain import (
 )
 from copublish.agreement.taxonomy import parse_taxonomy
 from support import small_mapping
+from support.profiles import examples
 
-UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+UNHURRIED = examples(unchecked=[HealthCheck.data_too_large])
 """A busy machine is no failure."""
 
 # --- Trees and grids of all kinds ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import copublish as cp
@@ -17,6 +17,7 @@ from copublish.agreement.domain import NumericalDomain, format_number
 from copublish.agreement.round_grid import round_split_points
 from copublish.drafting.grids import default_grid
 from support import small_mapping
+from support.profiles import examples
 
 RECORDED = {
     (
@@ -45,7 +46,7 @@ NUMBERS = st.decimals(min_value=-(10**9), max_value=10**9, places=3)
 
 
 @given(bounds=st.tuples(NUMBERS, NUMBERS).filter(lambda two: two[0] < two[1]), cells=st.integers(2, 127))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_points_rise_within_the_bounds_are_whole_where_numbers_are_and_set_0_apart(bounds, cells):
     lower, upper = bounds
     for decimals in (None, 3):

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import copublish as cp
@@ -28,6 +28,7 @@ from copublish.privacy.ledger import Ledger
 from copublish.privacy.limits import Limit
 from support import fragment_frames, random_table, seeded, simulate_with, small_mapping
 from support.commands import run
+from support.profiles import examples
 
 HOSTILE = ["[/nope]", "[bold]", "[link=x]", "a\\", "\\[/b]", "[/]", ":smile:", "[[x]]", "[@click=f]", "{0}", "%s"]
 
@@ -35,7 +36,7 @@ UNSAFE = ["\x1b[2J", "a\rb", "a\nb", "\x07", "\x9b", "\u202ex", "\u2066x", "\x7f
 
 texts = st.text(alphabet="[]/\\=:@!abk{}%", min_size=1, max_size=8)
 
-SOME = settings(deadline=None, max_examples=20, suppress_health_check=list(HealthCheck))
+SOME = examples(20)
 
 
 def hostile(text: str, **changes: Any) -> cp.Agreement:

@@ -9,14 +9,15 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from copublish.drafting.answers import bounds_from, epsilon_from, kind_from, values_from
 from copublish.drafting.dictionary import ColumnEntry, dictionary_from_csv, dictionary_from_json, read_dictionary
 from copublish.errors import AgreementError
+from support.profiles import examples
 
-SOME = settings(deadline=None, max_examples=60)
+SOME = examples(60)
 
 words = st.text(st.characters(categories=["L", "N", "P", "Zs"]), min_size=1, max_size=8).map(str.strip).filter(bool)
 numbers = st.decimals(-(10**6), 10**6, places=2)

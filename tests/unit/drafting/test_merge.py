@@ -6,7 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.agreement.loading import agreement_from_mapping
@@ -17,8 +17,9 @@ from copublish.drafting.files import load_draft
 from copublish.drafting.merge import merge_drafts
 from copublish.drafting.text import draft_text
 from copublish.errors import AgreementError
+from support.profiles import examples
 
-SOME = settings(deadline=None, max_examples=25)
+SOME = examples(25)
 
 COLUMNS = {
     "age": ColumnEntry(name="age", kind="numerical", bounds=(18, 99), unit="years"),

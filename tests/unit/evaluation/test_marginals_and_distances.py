@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
@@ -16,6 +16,7 @@ from copublish.evaluation import marginals
 from copublish.evaluation.distances import mean_sse, rank_correlation_error, wasserstein_errors
 from copublish.evaluation.marginals import marginal_errors
 from copublish.mechanisms.shared.generalization import Generalization
+from support.profiles import examples
 
 SIZES = {"a": 2, "b": 3, "c": 4, "d": 1}
 
@@ -30,7 +31,7 @@ def naive_distance(one: pd.DataFrame, other: pd.DataFrame, names: tuple[str, ...
     return sum(abs(counts[0][cell] / len(one) - counts[1][cell] / len(other)) for cell in cells) / 2
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(one=CODES, other=CODES, ways=st.integers(1, 3), largest_dense=st.sampled_from([0, 2**20]))
 def test_marginal_errors_are_those_of_a_naive_loop(one, other, ways, largest_dense):
     one, other = pd.DataFrame(one), pd.DataFrame(other)

@@ -19,7 +19,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import copublish as cp
@@ -33,8 +33,9 @@ from copublish.fragments.reading import read_and_tell, read_fragment
 from copublish.fragments.rows_or_counts import read_rows_or_counts, tell_of_rows_or_counts, why_rows
 from support import repartition, seeded, simulate_with, small_mapping
 from support.postgres import server
+from support.profiles import examples
 
-FEW = settings(deadline=None, max_examples=10, suppress_health_check=list(HealthCheck))
+FEW = examples(10, unchecked=[HealthCheck.function_scoped_fixture])
 
 EDGES = [Decimal(-1), Decimal("0.1"), Decimal("0.30000000000000004"), Decimal(7), Decimal(50)]
 

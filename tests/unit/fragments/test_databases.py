@@ -21,7 +21,7 @@ import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import copublish as cp
@@ -32,6 +32,7 @@ from copublish.fragments.reading import check_columns, read_fragment
 from copublish.fragments.sources import ROWS_PER_BATCH, Source, open_source, source_from
 from support import fragment_frames, random_table, read_strictly, seeded, simulate_with, small_mapping
 from support.postgres import OWNER, READER, READER_PASSWORD, PostgresServer, server
+from support.profiles import examples
 
 EDGES = [Decimal(-1), Decimal("0.1"), Decimal(7), Decimal(50)]
 
@@ -191,7 +192,7 @@ def test_what_is_accepted_and_refused_is_what_it_says(postgres: PostgresServer) 
     assert "empty" in problems("identifiers that are null")[0]
 
 
-FEW = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
+FEW = examples(15, unchecked=[HealthCheck.function_scoped_fixture])
 exact_numbers = st.decimals(-50, "99.5", places=15) | st.sampled_from([*EDGES, Decimal("99.5"), Decimal(-50)])
 
 
@@ -466,7 +467,7 @@ passwords = st.text(min_size=1, max_size=8)
 
 
 @given(user=words, password=passwords, host=words, database=words, in_query=st.booleans())
-@settings(deadline=None, max_examples=300)
+@examples(300)
 def test_no_password_shows_however_it_is_written(
     user: str, password: str, host: str, database: str, in_query: bool
 ) -> None:

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from copublish.agreement.axis import Axis, n_cells
 from copublish.fragments import fragment as fragment_module
 from copublish.fragments.fragment import Fragment, local_histogram, partial_cells
 from copublish.fragments.identifiers import Identifiers
+from support.profiles import examples
 
-UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+UNHURRIED = examples(unchecked=[HealthCheck.function_scoped_fixture])
 """A busy machine is no failure, nor is a monkeypatch that stays for all examples."""
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from copublish import FragmentError, agreement_from_mapping
@@ -22,8 +22,6 @@ from support import read_strictly, small_mapping
 
 RULES = ("ignore-case", "ignore-spaces", "ignore-punctuation", "ignore-leading-zeros")
 ALL_SETS = list(chain.from_iterable(combinations(RULES, size) for size in range(len(RULES) + 1)))
-UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
 AWKWARD = (
     "0017aAbB"
     "\u00df\u1e9e\u017f\u212a\ufb01"  # sharp s twice, long s, kelvin, a ligature: letters that fold to others
@@ -40,7 +38,6 @@ rule_sets = st.sampled_from(ALL_SETS)
 
 
 @given(texts, rule_sets)
-@UNHURRIED
 def test_normalizing_twice_is_normalizing_once(text, rules):
     once = normalize(text, rules)
     assert normalize(once, rules) == once
@@ -55,14 +52,12 @@ def test_normalizing_twice_is_normalizing_once_for_every_character_there_is(rule
 
 
 @given(texts, rule_sets, st.sampled_from(["NFC", "NFD"]), st.sampled_from(["", " ", "\t\n", "\xa0\u2003"]))
-@UNHURRIED
 def test_spelling_of_accents_and_surrounding_space_never_matter(text, rules, form, space):
     other = space + unicodedata.normalize(form, text) + space
     assert normalize(other, rules) == normalize(text, rules)
 
 
 @given(texts, rule_sets)
-@UNHURRIED
 def test_case_is_ignored_by_its_rule(text, rules):
     rules = {*rules, "ignore-case"}
     assert normalize(unicodedata.normalize("NFD", text).casefold(), rules) == normalize(text, rules)
@@ -71,7 +66,6 @@ def test_case_is_ignored_by_its_rule(text, rules):
 
 
 @given(st.lists(st.tuples(texts, st.text(" \t\x1c\x85\xa0\u2003\u3000", max_size=2))), rule_sets)
-@UNHURRIED
 def test_spaces_are_ignored_by_their_rule(parts, rules):
     rules = {*rules, "ignore-spaces"}
     spaced = "".join(text + space for text, space in parts)
@@ -80,7 +74,6 @@ def test_spaces_are_ignored_by_their_rule(parts, rules):
 
 
 @given(st.lists(st.tuples(texts, st.text("-._/()#'\u2019\u00ab\u3001", max_size=2))), rule_sets)
-@UNHURRIED
 def test_punctuation_is_ignored_by_its_rule(parts, rules):
     rules = {*rules, "ignore-punctuation"}
     pointed = "".join(text + sign for text, sign in parts)
@@ -97,7 +90,6 @@ def test_the_one_mark_that_folds_to_a_letter_is_the_exception():
 
 
 @given(st.integers(0, 10**12), st.integers(0, 5), rule_sets)
-@UNHURRIED
 def test_leading_zeros_of_numbers_are_ignored_by_their_rule(number, zeros, rules):
     rules = {*rules, "ignore-leading-zeros"}
     assert normalize("0" * zeros + str(number), rules) == str(number)
@@ -117,7 +109,6 @@ plain = st.text(st.sampled_from("0127abc\u03b2\u8a9e -_.+$\xa0"), max_size=6)
 @example("0a7", "a7", RULES)
 @example("0", "", RULES)
 @example("a+b", "ab", RULES)
-@UNHURRIED
 def test_identifiers_are_merged_exactly_if_they_differ_in_nothing_but_what_is_ignored(one, other, rules):
     """On text whose characters do not combine, with the reference's words as a loop: nothing else is merged."""
 
@@ -131,7 +122,6 @@ def test_identifiers_are_merged_exactly_if_they_differ_in_nothing_but_what_is_ig
 
 
 @given(st.text(string.ascii_letters, min_size=1), st.text(string.ascii_letters, min_size=1))
-@UNHURRIED
 def test_case_alone_is_what_its_rule_merges(one, other):
     assert (normalize(one, ["ignore-case"]) == normalize(other, ["ignore-case"])) == (one.lower() == other.lower())
     assert (normalize(one, []) == normalize(other, [])) == (one == other)
@@ -164,7 +154,6 @@ def test_examples_of_the_reference(given, rules, expected):
 
 @given(st.lists(st.none() | texts, max_size=8), rule_sets)
 @example([None, "", "é", "E", "\x1f\n0\n7", "007"], RULES)
-@UNHURRIED
 def test_a_batch_is_normalized_like_its_members(batch, rules):
     found = normalize_batch(pa.array(batch, pa.string()), rules)
     assert found.to_pylist() == [normalize(text or "", rules) for text in batch]
@@ -177,7 +166,6 @@ def test_a_batch_is_normalized_like_its_members_for_every_ascii_character(rules)
 
 
 @given(st.lists(st.lists(texts, max_size=4), max_size=4), st.data())
-@UNHURRIED
 def test_a_column_of_identifiers_is_a_sequence_like_a_list(batches, data):
     column = Identifiers([pa.array(batch, pa.string()) for batch in batches])
     plain = list(chain.from_iterable(batches))

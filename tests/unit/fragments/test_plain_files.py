@@ -12,12 +12,13 @@ from uuid import UUID
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.fragments.encoding import BLANKS, Need, numbers_of, texts_of
 from copublish.fragments.plain_files import OpenFile
 from copublish.fragments.sources import open_rows, open_source
+from support.profiles import examples
 
 MOMENT = datetime(2026, 3, 29, 1, 30, tzinfo=UTC)
 COLUMNS = {
@@ -79,7 +80,7 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 )
 
 
-@settings(max_examples=25)  # each of them opens the file four times
+@examples(25)  # each of them opens the file four times
 @given(st.lists(CELLS, min_size=1, max_size=20))
 def test_cells_of_csv_files_are_what_ibis_makes_of_them(tmp_path_factory: pytest.TempPathFactory, cells) -> None:
     path = tmp_path_factory.mktemp("csv") / "rows.csv"

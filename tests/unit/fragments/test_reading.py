@@ -18,7 +18,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 
 from copublish import (
@@ -32,6 +32,7 @@ from copublish import (
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.reading import read_fragment
 from support import postgres, read_strictly, repartition, small_mapping
+from support.profiles import examples
 
 CODES = ["007", "7", "a, b", 'say "hi"', "x;y", "#9", "naïve", "nan", "true"]
 """Values that a careless reader would change: numbers in disguise, separators, quotes, remarks."""
@@ -127,12 +128,8 @@ SOURCES: dict[str, Callable[[Columns, Path], Any]] = {
 
 every_source = pytest.mark.parametrize("source", SOURCES)
 
-MANY = settings(
-    deadline=None,
-    max_examples=40,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
-)
-FEW = settings(MANY, max_examples=12)
+MANY = examples(40, unchecked=[HealthCheck.function_scoped_fixture])
+FEW = examples(12, unchecked=[HealthCheck.function_scoped_fixture])
 
 
 def padded(texts: st.SearchStrategy[str]) -> st.SearchStrategy[str]:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import copublish as cp
@@ -23,8 +23,9 @@ from copublish.agreement.axis import Axis
 from copublish.fragments.fragment import Fragment, local_histogram
 from copublish.fragments.reading import read_and_tell, read_fragment
 from support import small_mapping
+from support.profiles import examples
 
-FEW = settings(deadline=None, max_examples=30, suppress_health_check=list(HealthCheck))
+FEW = examples(30)
 N_ROWS = 15
 
 CATEGORIES = ["cook", "clerk", "north", "?", "NA", "", " ", "(missing)", "other", "ANY", "Worker", "no", "yes"]
@@ -80,7 +81,7 @@ def test_any_cell_becomes_a_code_of_the_domain(kind: str) -> None:
     column = st.lists(st.none() | cells, min_size=N_ROWS, max_size=N_ROWS)
 
     @given(column, column, column, column, st.booleans())
-    @settings(parent=FEW, max_examples=4)
+    @examples(4)
     def check(job: list[Any], income: list[Any], default: list[Any], people: list[Any], odd_people: bool) -> None:
         odd = {"job": job, "income": income, "default": default} | ({"id": people} if odd_people else {})
         columns: dict[str, Any] = {"id": [str(i) for i in range(N_ROWS)]}
@@ -114,7 +115,7 @@ def test_what_a_cell_becomes_does_not_depend_on_the_source(tmp_path: Path, kind:
     agreement = agreed()
 
     @given(st.lists(cells, min_size=1, max_size=5))
-    @settings(parent=FEW, max_examples=6)
+    @examples(6)
     def check(values: list[Any]) -> None:
         n = len(values)
         table = pa.table(

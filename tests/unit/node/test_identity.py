@@ -9,12 +9,13 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.errors import MeetingError
 from copublish.node.identity import certificate_problem, fingerprint, load_identity, new_identity
 from support.certificates import Authority, self_signed
+from support.profiles import examples
 
 
 def test_the_fingerprint_is_what_openssl_prints(tmp_path):
@@ -65,7 +66,7 @@ def test_an_expired_identity_is_refused_at_home(tmp_path):
         load_identity(tmp_path)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.sampled_from(["key.pem", "certificate.pem"]),
     st.lists(st.tuples(st.integers(0, 2000), st.integers(0, 255)), min_size=1, max_size=4),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish import Agreement, agreement_from_mapping
@@ -24,6 +24,7 @@ from copublish.privacy.accounting import NOTHING, Cost, cost_of
 from copublish.privacy.certificate import Certificate
 from copublish.privacy.disclosures import NEIGHBORS, Measure, Select
 from support import fragment_frames, random_table, repartition, seeded, small_mapping
+from support.profiles import examples
 
 BOTH = {"add-remove": 1, "replace": 2}
 
@@ -33,7 +34,6 @@ costs = st.builds(Cost, add_remove=epsilons, replace=epsilons, delta=fractions)
 
 
 @given(costs, costs, costs)
-@settings(deadline=None, derandomize=True, database=None)
 def test_costs_add_up_in_any_order_and_nothing_is_neutral(a: Cost, b: Cost, c: Cost) -> None:
     assert a + b == b + a
     assert (a + b) + c == a + (b + c)
@@ -45,7 +45,6 @@ def test_costs_add_up_in_any_order_and_nothing_is_neutral(a: Cost, b: Cost, c: C
 
 
 @given(costs, costs)
-@settings(deadline=None, derandomize=True, database=None)
 def test_a_cost_fits_iff_no_part_of_it_is_larger_where_none_is_infinite(cost: Cost, limit: Cost) -> None:
     def as_number(epsilon: Fraction | None) -> Fraction | float:
         return float("inf") if epsilon is None else epsilon
@@ -162,7 +161,7 @@ def run(agreement: Agreement, records: int, seed: int) -> tuple[Certificate, dic
 
 
 @given(agreements())
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@examples(150)
 def test_planned_disclosures_add_up_to_exactly_the_agreed_epsilon(agreement: Agreement) -> None:
     plan = SpecializationPlan.of(agreement)
     relation = agreement.privacy.neighbors
@@ -176,7 +175,7 @@ def test_planned_disclosures_add_up_to_exactly_the_agreed_epsilon(agreement: Agr
 
 
 @given(agreements())
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@examples(150)
 def test_the_reserved_cost_suffices_wherever_specialization_stops(agreement: Agreement) -> None:
     plan = SpecializationPlan.of(agreement)
     candidates = sum(domain.max_splits for domain in agreement.domains.values())
@@ -190,14 +189,7 @@ def test_the_reserved_cost_suffices_wherever_specialization_stops(agreement: Agr
 
 
 @given(agreements(), st.integers(0, 30), st.integers(0, 1000))
-@settings(
-    max_examples=30,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    phases=[Phase.generate],  # a run takes too long to look for the smallest one that fails
-)
+@examples(30, shrinks=False)
 def test_charged_and_certified_disclosures_of_a_run_add_up_to_exactly_the_agreed_epsilon(
     agreement: Agreement, records: int, seed: int
 ) -> None:

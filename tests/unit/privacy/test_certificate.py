@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from copublish import Agreement, agreement_from_mapping
@@ -26,6 +26,7 @@ from copublish.privacy.described import show_bound, show_exact, state_disclosure
 from copublish.privacy.disclosures import NEIGHBORS
 from copublish.privacy.words import epsilon_rows
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
+from support.profiles import examples
 
 KNOWN = "not protected: the parties know who is in the table"
 NONE = "not protected"
@@ -250,7 +251,7 @@ small_numbers = st.builds(
 @example(Fraction(995, 10**8))
 @example(Fraction(1, 2**60))
 @example(Fraction(99999, 10**9))
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@examples(300)
 def test_a_bound_is_never_rounded_down_and_hardly_up(number: Fraction) -> None:
     assert number <= Fraction(show_bound(number)) <= number * Fraction(11, 10)
 
@@ -265,13 +266,13 @@ def test_the_usual_formatting_would_round_down() -> None:
 
 @given(small_numbers)
 @example(Fraction(991, 10**7))
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@examples(300)
 def test_a_bound_has_one_digit_before_the_point(number: Fraction) -> None:
     assert re.fullmatch(r"\d\.\de[+-]\d+", show_bound(number))
 
 
 @given(st.fractions(min_value=0, max_value=20) | small_numbers | st.decimals(0, 20, places=6).map(Fraction))
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@examples(300)
 def test_an_exact_number_reads_back_as_itself(number: Fraction) -> None:
     assert Fraction(show_exact(number)) == number
 

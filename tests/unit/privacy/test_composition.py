@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+
+from support.profiles import examples
 
 OUTCOMES = ("surely 0", "maybe 0", "maybe 1", "surely 1")
 
@@ -68,7 +70,7 @@ RELEASES = st.recursive(
 
 
 @given(RELEASES)
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@examples(60)
 def test_releases_chosen_after_earlier_ones_were_seen_keep_the_sums_of_epsilon_and_delta(release: Release) -> None:
     odds, delta = most(release)
     assert smallest_delta(release, odds) <= delta

@@ -8,7 +8,7 @@ from math import exp, log, sqrt
 import dp_accounting
 import pytest
 from dp_accounting import rdp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.errors import BudgetExceededError
@@ -22,6 +22,7 @@ from copublish.privacy.concentrated import (
 )
 from copublish.privacy.described import state_disclosure
 from copublish.privacy.disclosures import HISTOGRAM_L1, NEIGHBORS, Measure, Neighbors
+from support.profiles import examples
 
 DELTA = Fraction(1, 10**6)
 
@@ -77,7 +78,7 @@ def test_replacing_costs_tables_twice_and_selections_four_times_the_rho() -> Non
     st.sampled_from(NEIGHBORS),
     st.lists(st.tuples(st.sampled_from([table, choice]), st.integers(1, 400)), min_size=1, max_size=40),
 )
-@settings(deadline=None, max_examples=50)
+@examples(50)
 def test_what_passes_the_filter_is_within_epsilon_and_delta_by_another_accountant(relation, steps) -> None:
     """Compared with Renyi divergences of Gaussian and of pure mechanisms, added up order by order."""
     budget = whole(relation)

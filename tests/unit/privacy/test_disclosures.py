@@ -7,12 +7,13 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.privacy.disclosures import NEIGHBORS, Measure, Neighbors, Select
+from support.profiles import examples
 
-LAWS = settings(max_examples=60, deadline=None, derandomize=True, database=None)
+LAWS = examples(60)
 
 budgets = st.fractions(min_value=Fraction(1, 10**6), max_value=10, max_denominator=10**7)
 relations = st.sampled_from(NEIGHBORS)

@@ -12,12 +12,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.engine.programs.noise import geometric
 from copublish.engine.programs.packing import Packing, add_packed_noise
 from copublish.privacy.geometric import COIN_BITS, Geometric, geometric_noise, laplace_quantile
+from support.profiles import examples
 
 PRECISION = 400
 RATES = [Fraction(5), Fraction(1), Fraction(1, 2), Fraction(1, 3), Fraction(1, 5)]
@@ -106,7 +107,7 @@ def test_the_number_of_bits_of_some_scales_is_the_one_found_by_hand(scale: int, 
 
 
 @given(st.fractions(min_value=Fraction(1, 10**9), max_value=100, max_denominator=10**9))
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@examples(60)
 def test_the_number_of_bits_is_the_smallest_that_leaves_a_tail_of_at_most_two_to_minus_64(rate: Fraction) -> None:
     bits = Geometric(rate).bits
     assert power_of_e(rate * 2**bits) <= Fraction(1, 2**64)
@@ -140,7 +141,7 @@ def test_a_rate_that_is_not_positive_is_refused(rate: Fraction) -> None:
     st.fractions(min_value=Fraction(1, 200), max_value=20, max_denominator=1000),
     st.sampled_from([0.5, 0.9, 0.95, 0.99, 0.999]),
 )
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@examples(60)
 def test_laplace_quantile_is_the_smallest_bound_by_direct_summation(rate: Fraction, confidence: float) -> None:
     p = math.exp(-rate)
     masses, bound = [(1 - p) / (1 + p)], 0
@@ -174,7 +175,7 @@ def naive_samples(coins: list[list[list[int]]], thresholds: tuple[int, ...]) -> 
 @given(
     st.sampled_from([Fraction(7), Fraction(1), Fraction(1, 3)]), st.integers(1, 2), st.randoms(use_true_random=False)
 )
-@settings(max_examples=10, deadline=None, derandomize=True, database=None)
+@examples(10)
 def test_the_secret_program_compares_every_coin_with_its_threshold(rate, n_words, random) -> None:
     noise = Geometric(rate)
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import exp1
@@ -17,6 +17,7 @@ from copublish.privacy.disclosures import Measure
 from copublish.privacy.geometric import laplace_quantile
 from copublish.privacy.noise_shares import NoiseShares, SharedLaplace
 from support import ConstantCoins, SeededCoins
+from support.profiles import examples
 
 BOTH = {"add-remove": 1, "replace": 2}
 
@@ -44,7 +45,7 @@ def test_a_rate_of_zero_is_no_noise_and_is_refused():
         SharedLaplace(Fraction(0), shares(2, 1))
 
 
-@settings(deadline=None, max_examples=50)
+@examples(50)
 @given(st.fractions(Fraction(1, 10**12), 50, max_denominator=10**12), st.integers(2, 50), st.data())
 def test_the_distance_covers_the_jumps_that_are_left_out_at_all_owners(rate, owners, data):
     """The mean number of jumps of 2^J and more, over all owners, bounds the distance."""
@@ -80,7 +81,7 @@ def test_delta_counts_every_owners_shares_of_both_signs_in_every_changed_entry()
     assert measure.scale_in_people == pytest.approx(plain.scale_in_people * math.sqrt(1.5))
 
 
-@settings(deadline=None, max_examples=20)
+@examples(20)
 @given(st.floats(0.05, 4), st.sampled_from([(2, 1), (3, 1), (10, 1), (4, 3)]), st.sampled_from([0.5, 0.95, 0.999]))
 def test_error_bars_are_those_of_the_convolved_law(rate, case, confidence):
     exact = Fraction(rate)

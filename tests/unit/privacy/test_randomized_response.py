@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.mechanisms.vhdp.run_perturbation import perturb_categories, perturb_numbers
@@ -15,8 +15,9 @@ from copublish.privacy.disclosures import Divided
 from copublish.privacy.geometric import COIN_BITS
 from copublish.privacy.perturbations import PerturbCategory, PerturbNumber
 from copublish.privacy.randomized_response import RandomizedResponse, fits
+from support.profiles import examples
 
-LAWS = settings(max_examples=200, deadline=None, derandomize=True, database=None)
+LAWS = examples(200)
 
 
 @given(st.fractions(Fraction(1, 10**9), 10, max_denominator=10**12), st.integers(2, 500))

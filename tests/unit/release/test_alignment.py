@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish import Agreement, FragmentError, agreement_from_mapping, check
@@ -18,8 +18,9 @@ from copublish.fragments.reading import read_fragment
 from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.release.alignment import align_records, compared
 from support import repartition, small_mapping
+from support.profiles import examples
 
-FEW = settings(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.too_slow])
+FEW = examples(15)
 
 SECRETS = ("vet", "surgeon", "secretperson", "77.125")
 """Values of cells and identifiers in the tables below; none may be in a message."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives import serialization
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -27,6 +27,7 @@ from copublish.node.run import RunSettings, ready_party
 from copublish.privacy.ledger import Ledger
 from copublish.release.evidence import Witness
 from support import small_mapping
+from support.profiles import examples
 from support.signed import NAMES, Signers, today
 
 DAY = timedelta(days=1)
@@ -142,7 +143,7 @@ SHARED: list[Signers] = []
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_whatever_is_changed_in_an_approval_it_does_not_count_any_more(tmp_path_factory, data: st.DataObject) -> None:
     if not SHARED:
         SHARED.append(Signers(tmp_path_factory.mktemp("changed"), needed={"bank": 1}))

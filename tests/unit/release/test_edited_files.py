@@ -15,7 +15,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import copublish as cp
@@ -23,6 +23,7 @@ from copublish.cli import main
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.release.metadata import METADATA_FILES
 from support.any_release import any_release
+from support.profiles import examples
 from support.releases import small_release
 
 CASES = [
@@ -77,8 +78,7 @@ odd_values = st.sampled_from(
     ]
 )
 
-MANY = settings(deadline=None, max_examples=15, suppress_health_check=list(HealthCheck))
-"""New ones in every run of the tests."""
+MANY = examples(15)
 
 
 def command(*arguments: object) -> tuple[int, str]:
@@ -226,7 +226,7 @@ def scored_folder(tmp_path_factory):
 
 
 @given(data=st.data())
-@settings(MANY, max_examples=25)
+@examples(25)
 def test_a_report_on_edited_scores_is_written_or_refused(data, scored_folder):
     (scored_folder / "scores.json").write_text(json.dumps(data.draw(edited(scored()[1]))))
     files = {"--evaluation": scored_folder / "scores.json", "--out": scored_folder / "r.html"}
@@ -241,7 +241,7 @@ def test_scores_as_they_are_written_make_a_report():
 
 
 @given(data=st.data())
-@settings(MANY, max_examples=25)
+@examples(25)
 def test_an_edited_cut_is_refused_or_generalizes(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("cut")
     (folder / "x.csv").write_text("job,region,age,income,default\ncook,north,30,5,no\n")

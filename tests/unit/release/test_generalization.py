@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish import CopublishError, FragmentError, SourceError, agreement_from_mapping, generalize
@@ -27,6 +27,7 @@ from copublish.mechanisms.specialization.result import SpecializationResult
 from copublish.mechanisms.specialization.score import MAX
 from copublish.release.generalize import generalize_and_tell
 from support import fragment_frames, no_noise, random_table, repartition, simulate_with, small_mapping
+from support.profiles import examples
 
 AGREEMENT = agreement_from_mapping(
     small_mapping(
@@ -163,7 +164,7 @@ PEOPLE = st.fixed_dictionaries(
 
 
 @given(cut=cuts(), people=st.lists(PEOPLE, min_size=1, max_size=15))
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@examples(40)
 def test_labels_are_what_looking_up_every_value_gives(cut: Cut, people: list[dict[str, Any]]) -> None:
     details = details_of(cut)
     described = details.to_json()

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
@@ -26,6 +26,7 @@ from copublish.evidence.signatures import Signatures, digests_of
 from copublish.evidence.signing import message_of
 from copublish.release.verify import changed_files, refuse_wrong_signatures, verify_release
 from support import fragment_frames, random_table, small_mapping
+from support.profiles import examples
 from support.signed import NAMES, Signers
 
 SIGNED_FILES = 11
@@ -117,7 +118,7 @@ def test_every_byte_of_the_signatures_is_covered(signed, monkeypatch) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100, unchecked=[HealthCheck.function_scoped_fixture])
 def test_a_folder_with_any_byte_changed_does_not_hold(signed, tmp_path_factory, data: st.DataObject) -> None:
     _, folder = signed
     name = data.draw(st.sampled_from(sorted(path.name for path in folder.iterdir())))

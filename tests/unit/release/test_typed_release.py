@@ -7,18 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from copublish import Certificate, FragmentError, Release, load_release
 from copublish.mechanisms.registry import mechanisms
 from copublish.types import TypedJson
 from support.any_release import any_release, cases_of
+from support.profiles import examples
 
 MECHANISMS = ["specialization", "marginals", "copula", "hpdp", "vhdp", "idp-ir"]
 FORMAT_1 = sorted((Path(__file__).parents[2] / "support" / "format_1").iterdir())
 
-FEW = settings(deadline=None, max_examples=8, suppress_health_check=list(HealthCheck))
+FEW = examples(8)
 
 
 @st.composite
@@ -55,7 +56,7 @@ def test_details_and_certificates_are_read_back_as_they_were(mechanism: str, dat
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @given(data=st.data())
-@settings(FEW, max_examples=3)
+@examples(3)
 def test_a_folder_gives_the_release_back(
     mechanism: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

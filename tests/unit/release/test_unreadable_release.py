@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish import ReleaseError, load_release
 from copublish.release.metadata import METADATA_FILES
 from support.any_release import any_release
+from support.profiles import examples
 
 FORMAT_1 = Path(__file__).parents[2] / "support" / "format_1"
 
@@ -31,7 +32,7 @@ CASES = [
 ]
 """Releases of every mechanism, with everything that any of them may say."""
 
-MANY = settings(deadline=None, max_examples=60, suppress_health_check=list(HealthCheck))
+MANY = examples(60)
 
 Step = str | int
 Where = tuple[Step, ...]
@@ -186,7 +187,7 @@ def test_a_value_of_another_type_is_refused(
 
 @pytest.mark.parametrize("case", CASES)
 @given(data=st.data(), depth=st.sampled_from([60, 500, 5000, 200_000]), is_list=st.booleans())
-@settings(MANY, max_examples=15)
+@examples(15)
 def test_a_value_that_is_nested_deeply_is_refused(
     case: str, data: st.DataObject, depth: int, is_list: bool, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -242,7 +243,7 @@ def test_a_mechanism_that_nobody_knows_is_refused_with_the_known_ones(mechanism:
 
 @pytest.mark.parametrize("case", sorted(folder.name for folder in FORMAT_1.iterdir()))
 @given(data=st.data())
-@settings(MANY, max_examples=30)
+@examples(30)
 def test_format_1_without_a_key_or_with_another_type_is_read_or_refused(
     case: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.engine.alignment import lists as lists_in_messages
@@ -17,6 +17,7 @@ from copublish.engine.alignment.padded_chain import ANSWERED, ASKED, COMMON, DON
 from copublish.engine.alignment.rounds import COMPLETE, PASSED_ON
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from support.messages import Post, QueueMessenger, all_of
+from support.profiles import examples
 
 people = st.lists(st.text(min_size=1, max_size=2), unique=True, max_size=8)
 OWNERS = ("a", "b", "c", "d")
@@ -42,7 +43,7 @@ def look(length: int) -> Callable[[AmongOwners, list[str]], bool]:
     return lambda comparison, own: comparison.any_shared(own, length)
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(st.lists(people, min_size=2, max_size=5))
 def test_all_owners_find_the_same_people_in_the_same_order(lists):
     named = {f"o{number}": own for number, own in enumerate(lists)}
@@ -53,7 +54,7 @@ def test_all_owners_find_the_same_people_in_the_same_order(lists):
     assert sorted(common[0]) == sorted(set.intersection(*map(set, lists)))
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(st.lists(people, min_size=2, max_size=4), st.integers(0, 5))
 def test_a_person_at_two_owners_is_found_and_lists_have_the_public_length(lists, extra):
     named = {f"o{number}": own for number, own in enumerate(lists)}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.engine.alignment.pseudonym_join import PseudonymJoin
@@ -14,6 +14,7 @@ from copublish.engine.alignment.pseudonyms import PSEUDONYM_BYTES
 from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from support.messages import Post, QueueMessenger, all_of
+from support.profiles import examples
 
 OWNERS = ("a", "b", "c")
 PARTIES = ("helper", *OWNERS)
@@ -30,7 +31,7 @@ def run(lists: dict[str, list[str]], job: Any, post: Post | None = None) -> dict
     return post.run(one)
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(st.lists(people, min_size=2, max_size=4))
 def test_all_owners_find_the_same_people_in_the_same_order(lists):
     named = {f"o{number}": own for number, own in enumerate(lists)}
@@ -41,7 +42,7 @@ def test_all_owners_find_the_same_people_in_the_same_order(lists):
     assert sorted(common[0]) == sorted(set.intersection(*map(set, lists)))
 
 
-@settings(deadline=None, max_examples=25)
+@examples(25)
 @given(st.lists(people, min_size=2, max_size=4), st.integers(0, 20))
 def test_a_person_at_two_owners_is_found_and_lists_have_the_public_length(lists, extra):
     named = {f"o{number}": own for number, own in enumerate(lists)}

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.engine.alignment.pseudonyms import (
@@ -33,7 +33,6 @@ def named(identifiers: list[str], key: bytes = b"k" * KEY_BYTES) -> np.ndarray:
 
 
 @given(lists)
-@settings(deadline=None)
 def test_identifiers_have_the_same_name_exactly_if_they_are_equal(identifiers):
     names = [name.tobytes() for name in named(identifiers)]
     assert all(len(name) <= PSEUDONYM_BYTES for name in names)
@@ -71,13 +70,11 @@ def test_another_key_gives_other_names_and_both_parties_make_the_key():
 
 
 @given(lists)
-@settings(deadline=None)
 def test_a_name_listed_twice_is_noticed(identifiers):
     assert have_repeated(named(identifiers)) == (len(set(identifiers)) < len(identifiers))
 
 
 @given(st.sets(texts, max_size=12), lists, lists, st.data())
-@settings(deadline=None)
 def test_positions_are_those_of_the_common_ones_in_an_order_of_the_names_alone(common, one, other, data):
     """With a naive loop: sort by the digest's bytes, then look each up."""
     key = data.draw(st.binary(min_size=KEY_BYTES, max_size=KEY_BYTES))

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.engine.alignment import curve
@@ -29,6 +29,7 @@ from copublish.engine.alignment.pseudonyms import KEY_BYTES, is_ascending, joint
 from copublish.engine.alignment.rounds import ANSWER, COMPLETE, PASSED_ON, RoundsOfLists
 from copublish.errors import ProgramMismatchError
 from support.messages import Post, all_of
+from support.profiles import examples
 
 NAMES = ("o0", "o1", "o2", "o3", "o4")
 Lists = dict[str, list[str]]
@@ -38,7 +39,7 @@ Message = tuple[str, str, bytes]
 lists_of_people = st.integers(2, 4).flatmap(
     lambda n: st.tuples(*[st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=7)] * n)
 )
-FEW = settings(deadline=None, max_examples=12)
+FEW = examples(12)
 
 
 def drawing(what: object) -> Callable[[int], bytes]:

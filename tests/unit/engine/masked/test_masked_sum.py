@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -23,6 +23,7 @@ from copublish.privacy.geometric import geometric_noise
 from copublish.privacy.noise_shares import NoiseShares, SharedLaplace
 from support import ConstantCoins, SeededCoins
 from support.messages import Post, QueueMessenger, all_of
+from support.profiles import examples
 
 ALPHA = 1e-6
 """Masks come from the operating system and have no seed: a uniform one fails a check with this probability."""
@@ -78,7 +79,7 @@ def test_every_pair_list_of_owners_and_opening_has_masks_of_its_own():
     assert len(streams) == 4
 
 
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(st.sampled_from([2, 3, 5]), st.booleans(), st.lists(st.integers(-(2**61), 2**61), min_size=1, max_size=5))
 def test_everyone_gets_the_sum_of_the_owners_parts_with_an_offset_once(n, with_helper, values):
     owners = names(n)

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -18,6 +18,7 @@ from copublish.engine.programs import noise as programs
 from copublish.engine.programs.noise import blinds_of, handicaps, noisy_argmax, opened_index, tournament_maximum
 from copublish.privacy.coins import SystemCoins
 from copublish.privacy.geometric import Geometric
+from support.profiles import examples
 
 WIDTHS = [1, 7, 40, 8192]
 
@@ -49,7 +50,7 @@ def test_groups_of_any_size_find_every_order_of_values(n: int, size: int) -> Non
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=200), st.integers(0, 2**32), st.sampled_from(WIDTHS))
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@examples(60)
 def test_the_first_of_the_largest_noisy_scores_wins(scores: list[int], seed: int, width: int) -> None:
     noise, places = Geometric(Fraction(1, 2)), len(scores)
     words = np.random.default_rng(seed).integers(-(2**63), 2**63, size=noise.coin_shape(places), dtype=np.int64)

@@ -9,15 +9,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.engine.counts import SecretCounts
 from copublish.engine.programs.packing import ELEMENT_BITS, Packing, add_packed_noise
 from copublish.engine.secret import Secret
 from copublish.privacy.geometric import COIN_BITS, Geometric
-
-UNHURRIED = settings(deadline=None, derandomize=True, database=None)
+from support.profiles import examples
 
 packings = st.builds(Packing, row=st.integers(1, 12), lanes=st.integers(1, 3))
 
@@ -42,7 +41,6 @@ def naive_pack(packing: Packing, rows: list[list[int]]) -> list[list[int]]:
     return packed
 
 
-@UNHURRIED
 @given(packed_tables())
 def test_packed_counts_are_sums_of_counts_in_lanes_and_come_apart_again(case: tuple[Packing, list[list[int]]]) -> None:
     packing, rows = case
@@ -56,7 +54,6 @@ def test_packed_counts_are_sums_of_counts_in_lanes_and_come_apart_again(case: tu
     assert opened.tolist() == rows
 
 
-@UNHURRIED
 @given(packings, st.lists(st.integers(0, 11), max_size=60))
 def test_weights_of_records_add_up_to_packed_counts(packing: Packing, places: list[int]) -> None:
     places = [place % packing.row for place in places]
@@ -80,7 +77,6 @@ def fits(largest_count: int, noise_bits: int, lane_bits: int) -> bool:
     return offset > largest_noise and largest_count + largest_noise + offset < 2**lane_bits
 
 
-@UNHURRIED
 @given(st.integers(1, 40), st.integers(0, 2**40) | st.integers(0, 2**22), st.integers(0, 59))
 def test_the_densest_packing_never_overflows_a_lane_with_noise_and_offset(
     row: int, largest_count: int, noise_bits: int
@@ -146,7 +142,7 @@ def lying_tables(draw: st.DrawFn) -> tuple[Packing, int, list[int] | None]:
     return packing, n_rows, cell_at
 
 
-@settings(UNHURRIED, max_examples=50)
+@examples(50)
 @given(lying_tables(), st.sampled_from([Fraction(5), Fraction(1), Fraction(1, 5)]), st.integers(0, 2**32 - 1))
 def test_noise_on_packed_counts_is_the_difference_of_two_samples_for_each_cell_in_agreed_order(
     case: tuple[Packing, int, list[int] | None], rate: Fraction, seed: int

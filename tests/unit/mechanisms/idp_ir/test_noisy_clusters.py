@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.mechanisms.idp_ir import run_noisy_clusters as noisy_clusters
@@ -16,6 +16,7 @@ from copublish.mechanisms.idp_ir.settings import LARGEST_K, MAX_SCALE, MAX_STEPS
 from copublish.privacy.geometric import Geometric
 from support import ConstantCoins, SeededCoins
 from support.idp_ir import clusters, naive_means, naive_values
+from support.profiles import examples
 
 HIGHEST = 4
 EPSILON = Fraction(1, 3)
@@ -28,7 +29,7 @@ def column(values, k, kind="vector", *, highest=HIGHEST, epsilon=EPSILON, coins=
 
 
 @given(st.lists(st.integers(0, 60), min_size=6, max_size=40), st.integers(3, 6))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_without_noise_every_record_gets_the_rounded_mean_of_its_cluster(values, k):
     assert column(values, k, highest=60) == naive_values(values, k)
 

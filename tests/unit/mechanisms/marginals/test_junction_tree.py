@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.mechanisms.marginals.junction_tree import Columns, JunctionTree, cliques_of, marginals, most_cells
@@ -44,7 +44,6 @@ def calibrated(
 
 
 @given(graphs())
-@settings(deadline=None)
 def test_cliques_hold_every_table_and_hang_together(graph) -> None:
     sizes, tables = graph
     tree = JunctionTree.of(sizes, tables)
@@ -57,7 +56,6 @@ def test_cliques_hold_every_table_and_hang_together(graph) -> None:
 
 
 @given(graphs(), st.integers(0, 2**32 - 1))
-@settings(deadline=None)
 def test_marginals_of_any_columns_are_those_of_the_whole_table(graph, seed) -> None:
     sizes, tables = graph
     generator = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import entropy as scipy_entropy
 
@@ -24,8 +24,9 @@ from copublish.mechanisms.shared.post_processing import consistent_counts
 from copublish.mechanisms.vhdp.plan import VhdpPlan
 from copublish.privacy.disclosures import NEIGHBORS
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
+from support.profiles import examples
 
-LAWS = settings(max_examples=40, deadline=None, derandomize=True, database=None)
+LAWS = examples(40)
 COLUMNS = ("job", "region", "age", "income", "default")
 
 epsilons = st.decimals("0.01", "10", places=4)

@@ -8,12 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.mechanisms.shared.post_processing import consistent_counts, consistent_counts_by_class
+from support.profiles import examples
 
-LAW = settings(max_examples=200, deadline=None, derandomize=True, database=None)
+LAW = examples(200)
 
 small_counts = st.lists(st.integers(-40, 60), min_size=1, max_size=12)
 huge_counts = st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=12)

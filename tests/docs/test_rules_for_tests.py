@@ -1,0 +1,63 @@
+"""Rules that all tests follow: examples come from one profile, so that no test fails by chance or on a slow machine."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from support.profiles import examples
+
+ROOT = Path(__file__).parents[2]
+PROFILES = ROOT / "tests" / "support" / "profiles.py"
+
+
+def test_the_loaded_profile_has_no_deadline_and_no_check_of_the_time() -> None:
+    few = examples(5, unchecked=[HealthCheck.function_scoped_fixture])
+    for used in (settings.default, few):
+        assert used.deadline is None and used.database is None
+        assert HealthCheck.too_slow in used.suppress_health_check
+    assert few.max_examples * 20 == settings.default.max_examples
+
+
+def test_a_test_run_tries_the_same_examples_each_time_and_a_search_more_and_others() -> None:
+    usual, fuzz = settings.get_profile("test"), settings.get_profile("fuzz")
+    assert usual.derandomize and not fuzz.derandomize
+    assert fuzz.max_examples == 10 * usual.max_examples
+    assert fuzz.deadline is None
+
+
+def settings_of_hypothesis(source: str) -> Iterator[int]:
+    """Lines that use Hypothesis's own settings, with which a test could set a deadline."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "hypothesis":
+            yield from (node.lineno for name in node.names if name.name == "settings")
+        elif isinstance(node, ast.Attribute) and node.attr == "settings" and ast.unparse(node.value) == "hypothesis":
+            yield node.lineno
+
+
+@pytest.mark.parametrize(
+    ("source", "lines"),
+    [
+        ("from hypothesis import given, settings", [1]),
+        ("import hypothesis\n@hypothesis.settings(deadline=200)\ndef test(): ...", [2]),
+        ("from support.profiles import examples", []),
+    ],
+)
+def test_a_test_with_settings_of_its_own_is_noticed(source: str, lines: list[int]) -> None:
+    assert list(settings_of_hypothesis(source)) == lines
+
+
+def test_no_test_sets_a_deadline_or_looks_for_other_examples_than_its_profile() -> None:
+    files = [file for folder in ("tests", "reproduction/tests") for file in (ROOT / folder).rglob("*.py")]
+    assert PROFILES in files
+    own = {
+        f"{file.relative_to(ROOT)}:{line}"
+        for file in files
+        if file not in (PROFILES, Path(__file__))
+        for line in settings_of_hypothesis(file.read_text())
+    }
+    assert own == set()
