@@ -38,12 +38,13 @@ def show(
     """
     release = load_release(folder)
     refuse_wrong_signatures(release)
-    if output is Format.JSON:
-        signed = {} if release.signatures is None else {"signatures": release.signatures.to_json()}
-        print_json({**release.warning, "certificate": release.certificate.to_json(), **signed, **_contents(release)})
-        return
     with making_sense_of(release):
-        print_release(release, results_console(), rows)
+        if output is Format.JSON:
+            signed = {} if release.signatures is None else {"signatures": release.signatures.to_json()}
+            certificate = release.certificate.to_json()
+            print_json({**release.warning, "certificate": certificate, **signed, **_contents(release)})
+        else:
+            print_release(release, results_console(), rows)
 
 
 def _contents(release: Release) -> dict[str, Any]:
@@ -59,8 +60,7 @@ def _estimates(release: Release) -> dict[str, Any]:
         reading = release.reading
     except ReleaseError:
         return {}
-    with making_sense_of(release):
-        return {"estimates": {summary.name: summary.to_dict() for summary in reading.summaries()}}
+    return {"estimates": {summary.name: summary.to_dict() for summary in reading.summaries()}}
 
 
 def print_release(release: Release, console: Console, rows: int) -> None:

@@ -168,6 +168,15 @@ def test_an_edited_release_is_refused_or_shown_and_reported(case, data, tmp_path
         ends_well(*command(*arguments), 7)
 
 
+@pytest.mark.parametrize("case", CASES)
+def test_a_certificate_without_disclosures_is_refused_or_shown(case, tmp_path):
+    files = files_of(case)
+    certificate = json.loads(files["certificate.json"]) | {"disclosures": []}
+    folder = written(tmp_path, {**files, "certificate.json": json.dumps(certificate).encode()})
+    for options in ((), ("--format", "json")):
+        ends_well(*command("show", folder, *options), 7)
+
+
 @pytest.mark.parametrize("said", ["1/0", "x", "-1", "nan", "1e5", "", "1/-2", "1/00"])
 def test_an_epsilon_that_is_none_is_refused(tmp_path, said):
     files = files_of(CASES[0])
