@@ -1,31 +1,34 @@
-"""`copublish`, and `python -m copublish`: the command line, from the first moment on at which it can be stopped.
+"""`copublish`, and `python -m copublish`: the command line, which can be stopped from the first moment on.
 
-The commands take a second to load. Until then nothing is open and nothing can have been charged, so a Ctrl-C ends the
+The commands take a second to load. Until then nothing is open and nothing can have been charged, so Ctrl-C ends the
 process at once. Nothing else happens on import: child processes import the module that their parent began with.
 """
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 
 
 def main() -> None:
-    """Load the commands and run the one that was typed."""
+    """Load the commands and run the command that was typed."""
     # Without Python's own handler, Ctrl-C is ignored here (nohup, children that are told to): then it stays so.
-    loading = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if loading:
-        signal.signal(signal.SIGINT, _end_while_loading)
+    can_be_stopped = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if can_be_stopped:
+        signal.signal(signal.SIGINT, _end_while_loading)  # before anything else is imported
+    import gc
+
     gc.disable()  # until all is loaded: that stays, and would be looked through for garbage again and again
     from copublish.cli import main as run_command_line
 
-    if loading:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    def stop_by_an_exception() -> None:
+        if can_be_stopped:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
     try:
-        run_command_line()
+        run_command_line(when_loaded=stop_by_an_exception)
     finally:
-        if loading:  # whoever presses it again, while Python tidies up, sees no traceback either
+        if can_be_stopped:  # a Ctrl-C while Python tidies up shows no traceback either
             signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 

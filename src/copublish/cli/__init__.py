@@ -9,6 +9,7 @@ import gc
 import inspect
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -88,10 +89,13 @@ def __getattr__(name: str) -> typer.Typer:
     return found
 
 
-def main() -> None:
+def main(*, when_loaded: Callable[[], None] | None = None) -> None:
     """Run the command line; every failure is one clear message on stderr and an exit code.
 
     With `--format json` stdout then has a document about it.
+
+    Args:
+        when_loaded: Called once the libraries of the command that was typed are loaded, before it runs.
     """
     as_json = asks_for_json(sys.argv[1:])
     typed = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
@@ -102,6 +106,8 @@ def main() -> None:
         _flow_paragraphs(app)
         gc.freeze()  # what was loaded is no garbage, now and later
         gc.enable()
+        if when_loaded is not None:
+            when_loaded()
         sys.exit(_run(app, typed, as_json))
     except KeyboardInterrupt:  # between two commands of ours
         tell_failure(NOTHING_CHARGED, INTERRUPTED, as_json=as_json)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -158,15 +157,6 @@ def test_a_command_that_charges_says_what_the_ledger_has(tmp_path, monkeypatch):
         "1 disclosure written). It stays charged."
     )
     assert "stays charged" in words_when_stopped("run", ["run"])  # between the charge and the end of the command
-
-
-def test_ctrl_c_while_libraries_are_loaded_shows_no_traceback():
-    code = (
-        "import os, signal, threading; from copublish.__main__ import main\n"
-        "threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start(); main()"
-    )
-    done = subprocess.run([sys.executable, "-c", code, "describe", "a.toml"], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (130, "Stopped. Nothing was charged.\n")
 
 
 def test_other_words_are_suggested_by_their_meaning_and_nothing_is_run(typed):
