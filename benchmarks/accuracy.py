@@ -31,7 +31,7 @@ from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.privacy.coins import Coins
 from copublish.release.folder import generalization_of
-from measuring import NOT_THERE, Measuring, Row, needed, run, with_error
+from measuring import NOT_THERE, Measuring, Row, needed, public_guess, run, with_error
 
 SCORES = ("max", "tv-gain", "auto")
 SHORT = ("--data", "made-up", "--runs", "1", "--epsilon", "1")
@@ -67,11 +67,16 @@ def _adult(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     return adult.read_adult(folder)
 
 
+@cache
+def _nursery(folder: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return nursery.read_nursery(folder, 0)
+
+
 DATA_SETS = {
     "adult": DataSet(
         lambda folder, run: _adult(folder),
         lambda folder, epsilon, score: adult.adult_agreement(
-            folder, epsilon, n=30_000, score=score, specializations=SPECIALIZATIONS
+            folder, epsilon, n=public_guess(len(_adult(folder)[0])), score=score, specializations=SPECIALIZATIONS
         ),
         adult.split_columns,
         tuple(adult.NUMERICAL),
@@ -79,7 +84,7 @@ DATA_SETS = {
     "nursery": DataSet(
         nursery.read_nursery,
         lambda folder, epsilon, score: nursery.nursery_agreement(
-            folder, epsilon, score=score, specializations=SPECIALIZATIONS
+            folder, epsilon, n=public_guess(len(_nursery(folder)[0])), score=score, specializations=SPECIALIZATIONS
         ),
         nursery.split_columns,
         (),

@@ -176,6 +176,14 @@ def needed(given: argparse.Namespace) -> Path:
     return Path(given.data)
 
 
+def public_guess(n_records: int) -> int:
+    """The number of records as an agreement states it: two digits, which everybody knows of a public table.
+
+    A made-up table is small, and a guess at the real one would allow so many cells that noise drowns its records.
+    """
+    return round(n_records, 2 - len(str(n_records)))
+
+
 def mean_and_error(values: Iterable[float | None]) -> tuple[float | None, float | None]:
     """The mean of what is known and its standard error, none for a single one."""
     known = [float(value) for value in values if value is not None]

@@ -16,10 +16,10 @@ def read_nursery(folder: Path, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
     return found.train, found.test
 
 
-def nursery_agreement(folder: Path, epsilon: str, *, score: str, specializations: int) -> cp.Agreement:
+def nursery_agreement(folder: Path, epsilon: str, *, n: int, score: str, specializations: int) -> cp.Agreement:
     """Return the agreement: eight attributes split 4/4 between two parties that both know the class."""
     mechanism = {"specializations": specializations, "score": score}
-    return datasets.agreement_for("nursery", folder, epsilon, mechanism=mechanism)
+    return datasets.agreement_for("nursery", folder, epsilon, expected=n, mechanism=mechanism)
 
 
 def split_columns(table: pd.DataFrame) -> dict[str, pd.DataFrame]:

@@ -12,11 +12,14 @@ import math
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from test_benchmarks_of_releases import OF_RELEASES
 
+import accuracy
 import run_all
 from comparison_page import DISTANCES, page_of
+from copublish.mechanisms.specialization.plan import SpecializationPlan
 from marginals_accuracy import page_tables
 from measuring import IncompleteRowError, given_of, refuse_incomplete, tables_of, write_between
 from run_all import BENCHMARKS, Entry, Ran, keep, kept, write_page
@@ -108,6 +111,26 @@ def test_rows_of_one_table_have_the_same_columns_and_a_benchmark_measures_someth
     with pytest.raises(IncompleteRowError, match="measured nothing"):
         tables_of(SimpleNamespace(__name__="empty", measure=lambda given: iter(())), argparse.Namespace())
     refuse_incomplete("runs", {"accuracy": 0.5, "accuracy, ±": 0.0})  # runs may all be the same
+
+
+@pytest.mark.parametrize("score", accuracy.SCORES)
+@pytest.mark.parametrize("table", accuracy.DATA_SETS)
+def test_noise_leaves_records_to_train_on_in_the_short_form_of_accuracy(table, score):
+    """A tree needs a record. By Chernoff's bound on the noise of all cells it has none with probability below 1e-9."""
+    given = given_of(accuracy, ["--short"])
+    (epsilon,), data_set = given.epsilon, accuracy.DATA_SETS[table]
+    agreement = data_set.agreement(given.data, epsilon, score)
+    plan = SpecializationPlan.of(agreement)
+    cells = plan.max_leaves * len(agreement.class_.values)
+    q = math.exp(
+        -plan.leaf_counts(plan.rounds, cells).noise.rate
+    )  # the noise k has a probability in proportion to q^|k|
+    n_records = len(data_set.read(given.data, 0)[0])
+
+    def log_bound(t):
+        return cells * math.log((1 - q) ** 2 / ((1 - q * math.exp(t)) * (1 - q * math.exp(-t)))) - t * n_records
+
+    assert min(log_bound(t) for t in np.linspace(0.01, -0.99 * math.log(q), 50)) < math.log(1e-9)
 
 
 def test_checks_of_inputs_add_one_opening_and_hardly_any_traffic():
