@@ -1,4 +1,4 @@
-"""The fault table in short: a few of the faults of `make faults`, chosen at random where there is a choice.
+"""The fault table in short: a few of the faults of `make faults`, drawn with a seed where there is a choice.
 
 Every fault is followed by the same checks (`support/faults.py`): nobody hangs beyond the timeout, nobody has half a
 release, no charge is lost or doubled, no process and no temporary file is left.
@@ -33,22 +33,25 @@ def outcome_of(fault: Fault, folder: Path) -> Outcome:
 
 
 def test_a_party_killed_at_a_random_moment_leaves_no_half_release_and_no_wrong_charge(tmp_path):
-    who, phase = random.choice(NAMES), random.choice(PHASES[3:])
-    delay = random.uniform(0, 0.1 if phase == "writing" else 1)
+    draw = random.Random(1)
+    who, phase = draw.choice(NAMES), draw.choice(PHASES[3:])
+    delay = draw.uniform(0, 0.1 if phase == "writing" else 1)
     outcome = outcome_of(lambda folder: faults.killed(folder, who, phase, delay), tmp_path)
     assert outcome.broken == [], outcome
 
 
 def test_a_guest_killed_at_a_random_moment_ends_the_run_of_all_and_is_named_by_them(tmp_path):
-    who, phase = random.choice(GUESTS.names[2:]), random.choice(GUESTS.phases[1:4])
-    delay = random.uniform(0, 1)
+    draw = random.Random(2)
+    who, phase = draw.choice(GUESTS.names[2:]), draw.choice(GUESTS.phases[1:4])
+    delay = draw.uniform(0, 1)
     outcome = outcome_of(lambda folder: faults.killed_of_many(folder, GUESTS, who, phase, delay), tmp_path)
     assert outcome.broken == [], outcome
 
 
 def test_an_owner_or_the_aggregator_of_masked_sums_killed_at_a_random_moment_is_named_by_all(tmp_path):
-    who, phase = random.choice(MASKED.names), random.choice(MASKED.phases[1:-1])
-    delay = random.uniform(0, 0.3)
+    draw = random.Random(3)
+    who, phase = draw.choice(MASKED.names), draw.choice(MASKED.phases[1:-1])
+    delay = draw.uniform(0, 0.3)
     outcome = outcome_of(lambda folder: faults.killed_of_many(folder, MASKED, who, phase, delay), tmp_path)
     assert outcome.broken == [], outcome
 

@@ -1,4 +1,4 @@
-"""What one person's record can change: nothing that is not charged (S13.4 to S13.6).
+"""What one person's record can change: nothing that is not charged.
 
 A run on D' is given the answers that the gate gave on its neighbor D. Then everything else must be the same: the
 disclosures, the candidates, every engine call with its shapes and public arguments, all that parties exchange. What
@@ -446,7 +446,7 @@ def test_an_opening_past_the_gate_is_noticed(monkeypatch: pytest.MonkeyPatch, pa
         check_same_course(base, base)
 
 
-# --- S13.4: views ---
+# --- views ---
 
 
 def other_values(agreement: Agreement, table: pd.DataFrame, partition: str) -> pd.DataFrame:
@@ -489,7 +489,7 @@ def test_values_that_are_not_published_change_nothing_that_is_opened(partition: 
     assert [seen for seen in first.seen if seen[1] == "opened"] != [seen for seen in third.seen if seen[1] == "opened"]
 
 
-# --- S13.5: empty cells ---
+# --- empty cells ---
 
 
 def tables(agreement: Agreement) -> dict[str, pd.DataFrame]:
@@ -534,7 +534,7 @@ def test_a_release_has_every_leaf_and_class_once_whatever_the_data(partition, da
         assert counts["count"].sum() == max(0, counts["noisy_count"].sum())
 
 
-# --- S13.6: candidates ---
+# --- candidates ---
 
 
 def narrow_table(agreement: Agreement) -> pd.DataFrame:

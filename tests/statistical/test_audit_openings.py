@@ -1,7 +1,7 @@
 """Runs that are begun together and played on only if they promise something show no more than there is, and no less.
 
-Every test uses fresh coins. Where a number is named as a deviation, five of them are exceeded by a sound sampler in one
-of 1.7 million tests; verdicts are at a level of 0.001, and what is sound is audited once more if it is accused.
+Coins are seeded (`conftest.py`), so tests pass always or never. With fresh ones a sound sampler would exceed five
+deviations in one of 1.7 million tests; verdicts are at a level of 0.001, and what is sound is audited twice if accused.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Selections: exact winner probabilities, the exact worst loss over neighbors, and the gate's frequencies (S13.2).
+"""Selections: exact winner probabilities, the exact worst loss over neighbors, and the gate's frequencies.
 
 Samples: 2,000 selections through the gate per case. Test: chi-square of winners against exact probabilities, rare
 winners pooled. Error rate: ALPHA = 10^-4 for each of the 6 cases, on seeded coins, so they pass always or never.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-import secrets
+import random
 import socket
 import subprocess
 import sys
@@ -26,16 +26,21 @@ from support.commands import Begun
 
 NAMES = ("bank", "loans")
 DATASET = "customers-2026"
-_numbers = itertools.count(secrets.randbelow(20_000))
+PORTS, FIRST_PORT = 20_000, 10_000
+_workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+_place = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))  # the same in all workers
+_numbers = itertools.count(random.Random(_run).randrange(PORTS) + _place * PORTS // _workers)
 
 
 def free_port() -> int:
     """A port to listen at later, from below those that systems give to connections that go out meanwhile.
 
-    Another one every time; where a test process begins is random, so that those side by side do not meet.
+    Another one every time. Workers of one run begin equally far apart, so that they never try the same port; where the
+    first one begins is random, for another run on this machine.
     """
     while True:
-        port = 10_000 + next(_numbers) % 20_000
+        port = FIRST_PORT + next(_numbers) % PORTS
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
             return port
 

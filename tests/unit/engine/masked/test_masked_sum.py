@@ -25,8 +25,8 @@ from support import ConstantCoins, SeededCoins
 from support.messages import Post, QueueMessenger, all_of
 from support.profiles import examples
 
-ALPHA = 1e-6
-"""Masks come from the operating system and have no seed: a uniform one fails a check with this probability."""
+ALPHA = 1e-8
+"""Masks come from the operating system and have no seed: uniform words fail one of the 30 checks with 3 * 10^-7."""
 
 Job = Callable[[MaskedSumEngine], Any]
 

@@ -16,8 +16,8 @@ from scipy import stats
 
 from copublish.engine.programs import noise as programs
 from copublish.engine.programs.noise import blinds_of, handicaps, noisy_argmax, opened_index, tournament_maximum
-from copublish.privacy.coins import SystemCoins
 from copublish.privacy.geometric import Geometric
+from support import SeededCoins
 from support.profiles import examples
 
 WIDTHS = [1, 7, 40, 8192]
@@ -59,7 +59,7 @@ def test_the_first_of_the_largest_noisy_scores_wins(scores: list[int], seed: int
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(programs, "COMPARISONS_PER_ROUND", width)
         handicap = handicaps(np, words, planes=noise.threshold_planes, places=places)[0]
-        opened = noisy_argmax(np, np.array(scores), handicap, SystemCoins().words((blinds_of(places),)))
+        opened = noisy_argmax(np, np.array(scores), handicap, SeededCoins(1).words((blinds_of(places),)))
     assert opened_index(opened, places) == noisy.index(max(noisy))
 
 
@@ -80,7 +80,7 @@ def test_what_is_opened_holds_the_index_and_nothing_of_the_score(places: int) ->
         for score in (1, 77, 2**40):
             scores, handicap = np.zeros(places, dtype=np.int64), places - 1 - np.arange(places)
             scores[winner] = score
-            words = noisy_argmax(np, scores, handicap + 1000 * 2**10, SystemCoins().words((blinds_of(places),)))
+            words = noisy_argmax(np, scores, handicap + 1000 * 2**10, SeededCoins(1).words((blinds_of(places),)))
             assert opened_index(words, places) == winner
             bits = 64 - max(1, (places - 1).bit_length())
             opened.add(next(int(word) for word in words if int(word) % 2**bits == 0))
@@ -94,8 +94,8 @@ def losers_words(values: list[int], blinds: np.ndarray) -> np.ndarray:
 
 def test_words_of_losers_are_uniform_and_share_no_blind() -> None:
     """Whoever lost to one, to some or to all: bits come as often as coins do, and so do bits of two words together."""
-    values = [9, 3, 7, 1]
-    words = np.concatenate([losers_words(values, SystemCoins().words((6,)))[None] for _ in range(2000)])
+    values, coins = [9, 3, 7, 1], SeededCoins(1)
+    words = np.concatenate([losers_words(values, coins.words((6,)))[None] for _ in range(2000)])
     seen = [words, words[:, :1] ^ words[:, 1:], words[:, 1:2] + words[:, 2:]]
     ones = np.concatenate([(each[..., None] >> np.arange(64) & 1).sum(axis=0).ravel() for each in seen])
     statistic = ((ones - 1000) ** 2 / 500).sum()

@@ -1,4 +1,4 @@
-"""Gains: what they are, how far one person moves them, and that their noise fits the engine's integers (S13.3).
+"""Gains: what they are, how far one person moves them, and that their noise fits the engine's integers.
 
 The ranges are checked in three ways: every neighbor of random tables on a domain of 4 x 3 x 3, every table of up to
 three records with every neighbor on two attributes that were split before, and tables made by hand that attain them.

@@ -1,4 +1,4 @@
-"""How far one person moves the scores of a round: exhaustive neighbors on a domain of 4 x 3 x 3 (S13.3).
+"""How far one person moves the scores of a round: exhaustive neighbors on a domain of 4 x 3 x 3.
 
 Expected scores come from a naive Max: count records one by one, child by child.
 """
