@@ -40,7 +40,7 @@ from support import fragment_frames, random_table, repartition, seeded, small_ma
 from support.old_ledgers import old_file
 
 KILLS = 6
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 300.0
 
 
 def agreed(partition: str = "vertical", parties: int = 2, **changes: Any) -> cp.Agreement:

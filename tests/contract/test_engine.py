@@ -38,7 +38,7 @@ from copublish.privacy.disclosures import Disclosure, Measure, Select
 from copublish.privacy.ledger import Charge, Ledger, Limit
 from support import SeededCoins, seeded
 
-HANG_SECONDS = 60.0
+HANG_SECONDS = 300.0
 PARTIES = [2, 3, 5]
 ENGINES = {"ideal": Room}
 """Every engine, by how the parties of one run are brought together."""

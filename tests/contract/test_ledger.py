@@ -31,7 +31,7 @@ from support.old_ledgers import old_file
 from support.profiles import examples
 
 KILLS = 16
-WAIT_SECONDS = 60.0
+WAIT_SECONDS = 300.0
 
 
 @pytest.fixture(params=["memory", "file"])
