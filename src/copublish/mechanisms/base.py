@@ -26,7 +26,7 @@ from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.privacy.accounting import Cost, cost_of
 from copublish.privacy.certificate import Certificate
 from copublish.privacy.certify import Method
-from copublish.privacy.disclosures import UNPLACED, Disclosure, Place
+from copublish.privacy.disclosures import Disclosure
 from copublish.types import TypedJson
 
 if TYPE_CHECKING:
@@ -342,10 +342,6 @@ class Mechanism(ABC, Generic[P, R, D]):
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What that page says."""
         return {}
-
-    def places_of_format_1(self, disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
-        """Which steps the disclosures of a certificate of format 1 are, which did not say."""
-        return [UNPLACED] * len(disclosures)
 
 
 def first_rows(title: str, table: pa.Table, rows: int) -> Table:

@@ -12,7 +12,7 @@ from copublish.privacy.audited import AuditStatement
 from copublish.privacy.statements import DisclosureStatement, EpsilonStatement
 from copublish.types import TypedJson
 
-CERTIFICATE_FORMAT = 2
+CERTIFICATE_FORMAT = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +194,7 @@ class Certificate(TypedJson):
         not_protected: What is not.
         public_facts: What is stated without noise.
         class_disagreement: On how many records two class columns differ, where that was agreed to be measured.
-        contributions: Who brought what; none in certificates of older versions.
+        contributions: Who brought what.
         audit: What an audit found that all parties had; most releases have none.
         assumptions: What the guarantee rests on.
         views: Everything each party saw.
@@ -222,8 +222,8 @@ class Certificate(TypedJson):
     engine: EngineStatement
     deployment: Deployment
     software: dict[str, str]
+    contributions: Contributions
     class_disagreement: ClassDisagreement | None = None
-    contributions: Contributions | None = None
     audit: AuditStatement | None = None
     files: dict[str, str] | None = None
 

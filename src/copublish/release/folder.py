@@ -26,7 +26,6 @@ from copublish.mechanisms.registry import AnyMechanism, mechanism_named, mechani
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.privacy.certificate import CERTIFICATE_FORMAT, Certificate
 from copublish.privacy.words import epsilon_rows
-from copublish.release.certificate_format_1 import upgraded
 from copublish.release.html import definition_list, html_table
 from copublish.release.metadata import metadata_files
 from copublish.release.readme import folder_readme
@@ -260,33 +259,33 @@ def _refuse_unsafe(folder: Path, name: str, content: object) -> None:
 
 
 def _mechanism(folder: Path, said: Mapping[str, Any], contents: Mapping[str, bytes]) -> AnyMechanism:
-    """What made a release: as its certificate says or, in format 1, by the files it has."""
-    if said.get("certificate_format") == 1:
-        found = [known for known in mechanisms() if known.details_file in contents]
-    else:
-        try:
-            found = [mechanism_named(str(said.get("mechanism")))]
-        except AgreementError as exc:
-            known = ", ".join(f"'{known.name}'" for known in mechanisms())
-            raise ReleaseError(
-                f"'{folder}' was made by a mechanism that this version does not know. It knows {known}."
-            ) from exc
-    files = {f"{name}.parquet" for known in found for name in known.tables}
-    if not found or not {found[0].details_file, *files} <= contents.keys():
+    """The mechanism that a certificate names.
+
+    Raises:
+        ReleaseError: If there is none of that name, or the certificate lacks a digest of one of its files.
+    """
+    try:
+        mechanism = mechanism_named(str(said.get("mechanism")))
+    except AgreementError as exc:
+        names = ", ".join(f"'{known.name}'" for known in mechanisms())
+        raise ReleaseError(
+            f"'{folder}' was made by a mechanism that this version does not know. It knows {names}."
+        ) from exc
+    tables = {f"{name}.parquet" for name in mechanism.tables}
+    if not {mechanism.details_file, *tables} <= contents.keys():
         raise ReleaseError(f"'{folder}/certificate.json' does not cover the files of a release.")
-    return found[0]
+    return mechanism
 
 
 def _certificate(folder: Path, said: dict[str, Any], mechanism: AnyMechanism) -> Certificate:
     number = said.get("certificate_format")
-    if type(number) is not int or number not in (1, CERTIFICATE_FORMAT):
+    if type(number) is not int or number != CERTIFICATE_FORMAT:
         raise ReleaseError(
-            f"'{folder}/certificate.json' has the format {said.get('certificate_format')!r}; this version reads 1 and "
+            f"'{folder}/certificate.json' has the format {plain_text(repr(number))}; this version reads "
             f"{CERTIFICATE_FORMAT}."
         )
     try:
-        content = upgraded(said, mechanism) if said["certificate_format"] == 1 else said
-        certificate = replace(Certificate.from_json(content), files=None)
+        certificate = replace(Certificate.from_json(said), files=None)
         if bool(certificate.warning) == mechanism.promises:
             raise ValueError("it does not say whether the release is differentially private as its mechanism does")
         return certificate

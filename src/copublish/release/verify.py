@@ -21,7 +21,7 @@ from copublish.release.folder import LARGEST_TABLE, Release, load_release
 
 UNSIGNED = (
     f"there is no {SIGNATURES_FILE}, so nobody can tell who made this release, nor whether all of it was changed "
-    "together. Simulated releases, those made with --insecure and those of older versions have none"
+    "together. Simulated releases and those made with --insecure have none"
 )
 
 

@@ -178,7 +178,7 @@ def test_every_name_has_settings_and_one_mechanism() -> None:
     ]
     assert len(set(mechanisms())) == len(mechanisms())
     files = [known.details_file for known in mechanisms()]
-    assert len(set(files)) == len(files), "releases of format 1 are told apart by them"
+    assert len(set(files)) == len(files)
 
 
 def test_a_name_is_given_once() -> None:

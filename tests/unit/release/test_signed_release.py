@@ -239,10 +239,7 @@ def test_a_release_without_signatures_says_what_can_be_told_and_what_not(tmp_pat
         ("files and certificate", True),
         ("signatures", False),
     ]
-    assert "older versions" in found.findings[1].said
-    older = Path(__file__).parents[2] / "support" / "format_1"
-    for old in [path.parent for path in older.rglob("certificate.json")]:
-        assert "older versions" in problems(old)["signatures"]
+    assert "Simulated releases" in found.findings[1].said
 
 
 def test_a_release_that_is_read_and_written_again_keeps_its_signatures(signed, tmp_path) -> None:

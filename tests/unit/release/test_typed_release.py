@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -17,7 +16,6 @@ from support.any_release import any_release, cases_of
 from support.profiles import examples
 
 MECHANISMS = ["specialization", "marginals", "copula", "hpdp", "vhdp", "idp-ir"]
-FORMAT_1 = sorted((Path(__file__).parents[2] / "support" / "format_1").iterdir())
 
 FEW = examples(8)
 
@@ -72,18 +70,6 @@ def assert_same_release(one: Release, other: Release) -> None:
         assert one.table(name).equals(other.table(name)), name
     assert one.digest() == other.digest()
     assert one.files() == other.files()
-
-
-@pytest.mark.parametrize("folder", FORMAT_1, ids=lambda folder: folder.name)
-def test_a_release_of_format_1_is_written_in_the_newest_format(folder: Path, tmp_path: Path) -> None:
-    release = load_release(folder)
-    assert_same_again(release.certificate)
-    assert_same_again(release.details)
-    newest = load_release(release.write(tmp_path / "again"))
-    assert json.loads((tmp_path / "again" / "certificate.json").read_text())["certificate_format"] == 2
-    assert_same_release(release, newest)
-    for name in release.data_files():
-        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes(), name
 
 
 def test_every_mechanism_of_the_package_is_among_them() -> None:

@@ -18,24 +18,25 @@ from copublish.privacy.described import show_exact
 from copublish.privacy.statements import EpsilonStatement
 from copublish.release.preflight import differences, facts_of
 from support import small_mapping
+from support.described_releases import described, files_of
 
-FORMAT_1 = Path(__file__).parents[2] / "support" / "format_1"
+PRIVATE, UNPROTECTED = "copula arbitrary weights missing", "idp-ir vertical fixed missing 3-parties"
 
 
 def test_software_that_computes_otherwise_is_found_out_before_anything_is_spent():
     """Versions alone did not tell: with another format of certificates parties paid and ended with different ones."""
     facts = facts_of(cp.agreement_from_mapping(small_mapping()))
     earlier = {key: value for key, value in facts.items() if key not in ("protocol", "certificate format")}
-    assert "certificate format (2 here, missing there)" in str(differences(facts, earlier))
+    assert "certificate format (1 here, missing there)" in str(differences(facts, earlier))
     assert "protocol" in str(differences(facts, {**facts, "protocol": "1"}))
     assert differences(facts, dict(facts)) is None
 
 
-def edited(folder: Path, tmp_path: Path, **changes: object) -> Path:
-    """A copy of a release folder whose certificate says something else; none takes a key away."""
-    for file in folder.iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    certificate = json.loads((folder / "certificate.json").read_text())
+def edited(case: str, tmp_path: Path, **changes: object) -> Path:
+    """The folder of a case whose certificate says something else; none takes a key away."""
+    for name, content in files_of(case).items():
+        (tmp_path / name).write_bytes(content)
+    certificate = json.loads(files_of(case)["certificate.json"])
     for key, value in changes.items():
         if value is None:
             del certificate[key]
@@ -46,30 +47,32 @@ def edited(folder: Path, tmp_path: Path, **changes: object) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("folder", "changes"),
+    ("case", "changes"),
     [
-        ("idp-ir", {"warning": None}),
-        ("idp-ir", {"warning": ""}),
-        ("copula", {"warning": "None of this is private."}),
-        ("copula", {"revoked": True}),
-        ("copula", {"certificate_format": True}),
-        ("copula", {"certificate_format": 1.0}),
+        (UNPROTECTED, {"warning": None}),
+        (UNPROTECTED, {"warning": ""}),
+        (PRIVATE, {"warning": "None of this is private."}),
+        (PRIVATE, {"revoked": True}),
+        (PRIVATE, {"certificate_format": True}),
+        (PRIVATE, {"certificate_format": 1.0}),
+        (PRIVATE, {"certificate_format": 2}),
+        (PRIVATE, {"contributions": None}),
     ],
 )
-def test_a_certificate_that_says_something_else_than_its_release_is_refused(folder, changes, tmp_path):
+def test_a_certificate_that_says_something_else_than_its_release_is_refused(case, changes, tmp_path):
     with pytest.raises(cp.ReleaseError, match="certificate"):
-        cp.load_release(edited(FORMAT_1 / folder, tmp_path, **changes))
+        cp.load_release(edited(case, tmp_path, **changes))
 
 
 @pytest.mark.parametrize("said", ["banana", "-1", "1/0", ""])
 def test_an_epsilon_that_is_none_is_refused(said, tmp_path):
-    epsilon = json.loads((FORMAT_1 / "copula" / "certificate.json").read_text())["epsilon"]
+    epsilon = json.loads(files_of(PRIVATE)["certificate.json"])["epsilon"]
     with pytest.raises(cp.ReleaseError, match="an epsilon is a number"):
-        cp.load_release(edited(FORMAT_1 / "copula", tmp_path, epsilon={**epsilon, "agreed": said}))
+        cp.load_release(edited(PRIVATE, tmp_path, epsilon={**epsilon, "agreed": said}))
 
 
 def test_an_unprotected_release_says_so_in_its_name_and_has_no_csv():
-    release = cp.load_release(FORMAT_1 / "idp-ir")
+    release = described(UNPROTECTED)
     assert "NOT DIFFERENTIALLY PRIVATE" in repr(release)
     assert not any(name.endswith(".csv") for name in release.data_files())
     assert hashlib.sha256(release.files()["README.md"]).hexdigest()

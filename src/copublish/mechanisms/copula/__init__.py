@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -18,7 +18,6 @@ from copublish.mechanisms.copula.reading import CopulaReading
 from copublish.mechanisms.copula.replicate import replicate
 from copublish.mechanisms.copula.result import CopulaResult
 from copublish.mechanisms.copula.settings import CopulaSettings
-from copublish.privacy.disclosures import Place
 from copublish.reading.interface import Reading
 from copublish.reading.replicates import Draws
 
@@ -59,7 +58,3 @@ class Copula(Mechanism[CopulaPlan, CopulaResult, CopulaDetails]):
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""
         return report.facts(publication)
-
-    def places_of_format_1(self, disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
-        """Tables by label first, if there are any; then every column's counts; sums of products last."""
-        return words.places_of_format_1(disclosures)

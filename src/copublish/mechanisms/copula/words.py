@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterator
+from typing import cast
 
 from rich.console import RenderableType
 
 from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.copula.plan import MARGINALS, PRODUCTS
 from copublish.mechanisms.copula.publish import CopulaDetails
-from copublish.mechanisms.shared.record_words import columns_table, correlations_table, label_table, place_of_table
-from copublish.privacy.disclosures import Place
+from copublish.mechanisms.shared.record_words import columns_table, correlations_table, label_table
 from copublish.reading.pairs import correlations
 
 STRONGEST = "Strongest correlations of scores"
@@ -52,16 +51,3 @@ def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
     if rows:
         yield correlations_table(correlations(reading, reading.columns), STRONGEST, rows)
         yield label_table(details.label_information, rows)
-
-
-def places_of_format_1(disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
-    """Which steps the disclosures of a certificate of format 1 are, by what they say."""
-    return [_place_of_format_1(disclosure["what"]) for disclosure in disclosures]
-
-
-def _place_of_format_1(what: str) -> Place:
-    """Tables by label come first, if there are any; then every column's counts; sums of products last."""
-    marginal = "number of records in every cell of '"
-    if what.startswith(marginal):
-        return Place(MARGINALS, column=what.removeprefix(marginal).removesuffix("'"))
-    return place_of_table(what) or Place(PRODUCTS)

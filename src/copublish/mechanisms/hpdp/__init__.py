@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -18,7 +18,6 @@ from copublish.mechanisms.hpdp.reading import HpdpReading
 from copublish.mechanisms.hpdp.replicate import replicate
 from copublish.mechanisms.hpdp.result import HpdpResult
 from copublish.mechanisms.hpdp.settings import HpdpSettings
-from copublish.privacy.disclosures import Place
 from copublish.reading.interface import Reading
 from copublish.reading.replicates import Draws
 
@@ -60,7 +59,3 @@ class Hpdp(Mechanism[HpdpPlan, HpdpResult, HpdpDetails]):
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""
         return report.facts(publication)
-
-    def places_of_format_1(self, disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
-        """All moments were measured at once."""
-        return words.places_of_format_1(disclosures)

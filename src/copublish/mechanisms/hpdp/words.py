@@ -5,8 +5,8 @@ Released values only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterator
+from typing import cast
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -16,7 +16,6 @@ from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.hpdp.plan import MOMENTS
 from copublish.mechanisms.hpdp.publish import HpdpDetails
 from copublish.mechanisms.shared.record_words import columns_table, correlations_table
-from copublish.privacy.disclosures import Place
 from copublish.privacy.statements import Law
 from copublish.reading.pairs import CorrelatedPair, correlations
 
@@ -73,8 +72,3 @@ def told_correlations(publication: Publication) -> list[CorrelatedPair]:
         if isinstance(domain, NumericalDomain) or domain.size == 2
     ]
     return correlations(publication.reading, ordered)
-
-
-def places_of_format_1(disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
-    """Which steps the disclosures of a certificate of format 1 are: there is one."""
-    return [Place(MOMENTS)] * len(disclosures)

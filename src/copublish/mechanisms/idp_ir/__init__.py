@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rich.console import RenderableType
@@ -16,7 +16,6 @@ from copublish.mechanisms.idp_ir.plan import IdpIrPlan
 from copublish.mechanisms.idp_ir.publish import IdpIrDetails
 from copublish.mechanisms.idp_ir.result import IdpIrResult
 from copublish.mechanisms.idp_ir.settings import IdpIrSettings
-from copublish.privacy.disclosures import Place
 from copublish.reading.interface import Reading
 
 if TYPE_CHECKING:
@@ -75,7 +74,3 @@ class IdpIr(Mechanism[IdpIrPlan, IdpIrResult, IdpIrDetails]):
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""
         return report.facts(publication)
-
-    def places_of_format_1(self, disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
-        """A place for each column."""
-        return words.places_of_format_1(disclosures)

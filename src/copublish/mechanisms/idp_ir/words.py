@@ -5,19 +5,14 @@ Released values only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterator
+from typing import cast
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from copublish.mechanisms.base import About, Publication, in_words
-from copublish.mechanisms.idp_ir.plan import CLUSTERS
 from copublish.mechanisms.idp_ir.publish import IdpIrDetails
-from copublish.privacy.disclosures import Place
-
-BEHIND_THE_COLUMN = "' of every record, as its cluster's noisy mean"
-"""In what a certificate of format 1 says of a disclosure; the column stands in quotes before it."""
 
 
 def details_of(publication: Publication) -> IdpIrDetails:
@@ -46,13 +41,3 @@ def show(publication: Publication) -> Iterator[RenderableType]:
     """What a terminal shows of a release."""
     k = details_of(publication).k
     yield Text(f"Clusters of {k} records; every record has the noisy means of its clusters.")
-
-
-def places_of_format_1(disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
-    """Which steps the disclosures of a certificate of format 1 are: one for each column, which its words name."""
-    return [Place(CLUSTERS, column=_column(str(disclosure["what"]))) for disclosure in disclosures]
-
-
-def _column(what: str) -> str:
-    quoted, _, _ = what.rpartition(BEHIND_THE_COLUMN)
-    return quoted.removeprefix("'")

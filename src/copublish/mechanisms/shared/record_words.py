@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from copublish.mechanisms.shared.allocation import TABLES
 from copublish.mechanisms.shared.label_information import LabelInformation
 from copublish.mechanisms.shared.text_tables import add_row, text_table
-from copublish.privacy.disclosures import Place
 from copublish.reading.estimate import TOO_FEW
 from copublish.reading.interface import ColumnSummary
 from copublish.reading.pairs import CorrelatedPair
@@ -65,11 +63,3 @@ def label_table(information: LabelInformation, rows: int) -> Table:
     for told in information.told()[:rows]:
         add_row(table, told.column, f"{told.bits:.4f}", f"{told.share:.1%}", f"{told.bits_per_epsilon:.4f}")
     return table
-
-
-def place_of_table(what: str) -> Place | None:
-    """The place of a table by label in a certificate of format 1, by what it says; nothing if it is none."""
-    start, stop = "number of records with every value of '", "' and of the label '"
-    if not what.startswith(start):
-        return None
-    return Place(TABLES, column=what.removeprefix(start).rpartition(stop)[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -23,7 +23,6 @@ from copublish.mechanisms.specialization.result import SpecializationResult
 from copublish.mechanisms.specialization.settings import SpecializationSettings
 from copublish.mechanisms.specialization.tuning import SpecializationTuning
 from copublish.mechanisms.specialization.values import details_of
-from copublish.privacy.disclosures import Place
 from copublish.reading.interface import Reading
 from copublish.reading.replicates import Draws
 
@@ -92,7 +91,3 @@ class Specialization(Mechanism[SpecializationPlan, SpecializationResult, CutDeta
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""
         return report.facts(publication)
-
-    def places_of_format_1(self, disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
-        """Class counts first, if there are any; then selections; leaf counts last."""
-        return words.places_of_format_1(disclosures)

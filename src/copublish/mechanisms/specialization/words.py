@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -11,9 +10,7 @@ from rich.table import Table
 from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.shared.record_words import columns_table
 from copublish.mechanisms.shared.text_tables import add_row, text_table
-from copublish.mechanisms.specialization.plan import CLASSES, LEAVES, split_number
 from copublish.mechanisms.specialization.values import details_of, estimates, largest_cells, noise_of_counts
-from copublish.privacy.disclosures import Place
 from copublish.reading.noisy import deviation_of
 
 BAR_WIDTH = 24
@@ -81,15 +78,3 @@ def _largest(publication: Publication, rows: int) -> Table:
     for cell in largest_cells(publication, rows):
         add_row(table, *cell.values, cell.class_value, cell.people.words)
     return table
-
-
-def places_of_format_1(disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
-    """Which steps the disclosures of a certificate of format 1 are: leaf counts are the last ones."""
-    found, splits = [], 0
-    for number, disclosure in enumerate(disclosures):
-        if disclosure["kind"] == "select":
-            splits += 1
-            found.append(split_number(splits))
-        else:
-            found.append(Place(LEAVES if number == len(disclosures) - 1 else CLASSES))
-    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from rich.console import RenderableType
@@ -16,7 +16,6 @@ from copublish.mechanisms.vhdp.publish import VhdpDetails
 from copublish.mechanisms.vhdp.reading import VhdpReading
 from copublish.mechanisms.vhdp.result import VhdpResult
 from copublish.mechanisms.vhdp.settings import VhdpSettings
-from copublish.privacy.disclosures import Place
 from copublish.reading.interface import Reading
 
 
@@ -52,7 +51,3 @@ class Vhdp(Mechanism[VhdpPlan, VhdpResult, VhdpDetails]):
     def report_facts(self, publication: Publication) -> dict[str, Any]:
         """What the report says."""
         return report.facts(publication)
-
-    def places_of_format_1(self, disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
-        """Tables by label first, if there are any; then every column."""
-        return words.places_of_format_1(disclosures)

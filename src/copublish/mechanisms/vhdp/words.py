@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterator
+from typing import cast
 
 from rich.console import RenderableType
 
 from copublish.mechanisms.base import About, Publication, in_words
-from copublish.mechanisms.shared.record_words import columns_table, label_table, place_of_table
-from copublish.mechanisms.vhdp.plan import PERTURBED
+from copublish.mechanisms.shared.record_words import columns_table, label_table
 from copublish.mechanisms.vhdp.publish import VhdpDetails
-from copublish.privacy.disclosures import Place
 
 
 def details_of(publication: Publication) -> VhdpDetails:
@@ -45,14 +43,3 @@ def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
     yield columns_table(publication.reading.summaries())
     if rows:
         yield label_table(details.label_information, rows)
-
-
-def places_of_format_1(disclosures: Sequence[Mapping[str, Any]]) -> list[Place]:
-    """Which steps the disclosures of a certificate of format 1 are, by what they say."""
-    return [_place_of_format_1(disclosure["what"]) for disclosure in disclosures]
-
-
-def _place_of_format_1(what: str) -> Place:
-    """Tables by label come first, if there are any; then every column."""
-    column = what.removeprefix("'").removesuffix("' of every record, perturbed by its owner")
-    return place_of_table(what) or Place(PERTURBED, column=column)

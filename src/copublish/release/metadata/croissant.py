@@ -138,8 +138,8 @@ def _record_set(publication: Publication, name: str, table: pa.Table) -> dict[st
 
 
 def _field(publication: Publication, table: str, column: str, stored: pa.DataType) -> dict[str, Any]:
-    contributions = publication.certificate.contributions
-    holders = [] if contributions is None else [who for who, held in contributions.columns.items() if column in held]
+    columns_of = publication.certificate.contributions.columns
+    holders = [party for party, columns in columns_of.items() if column in columns]
     return {
         "@type": "cr:Field",
         "@id": f"{table}/{quote(column, safe='')}",  # an identifier is an IRI, a column's name may be any text

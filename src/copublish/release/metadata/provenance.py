@@ -103,9 +103,7 @@ def provenance(certificate: Certificate, data: Mapping[str, bytes]) -> dict[str,
 
 
 def _owners(certificate: Certificate) -> dict[str, dict[str, Any]]:
-    """What is said of the data of each party that has some; nothing where an older certificate does not tell."""
-    if certificate.contributions is None:
-        return {}
+    """The entities for the data of each party that has some."""
     return {
         party: {
             "prov:label": f"data of {party}, not published",
@@ -118,8 +116,6 @@ def _owners(certificate: Certificate) -> dict[str, dict[str, Any]]:
 
 
 def _roles(certificate: Certificate, owners: Mapping[str, object]) -> dict[str, str]:
-    if certificate.contributions is None:
-        return dict.fromkeys(certificate.parties, "party to the agreement")
     return {party: "owner of data" if party in owners else "helps to compute" for party in certificate.parties}
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import prov.model as w3c
 import pytest
 from prov.serializers.provjson import ProvJSONException
 
-import copublish as cp
 from support.any_release import any_release
 from support.described_releases import DESCRIBED, files_of
 from support.recorded_releases import CASES
@@ -24,8 +22,6 @@ RELATIONS = {
     "hadMember": ("collection", "entity"),
 }
 """What the relations that are used connect, by the definitions of PROV-DM."""
-
-FORMAT_1 = sorted((Path(__file__).parents[3] / "support" / "format_1").iterdir())
 
 KINDS = {"generatedEntity": "entity", "usedEntity": "entity", "collection": "entity", "plan": "entity"}
 
@@ -110,15 +106,6 @@ def test_the_cases_have_a_party_without_data_and_all_partitions():
     agreements = [CASES[case].agreement for case in DESCRIBED]
     assert {agreed["partition"] for agreed in agreements} == {"horizontal", "vertical", "arbitrary"}
     assert any(not told.get("data", True) for agreed in agreements for told in agreed["parties"].values())
-
-
-@pytest.mark.parametrize("folder", FORMAT_1, ids=lambda folder: folder.name)
-def test_a_release_of_an_older_version_names_the_parties_and_nobodys_columns(folder):
-    release = cp.load_release(folder)
-    said = json.loads(release.files()["prov.json"])
-    assert dangling(said) == [] and said["wasDerivedFrom"] == {}
-    assert {f"release:party-{party}" for party in release.certificate.parties} < said["agent"].keys()
-    w3c.ProvDocument.deserialize(content=json.dumps(said), format="json")
 
 
 def without_digests(said: Any) -> Any:
