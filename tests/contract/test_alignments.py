@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import random
 import signal
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -37,7 +36,6 @@ from copublish.privacy.alignments import KEY_BYTES, Alignment, size_class
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.release.main_path import publish_release
 from support import fragment_frames, random_table, repartition, seeded, small_mapping
-from support.old_ledgers import old_file
 
 KILLS = 6
 WAIT_SECONDS = 300.0
@@ -222,7 +220,7 @@ def test_a_limit_of_another_data_set_or_on_data_that_are_not_compared_stops_noth
 
 
 def test_threads_that_compete_for_a_limit_get_exactly_what_it_allows(tmp_path: Path) -> None:
-    path = old_file(tmp_path / "party.db")  # which is brought up to date meanwhile, too
+    path = tmp_path / "party.db"
     Ledger(path).limit_alignments("people", 5)
     begin = threading.Barrier(4)
 
@@ -437,19 +435,6 @@ def test_a_party_without_data_has_no_list_and_no_entry() -> None:
 
 
 # --- files ---
-
-
-def test_a_ledger_from_before_gets_the_tables_and_keeps_what_it_says(tmp_path: Path) -> None:
-    path = old_file(tmp_path / "old.db")
-    ledger = Ledger(path)
-    assert (ledger.alignments(), ledger.locks(), ledger.alignment_limit("people")) == ([], [], None)
-    assert ledger.limit("people").epsilon == 3
-    assert entry(ledger) == 1
-    ledger.close()
-    with sqlite3.connect(path) as database:  # older software goes on with it
-        database.execute("INSERT INTO limits (dataset, neighbours, epsilon, set_at) VALUES ('new', 'replace', '1', '')")
-    database.close()
-    assert len(Ledger(path).alignments()) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The ledger's chain: whatever is removed, reordered, edited or put in is found, and older ledgers are brought over.
+"""The ledger's chain: whatever is removed, reordered, edited or put in is found.
 
 Kill test: 6 child processes are killed (SIGKILL) at random moments of a loop that writes; the moments come from a
 seeded generator.
@@ -25,7 +25,6 @@ from copublish.errors import EditedLedgerError, LedgerError
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.privacy.ledger_chain import BEGUN, KEYS, append_tables
 from support.full_ledger import columns, full
-from support.old_ledgers import old_file
 from support.profiles import examples
 
 KILLS = 6
@@ -129,28 +128,19 @@ def test_every_row_that_is_removed_or_put_in_is_found(tmp_path: Path) -> None:
     for table in KEYS:
         found = changed(tmp_path, lambda d, t=table: d.execute(f"DELETE FROM {t}"))
         assert any(f"Table {table}" in said and "not there any more" in said for said in found)
-    insert = "INSERT INTO limits (dataset, neighbours, epsilon, set_at) VALUES ('people', 'replace', '99', '2026')"
+    insert = (
+        "INSERT INTO limits (dataset, neighbors, epsilon, delta, set_at) VALUES ('people', 'replace', '99', '0', '')"
+    )
     assert any("put in by something else" in said for said in changed(tmp_path, lambda d: d.execute(insert)))
 
 
 def test_a_chain_that_was_thrown_away_does_not_make_a_new_ledger(tmp_path: Path) -> None:
-    for change in ("DELETE FROM chain", "DROP TABLE chain"):
-        assert any("does not begin" in said for said in changed(tmp_path, lambda d, c=change: d.execute(c)))
-
-
-def test_a_ledger_that_says_to_be_an_older_one_is_not_begun_again(tmp_path: Path) -> None:
-    def edit(database: sqlite3.Connection) -> None:
-        database.execute("UPDATE charges SET epsilon_add_remove = '0' WHERE id = 1")
-        database.execute("PRAGMA user_version = 0")
-
-    assert any("Table charges, id 1" in said for said in changed(tmp_path, edit))
-    assert not list(tmp_path.glob("*before-chain*"))
-    with closing(Ledger(tmp_path / "party.db")) as book:
-        assert len(book.heads()) == length()
+    found = changed(tmp_path, lambda database: database.execute("DELETE FROM chain"))
+    assert any("does not begin" in problem for problem in found)
 
 
 def test_a_chain_that_was_begun_twice_is_found_with_what_was_edited_before(tmp_path: Path) -> None:
-    """As a version that took such a ledger for an older one would have left it, with hashes that follow."""
+    """Its hashes follow, so the second beginning and the edited table have to be found by themselves."""
 
     def begin(database: sqlite3.Connection) -> None:
         database.execute("UPDATE charges SET epsilon_add_remove = '0' WHERE id = 1")
@@ -191,58 +181,71 @@ def test_two_ledgers_with_the_same_entries_have_heads_that_tell_nothing(tmp_path
     assert len(heads) == 3
 
 
-# --- older ledgers ---
+# --- other schemas ---
+
+OTHER_SCHEMAS = {
+    "a table is missing": "DROP TABLE chain",
+    "a column is missing": "ALTER TABLE limits DROP COLUMN delta_for_rest",
+    "a column is new": "ALTER TABLE charges ADD COLUMN note TEXT",
+    "a column has another name": "ALTER TABLE limits RENAME COLUMN neighbors TO relation",
+    "a table is new": "CREATE TABLE notes (note TEXT)",
+    "a view is new": "CREATE VIEW notes AS SELECT * FROM charges",
+    "an index is new": "CREATE UNIQUE INDEX names ON charges (release)",
+    "a trigger of its own name": "CREATE TRIGGER refund AFTER INSERT ON charges BEGIN DELETE FROM charges; END",
+    "a trigger of a table's name": "CREATE TRIGGER limits AFTER INSERT ON charges BEGIN DELETE FROM charges; END",
+    "a trigger of a name that SQLite keeps to itself": """PRAGMA writable_schema = ON;
+        INSERT INTO sqlite_master VALUES ('trigger', 'sqlite_refund', 'charges', 0,
+        'CREATE TRIGGER sqlite_refund AFTER INSERT ON charges BEGIN DELETE FROM charges; END')""",
+    "a later format": "PRAGMA user_version = 2",
+    "no format": "PRAGMA user_version = 0",
+}
 
 
-def test_an_older_ledger_is_brought_over_once_without_loss_and_with_a_copy_kept(tmp_path: Path) -> None:
-    path = old_file(tmp_path / "party.db")
+@pytest.mark.parametrize("change", OTHER_SCHEMAS.values(), ids=OTHER_SCHEMAS)
+def test_a_ledger_of_another_schema_is_refused_and_stays_as_it_is(tmp_path: Path, change: str) -> None:
+    path = tmp_path / "party.db"
+    path.write_bytes(full())
+    Ledger(path).close()  # without the change it is read
     with closing(sqlite3.connect(path)) as database:
-        before = list(database.iterdump())
-    book = Ledger(path)
-    assert [(entry.dataset, entry.release, entry.state) for entry in book.entries()] == [
-        ("people", "first", "complete"),
-        ("gaussian", "second", "complete"),
-    ]
-    assert book.edits() == []
-    assert len(book.heads()) == 1
-    book.close()
-    for _ in range(2):  # and not again
-        Ledger(path).close()
-    copies = sorted(found.name for found in tmp_path.iterdir() if found.name != "party.db")
-    assert copies == ["party.db.before-chain"]
-    assert (tmp_path / copies[0]).stat().st_mode & 0o077 == 0
-    with closing(sqlite3.connect(tmp_path / copies[0])) as database:
-        assert list(database.iterdump()) == before
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("UPDATE charges SET epsilon_add_remove = '0' WHERE id = 1")
-        database.commit()
-    assert any("charges" in said for said in Ledger(path).edits())  # what was there before is covered, too
-
-
-def test_a_new_ledger_leaves_no_copy_and_another_older_one_does_not_replace_the_copy(tmp_path: Path) -> None:
-    Ledger(tmp_path / "new.db").close()
-    assert [found.name for found in tmp_path.iterdir()] == ["new.db"]
-    for _ in range(2):
-        (tmp_path / "party.db").unlink(missing_ok=True)
-        Ledger(old_file(tmp_path / "party.db")).close()
-    assert len(list(tmp_path.glob("party.db.before-chain*"))) == 2
-
-
-def test_a_copy_that_cannot_be_written_leaves_an_older_ledger_as_it_was(tmp_path: Path, monkeypatch) -> None:
-    path = old_file(tmp_path / "party.db")
+        database.executescript(change)
     before = path.read_bytes()
+    with pytest.raises(LedgerError, match="reads only format 1") as caught:
+        Ledger(path)
+    assert "was not changed" in str(caught.value)
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["party.db"]
 
-    def fail(path: str) -> None:
-        raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("copublish.privacy.ledger_file._keep_copy", fail)
-    with pytest.raises(LedgerError, match="No space"):
+def test_a_database_of_another_program_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE limits (dataset TEXT, epsilon TEXT, neighbors TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(LedgerError, match="reads only format 1"):
         Ledger(path)
     assert path.read_bytes() == before
 
 
+def test_a_file_that_is_no_database_is_refused_and_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("no ledger\n" * 100)
+    with pytest.raises(LedgerError, match="copublish ledger"):
+        Ledger(path)
+    assert path.read_text() == "no ledger\n" * 100
+
+
+def test_a_new_ledger_is_private_and_opening_it_again_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "party.db"
+    Ledger(path).close()
+    assert path.stat().st_mode & 0o077 == 0
+    before = path.read_bytes()
+    Ledger(path).close()
+    assert path.read_bytes() == before
+    assert [file.name for file in tmp_path.iterdir()] == ["party.db"]
+
+
 def test_a_process_that_is_killed_while_it_writes_leaves_a_chain_that_holds(tmp_path: Path) -> None:
-    path, moments = old_file(tmp_path / "party.db"), random.Random(11)
+    path, moments = tmp_path / "party.db", random.Random(11)
     with closing(Ledger(path)) as book:
         book.set_limit("people", Limit(Fraction(10**9), "add-remove"))
     said: list[tuple[str, str]] = []
@@ -254,17 +257,15 @@ def test_a_process_that_is_killed_while_it_writes_leaves_a_chain_that_holds(tmp_
             assert len(book.heads()) >= len(said)
 
 
-def test_a_process_that_is_killed_while_it_brings_a_ledger_over_leaves_the_old_one_or_the_new_one(
-    tmp_path: Path,
-) -> None:
+def test_a_process_that_is_killed_while_it_creates_a_ledger_leaves_a_file_that_is_begun_again(tmp_path: Path) -> None:
     script = "\nimport os, signal\nfrom copublish.privacy import ledger_file as f\n"
     kill = "lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)"
-    for number, place in enumerate(("_keep_copy", "append_tables", "LedgerFile._fill_in_columns")):
-        path = old_file(tmp_path / f"{number}.db")
+    for number, place in enumerate(("append_tables", "LedgerFile._create", "_schema_of")):
+        path = tmp_path / f"{number}.db"
         child = start(f"{script}f.{place} = {kill}\nLedger(sys.argv[2])\n", path, "x")
         assert child.wait(60) == -9
         with closing(Ledger(path)) as book:
-            assert book.edits() == [] and len(book.entries()) == 2
+            assert book.edits() == [] and len(book.heads()) == 1
 
 
 # --- the command ---

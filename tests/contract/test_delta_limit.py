@@ -21,7 +21,6 @@ from copublish.privacy.accounting import UNLIMITED, Cost
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.privacy.limits import DEFAULT_DELTA
 from support import fragment_frames, random_table, repartition, seeded, small_mapping
-from support.old_ledgers import old_file
 from support.profiles import examples
 
 MILLIONTH = Fraction(1, 10**6)
@@ -198,76 +197,7 @@ def test_a_party_without_enough_delta_stops_everyone_before_anybody_is_charged(s
     assert [len(ledger.entries()) for ledger in ledgers.values()] == [second_can_pay] * 2
 
 
-# --- files from before ---
-
-
-def test_a_ledger_from_before_keeps_what_it_says_and_gets_the_default(tmp_path: Path) -> None:
-    path = old_file(tmp_path / "old.db")
-    for _ in range(2):  # opening it again changes nothing
-        ledger = Ledger(path)
-        assert ledger.limit("people") == Limit(Fraction(3), "add-remove", DEFAULT_DELTA)
-        assert ledger.limit("gaussian") == Limit(Fraction(7, 2), "replace", DEFAULT_DELTA)
-        assert ledger.limit("given up").epsilon is None
-        assert ledger.limited_datasets() == ["gaussian", "given up", "people"]
-        assert ledger.spent("people") == cost(1, Fraction(1, 2**60))
-        assert [(entry.release, entry.state, entry.disclosures) for entry in ledger.entries()] == [
-            ("first", "complete", 1),
-            ("second", "complete", 0),
-        ]
-        ledger.close()
-    ledger = Ledger(path)
-    spend(ledger, cost(2, Fraction(1, 2**60)))
-    spend(ledger, UNLIMITED, "given up")
-    with pytest.raises(BudgetExceededError, match=r"short by epsilon 1\)"):
-        spend(ledger, cost(1))
-    ledger.close()
-
-
-def test_deltas_that_were_spent_before_count_until_somebody_allows_them(tmp_path: Path) -> None:
-    ledger = Ledger(old_file(tmp_path / "old.db"))
-    with pytest.raises(BudgetExceededError, match="Unless a limit says otherwise, it is 1e-09"):
-        spend(ledger, cost("1/10"), "gaussian")
-    ledger.set_limit("gaussian", Limit(Fraction(7, 2), "replace", 2 * MILLIONTH))
-    spend(ledger, cost("1/10", MILLIONTH), "gaussian")
-    with pytest.raises(BudgetExceededError):
-        spend(ledger, cost("1/10", Fraction(1, 2**60)), "gaussian")
-    ledger.close()
-
-
-def test_a_process_that_finds_a_file_brought_up_to_date_meanwhile_goes_on(tmp_path: Path) -> None:
-    path, faster = old_file(tmp_path / "old.db"), []
-
-    class Slower(Ledger):
-        """Another process comes between looking at the file and changing it."""
-
-        def _version(self) -> int:
-            found = super()._version()
-            if not faster:
-                faster.append(Ledger(path))
-            return found
-
-    slower = Slower(path)
-    assert [ledger.limit("people").delta for ledger in (slower, *faster)] == [DEFAULT_DELTA] * 2
-    for ledger in (slower, *faster):
-        ledger.close()
-
-
-def test_older_software_can_go_on_with_a_file_and_what_it_sets_has_the_default(tmp_path: Path) -> None:
-    path = old_file(tmp_path / "old.db")
-    Ledger(path).close()
-    with sqlite3.connect(path) as database:
-        database.execute("INSERT INTO limits (dataset, neighbours, epsilon, set_at) VALUES ('new', 'replace', '1', '')")
-    database.close()
-    assert Ledger(path).limit("new") == Limit(Fraction(1), "replace", DEFAULT_DELTA)
-
-
-def test_a_table_of_another_program_is_not_changed(tmp_path: Path) -> None:
-    with sqlite3.connect(tmp_path / "other.db") as database:
-        database.execute("CREATE TABLE limits (dataset TEXT, epsilon TEXT, neighbors TEXT)")
-    with pytest.raises(LedgerError):
-        Ledger(tmp_path / "other.db").limit("people")
-    assert len(database.execute("PRAGMA table_info(limits)").fetchall()) == 3
-    database.close()
+# --- files ---
 
 
 @pytest.mark.parametrize("text", ["lots", "-1/1000000", "1/0", ""])

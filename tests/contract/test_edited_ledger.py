@@ -18,7 +18,7 @@ from copublish.cli.terminal import Format
 from copublish.errors import BudgetExceededError, LedgerError
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.release.ledger_evidence import receipt_problems
-from support.full_ledger import PRICE, columns, compare, full_of_anything
+from support.full_ledger import PRICE, columns, compare, full_of_anything, restore_schema
 from support.profiles import examples
 
 NUMBERS = st.from_regex(r"-?[0-9]{1,6}([/.e][-+]?[0-9]{1,6})?", fullmatch=True)
@@ -43,6 +43,7 @@ def edited(path: Path, table: str, column: str, content: object, *, as_text: boo
     database.execute(
         f"UPDATE {table} SET {column} = {value} WHERE rowid = (SELECT max(rowid) FROM {table})", (content,)
     )
+    restore_schema(database)
     database.commit()
     database.close()
     book = Ledger(path)
@@ -92,7 +93,7 @@ def test_whatever_a_cell_holds_nothing_but_a_ledger_error_comes_of_it(tmp_path_f
 
 
 @pytest.mark.parametrize("content", ["1/0", "abc", None, "", "-1", "1e3", "1" + "0" * 400, b"1", b"\xff"])
-@pytest.mark.parametrize("column", ["epsilon", "neighbours"])
+@pytest.mark.parametrize("column", ["epsilon", "neighbors", "delta"])
 def test_an_edited_limit_names_the_data_set_and_what_to_do_and_the_way_out_works(tmp_path, content, column):
     path = tmp_path / "party.db"
     book = edited(path, "limits", column, content)

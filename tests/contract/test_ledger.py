@@ -27,7 +27,6 @@ import copublish
 from copublish.errors import BudgetExceededError, LedgerError
 from copublish.privacy.accounting import NOTHING, Cost
 from copublish.privacy.ledger import Ledger, Limit
-from support.old_ledgers import old_file
 from support.profiles import examples
 
 KILLS = 16
@@ -469,7 +468,7 @@ def test_the_check_after_a_kill_notices_a_process_that_speaks_before_it_writes(t
 def test_processes_that_compete_for_a_limit_get_exactly_what_it_allows(
     tmp_path: Path, processes: int, limit: str
 ) -> None:
-    path = old_file(tmp_path / "party.db")  # so they compete for bringing it up to date, too
+    path = tmp_path / "party.db"  # which is not there yet, so they compete for creating it, too
     children = [start(COMPETES.format(limit=limit), path, f"child{number}") for number in range(processes)]
     timers = [bounded(child) for child in children]
     for word in ("started", "ready"):

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import sqlite3
 from fractions import Fraction
 from pathlib import Path
 
@@ -31,10 +30,8 @@ from copublish.mechanisms.registry import plan_of
 from copublish.privacy.accounting import Cost, GaussianPart, RhoPrice, cost_of
 from copublish.privacy.accounts import SAMPLERS_PART, Accounts
 from copublish.privacy.ledger import Ledger, Limit
-from copublish.privacy.limits import DEFAULT_DELTA
 from copublish.privacy.zcdp import epsilon_for
 from support import fragment_frames, random_table, repartition, small_mapping
-from support.old_ledgers import old_file
 from support.profiles import examples
 
 MILLIONTH = Fraction(1, 10**6)
@@ -340,57 +337,6 @@ def test_a_disclosure_beyond_what_was_reserved_in_rho_is_refused(disclosed: Cost
     assert not disclosed.fits_in(Cost(**{**vars(reserved), "add_remove": reserved.add_remove, "replace": Fraction(9)}))
 
 
-# --- files ---
-
-
-def test_limits_and_charges_of_older_ledgers_mean_what_they_meant(tmp_path: Path) -> None:
-    ledger = Ledger(old_file(tmp_path / "old.db"))
-    limit = ledger.limit("people")
-    assert (limit.epsilon, limit.delta, limit.accounts, limit.rho_share) == (3, DEFAULT_DELTA, None, 0)
-    (entry, _) = ledger.entries()
-    assert (entry.account, entry.in_rho) == ("epsilon", entry.cost.in_rho())
-    spend(ledger, pure(2))
-    with pytest.raises(BudgetExceededError, match=r"short by epsilon 1\)"):
-        spend(ledger, pure(1))
-    # What was charged before stays in epsilon and in delta, whatever limit comes later.
-    ledger.set_limit("people", Limit.with_rho(Fraction(6), "add-remove", 10 * MILLIONTH, Fraction(1, 2)))
-    assert ledger.spent_by_account("people").in_epsilon == ledger.spent("people")
-    with pytest.raises(BudgetExceededError):
-        spend(ledger, pure(1))
-    ledger.close()
-
-
-def test_a_ledger_with_deltas_and_without_accounts_is_brought_up_to_date(tmp_path: Path) -> None:
-    path = old_file(tmp_path / "old.db")
-    with sqlite3.connect(path) as database:
-        database.execute("ALTER TABLE limits ADD COLUMN delta TEXT")
-        database.execute("UPDATE limits SET delta = '1/1000'")
-    database.close()
-    for _ in range(2):
-        ledger = Ledger(path)
-        assert ledger.limit("people") == Limit(Fraction(3), "add-remove", Fraction(1, 1000))
-        ledger.close()
-
-
-def test_older_software_can_go_on_with_a_file_and_counts_everything_in_epsilon(tmp_path: Path) -> None:
-    path = tmp_path / "party.db"
-    ledger = Ledger(path)
-    ledger.set_limit("people", LIMIT)
-    spend(ledger, gaussian("1/100"))
-    ledger.close()
-    with sqlite3.connect(path) as database:
-        database.execute(
-            "INSERT INTO charges (dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, delta, state, "
-            "reserved_at) VALUES ('people', 'r', 'h', '1', '2', '0', 'complete', '')"
-        )
-    database.close()
-    ledger = Ledger(path)
-    assert [entry.account for entry in ledger.entries()] == ["rho", "epsilon"]
-    assert ledger.spent_by_account("people").in_epsilon.add_remove == 1
-    assert ledger.limit("people") == LIMIT
-    ledger.close()
-
-
 def test_without_accounts_again_everything_counts_in_epsilon_and_delta() -> None:
     ledger = ledger_with(LIMIT)
     cost = gaussian("1/100")
@@ -409,7 +355,7 @@ def test_without_accounts_again_everything_counts_in_epsilon_and_delta() -> None
         ("UPDATE limits SET delta_for_rho = 'x'", "limits.delta_for_rho"),
         ("UPDATE charges SET account = 'nobody'", "charges.account"),
         ("UPDATE charges SET rho_add_remove = '-1'", "charges.rho_add_remove"),
-        ("UPDATE charges SET rho_distance = NULL", "charges.rho_distance"),
+        ("UPDATE charges SET rho_distance = ''", "charges.rho_distance"),
     ],
 )
 def test_edited_accounts_stop_every_release(change: str, column: str) -> None:

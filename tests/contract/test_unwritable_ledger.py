@@ -25,7 +25,6 @@ from copublish.privacy.ledger import ROOM_BYTES, Ledger, Limit
 from copublish.release.preflight import preflight
 from support import random_table
 from support.messages import masked_agreement, publish_by_masked_sums, split_rows
-from support.old_ledgers import old_file
 
 PRICE = Cost(add_remove=Fraction(1, 10), replace=Fraction(1, 5))
 
@@ -167,11 +166,9 @@ def test_the_room_of_a_heartbeat_stays_with_the_file_and_takes_a_charge_on_a_dis
         book.close()
 
 
-@pytest.mark.parametrize("make", [lambda path: limited(path).close(), old_file], ids=["new", "old"])
-def test_a_heartbeat_changes_nothing_that_the_ledger_says_and_does_not_pile_up(tmp_path, make):
+def test_a_heartbeat_changes_nothing_that_the_ledger_says_and_does_not_pile_up(tmp_path):
     path = tmp_path / "party.db"
-    make(path)
-    book = Ledger(path)
+    book = limited(path)
     before = (book.entries(), book.limited_datasets(), book.limit("people"), book.spent("people"))
     book.refuse_if_unwritable()
     size = path.stat().st_size

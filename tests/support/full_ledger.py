@@ -66,13 +66,22 @@ def full() -> bytes:
 
 @cache
 def full_of_anything() -> bytes:
-    """The same with cells that may hold anything, whatever the schema said about them."""
+    """The same with cells that may hold anything; `restore_schema` takes that back for new ones."""
     with closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(full())
         database.execute("PRAGMA writable_schema = ON")
         database.execute("UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '')")
         database.commit()
         return database.serialize()
+
+
+def restore_schema(database: sqlite3.Connection) -> None:
+    """Give such a ledger the schema that it had; its cells stay as they are."""
+    with closing(sqlite3.connect(":memory:")) as whole:
+        whole.deserialize(full())
+        entries = whole.execute("SELECT sql, type, name FROM sqlite_master").fetchall()
+    database.execute("PRAGMA writable_schema = ON")
+    database.executemany("UPDATE sqlite_master SET sql = ? WHERE type = ? AND name = ?", entries)
 
 
 def columns(tables: Iterable[str] = (*KEYS, "chain"), *, numbers: bool = False) -> list[tuple[str, str]]:

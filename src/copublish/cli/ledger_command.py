@@ -64,8 +64,6 @@ def ledger(
     neighbors: Annotated[
         str | None,
         typer.Option(
-            "--neighbors",
-            "--neighbours",
             help="The relation the limit is stated for: add-remove or replace. Default: as before.",
         ),
     ] = None,

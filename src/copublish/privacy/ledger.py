@@ -64,7 +64,7 @@ class Ledger(Alignments, Locks, Receipts, History):
             self._insert(
                 "limits",
                 dataset=dataset,
-                neighbours=limit.neighbors,
+                neighbors=limit.neighbors,
                 epsilon=epsilon,
                 delta=str(limit.delta),
                 set_at=now(),
@@ -75,7 +75,7 @@ class Ledger(Alignments, Locks, Receipts, History):
         """The limit of a data set, if one was set."""
         with self._reading():
             query = (
-                "SELECT epsilon, neighbours, delta, pure_epsilon, rho, delta_for_rho, delta_for_rest FROM limits "
+                "SELECT epsilon, neighbors, delta, pure_epsilon, rho, delta_for_rho, delta_for_rest FROM limits "
                 "WHERE dataset = ? ORDER BY id DESC LIMIT 1"
             )
             row = self._database.execute(query, (dataset,)).fetchone()

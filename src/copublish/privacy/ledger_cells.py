@@ -15,7 +15,7 @@ from copublish.errors import plain_text
 from copublish.privacy.accounting import Cost, RhoPrice
 from copublish.privacy.accounts import Account, Accounts
 from copublish.privacy.disclosures import NEIGHBORS
-from copublish.privacy.limits import DEFAULT_DELTA, UNBOUNDED, Limit
+from copublish.privacy.limits import UNBOUNDED, Limit
 
 RESERVED, ENDED_EARLY, COMPLETE = "reserved", "ended early, spent", "complete"
 STATES = (RESERVED, ENDED_EARLY, COMPLETE)
@@ -83,7 +83,7 @@ class Disclosed:
 
 
 def read_limit(dataset: str, row: Sequence[object]) -> Limit:
-    """A limit from its epsilon, relation, delta and accounts; what is missing is as in older ledgers.
+    """Read a limit from its epsilon, relation, delta and accounts.
 
     Raises:
         GarbledCellError: Naming the column.
@@ -91,12 +91,12 @@ def read_limit(dataset: str, row: Sequence[object]) -> Limit:
     epsilon, neighbors, delta, *accounts = row
     relation = next((known for known in NEIGHBORS if known == neighbors), None)
     if relation is None:
-        raise GarbledCellError(dataset, "limits.neighbours")
+        raise GarbledCellError(dataset, "limits.neighbors")
     try:
         return Limit(
             None if epsilon == UNBOUNDED else _number(epsilon, dataset, "limits.epsilon"),
             relation,
-            DEFAULT_DELTA if delta is None else _number(delta, dataset, "limits.delta"),
+            _number(delta, dataset, "limits.delta"),
             _read_accounts(dataset, accounts),
         )
     except GarbledCellError:
@@ -124,7 +124,7 @@ def read_entry(row: Sequence[object]) -> Entry:
     )
     if state not in STATES:
         raise GarbledCellError(dataset, "charges.state")
-    if account not in (None, *get_args(Account)):
+    if account not in get_args(Account):
         raise GarbledCellError(dataset, "charges.account")
     cost = Cost(
         add_remove=None if add_remove is None else _number(add_remove, dataset, "charges.epsilon_add_remove"),
@@ -136,8 +136,8 @@ def read_entry(row: Sequence[object]) -> Entry:
         release=read_text(release, dataset, "charges.release"),
         agreement_hash=read_text(agreement_hash, dataset, "charges.agreement_hash"),
         cost=cost,
-        account=cast(Account, account or "epsilon"),
-        in_rho=_read_rho(dataset, cost, in_rho),
+        account=cast(Account, account),
+        in_rho=_read_rho(dataset, in_rho),
         state=str(state),
         reserved_at=read_text(reserved_at, dataset, "charges.reserved_at"),
         disclosures=int(str(disclosures)),
@@ -162,11 +162,8 @@ def read_disclosed(dataset: str, row: Sequence[object]) -> Disclosed:
     )
 
 
-def _read_rho(dataset: object, cost: Cost, cells: Sequence[object]) -> RhoPrice:
-    """A price in rho; that of a charge from before it was written follows from its epsilon."""
+def _read_rho(dataset: object, cells: Sequence[object]) -> RhoPrice:
     add_remove, replace, delta, distance = cells
-    if delta is None and distance is None and add_remove is None and replace is None:
-        return cost.in_rho()
     return RhoPrice(
         add_remove=None if add_remove is None else _number(add_remove, dataset, "charges.rho_add_remove"),
         replace=None if replace is None else _number(replace, dataset, "charges.rho_replace"),

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 CHAIN_SCHEMA = """
-CREATE TABLE IF NOT EXISTS chain (
+CREATE TABLE chain (
     position INTEGER PRIMARY KEY, kind TEXT NOT NULL, content TEXT NOT NULL, salt TEXT NOT NULL, hash TEXT NOT NULL
 );
 """
@@ -180,7 +180,7 @@ def _replayed(entries: Sequence[ChainEntry]) -> Tables:
         elif entry.kind == BEGUN and entry.position != 1:
             continue  # what it says was not written one by one, and nobody has accepted it
         elif entry.kind in (BEGUN, ACCEPTED):
-            written = {table: {_key(table, row): row for row in content["tables"].get(table, ())} for table in KEYS}
+            written = {table: {_key(table, row): row for row in content["tables"][table]} for table in KEYS}
         else:
             raise ValueError("an entry of no known kind")
     return written
@@ -194,7 +194,6 @@ def _differences(written: Tables, tables: Tables) -> Iterator[str]:
                 yield f"{_place(table, after)}: put in by something else. The chain has no entry for it."
             elif after is None:
                 yield f"{_place(table, before)}: not there any more. The chain has it."
-            # A column that came later is missing in older entries, and empty in their rows.
             elif columns := [name for name in before.keys() | after.keys() if before.get(name) != after.get(name)]:
                 yield f"{_place(table, before)}: edited ({', '.join(sorted(columns))})."
 

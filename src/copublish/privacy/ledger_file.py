@@ -1,4 +1,4 @@
-"""The SQLite file of a ledger: opened, brought up to date, read and written, safe from crashes and wary of edits."""
+"""The SQLite file of a ledger: created, opened, read and written, safe from crashes and wary of edits."""
 
 from __future__ import annotations
 
@@ -7,88 +7,77 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import cast
 
-from copublish.errors import LedgerError
+from copublish.errors import LedgerError, plain_text
 from copublish.privacy.ledger_cells import GarbledCellError
-from copublish.privacy.ledger_chain import BEGUN, CHAIN_SCHEMA, append_row, append_tables, entries_of
+from copublish.privacy.ledger_chain import BEGUN, CHAIN_SCHEMA, append_row, append_tables
 
 LOCK_TIMEOUT_SECONDS = 30.0
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS limits (
-    id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, neighbours TEXT NOT NULL, epsilon TEXT NOT NULL,
-    set_at TEXT NOT NULL, delta TEXT, pure_epsilon TEXT, rho TEXT, delta_for_rho TEXT, delta_for_rest TEXT
+_SCHEMA = (
+    CHAIN_SCHEMA
+    + """
+CREATE TABLE limits (
+    id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, neighbors TEXT NOT NULL, epsilon TEXT NOT NULL,
+    delta TEXT NOT NULL, pure_epsilon TEXT, rho TEXT, delta_for_rho TEXT, delta_for_rest TEXT, set_at TEXT NOT NULL
 );
-CREATE TABLE IF NOT EXISTS charges (
+CREATE TABLE charges (
     id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, release TEXT NOT NULL, agreement_hash TEXT NOT NULL,
-    epsilon_add_remove TEXT, epsilon_replace TEXT, delta TEXT NOT NULL,
-    state TEXT NOT NULL, reserved_at TEXT NOT NULL, ended_at TEXT,
-    account TEXT, rho_add_remove TEXT, rho_replace TEXT, rho_delta TEXT, rho_distance TEXT
+    epsilon_add_remove TEXT, epsilon_replace TEXT, delta TEXT NOT NULL, account TEXT NOT NULL,
+    rho_add_remove TEXT, rho_replace TEXT, rho_delta TEXT NOT NULL, rho_distance TEXT NOT NULL,
+    state TEXT NOT NULL, reserved_at TEXT NOT NULL, ended_at TEXT
 );
-CREATE TABLE IF NOT EXISTS disclosures (
+CREATE TABLE disclosures (
     charge INTEGER NOT NULL REFERENCES charges(id), position INTEGER NOT NULL, label TEXT NOT NULL,
     epsilon_add_remove TEXT, epsilon_replace TEXT, delta TEXT NOT NULL, charged_at TEXT NOT NULL,
     PRIMARY KEY (charge, position)
 );
-CREATE TABLE IF NOT EXISTS alignment_limits (
+CREATE TABLE alignment_limits (
     id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, most INTEGER, set_at TEXT NOT NULL
 );
-CREATE TABLE IF NOT EXISTS alignments (
+CREATE TABLE alignments (
     id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, release TEXT NOT NULL, agreement_hash TEXT NOT NULL,
     kind TEXT NOT NULL, compared_by TEXT NOT NULL, peers TEXT NOT NULL, size_class INTEGER NOT NULL,
     commitment TEXT NOT NULL, begun_at TEXT NOT NULL
 );
-CREATE TABLE IF NOT EXISTS peer_lists (
+CREATE TABLE peer_lists (
     alignment INTEGER NOT NULL REFERENCES alignments(id), peer TEXT NOT NULL, commitment TEXT NOT NULL,
     PRIMARY KEY (alignment, peer)
 );
-CREATE TABLE IF NOT EXISTS list_keys (dataset TEXT PRIMARY KEY, key TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS locks (
+CREATE TABLE list_keys (dataset TEXT PRIMARY KEY, key TEXT NOT NULL);
+CREATE TABLE locks (
     id INTEGER PRIMARY KEY, dataset TEXT NOT NULL, peer TEXT NOT NULL, certificate TEXT, why TEXT NOT NULL,
     locked_at TEXT NOT NULL, unlocked_at TEXT
 );
-CREATE TABLE IF NOT EXISTS receipts (
+CREATE TABLE receipts (
     id INTEGER PRIMARY KEY, run TEXT NOT NULL, release TEXT NOT NULL, agreement_hash TEXT NOT NULL, party TEXT NOT NULL,
     head TEXT NOT NULL, given_at TEXT NOT NULL, statement TEXT NOT NULL, signatures TEXT
 );
-CREATE TABLE IF NOT EXISTS forgotten_receipts (
+CREATE TABLE forgotten_receipts (
     id INTEGER PRIMARY KEY, party TEXT NOT NULL, up_to INTEGER NOT NULL, forgotten_at TEXT NOT NULL
 );
+CREATE TABLE heartbeat (id INTEGER PRIMARY KEY CHECK (id = 1), at TEXT, room BLOB);
 """
-"""A ledger that lacks some of these tables gets them when it is opened; older software does not look at them."""
+)
+"""The tables of every ledger. `heartbeat` means nothing: it is written to see whether the file can be."""
 
-CHAINED = 1
-"""What SQLite's `user_version` says of a ledger with a chain; of older ones it is 0."""
-
-COPY_SUFFIX = ".before-chain"
-"""How the copy of an older ledger is called that is kept beside it."""
-
-_HEARTBEAT = "CREATE TABLE IF NOT EXISTS heartbeat (id INTEGER PRIMARY KEY CHECK (id = 1), at TEXT, room BLOB)"
-"""A table that means nothing: it is written to see whether the file can be. Older software does not look at it."""
+LEDGER_FORMAT = 1
+"""Number of the format, in SQLite's `user_version`."""
 
 ROOM_BYTES = 128 * 2**10
-"""What a charge, its disclosures, signatures and their entries in the chain may take, and more; what a heartbeat took
+"""Upper bound on what a charge, its disclosures, signatures and their entries in the chain take. What a heartbeat took
 stays with the file, for them."""
 
-_FIRST_COLUMNS = {
-    "limits": ("id", "dataset", "neighbours", "epsilon", "set_at"),
-    "charges": (
-        *("id", "dataset", "release", "agreement_hash", "epsilon_add_remove", "epsilon_replace", "delta"),
-        *("state", "reserved_at", "ended_at"),
-    ),
-}
-"""The columns of tables that have grown, as the first ledgers had them."""
-
-_LATER_COLUMNS = {
-    "limits": ("delta", "pure_epsilon", "rho", "delta_for_rho", "delta_for_rest"),
-    "charges": ("account", "rho_add_remove", "rho_replace", "rho_delta", "rho_distance"),
-}
-"""The columns that came later, in their order. Where nothing stands in them, a row means what it always meant."""
-
+SchemaEntry = tuple[str, str, str]
+"""Type, name and SQL of a table, an index, a view or a trigger."""
 
 WHAT_TO_DO = "Nothing is opened. Restore it from a backup; a ledger that cannot be read stops every release."
+
+MOST_NAMED = 5
+"""Tables that a message names of a file that is no ledger."""
 
 NO_TEXT = "Could not decode"
 """How SQLite says that a cell is not in UTF-8."""
@@ -109,57 +98,48 @@ class LedgerFile:
             )
             self._database.execute("PRAGMA synchronous = EXTRA")
             self._database.execute("PRAGMA foreign_keys = ON")
-            if self._version() == 0:
-                self._begin()
-            self._database.executescript(_SCHEMA + CHAIN_SCHEMA)
-            self._add_later_columns()
+            if self._is_empty():
+                self._create()
+            self._refuse_another_schema()
         except (sqlite3.Error, OSError) as exc:
             raise LedgerError(
                 f"The ledger '{self.path}' cannot be opened ({exc}). Nothing was measured. Check that the file is "
                 "a copublish ledger, that you may write to it and that no other program holds it."
             ) from exc
 
-    def _begin(self) -> None:
-        """Make a new ledger, or bring one from before there was a chain up to date: all of it, or nothing.
-
-        What an older ledger says stands as it is. It is kept in a copy beside the file, and is the first entry of the
-        chain. A ledger that has a chain is no older one, whatever its version says: nothing of it is taken as it is.
-        """
+    def _create(self) -> None:
+        """Create all tables of a new ledger and begin its chain, in one transaction."""
         with self._transaction():
-            if self._version() != 0:  # another process was faster
+            if not self._is_empty():  # another process was faster
                 return
-            is_chained = bool(self._columns_of("chain")) and bool(entries_of(self._database))
-            if self._columns_of("charges") and self.path != ":memory:" and not is_chained:
-                _keep_copy(self.path)
-            for statement in filter(None, map(str.strip, (_SCHEMA + CHAIN_SCHEMA).split(";"))):
+            for statement in _statements():
                 self._database.execute(statement)
-            self._fill_in_columns()
-            if not is_chained:
-                append_tables(self._database, BEGUN, at=now())
-            self._database.execute(f"PRAGMA user_version = {CHAINED}")
+            self._database.execute(f"PRAGMA user_version = {LEDGER_FORMAT}")
+            append_tables(self._database, BEGUN, at=now())
 
-    def _add_later_columns(self) -> None:
-        """Bring a ledger from before some columns were there up to date: what it says stands as it is."""
-        if any(self._missing_columns(table) for table in _FIRST_COLUMNS):
-            with self._transaction():
-                self._fill_in_columns()
+    def _is_empty(self) -> bool:
+        return self._format() == 0 and not _schema_of(self._database)
 
-    def _fill_in_columns(self) -> None:
-        for table in _FIRST_COLUMNS:
-            for column in self._missing_columns(table):  # another process may have been faster
-                self._database.execute(f"ALTER TABLE {table} ADD COLUMN {column} TEXT")
+    def _refuse_another_schema(self) -> None:
+        """Raise if the file has another schema than copublish creates; it stays as it is.
 
-    def _missing_columns(self, table: str) -> list[str]:
-        """Columns that a table of an older ledger lacks; none of a table that copublish did not make."""
-        there = self._columns_of(table)
-        known = [*_FIRST_COLUMNS[table], *_LATER_COLUMNS[table]]
-        is_ours = len(there) >= len(_FIRST_COLUMNS[table]) and there == known[: len(there)]
-        return known[len(there) :] if is_ours else []
+        Other columns would be read wrongly, and a trigger could change what is written.
 
-    def _columns_of(self, table: str) -> list[str]:
-        return [row[1] for row in self._database.execute(f"PRAGMA table_info({table})")]
+        Raises:
+            LedgerError: Naming the format, or the tables that differ.
+        """
+        number, differing = self._format(), sorted(_schema_of(self._database) ^ ledger_schema())
+        if number == LEDGER_FORMAT and not differing:
+            return
+        self._database.close()
+        names = ", ".join(dict.fromkeys(f"{kind} '{plain_text(name, 60)}'" for kind, name, _ in differing[:MOST_NAMED]))
+        reason = f"has the format {number}" if number != LEDGER_FORMAT else f"has another schema ({names})"
+        raise LedgerError(
+            f"The ledger '{self.path}' {reason}, and this version reads only format {LEDGER_FORMAT}. Nothing was "
+            "measured, and the file was not changed. Restore it from a backup, or name another file."
+        )
 
-    def _version(self) -> int:
+    def _format(self) -> int:
         return int(self._database.execute("PRAGMA user_version").fetchone()[0])
 
     def _insert(self, table: str, **cells: object) -> int:
@@ -190,7 +170,6 @@ class LedgerFile:
         """
         for room in (ROOM_BYTES, 0):
             with self._transaction():
-                self._database.execute(_HEARTBEAT)
                 self._database.execute("INSERT OR REPLACE INTO heartbeat VALUES (1, ?, zeroblob(?))", (now(), room))
 
     @contextmanager
@@ -255,22 +234,22 @@ def _make_private_file(path: str | Path) -> None:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
 
 
-def _keep_copy(path: str) -> None:
-    """Keep an older ledger as it was. The caller holds the file, so that nobody writes to it meanwhile."""
-    target, number = Path(f"{path}{COPY_SUFFIX}"), 1
-    while target.exists():  # of another ledger that was here before
-        number += 1
-        target = Path(f"{path}{COPY_SUFFIX}-{number}")
-    unfinished = target.with_name(f"{target.name}-{os.urandom(4).hex()}")
-    os.close(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    try:
-        # By SQLite and not by copying bytes: closing another descriptor of the file would drop the lock on it.
-        with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(unfinished)) as copy:
-            copy.execute("PRAGMA synchronous = EXTRA")
-            old.backup(copy)
-        unfinished.rename(target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+def _statements() -> list[str]:
+    return [statement for statement in map(str.strip, _SCHEMA.split(";")) if statement]
+
+
+@cache
+def ledger_schema() -> frozenset[SchemaEntry]:
+    """The schema of a ledger as copublish creates it."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.executescript(_SCHEMA)
+        return _schema_of(database)
+
+
+def _schema_of(database: sqlite3.Connection) -> frozenset[SchemaEntry]:
+    # Only indexes that SQLite makes for a key by itself have no SQL.
+    rows = database.execute("SELECT type, name, sql FROM sqlite_master WHERE type != 'index' OR sql IS NOT NULL")
+    return frozenset((str(kind), str(name), " ".join(str(sql).split())) for kind, name, sql in rows)
 
 
 def now() -> str:

@@ -47,7 +47,7 @@ class History(LedgerFile):
         if found := self.edits():
             more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
             raise EditedLedgerError(
-                f"The ledger '{self.path}' was changed by something else than copublish, or by an older version of it. "
+                f"The ledger '{self.path}' was changed by something else than copublish. "
                 f"{found[0]}{more} Nothing was measured. See all of it: copublish ledger verify {self.path}"
             )
 
