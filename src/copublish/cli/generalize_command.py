@@ -24,8 +24,9 @@ from copublish.errors import ReleaseError, unsafe_texts
 from copublish.files.regular import read_regular
 from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.mechanisms.shared.generalization import Generalization
-from copublish.release.folder import LARGEST_JSON, generalization_of, load_release
+from copublish.release.folder import generalization_of, load_release
 from copublish.release.generalize import CANNOT, generalize_and_tell
+from copublish.release.stored import LARGEST_JSON
 
 
 def register(app: typer.Typer) -> None:

@@ -11,16 +11,18 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic.dataclasses import dataclass
 
-from copublish.agreement.model import Agreement
 from copublish.errors import ApprovalError, plain_text, unsafe_texts
 from copublish.evidence.certificates import Chain
 from copublish.evidence.signing import MAX_SIGNATURE_DIGITS, Signer, is_hash, message_of, signature_problem
 from copublish.files.regular import MIB, read_regular
 from copublish.types import TypedJson
+
+if TYPE_CHECKING:
+    from copublish.agreement.model import Agreement
 
 KIND = "refusal"
 SUFFIX = ".refusal"

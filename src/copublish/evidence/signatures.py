@@ -15,8 +15,12 @@ from copublish.evidence.certificates import Chain, chain_from_pem, fingerprint
 from copublish.evidence.signing import message_of, signature_problem, spelled
 from copublish.types import TypedJson
 
-SIGNATURES_FILE = "signatures.json"
+CERTIFICATE_FILE, README_FILE, SIGNATURES_FILE = "certificate.json", "README.md", "signatures.json"
+"""Files of a release folder that the certificate names no digest of."""
+
 KIND = "release"
+FILES_KIND = "files of a release"
+"""Kinds of what is hashed: no message of one kind can stand for one of another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +32,7 @@ class ReleaseStatement(TypedJson):
         release: Its name.
         agreement_hash: Of the agreement.
         run: A number that all parties drew together.
-        digest: Of the released values and the certificate, as the parties compared it.
+        digest: The digest of the release, which follows from `files`. The parties compared it.
         files: The SHA-256 of every file of the folder but the one with the signatures.
         signers: Fingerprints of the certificates of the keys that sign.
         issuers: Fingerprints of the authorities' certificates that were shown with them.
@@ -141,3 +145,8 @@ def digests_of(files: Mapping[str, bytes]) -> dict[str, str]:
     return {
         name: hashlib.sha256(content).hexdigest() for name, content in sorted(files.items()) if name != SIGNATURES_FILE
     }
+
+
+def release_digest(file_digests: Mapping[str, str]) -> str:
+    """The digest of a release: SHA-256 over the names and digests of its files, in one spelling."""
+    return hashlib.sha256(message_of(FILES_KIND, dict(file_digests))).hexdigest()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -24,7 +24,7 @@ from copublish.errors import (
 )
 from copublish.evidence.approvals import Approval, needed_approvals, told_approvals
 from copublish.evidence.certificates import Chain, certificate_problem, chain_from_pem, fingerprint, pem_of
-from copublish.evidence.signatures import ReleaseStatement, Signatures, digests_of
+from copublish.evidence.signatures import ReleaseStatement, Signatures
 from copublish.evidence.signing import Signer, is_hash, spelled
 from copublish.privacy.ledger import Ledger
 from copublish.release.folder import Release
@@ -148,7 +148,7 @@ def sign_release(
         agreement_hash=agreement.hash,
         run=gathering.run,
         digest=release.digest(),
-        files=digests_of(release.files()),
+        files=release.file_digests,
         signers={name: fingerprint(chain[0]) for name, chain in gathering.chains.items()},
         issuers={name: tuple(map(fingerprint, chain[1:])) for name, chain in gathering.chains.items()},
         ledger_heads=heads,
@@ -182,7 +182,7 @@ def sign_release(
         ledger.keep_signatures(number, spelled(kept))
     # One key can sign the same twice with other numbers, and all shall end with the same bytes.
     _refuse_if_heard_otherwise(engine, signed.signatures, topic="signatures")
-    return replace(release, signatures=signed)
+    return release.signed_with(signed)
 
 
 def _digests(approvals: Mapping[str, tuple[Approval, ...]]) -> dict[str, list[str]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
@@ -18,20 +18,26 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from copublish.agreement.columns import formula_warning
-from copublish.errors import AgreementError, ReleaseError, plain_text, unsafe_texts
-from copublish.evidence.signatures import SIGNATURES_FILE, Signatures
-from copublish.files.regular import MIB, read_inside
-from copublish.mechanisms.base import Contents, Publication
+from copublish.errors import AgreementError, ReleaseError, plain_text
+from copublish.evidence.signatures import (
+    CERTIFICATE_FILE,
+    README_FILE,
+    SIGNATURES_FILE,
+    Signatures,
+    digests_of,
+    release_digest,
+)
+from copublish.mechanisms.base import FILES_OF_EVERY_RELEASE, Contents, Publication
 from copublish.mechanisms.registry import AnyMechanism, mechanism_named, mechanisms
 from copublish.mechanisms.shared.generalization import Generalization
-from copublish.privacy.certificate import CERTIFICATE_FORMAT, Certificate
 from copublish.privacy.words import epsilon_rows
 from copublish.release.html import definition_list, html_table
 from copublish.release.metadata import metadata_files
 from copublish.release.readme import folder_readme
 from copublish.release.sense import making_sense_of
-from copublish.release.staging import refuse_existing, refuse_unwritable, staged_folder, where_it_is
+from copublish.release.staging import refuse_existing, refuse_unwritable, staged_folder
 from copublish.release.statistics import ReadableRelease
+from copublish.release.stored import StoredRelease, read_stored_release
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,12 +51,6 @@ __all__ = [
     "refuse_existing",
     "refuse_unwritable",
 ]
-
-LARGEST_JSON = 256 * MIB
-"""Of a certificate, and of details."""
-
-LARGEST_TABLE = 4096 * MIB
-"""Of a file with a table."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -76,6 +76,10 @@ class Release(ReadableRelease):
 
     def data_files(self) -> dict[str, bytes]:
         """The content of every file that holds released values."""
+        files = self._unsigned_files.items()
+        return {name: content for name, content in files if name not in FILES_OF_EVERY_RELEASE}
+
+    def _written_data(self) -> dict[str, bytes]:
         found = {}
         for name, kinds in self.mechanism.tables.items():
             for kind in kinds:
@@ -91,12 +95,30 @@ class Release(ReadableRelease):
             found |= {f"{name}.csv": _csv(table) for name, table in single.items()}
         return {**found, self.mechanism.details_file: _json(self.details.to_json())}
 
+    @cached_property
+    def _unsigned_files(self) -> dict[str, bytes]:
+        """The content of every file but the signatures, written once: they are what is compared, signed and stored."""
+        data = self._written_data()
+        data |= metadata_files(self, data)
+        certificate = replace(self.certificate, files=digests_of(data))
+        formulas = formula_warning(self.details.public_columns.domains)
+        readme = folder_readme(certificate, self.mechanism.about(self), formulas).encode()
+        return {**data, CERTIFICATE_FILE: _json(certificate.to_json()), README_FILE: readme}
+
+    @cached_property
+    def file_digests(self) -> dict[str, str]:
+        """SHA-256 of every file but the signatures; of a loaded release, of the files that were read."""
+        return digests_of(self._unsigned_files)
+
     def digest(self) -> str:
-        """One hash over the released values and the certificate, for the parties to compare."""
-        digest = hashlib.sha256(json.dumps([self.certificate.to_json(), self.details.to_json()]).encode())
-        for table in self.contents.tables.values():
-            digest.update(_csv(table))
-        return digest.hexdigest()
+        """One hash over all files but the signatures: by it the parties compare what they are about to publish."""
+        return release_digest(self.file_digests)
+
+    def signed_with(self, signatures: Signatures) -> Release:
+        """The same release with signatures; its other files are not written again."""
+        signed = replace(self, signatures=signatures)
+        vars(signed).update(_unsigned_files=self._unsigned_files, file_digests=self.file_digests)
+        return signed
 
     def to_pandas(self, what: str = "records") -> pd.DataFrame:
         """The records, or another of the release's tables, as a pandas data frame.
@@ -165,14 +187,8 @@ class Release(ReadableRelease):
 
     def files(self) -> dict[str, bytes]:
         """The content of every file of the release folder."""
-        data = self.data_files()
-        data |= metadata_files(self, data)
-        digests = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
-        certificate = replace(self.certificate, files=digests)
-        formulas = formula_warning(self.details.public_columns.domains)
-        readme = folder_readme(certificate, self.mechanism.about(self), formulas).encode()
         signed = {} if self.signatures is None else {SIGNATURES_FILE: self.signatures.content()}
-        return {**data, "certificate.json": _json(certificate.to_json()), "README.md": readme, **signed}
+        return {**self._unsigned_files, **signed}
 
     def write(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Write the release folder: all of it or nothing.
@@ -202,96 +218,44 @@ def load_release(folder: str | Path) -> Release:
         ReleaseError: If it is not there, incomplete, or a file is not the one that was published.
     """
     folder = Path(folder)
+    stored = read_stored_release(folder)
+    mechanism, contents = _mechanism(folder, stored), stored.contents
+    tables = [name for name in mechanism.tables if not mechanism.derives(name)]
     try:
-        said = json.loads(_content(folder, "certificate.json"))
-        digests: dict[str, str] = dict(said["files"].items())
-    except (ValueError, KeyError, AttributeError, TypeError, RecursionError) as exc:
-        raise ReleaseError(f"'{folder}/certificate.json' cannot be read as a certificate.") from exc
-    contents = {name: _content(folder, name) for name in digests}
-    mechanism = _mechanism(folder, said, contents)
-    for name, content in contents.items():
-        if hashlib.sha256(content).hexdigest() != digests[name]:
-            raise ReleaseError(f"'{folder}/{name}' is not the file that was published: its digest differs.")
-    _refuse_unsafe(folder, "certificate.json", said)
-    certificate = _certificate(folder, said, mechanism)
-    stored = [name for name in mechanism.tables if f"{name}.parquet" in contents]
-    try:
-        told = json.loads(contents[mechanism.details_file])
-        _refuse_unsafe(folder, mechanism.details_file, told)
-        details = mechanism.details.from_json(told)
+        details = mechanism.details.from_json(json.loads(contents[mechanism.details_file]))
         _ = details.public_columns  # so that domains which are none are noticed here
-        tables = {name: _table(contents[f"{name}.parquet"]) for name in stored if not mechanism.derives(name)}
+        released = Contents({name: _table(contents[f"{name}.parquet"]) for name in tables}, details)
     except (ValueError, LookupError, ArithmeticError, TypeError, RecursionError, OSError, pa.ArrowException) as exc:
         why = plain_text(exc if isinstance(exc, ValueError) else type(exc).__name__)
         raise ReleaseError(f"'{folder}' holds something else than the release its certificate is about: {why}") from exc
-    return Release(certificate, Contents(tables, details), mechanism, _signatures(folder))
+    release = Release(stored.certificate, released, mechanism, stored.signatures)
+    # The digest is that of the files that were read: another version of pyarrow would write other ones.
+    vars(release)["file_digests"] = dict(stored.file_digests)
+    return release
 
 
-def _signatures(folder: Path) -> Signatures | None:
-    """The signatures beside a release, as they are written there; whether they hold is for `verify_release`."""
-    if not (folder / SIGNATURES_FILE).exists():
-        return None
-    try:
-        return Signatures.from_content(_content(folder, SIGNATURES_FILE))
-    except ValueError as exc:
-        raise ReleaseError(f"'{folder}/{SIGNATURES_FILE}' cannot be read as signatures: {plain_text(exc)}.") from exc
-
-
-def _content(folder: Path, name: str) -> bytes:
-    """The content of a file of a release folder, of which others may have written both."""
-    parts = name.split("/")  # at most one folder below
-    if len(parts) > 2 or any(part in ("", ".", "..") for part in parts) or not name.isprintable():
-        raise ReleaseError(f"'{folder}/certificate.json' names '{plain_text(name)}', which is no file of a release.")
-    try:
-        return read_inside(folder, name, LARGEST_JSON if name.endswith(".json") else LARGEST_TABLE)
-    except FileNotFoundError as exc:
-        aside = "" if folder.exists() else where_it_is(folder)
-        raise ReleaseError(f"'{folder}' is no complete release folder: {name} is missing.{aside}") from exc
-    except OSError as exc:
-        raise ReleaseError(f"'{folder}/{name}' cannot be read: {exc.strerror}.") from exc
-
-
-def _refuse_unsafe(folder: Path, name: str, content: object) -> None:
-    """Raise if a text of a file could steer the terminal that shows it."""
-    problem = next(unsafe_texts(content), None)
-    if problem is not None:
-        raise ReleaseError(f"'{folder}/{name}' is not as copublish writes it. {problem}.")
-
-
-def _mechanism(folder: Path, said: Mapping[str, Any], contents: Mapping[str, bytes]) -> AnyMechanism:
+def _mechanism(folder: Path, stored: StoredRelease) -> AnyMechanism:
     """The mechanism that a certificate names.
 
     Raises:
-        ReleaseError: If there is none of that name, or the certificate lacks a digest of one of its files.
+        ReleaseError: If there is none of that name, its files are not all there, or it promises something else.
     """
     try:
-        mechanism = mechanism_named(str(said.get("mechanism")))
+        mechanism = mechanism_named(stored.certificate.mechanism)
     except AgreementError as exc:
         names = ", ".join(f"'{known.name}'" for known in mechanisms())
         raise ReleaseError(
             f"'{folder}' was made by a mechanism that this version does not know. It knows {names}."
         ) from exc
     tables = {f"{name}.parquet" for name in mechanism.tables}
-    if not {mechanism.details_file, *tables} <= contents.keys():
-        raise ReleaseError(f"'{folder}/certificate.json' does not cover the files of a release.")
-    return mechanism
-
-
-def _certificate(folder: Path, said: dict[str, Any], mechanism: AnyMechanism) -> Certificate:
-    number = said.get("certificate_format")
-    if type(number) is not int or number != CERTIFICATE_FORMAT:
+    if not {mechanism.details_file, *tables} <= stored.contents.keys():
+        raise ReleaseError(f"'{folder}/{CERTIFICATE_FILE}' does not cover the files of a release.")
+    if bool(stored.certificate.warning) == mechanism.promises:
         raise ReleaseError(
-            f"'{folder}/certificate.json' has the format {plain_text(repr(number))}; this version reads "
-            f"{CERTIFICATE_FORMAT}."
+            f"'{folder}/{CERTIFICATE_FILE}' cannot be read as a certificate: it does not say whether the release is "
+            "differentially private as its mechanism does."
         )
-    try:
-        certificate = replace(Certificate.from_json(said), files=None)
-        if bool(certificate.warning) == mechanism.promises:
-            raise ValueError("it does not say whether the release is differentially private as its mechanism does")
-        return certificate
-    except (ValueError, LookupError, ArithmeticError, TypeError, AttributeError, RecursionError) as exc:
-        why = str(exc) if isinstance(exc, ValueError) else type(exc).__name__
-        raise ReleaseError(f"'{folder}/certificate.json' cannot be read as a certificate: {plain_text(why)}.") from exc
+    return mechanism
 
 
 def generalization_of(release: Publication, what: str) -> Generalization:

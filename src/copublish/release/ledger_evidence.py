@@ -11,7 +11,7 @@ from copublish.evidence.signatures import ReleaseStatement
 from copublish.evidence.signing import signature_problem
 from copublish.privacy.ledger import Ledger
 from copublish.privacy.receipts import Receipt
-from copublish.release.folder import load_release
+from copublish.release.stored import read_stored_release
 
 
 def receipt_problems(ledger: Ledger) -> list[str]:
@@ -45,7 +45,7 @@ def _wrong_signatures(receipt: Receipt, kept: str) -> list[str]:
 def release_problems(ledger: Ledger, folder: Path) -> list[str]:
     """A sentence if a ledger does not know of a release that its owner has signed; nothing if it does."""
     try:
-        signed = load_release(folder).signatures
+        signed = read_stored_release(folder).signatures
     except ReleaseError as exc:
         return [str(exc)]
     if signed is None:

@@ -1,7 +1,7 @@
 """Checking a release folder offline: files, certificate, signatures of all parties, heads of ledgers, approvals.
 
-It needs nothing but the folder. That the keys belong to whom they say, it can tell only with fingerprints that came
-another way.
+It needs nothing but the folder, and no mechanism: it reads JSON and the digests of files. Only with fingerprints that
+came another way can it tell to whom the keys belong.
 """
 
 from __future__ import annotations
@@ -11,13 +11,17 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from copublish.errors import ReleaseError, plain_text
 from copublish.evidence.approvals import PEERS_TOLERANCE, Approval, approval_problem, number_of_people
 from copublish.evidence.certificates import Chain, common_name, fingerprint, is_issued_by
-from copublish.evidence.signatures import SIGNATURES_FILE, Signatures, digests_of
-from copublish.files.regular import read_regular
-from copublish.release.folder import LARGEST_TABLE, Release, load_release
+from copublish.evidence.signatures import SIGNATURES_FILE, Signatures, release_digest
+from copublish.privacy.certificate import Certificate
+from copublish.release.stored import StoredRelease, read_stored_release
+
+if TYPE_CHECKING:
+    from copublish.release.folder import Release
 
 UNSIGNED = (
     f"there is no {SIGNATURES_FILE}, so nobody can tell who made this release, nor whether all of it was changed "
@@ -63,6 +67,9 @@ class Verification:
 def verify_release(folder: str | Path, fingerprints: Mapping[str, str] | None = None) -> Verification:
     """Check a release folder: costs nothing, calls nobody.
 
+    No mechanism is loaded. So it does not check that the certificate's mechanism is known here, that its tables and
+    details are all there, and that they can be read. `load_release` does.
+
     Args:
         folder: The folder.
         fingerprints: Of certificates, by party: the party's own, or that of the authority that issued it. They have to
@@ -73,10 +80,10 @@ def verify_release(folder: str | Path, fingerprints: Mapping[str, str] | None = 
     """
     folder = Path(folder)
     try:
-        release = load_release(folder)
+        release = read_stored_release(folder)
     except ReleaseError as exc:
         return Verification((Finding("files and certificate", False, str(exc)),))
-    files = Finding("files and certificate", True, "all tables are those that the certificate is about")
+    files = Finding("files and certificate", True, "all files are those that the certificate names")
     if release.signatures is None:
         return Verification((files, Finding("signatures", False, UNSIGNED)))
     signed, known = release.signatures, dict(fingerprints or {})
@@ -84,16 +91,16 @@ def verify_release(folder: str | Path, fingerprints: Mapping[str, str] | None = 
         chains = signed.chains()
     except ValueError as exc:
         return Verification((files, Finding("signatures", False, f"cannot be checked: {plain_text(exc)}")))
-    findings = [files, *_whole(folder, signed), *_about(release, signed, chains)]
+    findings = [files, *_whole(folder, release.file_digests, signed), *_about(release, signed, chains)]
     findings += _of_parties(signed, chains, known)
-    findings += [*_approvals(release, signed, chains), *_heads(signed)]
+    findings += [*_approvals(release.certificate, signed, chains), *_heads(signed)]
     for name in known.keys() - chains.keys():
         findings.append(Finding(f"fingerprint of {plain_text(name, 64)}", False, "there is no such party"))
     unknown = tuple(party for party in chains if party not in known)
     return Verification(tuple(findings), unknown, signed.all_approvals)
 
 
-def refuse_wrong_signatures(release: Release) -> None:
+def refuse_wrong_signatures(release: StoredRelease | Release) -> None:
     """Raise if a release has signatures that do not hold; for pages that name who signed.
 
     Raises:
@@ -111,31 +118,30 @@ def refuse_wrong_signatures(release: Release) -> None:
             raise ReleaseError(f"This release does not hold: {finding.what}: {finding.said}. See: copublish verify")
 
 
-def _about_signatures(release: Release, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
+def _about_signatures(
+    release: StoredRelease | Release, signed: Signatures, chains: Mapping[str, Chain]
+) -> Iterator[Finding]:
     yield from _about(release, signed, chains)
     yield from _of_parties(signed, chains, {})
-    yield from _approvals(release, signed, chains)
+    yield from _approvals(release.certificate, signed, chains)
 
 
-def _whole(folder: Path, signed: Signatures) -> Iterator[Finding]:
+def _whole(folder: Path, digests: Mapping[str, str], signed: Signatures) -> Iterator[Finding]:
     """Whether what was signed is this folder: every file of it, and nothing else."""
     files = signed.statement.files
     try:
         there = set(_names_in(folder, files))
         links = {name for name in there if (folder / name).is_symlink()}
-        found = {
-            name: read_regular(folder / name, LARGEST_TABLE, follow=False) for name in (there - links) & files.keys()
-        }
     except OSError as exc:
         yield Finding("signed files", False, f"'{plain_text(exc.filename)}' cannot be read: {exc.strerror}")
         return
-    wrong = changed_files(found, files)
-    wrong += [f"'{plain_text(name)}' is a symbolic link" for name in sorted(links)]
+    wrong = [f"'{plain_text(name)}' is a symbolic link" for name in sorted(links)]
     wrong += [f"'{plain_text(name)}' is missing" for name in sorted(files.keys() - there)]
     wrong += [
         f"'{plain_text(name)}' was not signed" for name in sorted(there - links - files.keys() - {SIGNATURES_FILE})
     ]
-    yield Finding("signed files", not wrong, "; ".join(wrong) or f"all {len(found)}, and no others")
+    wrong += changed_files(digests, {name: digest for name, digest in files.items() if name in there - links})
+    yield Finding("signed files", not wrong, "; ".join(wrong) or f"all {len(files)}, and no others")
 
 
 def _names_in(folder: Path, signed: Collection[str]) -> Iterator[str]:
@@ -153,21 +159,26 @@ def _names_in(folder: Path, signed: Collection[str]) -> Iterator[str]:
                     yield name
 
 
-def changed_files(contents: Mapping[str, bytes], signed: Mapping[str, str]) -> list[str]:
-    """Words for every file whose digest is not the one that was signed."""
-    digests = digests_of(contents)
-    return [f"'{plain_text(name)}' was changed" for name, digest in digests.items() if digest != signed[name]]
+def changed_files(digests: Mapping[str, str], signed: Mapping[str, str]) -> list[str]:
+    """Words for every signed file that has another digest, or none because the certificate does not name it."""
+    return [
+        f"'{plain_text(name)}' {'was changed' if name in digests else 'is not named by the certificate'}"
+        for name, digest in sorted(signed.items())
+        if digests.get(name) != digest
+    ]
 
 
-def _about(release: Release, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
-    """Whether what was signed is about this certificate."""
+def _about(release: StoredRelease | Release, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
+    """Whether what was signed is about this certificate and these files."""
     statement, certificate = signed.statement, release.certificate
     parties = set(certificate.parties)
     pairs = {
         "the release's name": statement.release == certificate.release,
         "the agreement's hash": statement.agreement_hash == certificate.agreement_hash,
-        "the digest of the release": statement.digest == release.digest(),
-        "the parties": all(
+        "the digest of the release": statement.digest == release_digest(release.file_digests),
+        "the files": statement.files == release.file_digests,
+        "the parties": bool(parties)  # without any, nobody would have signed and nothing would be missing
+        and all(
             set(named) == parties
             for named in (
                 chains,
@@ -181,9 +192,9 @@ def _about(release: Release, signed: Signatures, chains: Mapping[str, Chain]) ->
         ),
     }
     other = [what for what, is_same in pairs.items() if not is_same]
-    said = f"is about this certificate, for the agreement {plain_text(statement.agreement_hash)}"
+    said = f"is about this certificate and these files, for the agreement {plain_text(statement.agreement_hash)}"
     if other:
-        said = f"names otherwise than the certificate: {', '.join(other)}"
+        said = f"is about something else: {', '.join(other)}"
     yield Finding("signed statement", not other, said)
 
 
@@ -208,10 +219,10 @@ def _is_by_authority(chain: Chain, authority: str) -> bool:
     return is_issued_by(chain[0], [issuer for issuer in chain[1:] if fingerprint(issuer) == authority])
 
 
-def _approvals(release: Release, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
+def _approvals(certificate: Certificate, signed: Signatures, chains: Mapping[str, Chain]) -> Iterator[Finding]:
     statement = signed.statement
     try:
-        day = date.fromisoformat(release.certificate.deployment.basic.publication_date) - PEERS_TOLERANCE
+        day = date.fromisoformat(certificate.deployment.basic.publication_date) - PEERS_TOLERANCE
     except (ValueError, OverflowError):  # what somebody made up may be no day, or one that has none before it
         yield Finding("day of publication", False, "is none, so nobody can tell whether approvals held")
         return

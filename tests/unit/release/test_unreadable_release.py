@@ -228,8 +228,8 @@ def test_a_list_of_files_in_the_place_of_their_digests_is_refused(case: str, tmp
         load_release(written(case, "certificate.json", json.dumps(certificate).encode(), tmp_path))
 
 
-@pytest.mark.parametrize("mechanism", ["k-anonymity", "", 7, None, ["copula"], {"name": "copula"}])
-def test_a_mechanism_that_nobody_knows_is_refused_with_the_known_ones(mechanism: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("mechanism", ["k-anonymity", "", "Copula"])
+def test_a_mechanism_that_nobody_knows_is_refused_with_the_known_ones(mechanism: str, tmp_path: Path) -> None:
     certificate = json.loads(files_of(CASES[0])["certificate.json"])
     certificate["mechanism"] = mechanism
     with pytest.raises(ReleaseError, match=r"(?s)does not know.*'specialization'.*'idp-ir'") as caught:
