@@ -130,7 +130,7 @@ class PublicColumns:
     def of_release(
         cls,
         described: Mapping[str, Description],
-        missing_spellings: tuple[str, ...] | None,
+        missing_spellings: tuple[str, ...],
         *,
         publishes_each_record: bool = False,
     ) -> PublicColumns:
@@ -138,18 +138,17 @@ class PublicColumns:
 
         Args:
             described: Their descriptions.
-            missing_spellings: Texts that stand for a missing value; older releases do not say.
+            missing_spellings: Texts that stand for a missing value.
             publishes_each_record: Whether a record without a listed class was published with the first one.
         """
-        spellings = DEFAULT_SPELLINGS if missing_spellings is None else missing_spellings
-        rules = {name: rule_of_description(one, name, spellings) for name, one in described.items()}
+        rules = {name: rule_of_description(one, name, missing_spellings) for name, one in described.items()}
         domains = {name: rule.domain for name, rule in rules.items()}
         name, domain = list(domains.items())[-1]
         if isinstance(domain, CategoricalDomain):
             rules[name] = rule_of_class(
                 domain, rules[name].missing_spellings, publishes_each_record=publishes_each_record
             )
-        return cls(domains, spellings, rules)
+        return cls(domains, missing_spellings, rules)
 
     def rule(self, column: str) -> ColumnRule:
         """What becomes of the cells of a column."""

@@ -43,7 +43,7 @@ TEST_SHARE = 1 / 3
 MOST_RECORDS = 200_000
 """More are not simulated: noise hardly matters then, and time does."""
 
-PLAN_FORMAT = 4
+PLAN_FORMAT = 1
 
 WARNING = (
     "Nothing is charged for a plan, so it must not touch private data: plan with a public file, or with made-up data, "

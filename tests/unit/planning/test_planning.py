@@ -202,7 +202,7 @@ def test_a_plan_repeats_what_describe_warns_of(planned):
 
 
 def test_a_plan_says_what_to_take_and_what_it_costs(planned):
-    assert planned["data"] == "like" and planned["plan_format"] == 4
+    assert planned["data"] == "like" and planned["plan_format"] == 1
     assert (planned["training_records"], planned["test_records"]) == (800, 400)
     assert [row["epsilon"] for row in curves_of(planned)["specialization"]] == ["0.2", "1", "2"]
     assert [row["epsilon"] for row in planned["baseline"]] == ["0.2", "1", "2"]

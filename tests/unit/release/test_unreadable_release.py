@@ -115,7 +115,7 @@ def may_be_missing(path: Where) -> bool:
         is_one_of(path, OPTIONAL)
         or is_one_of(path[:-1], NAMED)
         or "taxonomy" in path[:-1]
-        or path[-1:] == ("missing_spellings",)
+        or (path[-1] == "missing_spellings" and len(path) > 1)  # of a column that has its own
     )
 
 

@@ -25,7 +25,7 @@ from copublish.reading.replicates import Draws
 class Copula(Mechanism[CopulaPlan, CopulaResult, CopulaDetails]):
     """Counts every column, measures how every two depend, and draws records that are alike."""
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 1
     settings: ClassVar[type[MechanismSettings]] = CopulaSettings
     details: ClassVar[type[Details]] = CopulaDetails
     details_file: ClassVar[str] = "copula.json"

@@ -71,7 +71,7 @@ class CopulaDetails(Details):
         pairs: Every two of them.
         allocation: How the columns' budget was divided.
         label_information: What columns tell about the label.
-        missing_spellings: Texts that stand for a missing value; none in releases that do not say.
+        missing_spellings: Texts that stand for a missing value.
         empties_ends: Whether ends of a number's grid stayed empty where noise could have made what is there.
     """
 
@@ -80,7 +80,7 @@ class CopulaDetails(Details):
     pairs: tuple[Pair, ...]
     allocation: Division
     label_information: LabelInformation
-    missing_spellings: tuple[str, ...] | None = None
+    missing_spellings: tuple[str, ...]
     empties_ends: Literal[True] | None = None
 
     @property

@@ -25,7 +25,7 @@ from copublish.reading.replicates import Draws
 class Hpdp(Mechanism[HpdpPlan, HpdpResult, HpdpDetails]):
     """Draws synthetic records from a model that fits noisy sums of products over all owners' records."""
 
-    version: ClassVar[int] = 4
+    version: ClassVar[int] = 1
     settings: ClassVar[type[MechanismSettings]] = HpdpSettings
     details: ClassVar[type[Details]] = HpdpDetails
     details_file: ClassVar[str] = "hpdp.json"

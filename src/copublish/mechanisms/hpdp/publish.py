@@ -106,7 +106,7 @@ class HpdpDetails(Details):
         estimated_records: The number of records, public or estimated.
         components: How many principal components stood out of the noise.
         noise_floor: What they had to exceed.
-        missing_spellings: Texts that stand for a missing value; none in releases that do not say.
+        missing_spellings: Texts that stand for a missing value.
     """
 
     hpdp_format: Literal[2] = 2
@@ -120,7 +120,7 @@ class HpdpDetails(Details):
     estimated_records: int
     components: int
     noise_floor: float
-    missing_spellings: tuple[str, ...] | None = None
+    missing_spellings: tuple[str, ...]
 
     @property
     def public_columns(self) -> PublicColumns:

@@ -30,7 +30,7 @@ class IdpIrDetails(Details):
         category_order: In which order categories were ranked.
         noise_scaled_with: For every column what its noise was scaled with; it bounds nobody's privacy loss.
         columns: Public domain of every column in agreed order, the class last.
-        missing_spellings: Texts that stand for a missing value; none in releases that do not say.
+        missing_spellings: Texts that stand for a missing value.
     """
 
     warning: str = WARNING
@@ -42,7 +42,7 @@ class IdpIrDetails(Details):
     category_order: CategoryOrder
     noise_scaled_with: dict[str, str]
     columns: dict[str, DomainDescription]
-    missing_spellings: tuple[str, ...] | None = None
+    missing_spellings: tuple[str, ...]
 
     @property
     def public_columns(self) -> PublicColumns:

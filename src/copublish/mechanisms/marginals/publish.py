@@ -88,7 +88,7 @@ class MarginalsDetails(Details):
     cliques: tuple[tuple[str, ...], ...]
     factor_unit: float = FACTOR_UNIT
     estimated_records: int
-    missing_spellings: tuple[str, ...] | None = None
+    missing_spellings: tuple[str, ...]
 
     @property
     def public_columns(self) -> PublicColumns:

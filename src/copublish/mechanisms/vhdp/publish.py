@@ -46,14 +46,14 @@ class VhdpDetails(Details):
         columns: Every column in agreed order, the class last.
         allocation: How the budget was divided.
         label_information: What columns tell about the label.
-        missing_spellings: Texts that stand for a missing value; none in releases that do not say.
+        missing_spellings: Texts that stand for a missing value.
     """
 
     vhdp_format: Literal[1] = 1
     columns: dict[str, VhdpColumn]
     allocation: Division
     label_information: LabelInformation
-    missing_spellings: tuple[str, ...] | None = None
+    missing_spellings: tuple[str, ...]
 
     @property
     def public_columns(self) -> PublicColumns:
