@@ -75,9 +75,12 @@ def sign_with(key: object, message: bytes) -> str:
 
 
 def from_der(signature: bytes, curve: ec.EllipticCurve) -> str:
-    """The two numbers of an elliptic-curve signature, each as long as the curve's numbers are."""
-    size = (curve.key_size + 7) // 8
-    return "".join(number.to_bytes(size, "big").hex() for number in decode_dss_signature(signature))
+    """The two numbers of an elliptic-curve signature, each as long as the curve's numbers are.
+
+    With (r, s) the pair (r, n - s) is valid, too, and anybody can compute it. Only the smaller s is a spelling.
+    """
+    size, (r, s) = (curve.key_size + 7) // 8, decode_dss_signature(signature)
+    return "".join(number.to_bytes(size, "big").hex() for number in (r, min(s, curve.group_order - s)))
 
 
 def signature_problem(certificate: x509.Certificate, message: bytes, signature: object) -> str | None:
@@ -92,8 +95,10 @@ def signature_problem(certificate: x509.Certificate, message: bytes, signature: 
             half = (key.curve.key_size + 7) // 8
             if len(raw) != 2 * half:
                 return "is no signature of this kind of key"
-            numbers = int.from_bytes(raw[:half], "big"), int.from_bytes(raw[half:], "big")
-            key.verify(encode_dss_signature(*numbers), message, ec.ECDSA(hashes.SHA256()))
+            r, s = int.from_bytes(raw[:half], "big"), int.from_bytes(raw[half:], "big")
+            if s > key.curve.group_order // 2:
+                return "is not spelled as copublish spells it"
+            key.verify(encode_dss_signature(r, s), message, ec.ECDSA(hashes.SHA256()))
         elif isinstance(key, ed25519.Ed25519PublicKey):
             key.verify(raw, message)
         elif isinstance(key, rsa.RSAPublicKey):

@@ -23,7 +23,7 @@ from pydantic.dataclasses import dataclass as typed
 
 from copublish.errors import MeetingError, PassphraseError, plain_text
 from copublish.evidence.certificates import Chain, common_name, expiry_problem, fingerprint, pem_of
-from copublish.evidence.signing import signature_problem
+from copublish.evidence.signing import from_der, signature_problem
 from copublish.files.home import make_private_folder
 from copublish.files.regular import MIB, read_regular
 from copublish.node.identity import CERTIFICATE_FILE, Passphrase, self_signed
@@ -81,7 +81,7 @@ class TokenSigner:
 
     def sign(self, message: bytes) -> str:
         """A signature that the token makes; it sees the message's hash alone."""
-        return _sign_on_token(self.place, self.pin, message).hex()
+        return from_der(_as_der(_sign_on_token(self.place, self.pin, message)), ec.SECP256R1())
 
 
 def new_token_identity(name: str, folder: Path, place: TokenPlace, pin: str, *, days: int) -> TokenSigner:
@@ -193,6 +193,10 @@ def _as_p256(key: object) -> ec.EllipticCurvePublicKey:
     return key
 
 
+def _as_der(raw: bytes) -> bytes:
+    return encode_dss_signature(int.from_bytes(raw[:HALF_BYTES], "big"), int.from_bytes(raw[HALF_BYTES:], "big"))
+
+
 class _TokenKey(ec.EllipticCurvePrivateKey):
     """What a certificate is signed with: a private key that asks the token."""
 
@@ -200,9 +204,7 @@ class _TokenKey(ec.EllipticCurvePrivateKey):
         self._place, self._pin, self._public = place, pin, public
 
     def sign(self, data: Any, signature_algorithm: ec.EllipticCurveSignatureAlgorithm) -> bytes:
-        raw = _sign_on_token(self._place, self._pin, bytes(data))
-        numbers = int.from_bytes(raw[:HALF_BYTES], "big"), int.from_bytes(raw[HALF_BYTES:], "big")
-        return encode_dss_signature(*numbers)
+        return _as_der(_sign_on_token(self._place, self._pin, bytes(data)))
 
     def public_key(self) -> ec.EllipticCurvePublicKey:
         return self._public

@@ -150,6 +150,23 @@ def test_a_statement_that_was_changed_to_fit_the_folder_has_no_signature(copy) -
     assert problems == {f"signature of {name}" for name in NAMES}
 
 
+def test_the_other_spelling_of_a_signature_is_found(whole, copy) -> None:
+    """Of a valid ECDSA signature (r, s) anybody can compute another valid one: (r, n - s)."""
+    signed = Signatures.from_content((whole / "signatures.json").read_bytes())
+    order = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551  # of P-256, SEC 2 version 2.0, 2.4.2
+    r, s = signed.signatures["bank"][:64], int(signed.signatures["bank"][64:], 16)
+    other = replace(signed, signatures={**signed.signatures, "bank": f"{r}{order - s:064x}"})
+    (copy / "signatures.json").write_bytes(other.content())
+    problems = {finding.what: finding.said for finding in verify_release(copy).findings if not finding.is_well}
+    assert problems == {"signature of bank": "is not spelled as copublish spells it"}
+
+
+def test_a_page_that_names_who_signed_refuses_a_folder_whose_readme_was_changed(copy) -> None:
+    with_more_at_the_end(copy, "README.md")
+    with pytest.raises(cp.ReleaseError, match="signed statement"):
+        refuse_wrong_signatures(cp.load_release(copy))
+
+
 def test_signatures_of_another_run_of_the_same_agreement_do_not_fit(signers, whole, copy, tmp_path) -> None:
     other = signers.publish()["bank"].write(tmp_path / "other")
     shutil.copy(other / "signatures.json", copy / "signatures.json")
