@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 INTERRUPTED = 130
 """The exit code of a command that Ctrl-C ended, as shells have it."""
@@ -49,6 +50,21 @@ class AgreementError(CopublishError):
         self.problems = tuple(problems)
         count = "1 problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
         super().__init__("\n".join([f"{source} has {count}:", *(f"  - {p}" for p in self.problems)]))
+
+
+class OptionError(CopublishError):
+    """An option of a run has a value that it cannot have, or is missing. Nothing was begun.
+
+    Attributes:
+        option: Its name.
+        problem: What is wrong with it, and what to write instead.
+    """
+
+    exit_code = USAGE
+
+    def __init__(self, option: str, problem: str) -> None:
+        self.option, self.problem = option, problem
+        super().__init__(f"{option}: {problem}.")
 
 
 class DraftChangedError(CopublishError):
@@ -182,6 +198,18 @@ class MeetingError(CopublishError):
     """The parties could not meet: identity, network, certificates, or agreements and versions that differ."""
 
     exit_code = 8
+
+
+class PartyFileError(MeetingError):
+    """A party's own file, party.toml, cannot be used. Nothing was begun.
+
+    Attributes:
+        problems: One sentence per mistake.
+    """
+
+    def __init__(self, file: Path, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n  - ".join([f"'{file}' cannot be used, so nothing was begun:", *problems]))
 
 
 class PassphraseError(MeetingError):

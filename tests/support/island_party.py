@@ -11,7 +11,7 @@ import copublish as cp
 from copublish.cli import main
 from copublish.errors import CopublishError
 from copublish.node.identity import load_identity
-from copublish.node.log import RunLog
+from copublish.node.log import EventLog, log_to
 from copublish.node.proxy import proxy_from
 from copublish.node.run import RunSettings, ready_party, run_party
 from copublish.privacy.ledger import Ledger
@@ -22,7 +22,7 @@ from support.http_proxy import HttpProxy
 def run_seeded(home: Path, party: str, seed: int, proxy: str | None, wait_seconds: int = 60) -> None:
     """Run one party of a release; what it ended with is in `end.json`."""
     os.environ["COPUBLISH_HOME"] = str(home)
-    log = RunLog(home / "run.jsonl")
+    log = EventLog("copublish.run", log_to(home / "run.jsonl"))
     try:
         ready = ready_party(
             cp.load_agreement(home / "agreement.toml"),

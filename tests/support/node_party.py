@@ -9,7 +9,7 @@ from pathlib import Path
 
 import copublish as cp
 from copublish.node.identity import load_identity
-from copublish.node.log import RunLog
+from copublish.node.log import EventLog, log_to
 from copublish.node.run import RunSettings, ready_party, run_party
 from copublish.privacy.ledger import Ledger
 from support import SeededCoins
@@ -17,7 +17,7 @@ from support import SeededCoins
 
 def main(folder: str, party: str, seed: str) -> None:
     home = Path(folder)
-    log = RunLog(home / "run.jsonl")
+    log = EventLog("copublish.run", log_to(home / "run.jsonl"))
     start = time.perf_counter()
     ready = ready_party(
         cp.load_agreement(home / "agreement.toml"),

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from copublish.agreement.loading import load_agreement
-from copublish.agreement.model import Agreement
 from copublish.cli.keys import (
-    IdentityOption,
     PassphraseCommandOption,
     PassphraseFileOption,
     PinCommandOption,
     PinFileOption,
-    SignerOption,
     passphrase_from,
     pin_from,
-    signer_of,
+    signer_for,
 )
-from copublish.cli.terminal import Format, FormatOption, note, print_json, refuse_unknown_party, results_console
+from copublish.cli.options import resolved, with_options
+from copublish.cli.terminal import Format, FormatOption, note, print_json, results_console
 from copublish.errors import visible
 from copublish.node.approving import approve as sign_and_write
-from copublish.node.identity import identity_folder
 
 
 def register(app: typer.Typer) -> None:
@@ -32,20 +29,18 @@ def register(app: typer.Typer) -> None:
     app.command("approve")(approve)
 
 
+@with_options("party", "identity", "signer")
 def approve(
     agreement: Annotated[Path, typer.Argument(help="The agreement, the same file at every party.")],
+    *,
     role: Annotated[str, typer.Option("--as", help='As what you approve, like "data protection officer".')],
     name: Annotated[str, typer.Option(help="Who approves. It is published with the release.")],
-    party: Annotated[
-        str | None, typer.Option(help="Which party you approve for. Default: the one whose identity is here.")
-    ] = None,
     note_: Annotated[str, typer.Option("--note", help="What else you want to say. It is published, too.")] = "",
     until: Annotated[str | None, typer.Option(help="The last day on which it holds, like 2026-12-31.")] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for approvals. Default: AGREEMENT.approvals, beside the agreement.")
     ] = None,
-    identity: IdentityOption = None,
-    signer: SignerOption = None,
+    given: Mapping[str, Any],
     passphrase_file: PassphraseFileOption = None,
     passphrase_command: PassphraseCommandOption = None,
     pin_file: PinFileOption = None,
@@ -62,11 +57,11 @@ def approve(
     Example: copublish approve agreement.toml --party bank --as "data protection officer" --name "A. Lovelace" --note
     "ok for 2026" --until 2026-12-31
     """
-    agreed = load_agreement(agreement)
-    party = approving_party(agreed, party)
+    asked = resolved(agreement, given)
+    agreed, party = asked.agreement, asked.party
     last = _day(until)
     passphrase, pin = passphrase_from(passphrase_file, passphrase_command), pin_from(pin_file, pin_command)
-    signs = signer_of(agreed, party, identity, signer, passphrase=passphrase, pin=pin)
+    signs = signer_for(asked, passphrase=passphrase, pin=pin)
     approval, path = sign_and_write(
         agreement, party=party, name=name, role=role, note=note_, until=last, folder=out, signer=signs
     )
@@ -77,17 +72,6 @@ def approve(
     results_console().print(f"Agreement {agreed.hash}\nWrote {path}", markup=False, soft_wrap=True)
     needed = agreed.parties[party].approvals
     note(f"The agreement asks for {needed} approvals of '{party}'. Whoever runs 'copublish run' there needs this file.")
-
-
-def approving_party(agreement: Agreement, named: str | None) -> str:
-    """The party that was named, or the one whose identity is here."""
-    if named is not None:
-        refuse_unknown_party(named, agreement.parties)
-        return named
-    here = [name for name in agreement.parties if identity_folder(name).exists()]
-    if len(here) != 1:
-        raise typer.BadParameter("say which party you approve for", param_hint="--party")
-    return here[0]
 
 
 def _day(text: str | None) -> date | None:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from copublish.agreement.loading import load_agreement
+from copublish.cli.options import resolved, with_options
 from copublish.cli.terminal import (
     Format,
     FormatOption,
     TableOption,
     print_json,
-    refuse_unknown_party,
     results_console,
     warn_first,
 )
@@ -31,9 +32,11 @@ def register(app: typer.Typer) -> None:
     app.command("check")(check)
 
 
+@with_options("party")
 def check(
     agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
-    party: Annotated[str | None, typer.Option(help="Which party of the agreement you are.")] = None,
+    *,
+    given: Mapping[str, Any],
     data: Annotated[str | None, typer.Option(help=f"Your data: {KINDS_OF_DATA}.")] = None,
     table: TableOption = None,
     strict: Annotated[
@@ -47,29 +50,28 @@ def check(
     ] = None,
     output: FormatOption = Format.TEXT,
 ) -> None:
-    """Check an agreement and, with --party and --data, your own data against it. Costs nothing.
+    """Check an agreement and, with --data, your own data against it. Costs nothing.
 
     Nothing leaves this machine. Every problem is reported at once; a message names the column and the rule and
     never a value of a person. No value ends a run: what is not as agreed is changed by the agreement's rules, and this
     command alone says where, by column, rule and number of rows.
 
-    Example: copublish check agreement.toml --party bank --data bank.parquet
+    Example: copublish check agreement.toml --data bank.parquet
 
     Example: copublish check agreement.toml --since approved.toml
 
     Example: copublish check agreement.toml --party loans --data postgresql://reader@db.example/lending --table loans
     """
-    if (party is None) != (data is None):
-        raise typer.BadParameter("give both --party and --data, or neither to check the agreement alone")
+    if given and data is None:
+        raise typer.BadParameter("give --data too, or neither of them to check the agreement alone")
     if table is not None and data is None:
         raise typer.BadParameter("name the database of the table with --data", param_hint="--table")
     changed = None if since is None else differences(load_draft(since), load_draft(agreement))
     if changed is not None and output is not Format.JSON:
         _print_changes(changed, results_console())  # also of a draft that is no agreement yet
-    agreed = load_agreement(agreement)
-    if party is not None:
-        refuse_unknown_party(party, agreed.parties)
     source = None if data is None else source_from(data, table)
+    asked = None if source is None else resolved(agreement, given)
+    agreed, party = (load_agreement(agreement), None) if asked is None else (asked.agreement, asked.party)
     checked = check_data(agreed, party, source, strict=strict, rows=rows)
     if not checked.ok:
         raise FragmentError(checked.party, checked.problems)

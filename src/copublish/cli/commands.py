@@ -13,7 +13,7 @@ COMMANDS = {
     "demo": "Make up data of a bank and a lender, release them together and show the result.",
     "init": "Write a commented agreement to start from.",
     "merge": "Merge the drafts of several parties into one agreement.",
-    "check": "Check an agreement and, with --party and --data, your own data against it. Costs nothing.",
+    "check": "Check an agreement and, with --data, your own data against it. Costs nothing.",
     "describe": "Show every disclosure of a release, its epsilon, its noise, and who learns what. Costs nothing.",
     "plan": "Try a release out on public or made-up data: what it predicts and keeps, what to choose, what a secure "
     "run costs.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -9,17 +10,18 @@ from typing import Annotated, Any
 
 import typer
 
-from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
-from copublish.cli.keys import IdentityOption, PassphraseCommandOption, PassphraseFileOption, passphrase_from
+from copublish.cli.keys import PassphraseCommandOption, PassphraseFileOption, passphrase_from
 from copublish.cli.node_command import WORDS
-from copublish.cli.run_command import CredentialsOption, ListenOption, ProxyOption, address_from
-from copublish.cli.terminal import Format, FormatOption, note, print_json, refuse_unknown_party, results_console
-from copublish.errors import MeetingError
+from copublish.cli.options import resolved, with_options
+from copublish.cli.terminal import Format, FormatOption, note, print_json, results_console
+from copublish.errors import MeetingError, PartyFileError
+from copublish.files.party_file import PARTY_FILE
 from copublish.node.doctor import Doctor, Finding
-from copublish.node.identity import identity_folder
+from copublish.node.identity import Passphrase, identity_folder
 from copublish.node.measuring import Link
-from copublish.node.proxy import proxy_from
+from copublish.node.request import ResolvedRun
+from copublish.running.run import ledger_problem
 
 
 def register(app: typer.Typer) -> None:
@@ -27,48 +29,41 @@ def register(app: typer.Typer) -> None:
     app.command("doctor")(doctor)
 
 
+@with_options("party", "ledger", "identity", "listen", "proxy", "proxy_credentials")
 def doctor(
     agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
-    party: Annotated[str, typer.Option(help="Which party of the agreement you are.")],
-    identity: IdentityOption = None,
-    proxy: ProxyOption = None,
-    proxy_credentials: CredentialsOption = None,
+    *,
+    given: Mapping[str, Any],
     passphrase_file: PassphraseFileOption = None,
     passphrase_command: PassphraseCommandOption = None,
-    listen: ListenOption = None,
     wait: Annotated[int, typer.Option(min=1, help="Seconds to wait for the other parties to come.")] = 10,
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Find out whether you could meet every other party, and what to ask your network team for if not.
 
-    Looks at names, ports, proxy, TLS, certificates, clocks, agreements and versions, the way there and the way back,
-    round trip and bandwidth, and says what a run would take over that link; the place Plan of 'copublish studio' takes
-    the link over. Touches no data and costs nothing. Other parties answer while their own 'copublish run' or 'copublish
-    doctor' waits. Exit code 0 if a run could begin.
+    Checks party.toml beside your keys, and that your ledger lets the run begin. Looks at names, ports, proxy, TLS,
+    certificates, clocks, agreements and versions, the way there and the way back, round trip and bandwidth, and says
+    what a run would take over that link; the place Plan of 'copublish studio' takes the link over. Touches no data and
+    costs nothing. Other parties answer while their own 'copublish run' or 'copublish doctor' waits. Exit code 0 if a
+    run could begin.
 
-    Example: copublish doctor agreement.toml --party bank
+    Example: copublish doctor agreement.toml
     """
-    agreed = load_agreement(agreement)
-    refuse_unknown_party(party, agreed.parties)
     passphrase = passphrase_from(passphrase_file, passphrase_command)
-    looks = Doctor(
-        agreed,
-        party,
-        identity or identity_folder(party),
-        proxy_from(proxy, proxy_credentials),
-        wait,
-        passphrase,
-        None if listen is None else address_from(listen),
-    )
     found: list[Finding] = []
-    for finding in looks.look():
-        found.append(finding)
-        if output is Format.TEXT:
-            _print(finding)
-    links = {finding.peer: finding.link for finding in found if finding.link is not None}
-    _keep(agreed, party, links)
-    predicted = _predict(agreed, links)
-    could_begin = all(finding.ok is not False for finding in found) and len(links) == len(agreed.parties) - 1
+    links: dict[str | None, Link] = {}
+    predicted, is_complete = None, False
+    try:
+        asked = resolved(agreement, given)
+    except PartyFileError as exc:
+        _tell([Finding("party.toml", False, str(exc), "Nobody: it is your own file.")], found, output)
+    else:
+        _tell(_look(asked, passphrase, wait), found, output)
+        links = {finding.peer: finding.link for finding in found if finding.link is not None}
+        _keep(asked.agreement, asked.party, links)
+        predicted = _predict(asked.agreement, links)
+        is_complete = len(links) == len(asked.agreement.parties) - 1
+    could_begin = is_complete and all(finding.ok is not False for finding in found)
     if output is Format.JSON:
         print_json(
             {
@@ -81,6 +76,33 @@ def doctor(
         _print_end(predicted, could_begin=could_begin)
     if not could_begin:
         raise typer.Exit(MeetingError.exit_code)
+
+
+def _look(asked: ResolvedRun, passphrase: Passphrase, wait: int) -> Iterator[Finding]:
+    """What is found at this party and on the way to the others."""
+    keys = asked.request.keys.identity
+    file = None if keys is None else keys / PARTY_FILE
+    if file is not None and file.exists():
+        yield Finding("party.toml", True, f"'{file}' can be used")
+    if asked.ledger is not None:
+        problem = ledger_problem(asked)
+        yield Finding("ledger", problem is None, problem or f"'{asked.ledger}' lets this release be made")
+    try:
+        proxy = asked.proxy()
+    except MeetingError as exc:
+        yield Finding("proxy", False, str(exc))
+        return
+    agreement, listen = asked.agreement, asked.request.network.listen
+    folder = asked.identity or identity_folder(asked.party)
+    yield from Doctor(agreement, asked.party, folder, proxy, wait, passphrase, listen).look()
+
+
+def _tell(findings: Iterable[Finding], found: list[Finding], output: Format) -> None:
+    """Print findings as they come, and keep them."""
+    for finding in findings:
+        found.append(finding)
+        if output is Format.TEXT:
+            _print(finding)
 
 
 def _keep(agreement: Agreement, party: str, links: dict[str | None, Link]) -> None:

@@ -20,6 +20,8 @@ from copublish.cli.keys import (
 )
 from copublish.cli.terminal import Format, FormatOption, note, print_json, results_console
 from copublish.node.identity import Identity, identity_folder, new_identity
+from copublish.node.party_file import draft_party_file
+from copublish.node.request import RunRequest
 from copublish.node.signers import AnyIdentity, load_signer
 
 app = typer.Typer(no_args_is_help=True, help="Make and show the key and certificate by which other parties know you.")
@@ -73,7 +75,8 @@ def new(
     """Make a key and a certificate, and print what to put into the agreement.
 
     The key stays on this machine, readable by you alone. The others need the fingerprint, over a channel that they
-    trust (a phone call will do); nobody needs a common authority.
+    trust (a phone call will do); nobody needs a common authority. Beside the key, the draft of party.toml is for what
+    is the same for every run of yours: ledger, address, proxy, time limits.
 
     With --passphrase the key's file is encrypted, and 'run' and 'approve' ask for it. With --token the key is made on a
     token and never leaves it: it signs releases and approvals, and the agreement names it under 'signer'. For the
@@ -102,9 +105,12 @@ def new(
         )
     secret = new_passphrase(passphrase_file, passphrase_command) if is_secret else None
     made = new_identity(name, folder or identity_folder(name), days=days, passphrase=secret)
+    drafted = draft_party_file(RunRequest, made.folder, name)
     _print(made, host, output, dial_out=dial_out)
     if output is Format.TEXT:
         note("Put these lines into the agreement; every party does the same, and all need the same file.")
+        if drafted is not None:
+            note(f"Write what is the same for every run of yours into {drafted}")
 
 
 @app.command()

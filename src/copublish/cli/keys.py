@@ -14,28 +14,18 @@ from typing import Annotated
 
 import typer
 
-from copublish.agreement.model import Agreement
 from copublish.cli.terminal import errors_console
 from copublish.errors import PassphraseError
 from copublish.evidence.signing import Signer
 from copublish.files.regular import MIB, read_regular
-from copublish.node.identity import Identity, Passphrase, identity_folder, load_identity
+from copublish.node.identity import Passphrase
+from copublish.node.request import ResolvedRun
 from copublish.node.signers import load_signer
 
 PASSPHRASE_VARIABLE = "COPUBLISH_PASSPHRASE"  # noqa: S105  # the name of a variable
 PIN_VARIABLE = "COPUBLISH_PIN"
 AGENT_SECONDS = 60.0
 
-IdentityOption = Annotated[
-    Path | None, typer.Option(help="Folder with your key.pem and certificate.pem. Default: made by 'identity new'.")
-]
-SignerOption = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder of the identity that signs, if the agreement names another one for it (signer = ...). Default: "
-        "PARTY-signer beside your identity."
-    ),
-]
 PassphraseFileOption = Annotated[
     Path | None, typer.Option(help="File with the passphrase of your key in its first line.")
 ]
@@ -161,23 +151,6 @@ def _asked(kind: _Kind, what: str) -> str:
     return said
 
 
-def identity_of(party: str, folder: Path | None, passphrase: Passphrase) -> Identity:
-    """A party's identity, from the folder that was named or from its own."""
-    return load_identity(folder or identity_folder(party), passphrase)
-
-
-def signer_of(
-    agreement: Agreement,
-    party: str,
-    identity: Path | None,
-    signer: Path | None,
-    *,
-    passphrase: Passphrase,
-    pin: Passphrase,
-) -> Signer:
+def signer_for(run: ResolvedRun, *, passphrase: Passphrase, pin: Passphrase) -> Signer:
     """Who signs for a party: its identity, or the one that the agreement names for signatures."""
-    if signer is None and agreement.parties[party].signer is not None:
-        signer = identity_folder(f"{party}-signer")
-    if signer is None:
-        return identity_of(party, identity, passphrase)
-    return load_signer(signer, passphrase=passphrase, pin=pin)
+    return load_signer(run.signing_folder, passphrase=passphrase, pin=pin)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.agreement.network import way_between
-from copublish.cli.keys import IdentityOption, PassphraseCommandOption, PassphraseFileOption, passphrase_from
-from copublish.cli.run_command import CredentialsOption, InsecureOption, ProxyOption
-from copublish.cli.terminal import Format, FormatOption, print_json, refuse_unknown_party, results_console
+from copublish.cli.keys import PassphraseCommandOption, PassphraseFileOption, passphrase_from
+from copublish.cli.options import resolved, with_options
+from copublish.cli.terminal import Format, FormatOption, print_json, results_console
 from copublish.errors import MeetingError
 from copublish.node.channel import UnreachableError
 from copublish.node.dialing import dial, own_run_listens, refuse_unfit_hosts
-from copublish.node.identity import Identity, Passphrase, identity_folder, load_identity
+from copublish.node.identity import Identity, Passphrase, load_identity
 from copublish.node.listening import listen_at
-from copublish.node.proxy import Proxy, proxy_from
+from copublish.node.proxy import Proxy
 
 WORDS = {True: "ok", False: "NO", None: "?"}
 
@@ -41,13 +40,11 @@ def node() -> None:
 
 
 @app.command()
+@with_options("party", "identity", "insecure", "proxy", "proxy_credentials")
 def status(
     agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
-    party: Annotated[str, typer.Option(help="Which party of the agreement you are.")],
-    identity: IdentityOption = None,
-    insecure: InsecureOption = False,
-    proxy: ProxyOption = None,
-    proxy_credentials: CredentialsOption = None,
+    *,
+    given: Mapping[str, Any],
     passphrase_file: PassphraseFileOption = None,
     passphrase_command: PassphraseCommandOption = None,
     output: FormatOption = Format.TEXT,
@@ -57,12 +54,11 @@ def status(
     Exit code 0 if nothing is in the way as far as can be seen, 8 if something is. Another party is reached only while
     its own 'copublish run' is waiting; one that dials in is not seen, which '?' marks.
 
-    Example: copublish node status agreement.toml --party bank
+    Example: copublish node status agreement.toml
     """
-    agreed = load_agreement(agreement)
-    refuse_unknown_party(party, agreed.parties)
-    way_out, passphrase = proxy_from(proxy, proxy_credentials), passphrase_from(passphrase_file, passphrase_command)
-    found = list(_look(agreed, party, identity or identity_folder(party), passphrase, way_out, insecure=insecure))
+    asked = resolved(agreement, given)
+    passphrase = passphrase_from(passphrase_file, passphrase_command)
+    found = list(_look(asked.agreement, asked.party, asked.identity, passphrase, asked.proxy()))
     if output is Format.JSON:
         print_json([{"what": what, "ok": is_well, "found": said} for what, is_well, said in found])
     else:
@@ -73,16 +69,16 @@ def status(
 
 
 def _look(
-    agreement: Agreement, party: str, folder: Path, passphrase: Passphrase, proxy: Proxy | None, *, insecure: bool
+    agreement: Agreement, party: str, folder: Path | None, passphrase: Passphrase, proxy: Proxy | None
 ) -> Iterator[Finding]:
     who: Identity | None = None
     try:
-        if not insecure:
+        if folder is not None:
             who = load_identity(folder, passphrase)
             yield "identity", True, f"{who.fingerprint}, valid until {who.certificate.not_valid_after_utc.date()}"
         refuse_unfit_hosts(agreement, party, who)
     except MeetingError as exc:
-        yield "agreement" if who or insecure else "identity", False, str(exc)
+        yield "agreement" if who or folder is None else "identity", False, str(exc)
         return
     yield "agreement", True, "names hosts and certificates" if who else "all hosts are on loopback"
     if agreement.parties[party].dials_out:

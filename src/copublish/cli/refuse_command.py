@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from copublish.agreement.loading import load_agreement
-from copublish.cli.approve_command import approving_party
 from copublish.cli.keys import (
-    IdentityOption,
     PassphraseCommandOption,
     PassphraseFileOption,
     PinCommandOption,
     PinFileOption,
-    SignerOption,
     passphrase_from,
     pin_from,
-    signer_of,
+    signer_for,
 )
+from copublish.cli.options import resolved, with_options
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console
 from copublish.errors import visible
 from copublish.node.approving import refuse as sign_refusal
@@ -30,19 +28,17 @@ def register(app: typer.Typer) -> None:
     app.command("refuse")(refuse)
 
 
+@with_options("party", "identity", "signer")
 def refuse(
     agreement: Annotated[Path, typer.Argument(help="The agreement, the same file at every party.")],
+    *,
     role: Annotated[str, typer.Option("--as", help='As what you refuse, like "data protection officer".')],
     name: Annotated[str, typer.Option(help="Who refuses. The other parties read it.")],
     reason: Annotated[str, typer.Option(help="Why. The other parties read it.")],
-    party: Annotated[
-        str | None, typer.Option(help="Which party you refuse for. Default: the one whose identity is here.")
-    ] = None,
     out: Annotated[
         Path | None, typer.Option(help="Folder for approvals. Default: AGREEMENT.approvals, beside the agreement.")
     ] = None,
-    identity: IdentityOption = None,
-    signer: SignerOption = None,
+    given: Mapping[str, Any],
     passphrase_file: PassphraseFileOption = None,
     passphrase_command: PassphraseCommandOption = None,
     pin_file: PinFileOption = None,
@@ -57,10 +53,10 @@ def refuse(
     Example: copublish refuse agreement.toml --party bank --as "data protection officer" --name "A. Lovelace" --reason
     "epsilon 1 is too much for these people"
     """
-    agreed = load_agreement(agreement)
-    party = approving_party(agreed, party)
+    asked = resolved(agreement, given)
+    agreed, party = asked.agreement, asked.party
     passphrase, pin = passphrase_from(passphrase_file, passphrase_command), pin_from(pin_file, pin_command)
-    signs = signer_of(agreed, party, identity, signer, passphrase=passphrase, pin=pin)
+    signs = signer_for(asked, passphrase=passphrase, pin=pin)
     refusal, path = sign_refusal(agreement, party=party, name=name, role=role, reason=reason, folder=out, signer=signs)
     if output is Format.JSON:
         print_json({"file": str(path), **refusal.to_json()})

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import resource
 import signal
 import ssl
 import sys
 import tempfile
-from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from copublish.cli.run_command import address_from
 from copublish.cli.terminal import note
 from copublish.node.identity import CERTIFICATE_FILE, KEY_FILE, load_identity, new_identity
 from copublish.node.listening import listen_at
-from copublish.node.log import RunLog
+from copublish.node.log import EventLog, log_to, log_to_stream
+from copublish.node.options import address_of
 from copublish.node.relay import Limits, Relay
 
 DAYS = 3650
@@ -46,7 +43,7 @@ def relay(
         typer.Option(min=2, help="Most connections that may wait, a quarter of one address; a party has two for each."),
     ] = Limits.waiting,
     pairs: Annotated[int, typer.Option(min=1, help="Most connections that may be joined at once.")] = Limits.pairs,
-    log: Annotated[Path | None, typer.Option(help="File for the log. Default: stdout.")] = None,
+    log: Annotated[Path | None, typer.Option(help="File for the log, or stderr or syslog. Default: stdout.")] = None,
 ) -> None:
     """Let parties that cannot be dialed meet here: join two outgoing connections and pass bytes that nobody can read.
 
@@ -57,10 +54,13 @@ def relay(
 
     Example: copublish relay --listen 0.0.0.0:443
     """
-    host, port = address_from(listen)
+    try:
+        host, port = address_of(listen)
+    except ValueError as exc:
+        raise typer.BadParameter(str(exc), param_hint="--listen") from None
     limits = Limits.of(waiting=waiting, pairs=pairs)
     _make_room(limits.files)
-    tell: Callable[..., None] = _to_stdout if log is None else RunLog(log)
+    tell = EventLog("copublish.relay", log_to_stream(sys.stdout) if log is None else log_to(log))
     listener = listen_at((host, port), (host, port), secure=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     note(f'Relaying at {listen}. Parties name it as relay = "HOST:{port}" in [network]. Ctrl-C ends it.')
@@ -93,9 +93,3 @@ def _context(folder: Path | None) -> ssl.SSLContext:
         where = identity.key_file.parent
         context.load_cert_chain(where / CERTIFICATE_FILE, where / KEY_FILE)
     return context
-
-
-def _to_stdout(event: str, **facts: object) -> None:
-    entry = {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), "event": event, **facts}
-    sys.stdout.write(json.dumps(entry) + "\n")
-    sys.stdout.flush()

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from copublish.agreement.loading import load_agreement
+from copublish.cli.options import with_options
 from copublish.cli.stopping import telling_what_ledgers_have
 from copublish.cli.terminal import (
     Format,
     FormatOption,
-    WorkersOnOption,
-    WorkersOption,
     errors_console,
     note,
     parse_pairs,
@@ -44,8 +43,10 @@ def register(app: typer.Typer) -> None:
     app.command("simulate")(simulate)
 
 
+@with_options("timeout_seconds", "workers", "workers_on")
 def simulate(
     agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
+    *,
     data: Annotated[list[str], typer.Option(help=f"PARTY=DATA for every party that holds data: {KINDS_OF_DATA}.")],
     out: Annotated[Path, typer.Option(help="Folder for the release.")],
     table: Annotated[
@@ -61,9 +62,7 @@ def simulate(
             help="ideal: in the clear, in one process. spu, masked-sum: as agreed, with a process for each party."
         ),
     ] = EngineChoice.IDEAL,
-    timeout: Annotated[int, typer.Option(min=5, help="Seconds a process waits for the others.")] = 600,
-    workers: WorkersOption = 1,
-    workers_on: WorkersOnOption = "here",
+    given: Mapping[str, Any],
     force: Annotated[bool, typer.Option("--force", help="Replace a release that is in the folder.")] = False,
     output: FormatOption = Format.TEXT,
 ) -> None:
@@ -97,9 +96,7 @@ def simulate(
             ledger_files=ledger_files,
             progress=progress,
             notice=note,
-            timeout_seconds=timeout,
-            workers=workers,
-            workers_on=workers_on,
+            **given,
         )
     release.write(out, overwrite=force)
     if not ledger_files:

@@ -11,7 +11,7 @@ import typer
 
 from copublish.cli.terminal import note, parse_pairs
 from copublish.errors import CopublishError
-from copublish.files.home import HOME_VARIABLE, home_folder, make_private_folder
+from copublish.files.home import HOME_VARIABLE, default_ledger, home_folder, make_private_folder
 from copublish.fragments.database import DatabaseTable
 
 NEEDS = ("starlette", "uvicorn", "python_multipart")
@@ -69,6 +69,7 @@ def studio(
         data_folders=tuple(folder.resolve() for folder in folders),
         party=party,
         sources={name: _table(said) for name, said in parse_pairs(source or [], "--source").items()},
+        ledger=default_ledger,
     )
 
     def tell(address: str) -> None:

@@ -37,14 +37,6 @@ TableOption = Annotated[
     str | None, typer.Option(help="Which table, if the data are in a database: TABLE or SCHEMA.TABLE.")
 ]
 
-WorkersOption = Annotated[
-    int, typer.Option(min=1, help="Engine processes of a party that count the agreement's shards at the same time.")
-]
-WorkersOnOption = Annotated[
-    str,
-    typer.Option(help="Where all but one of them run: here, or on your own Ray cluster: ray, or ray=ADDRESS."),
-]
-
 
 def results_console() -> Console:
     """The console of results; a table is not squeezed when it goes into a file or a pipe."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from copublish.errors import LedgerError
+from copublish.files.party_file import PARTY_FILE, party_file_content, path_in
+
 HOME_VARIABLE = "COPUBLISH_HOME"
 
 PROGRAMS_VARIABLE = "COPUBLISH_PROGRAMS"
@@ -16,9 +19,33 @@ def home_folder() -> Path:
     return Path(named) if named else Path.home() / ".copublish"
 
 
+def identities_folder() -> Path:
+    """The folder with a folder for every identity of this user."""
+    return home_folder() / "identities"
+
+
 def default_ledger() -> Path:
-    """Where this user's ledger is unless a command says otherwise."""
-    return home_folder() / "ledger.db"
+    """This user's ledger: the one that party.toml names beside an identity, else `ledger.db` at home.
+
+    Raises:
+        LedgerError: If identities of this user have different ledgers.
+        PartyFileError: If a party.toml cannot be used.
+    """
+    ledgers = {ledger_beside(file.parent) for file in identities_folder().glob(f"*/{PARTY_FILE}")}
+    if len(ledgers) > 1:
+        listed = ", ".join(f"'{file}'" for file in sorted(ledgers))
+        raise LedgerError(f"Your identities have different ledgers: {listed}. Name the one that you mean.")
+    return ledgers.pop() if ledgers else home_folder() / "ledger.db"
+
+
+def ledger_beside(keys: Path) -> Path:
+    """The ledger of the party whose keys are in a folder: the one that its party.toml names, else `ledger.db` at home.
+
+    Raises:
+        PartyFileError: If its party.toml cannot be used.
+    """
+    named = party_file_content(keys).get("ledger")
+    return path_in(keys, named) if isinstance(named, str) and named else home_folder() / "ledger.db"
 
 
 def programs_folder() -> Path:

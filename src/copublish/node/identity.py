@@ -32,7 +32,7 @@ from copublish.evidence.certificates import (
     pem_of,
 )
 from copublish.evidence.signing import PrivateKey, sign_with
-from copublish.files.home import home_folder, make_private_folder
+from copublish.files.home import identities_folder, make_private_folder
 
 __all__ = [
     "CLOCK_TOLERANCE",
@@ -97,12 +97,12 @@ class Identity:
 
 def identity_folder(name: str) -> Path:
     """Where the identity of a party is kept."""
-    return home_folder() / "identities" / name
+    return identities_folder() / name
 
 
 def identities() -> list[str]:
     """Names of the identities in your copublish folder. No key is read."""
-    return sorted(path.parent.name for path in (home_folder() / "identities").glob(f"*/{CERTIFICATE_FILE}"))
+    return sorted(path.parent.name for path in identities_folder().glob(f"*/{CERTIFICATE_FILE}"))
 
 
 def own_fingerprint(name: str) -> str | None:
@@ -119,6 +119,8 @@ def own_fingerprint(name: str) -> str | None:
 def make_identity(name: str, *, passphrase: str | None = None) -> str:
     """Make a key and a certificate in your copublish folder; never replaces one that is there.
 
+    The draft of a party.toml lies beside them.
+
     Args:
         name: The party's name in agreements.
         passphrase: Encrypts the key's file, if given.
@@ -131,7 +133,12 @@ def make_identity(name: str, *, passphrase: str | None = None) -> str:
     """
     if NAME_PATTERN.fullmatch(name) is None:
         raise MeetingError(f"A party's name has letters, digits, '.', '_' and '-' only, got '{name}'.")
-    return new_identity(name, identity_folder(name), days=USUAL_DAYS, passphrase=passphrase or None).fingerprint
+    from copublish.node.party_file import draft_party_file
+    from copublish.node.request import RunRequest
+
+    made = new_identity(name, identity_folder(name), days=USUAL_DAYS, passphrase=passphrase or None)
+    draft_party_file(RunRequest, made.folder, name)
+    return made.fingerprint
 
 
 def new_identity(name: str, folder: Path, *, days: int, passphrase: str | None = None) -> Identity:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import nullcontext
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -41,8 +41,8 @@ from copublish.node.identity import Identity
 from copublish.node.meeting import Meeting
 from copublish.node.messenger import PortMessenger
 from copublish.node.port import Log, Port
-from copublish.node.proxy import Proxy
 from copublish.node.rendezvous import Waiting
+from copublish.node.request import RunSettings
 from copublish.node.silence import who_is_silent
 from copublish.privacy.audited import AuditStatement
 from copublish.privacy.coins import Coins
@@ -54,39 +54,11 @@ from copublish.release.evidence import Witness, signer_problem
 from copublish.release.folder import Release, refuse_unwritable
 from copublish.release.main_path import publish_release
 from copublish.release.preflight import facts_of, preflight
-from copublish.release.workers import ONE_WORKER, Workers, refuse_unfit_workers, sessions_of
+from copublish.release.workers import refuse_unfit_workers, sessions_of
 
 SEE_IT_TOO_SECONDS = 2.0
 """How long a party that has seen a check of inputs fail stays, so that every other one sees it for itself: whoever is
 told by somebody else locks nobody out."""
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """How one party runs a release; the other parties' settings may differ.
-
-    Attributes:
-        out: Folder for the release.
-        overwrite: Whether a release that is there may be replaced.
-        listen: Address and port to listen at, if not those of the agreement.
-        wait_seconds: How long the other parties may take to come.
-        timeout_seconds: How long they may take to answer, and a link may be dead.
-        proxy: The way out of the organization, if there is one.
-        approvals: Folder with the approvals of this party's people, where the agreement asks for some.
-        audit: File with an audit for the certificate, if it is there.
-        workers: Its engine processes; with those of a party that has fewer, the others are idle.
-    """
-
-    out: Path
-    _: KW_ONLY
-    overwrite: bool = False
-    listen: tuple[str, int] | None = None
-    wait_seconds: int = 3600
-    timeout_seconds: int = 600
-    proxy: Proxy | None = None
-    approvals: Path | None = None
-    audit: Path | None = None
-    workers: Workers = ONE_WORKER
 
 
 @dataclass(frozen=True)

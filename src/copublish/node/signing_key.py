@@ -8,7 +8,8 @@ from pathlib import Path
 from copublish.agreement.model import Agreement
 from copublish.errors import ApprovalError, MeetingError
 from copublish.evidence.signing import Signer
-from copublish.node.identity import Passphrase, identity_folder, load_identity
+from copublish.node.identity import Passphrase, load_identity
+from copublish.node.request import RunRequest
 from copublish.node.signers import Secret, load_signer, look_at_identity, look_at_signer
 from copublish.release.evidence import signer_problem
 
@@ -49,7 +50,7 @@ def signing_key(agreement: Agreement, party: str) -> SigningKey:
 def own_signer(
     agreement: Agreement, party: str, *, passphrase: Passphrase | None = None, pin: Passphrase | None = None
 ) -> Signer:
-    """Who signs for a party: its identity in your copublish folder, or the one that the agreement names for it."""
+    """Who signs for a party: its identity on this machine, or the one that the agreement names for it."""
     folder = signer_folder(agreement, party)
     if agreement.parties[party].signer is not None:
         return load_signer(folder, passphrase=passphrase, pin=pin)
@@ -57,8 +58,8 @@ def own_signer(
 
 
 def signer_folder(agreement: Agreement, party: str) -> Path:
-    """Where the identity that signs for a party is: its own, or the one for what the agreement names as its signer."""
-    return identity_folder(party if agreement.parties[party].signer is None else f"{party}-signer")
+    """Folder of the identity that signs for a party: its own, or the one for what the agreement names as its signer."""
+    return RunRequest(agreement=agreement, party=party).resolve().signing_folder
 
 
 def refuse_other_party(agreement: Agreement, party: str) -> None:

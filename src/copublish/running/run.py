@@ -6,30 +6,24 @@ import hashlib
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Unpack
 
-from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
-from copublish.errors import (
-    ApprovalError,
-    CopublishError,
-    LedgerError,
-    MeetingError,
-    SourceError,
-)
-from copublish.evidence.approvals import default_approvals_folder, own_approvals
-from copublish.files.home import default_ledger, home_folder
-from copublish.fragments.database import DatabaseTable, scheme_of
-from copublish.node.identity import identity_folder
+from copublish.errors import ApprovalError, CopublishError, LedgerError, MeetingError
+from copublish.evidence.approvals import own_approvals
+from copublish.files.home import home_folder
+from copublish.fragments.database import DatabaseTable
+from copublish.fragments.reading import refuse_unagreed_source
+from copublish.node.request import ResolvedRun, RunOptions, RunRequest
 from copublish.node.signers import look_at_identity, look_at_signer
 from copublish.privacy.ledger import open_existing_ledger
 from copublish.privacy.prices import price_in_words
 from copublish.release.engines import refuse_missing_engine
 from copublish.release.folder import refuse_unwritable
 from copublish.release.preflight import prepare, refuse_by_what_ledger_says
-from copublish.release.workers import Workers, refuse_unfit_workers
+from copublish.release.workers import refuse_unfit_workers
 from copublish.running.jobs import jobs_folder
 from copublish.running.process import begin, refuse_wrong_id, remove_status_of_dead
 from copublish.running.process import stop as stop_process
@@ -82,44 +76,29 @@ def runs_folder() -> Path:
     return home_folder().absolute() / "runs"
 
 
-def before_run(
-    agreement: str | Path, *, party: str, ledger: str | Path | None = None, identity: str | Path | None = None
-) -> BeforeRun:
+def before_run(agreement: Agreement | str | Path, **options: Unpack[RunOptions]) -> BeforeRun:
     """What is true before a run of this party. Calls nobody, reads no data, charges nothing.
 
     Args:
-        agreement: The path of the agreement's file.
-        party: Which party you are.
-        ledger: File of your ledger; the one in your copublish folder unless given.
-        identity: Folder with your key and certificate; made by `copublish identity new` unless given.
+        agreement: The agreement, or the path of its file.
+        options: The options of `copublish run` by their keywords, as `run` has them.
+
+    Raises:
+        CopublishError: If the agreement cannot be run, it is not clear which party this is, or party.toml cannot be
+            used.
     """
-    agreed = _agreement_of(agreement, party)
-    plan = prepare(agreed)
-    missing: list[Missing] = []
-    state, price, charged = None, None, None
-    if agreed.parties[party].data or ledger is not None:
-        try:
-            book = open_existing_ledger(_ledger_file(ledger), agreed.dataset)
-        except LedgerError as exc:
-            missing.append(Missing("ledger", str(exc)))
-        else:
-            try:
-                state, limit = book.head(), book.limit(agreed.dataset)
-                charged = max(
-                    (one.reserved_at for one in book.entries() if one.agreement_hash == agreed.hash), default=None
-                )
-                if limit is not None:
-                    price = price_in_words(agreed, limit, plan.cost(), book.spent_by_account(agreed.dataset))
-                refuse_by_what_ledger_says(plan, party, book)
-            except LedgerError as exc:
-                missing.append(Missing("budget" if price is not None else "limit", str(exc)))
-            finally:
-                book.close()
+    return look_before(RunRequest.of(agreement, options).resolve())
+
+
+def look_before(run: ResolvedRun) -> BeforeRun:
+    """What is true before a run that was asked for; see `before_run`."""
+    agreed, party = run.agreement, run.party
+    missing, state, price, charged = _looked_at_ledger(run)
     try:
         refuse_missing_engine(agreed, party)
     except CopublishError as exc:
         missing.append(Missing("engine", str(exc)))
-    keys = _looked_at_keys(agreed, party, Path(agreement), identity)
+    keys = _looked_at_keys(run)
     number = sum(one.agreement_hash == agreed.hash and one.party == party for one in runs())
     said = "\0".join(["run", party, agreed.hash, state or "", str(number)])
     return BeforeRun(
@@ -135,32 +114,47 @@ def before_run(
     )
 
 
+def ledger_problem(run: ResolvedRun) -> str | None:
+    """Why a run's ledger does not let it begin, in a sentence; none if it does, or if there is none to charge."""
+    missing, *_ = _looked_at_ledger(run)
+    return missing[0].sentence if missing else None
+
+
+def _looked_at_ledger(run: ResolvedRun) -> tuple[list[Missing], str | None, str | None, str | None]:
+    """What the ledger lacks, its state, the price in words, and when this agreement was charged to it before."""
+    agreed, plan = run.agreement, prepare(run.agreement)
+    if run.ledger is None:
+        return [], None, None, None
+    try:
+        book = open_existing_ledger(run.ledger, agreed.dataset)
+    except LedgerError as exc:
+        return [Missing("ledger", str(exc))], None, None, None
+    state, price, charged = None, None, None
+    try:
+        state, limit = book.head(), book.limit(agreed.dataset)
+        charged = max((one.reserved_at for one in book.entries() if one.agreement_hash == agreed.hash), default=None)
+        if limit is not None:
+            price = price_in_words(agreed, limit, plan.cost(), book.spent_by_account(agreed.dataset))
+        refuse_by_what_ledger_says(plan, run.party, book)
+    except LedgerError as exc:
+        return [Missing("budget" if price is not None else "limit", str(exc))], state, price, charged
+    finally:
+        book.close()
+    return [], state, price, charged
+
+
 def start(
     agreement: str | Path,
     *,
-    party: str,
-    out: str | Path,
     data: str | Path | DatabaseTable | None = None,
-    ledger: str | Path | None = None,
-    identity: str | Path | None = None,
-    signer: str | Path | None = None,
     passphrase: str | None = None,
     signer_passphrase: str | None = None,
     pin: str | None = None,
-    approvals: str | Path | None = None,
-    insecure: bool = False,
-    listen: tuple[str, int] | None = None,
-    wait_seconds: int = 3600,
-    timeout_seconds: int = 600,
-    proxy: str | None = None,
-    proxy_credentials: str | Path | None = None,
-    workers: int = 1,
-    workers_on: str = "here",
-    overwrite: bool = False,
     run_id: str | None = None,
     agreement_hash: str | None = None,
     ledger_state: str | None = None,
     predicted_seconds: float | None = None,
+    **options: Unpack[RunOptions],
 ) -> Run:
     """Start a release in a process of its own, which goes on when this one ends. SPENDS BUDGET.
 
@@ -169,30 +163,15 @@ def start(
 
     Args:
         agreement: The path of the agreement's file.
-        party: Which party you are.
-        out: Folder for the release.
         data: Your data: a file, or a `DatabaseTable` whose address holds no password. The process reads them itself.
-        ledger: File of your ledger; the one in your copublish folder unless given.
-        identity: Folder with your key and certificate; made by `copublish identity new` unless given.
-        signer: Folder of the identity that signs, if the agreement names another one for it; PARTY-signer beside your
-            identity unless given.
         passphrase: Of your key, if it has one. It goes through a pipe and is written nowhere.
         signer_passphrase: Of the key that signs, likewise; that of your key unless given.
         pin: Of the token that signs, likewise.
-        approvals: Folder with your people's approvals; beside the agreement unless given.
-        insecure: No TLS and no certificates; for parties on loopback alone.
-        listen: Address and port to listen at, if not the port of your host in the agreement.
-        wait_seconds: How long the other parties may take to come.
-        timeout_seconds: How long they may take to answer, and a link may be dead.
-        proxy: The HTTP proxy through which others are reached, or `none`; that of the environment unless given.
-        proxy_credentials: File with the proxy's `user:password`.
-        workers: How many of your engine processes count at the same time, if the agreement has shards.
-        workers_on: Where all of them but one run: `here`, or on your own Ray cluster: `ray`, or `ray=ADDRESS`.
-        overwrite: Whether a release that is in the folder may be replaced.
         run_id: What `before_run` said. A run of this id that is there is returned, and no other one starts.
         agreement_hash: What `before_run` said. If the agreement has another one now, nothing starts.
         ledger_state: What `before_run` said. If the ledger has another one now, nothing starts.
         predicted_seconds: How long a plan says that it will take, for who watches it.
+        options: The options of `copublish run` by their keywords, as `run` has them.
 
     Raises:
         CopublishError: If nothing can start. Nothing was spent and nobody was called.
@@ -203,11 +182,29 @@ def start(
             is said as to a person of this party, and can tell which column of its data breaks which rule. Its status
             can tell numbers of records and goes when it ends; if it was killed, when the next run starts.
     """
+    return start_resolved(
+        RunRequest.of(agreement, options, data).resolve(),
+        {"passphrase": passphrase, "signer_passphrase": signer_passphrase, "pin": pin},
+        run_id=run_id,
+        agreement_hash=agreement_hash,
+        ledger_state=ledger_state,
+        predicted_seconds=predicted_seconds,
+    )
+
+
+def start_resolved(
+    run: ResolvedRun,
+    secrets: Mapping[str, str | None],
+    *,
+    run_id: str | None = None,
+    agreement_hash: str | None = None,
+    ledger_state: str | None = None,
+    predicted_seconds: float | None = None,
+) -> Run:
+    """Start a run that was asked for in a process of its own; see `start`."""
     for one in runs():
         remove_status_of_dead(one.folder)
-    file = Path(agreement).absolute()
-    agreed = _agreement_of(file, party)
-    now = before_run(file, party=party, ledger=ledger, identity=identity)
+    agreed, now = run.agreement, look_before(run)
     id_ = refuse_wrong_id(now.run_id if run_id is None else run_id)
     if (found := seen_run(runs_folder() / id_)) is not None:
         return found
@@ -216,44 +213,24 @@ def start(
         raise CopublishError(
             f"The {what} was changed after it was shown. Nothing was spent and nobody was called. Look at it again."
         )
-    if any(one.is_alive and one.agreement_hash == agreed.hash and one.party == party for one in runs()):
+    if any(one.is_alive and one.agreement_hash == agreed.hash and one.party == run.party for one in runs()):
         raise CopublishError("This agreement is running already. See: copublish runs. Nothing was started.")
-    refuse_unwritable(Path(out), overwrite=overwrite)
-    refuse_unfit_workers(agreed, Workers(workers, workers_on))
-    has_own_signer = agreed.parties[party].signer is not None and not insecure
-    folder = None if signer is None and not has_own_signer else signer or identity_folder(f"{party}-signer")
-    secrets = {"passphrase": passphrase, "signer_passphrase": signer_passphrase, "pin": pin}
+    refuse_unagreed_source(agreed, run.party, run.request.data)
+    refuse_unwritable(run.out, overwrite=run.request.overwrite)
+    refuse_unfit_workers(agreed, run.workers)
     begin(
         runs_folder() / id_,
         {
             "kind": "run",
-            "party": party,
+            "request": run.request.to_json(),
             "release": agreed.name,
             "dataset": agreed.dataset,
-            "others": [name for name in agreed.parties if name != party],
-            "agreement": str(file),
+            "others": [name for name in agreed.parties if name != run.party],
             "agreement_hash": agreed.hash,
-            "out": str(Path(out).absolute()),
-            **_place_of(data),
-            "ledger": str(_ledger_file(ledger).absolute()),
             "ledger_state": now.ledger_state,
-            "pays": agreed.parties[party].data or ledger is not None,
+            "data_words": None if run.request.data is None else str(run.request.data),
             "predicted_seconds": predicted_seconds,
             "started_at": datetime.now(UTC).isoformat(timespec="seconds"),
-            "settings": {
-                "identity": _absolute(identity),
-                "signer": _absolute(folder),
-                "approvals": _absolute(approvals),
-                "insecure": insecure,
-                "listen": listen,
-                "wait_seconds": wait_seconds,
-                "timeout_seconds": timeout_seconds,
-                "proxy": proxy,
-                "proxy_credentials": _absolute(proxy_credentials),
-                "workers": workers,
-                "workers_on": workers_on,
-                "overwrite": overwrite,
-            },
         },
         {name: said for name, said in secrets.items() if said},
     )
@@ -317,14 +294,6 @@ def stop(run: Run | str) -> bool:
     return stop_process(job if job.is_dir() else run_of(id_).folder)
 
 
-def _agreement_of(file: str | Path, party: str) -> Agreement:
-    agreed = load_agreement(file)
-    if party not in agreed.parties:
-        known = ", ".join(agreed.parties)
-        raise CopublishError(f"There is no party '{party}' in the agreement. Its parties: {known}.")
-    return agreed
-
-
 @dataclass(frozen=True, kw_only=True)
 class _Keys:
     """What this party lacks of keys and approvals, and what its keys ask for; the fields are those of `BeforeRun`."""
@@ -335,24 +304,26 @@ class _Keys:
     needs_pin: bool
 
 
-def _looked_at_keys(agreed: Agreement, party: str, file: Path, identity: str | Path | None) -> _Keys:
+def _looked_at_keys(run: ResolvedRun) -> _Keys:
     """Look at keys and approvals as the run will. Certificates are public, so no key has to be opened for it."""
     missing: list[Missing] = []
     chain, own_secret, signer_secret = None, None, None
-    try:
-        chain, own_secret = look_at_identity(identity_folder(party) if identity is None else Path(identity))
-    except MeetingError as exc:
-        missing.append(Missing("identity", str(exc)))
-    if agreed.parties[party].signer is not None:
+    if run.identity is not None:
         try:
-            chain, signer_secret = look_at_signer(identity_folder(f"{party}-signer"))
+            chain, own_secret = look_at_identity(run.identity)
+        except MeetingError as exc:
+            missing.append(Missing("identity", str(exc)))
+    if run.signer is not None:
+        try:
+            chain, signer_secret = look_at_signer(run.signer)
         except MeetingError as exc:
             chain = None
             missing.append(Missing("identity", str(exc)))
-    if chain is not None:
+    approvals = run.request.keys.approvals
+    if chain is not None and approvals is not None:
         try:
             # Also where no approval is asked for: a refusal stops the run all the same.
-            own_approvals(agreed, party, default_approvals_folder(file), chain, today=_today())
+            own_approvals(run.agreement, run.party, approvals, chain, today=datetime.now(UTC).date())
         except ApprovalError as exc:
             missing.append(Missing("approvals", str(exc)))
     return _Keys(
@@ -361,31 +332,3 @@ def _looked_at_keys(agreed: Agreement, party: str, file: Path, identity: str | P
         needs_signer_passphrase=signer_secret == "passphrase",  # noqa: S105  # the name of a kind
         needs_pin=signer_secret == "pin",  # noqa: S105  # likewise
     )
-
-
-def _place_of(data: str | Path | DatabaseTable | None) -> Mapping[str, str | None]:
-    """Where data are, as a request says it; a password is not written down."""
-    if data is None:
-        return {"data": None, "table": None, "data_words": None}
-    if not isinstance(data, DatabaseTable):
-        return {"data": str(Path(data).absolute()), "table": None, "data_words": str(data)}
-    is_file = scheme_of(data.database) is None
-    if not is_file and data.address != str(data.database):
-        raise SourceError(
-            "The address of the database holds a password or settings, which a run would write down. Leave them out "
-            "here: put the password into ~/.pgpass, a token of Spark Connect into SPARK_CONNECT_AUTHENTICATE_TOKEN."
-        )
-    where = str(Path(data.database).absolute()) if is_file else str(data.database)
-    return {"data": where, "table": data.table, "data_words": str(data)}
-
-
-def _ledger_file(ledger: str | Path | None) -> Path:
-    return default_ledger() if ledger is None else Path(ledger)
-
-
-def _absolute(path: str | Path | None) -> str | None:
-    return None if path is None else str(Path(path).absolute())
-
-
-def _today() -> date:
-    return datetime.now(UTC).date()

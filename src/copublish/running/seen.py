@@ -159,8 +159,7 @@ class Run(Seen):
         agreement_hash: Its hash when the run was asked for.
         out: Folder of the release, once it is there.
         data: Where the data are, without a password; none for a party that holds none.
-        ledger: The ledger that pays.
-        pays: Whether this party pays from a ledger at all.
+        ledger: The ledger that pays; none for a party that pays from none.
         others: The other parties.
         started_at: When it was asked for, in UTC.
         waiting_for: What it waits for, in words; none if it does not wait.
@@ -177,8 +176,7 @@ class Run(Seen):
     agreement_hash: str
     out: Path
     data: str | None
-    ledger: Path
-    pays: bool
+    ledger: Path | None
     others: tuple[str, ...]
     started_at: str
     waiting_for: str | None = None
@@ -194,6 +192,11 @@ class Run(Seen):
             return None
         return self.predicted_seconds - (time.time() - datetime.fromisoformat(self.met_at).timestamp())
 
+    @property
+    def pays(self) -> bool:
+        """Whether this party pays from a ledger at all."""
+        return self.ledger is not None
+
     def charge(self) -> Charged | None:
         """What the ledger has of this run; none if nothing was charged, or this party pays nothing.
 
@@ -203,7 +206,7 @@ class Run(Seen):
         Raises:
             LedgerError: If the ledger cannot be read.
         """
-        if not self.pays or not self.ledger.exists():
+        if self.ledger is None or not self.ledger.exists():
             return None
         ledger = Ledger(self.ledger)
         try:
@@ -230,7 +233,8 @@ class Run(Seen):
         later = (
             str(request["started_at"])
             for request in asked
-            if (request.get("party"), request.get("agreement_hash")) == (self.party, self.agreement_hash)
+            if request.get("agreement_hash") == self.agreement_hash
+            and request["request"]["options"]["party"] == self.party
             and request["started_at"] > self.started_at
         )
         return min(later, default=None)
@@ -268,22 +272,22 @@ def seen_run(folder: Path) -> Run | None:
     if state == "waiting" and met is not None:
         state = "computing"  # the engine is being loaded; what was waited for is here
     waiting = status.get("waiting") if state == "waiting" else None
-    limit = None if waiting is None else _time(request["settings"]["wait_seconds"], request["started_at"])
+    asked = request["request"]["options"]
+    limit = None if waiting is None else _time(asked["wait_seconds"], request["started_at"])
     return Run(
         id=folder.name,
         folder=folder,
         state=state,
         phases=_phases(status),
         ended=ended,
-        party=request["party"],
+        party=asked["party"],
         release=request["release"],
         dataset=request["dataset"],
-        agreement_file=Path(request["agreement"]),
+        agreement_file=Path(request["request"]["agreement"]),
         agreement_hash=request["agreement_hash"],
-        out=Path(request["out"]),
+        out=Path(asked["out"]),
         data=request["data_words"],
-        ledger=Path(request["ledger"]),
-        pays=request["pays"],
+        ledger=Path(asked["ledger"]) if "ledger" in asked else None,
         others=tuple(request["others"]),
         started_at=request["started_at"],
         waiting_for=None if waiting is None else waiting["what"],

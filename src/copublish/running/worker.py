@@ -139,20 +139,21 @@ def _run(folder: Path, request: Mapping[str, Any], secrets: Mapping[str, str], s
     Privacy:
         Reveals: as `run`. Nothing starts unless agreement and ledger are those that were shown to who asked.
     """
-    from copublish.fragments.sources import source_from
-    from copublish.node.party import run
+    from copublish.node.log import log_to
+    from copublish.node.party import Secrets, run_resolved
+    from copublish.node.request import RunRequest
     from copublish.privacy.ledger import Ledger
 
-    agreement = copublish.load_agreement(request["agreement"])
-    _refuse_another(agreement.hash, request)
-    data, table = request["data"], request["table"]
-    settings = request["settings"]
-    status.tell(wait_seconds=settings["wait_seconds"])
+    run = RunRequest.from_json(request["request"]).resolve()
+    if run.agreement.hash != request["agreement_hash"]:
+        raise CopublishError(
+            "The agreement was changed after it was shown. Nothing was spent and nobody was called. Look at it again."
+        )
+    status.tell(wait_seconds=run.wait_seconds)
 
     def is_as_shown(described: copublish.Description) -> bool:
-        _refuse_another(described.agreement_hash, request)  # `run` has read the file once more
-        if request["ledger_state"] is not None:
-            ledger = Ledger(request["ledger"])
+        if request["ledger_state"] is not None and run.ledger is not None:
+            ledger = Ledger(run.ledger)
             try:
                 if ledger.head() != request["ledger_state"]:
                     raise LedgerError(
@@ -163,29 +164,19 @@ def _run(folder: Path, request: Mapping[str, Any], secrets: Mapping[str, str], s
                 ledger.close()
         return True
 
-    run(
-        request["agreement"],
-        party=request["party"],
-        out=request["out"],
-        data=None if data is None else source_from(data, table),
-        ledger=request["ledger"] if request["pays"] else None,
-        passphrase=lambda what: _secret(secrets, "passphrase", what),
-        signer_passphrase=lambda what: secrets.get("signer_passphrase") or _secret(secrets, "passphrase", what),
-        pin=lambda what: _secret(secrets, "pin", what),
+    run_resolved(
+        run,
+        Secrets(
+            lambda what: _secret(secrets, "passphrase", what),
+            lambda what: secrets.get("signer_passphrase") or _secret(secrets, "passphrase", what),
+            lambda what: _secret(secrets, "pin", what),
+        ),
+        log_to(folder / EVENTS),
         consent=is_as_shown,
         progress=status.progress,
         waiting=status.waiting,
         notice=status.notice,
-        log=folder / EVENTS,
-        **{**settings, "listen": None if settings["listen"] is None else tuple(settings["listen"])},
     )
-
-
-def _refuse_another(agreement_hash: str, request: Mapping[str, Any]) -> None:
-    if agreement_hash != request["agreement_hash"]:
-        raise CopublishError(
-            "The agreement was changed after it was shown. Nothing was spent and nobody was called. Look at it again."
-        )
 
 
 def _secret(secrets: Mapping[str, str], kind: str, what: str) -> str:

@@ -6,7 +6,7 @@ see the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ class Desk:
         data_folders: Below these lie data that may be read.
         party: Which party this is, if it was said.
         sources: Tables in databases, by the names that were given to them at the start.
+        ledger: Called for the party's ledger; the one in its copublish folder unless given.
     """
 
     home: Path
@@ -33,6 +34,7 @@ class Desk:
     data_folders: tuple[Path, ...]
     party: str | None = None
     sources: Mapping[str, cp.DatabaseTable] = field(default_factory=dict)
+    ledger: Callable[[], Path] | None = None
 
 
 class Situation:
@@ -85,7 +87,7 @@ class Situation:
     @property
     def ledger_file(self) -> Path:
         """This party's ledger; it need not be there yet."""
-        return self.desk.home / "ledger.db"
+        return self.desk.home / "ledger.db" if self.desk.ledger is None else self.desk.ledger()
 
     @cached_property
     def budgets(self) -> list[cp.Budget]:

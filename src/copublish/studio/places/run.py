@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -28,6 +29,7 @@ LEFT_OUT = ("null class", "doubled", "no identifier", "not compared")
 """Rules whose rows count nowhere; the other rules replace a value, or clamp it."""
 
 WAIT_MINUTES = 60
+NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,20})?")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,18 +143,15 @@ def _state_of(run: cp.Run) -> str:
 
 
 def _started(situation: Situation, form: FormData, name: str, table: str) -> cp.Run:
-    agreement, party = situation.agreement, situation.party
-    if agreement is None or party is None:
-        raise cp.CopublishError("There is no agreement that can be run, or no party. Nothing was started.")
     folder = text_of(form, "out")
     if Path(folder).name != folder or folder in ("", ".", ".."):
         raise cp.ReleaseError("Name the new folder without slashes: it will lie beside the agreement.")
     minutes = text_of(form, "wait")
     return cp.start(
         situation.desk.agreement_file,
-        party=party,
+        party=situation.desk.party,
         out=situation.desk.agreement_file.parent / folder,
-        data=chosen(situation.desk, name, table) if agreement.parties[party].data else None,
+        data=chosen(situation.desk, name, table) if name else None,
         passphrase=secret_of(form, "passphrase"),
         signer_passphrase=secret_of(form, "signer_passphrase"),
         pin=secret_of(form, "pin"),
@@ -160,8 +159,13 @@ def _started(situation: Situation, form: FormData, name: str, table: str) -> cp.
         run_id=text_of(form, "run_id"),
         agreement_hash=text_of(form, "agreement_hash"),
         ledger_state=text_of(form, "ledger_state") or None,
-        predicted_seconds=predicted_seconds(situation),
+        predicted_seconds=_number_of(form, "predicted_seconds"),
     )
+
+
+def _number_of(form: FormData, field: str) -> float | None:
+    text = text_of(form, field)
+    return float(text) if NUMBER.fullmatch(text) else None
 
 
 def predicted_seconds(situation: Situation) -> float | None:
@@ -232,6 +236,7 @@ def _start_page(
         table=table,
         out=_new_folder(situation),
         wait_minutes=WAIT_MINUTES,
+        predicted_seconds=predicted_seconds(situation),
     )
 
 
