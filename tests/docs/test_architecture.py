@@ -26,7 +26,7 @@ BASE = {"errors", "types", "progress"}
 """Any module may know these."""
 
 ALLOWED = {
-    "files": set(),
+    "files": {"files"},
     # Public configuration and parameters know nothing of rows or shares.
     # Both open files that others prepared, as `files` opens them.
     "agreement": {"agreement", "files"},

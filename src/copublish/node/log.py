@@ -136,7 +136,7 @@ class EventLog:
     """
 
     def __init__(self, name: str, *handlers: logging.Handler) -> None:
-        self._logger, self._handlers = logging.getLogger(name), handlers
+        self._logger, self._own_handlers = logging.getLogger(name), handlers
 
     def __call__(self, event: str, **facts: object) -> None:
         """Log one event."""
@@ -144,14 +144,14 @@ class EventLog:
         text = " ".join([event, *(f"{key}={value}" for key, value in facts.items())])
         extra = {"event": event, "facts": facts}
         record = self._logger.makeRecord(self._logger.name, level, "", 0, text, (), None, extra=extra)
-        for handler in self._handlers:
+        for handler in self._own_handlers:
             handler.handle(record)
         if self._logger.isEnabledFor(level) and self._logger.hasHandlers():
             self._logger.handle(record)
 
     def close(self) -> None:
         """Close its own handlers."""
-        for handler in self._handlers:
+        for handler in self._own_handlers:
             handler.close()
 
 

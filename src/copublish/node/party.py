@@ -110,7 +110,10 @@ def run_resolved(
         run: What was asked for.
         secrets: What opens the party's keys.
         handlers: Handlers of its log. Unless there are some, it goes where `run` says, or to a file at home.
-        consent, progress, waiting, notice: As for `copublish.run`.
+        consent: As for `copublish.run`.
+        progress: Likewise.
+        waiting: Likewise.
+        notice: Likewise.
     """
     with opened(run, secrets) as ready:
         if not consent(describe_plan(ready.plan)):

@@ -24,11 +24,10 @@ from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app
-from copublish.mechanisms.registry import plan_of
 from copublish.node.identity import new_identity
+from copublish.node.request import RunRequest
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.running import process, worker
-from copublish.running.run import _place_of
 from copublish.studio.desk import Situation
 from copublish.studio.places.run import predicted_seconds
 from support.node import DATASET, on_loopback
@@ -47,15 +46,23 @@ RUN = cp.Run(
     out=Path(),
     data=None,
     ledger=Path(),
-    pays=True,
     others=("loans",),
     started_at="",
 )
 
 
-REQUESTED = (
-    *("party", "release", "dataset", "agreement", "agreement_hash", "out", "data_words", "ledger", "started_at"),
-)
+REQUESTED = ("release", "dataset", "agreement_hash", "data_words", "started_at")
+OPTIONS = {"party": "", "out": "", "ledger": "", "wait_seconds": 1}
+
+
+def requested(agreement, **options):
+    """What a run keeps of what it was asked for."""
+    request = RunRequest.of(agreement, {"party": "bank", "wait_seconds": 1, **options})
+    return {
+        "request": request.to_json(),
+        "agreement_hash": cp.load_agreement(agreement).hash,
+        "ledger_state": None,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +137,8 @@ def test_what_a_killed_run_left_of_its_status_goes_when_the_next_one_is_asked_fo
     folders = [bank / "runs" / (digit * 32) for digit in "ab"]
     for folder in folders:
         folder.mkdir(parents=True)
-        request = {"kind": "run", "settings": {}, **dict.fromkeys(REQUESTED, ""), "others": [], "pays": True}
+        asked_for = {"agreement": "", "data": None, "table": None, "options": OPTIONS}
+        request = {"kind": "run", "request": asked_for, **dict.fromkeys(REQUESTED, ""), "others": []}
         (folder / "request.json").write_text(json.dumps(request))
         (folder / "lock").write_text("")
         for name in ("status.json", ".status.json-0a1b2c3d"):
@@ -161,56 +169,21 @@ def test_nothing_starts_if_agreement_or_ledger_changed_after_they_were_shown(ban
     assert len(cp.runs()) == number
 
 
-def test_a_run_is_of_the_agreement_that_was_shown_also_if_its_file_changes_while_it_starts(bank, tmp_path, monkeypatch):
-    """The process reads the file, and `run` reads it once more: here it is another one by then."""
-    file = shutil.copy(bank / "agreement.toml", tmp_path)
-    asks = {"agreement": file, "agreement_hash": cp.load_agreement(file).hash, "data": None, "table": None}
-    asks |= {"settings": {"wait_seconds": 1, "listen": None}, "ledger_state": None, "ledger": None, "pays": False}
-    answers = []
+def test_a_process_runs_the_agreement_that_was_shown_or_none(bank, tmp_path, monkeypatch):
+    """Its file is read once: another agreement in it ends the process, and one that comes later changes nothing."""
+    file = Path(shutil.copy(bank / "agreement.toml", tmp_path))
+    asks, hashes = requested(file), []
+    text = file.read_text()
 
-    def run(agreement, *, consent, **_):
-        answers.append(consent(cp.describe(agreement)))
-        Path(agreement).write_text(Path(agreement).read_text().replace("epsilon = 1.0", "epsilon = 2.0"))
-        answers.append(consent(cp.describe(agreement)))
+    def run_resolved(run, *_, **__):
+        file.write_text(text.replace("epsilon = 1.0", "epsilon = 2.0"))
+        hashes.append(run.agreement.hash)
 
-    monkeypatch.setattr("copublish.node.party.run", run)
+    monkeypatch.setattr("copublish.node.party.run_resolved", run_resolved)
+    worker._run(tmp_path, asks, {}, worker.Status(tmp_path))
     with pytest.raises(cp.CopublishError, match="The agreement was changed after it was shown"):
-        worker._run(tmp_path, {**asks, "party": "bank", "out": ""}, {}, worker.Status(tmp_path))
-    assert answers == [True]
-
-
-@pytest.mark.parametrize("end", ["failed", "killed"])
-def test_a_run_that_charged_nothing_is_not_told_the_charge_of_a_later_one(bank, tmp_path, monkeypatch, end):
-    """Two runs of one agreement, at 10:00 and 11:00 o'clock; what is charged at 11:05 is the second one's alone."""
-    plan = plan_of(cp.load_agreement(bank / "agreement.toml"))
-    agreement = plan.agreement
-    ledger = Ledger(tmp_path / "ledger.db")
-    ledger.set_limit(DATASET, Limit(Fraction(9), "add-remove"))
-
-    def charge_at(time, error=None):
-        monkeypatch.setattr("copublish.privacy.ledger.now", lambda: f"2026-01-01T{time}:00+00:00")
-        with suppress(KeyboardInterrupt), ledger.reserve(DATASET, agreement.name, agreement.hash, plan.cost()):
-            if error is not None:
-                raise error
-
-    def run_at(hour):
-        folder = tmp_path / "runs" / hour
-        folder.mkdir(parents=True)
-        facts = {"party": "bank", "agreement_hash": agreement.hash, "started_at": f"2026-01-01T{hour}:00:00+00:00"}
-        process.write_json(folder / process.REQUEST, {"kind": "run", **facts})
-        return replace(RUN, folder=folder, ledger=tmp_path / "ledger.db", **facts)
-
-    first = replace(run_at("10"), state="lost")
-    if end == "failed":
-        first = replace(first, state="failed", ended=process.Ended(state="failed", at="2026-01-01T10:30:00+00:00"))
-    charge_at("09:59")
-    second = run_at("11")
-    charge_at("11:05")
-    assert first.charge() is None and second.charge().state == "complete"
-    charge_at("10:30", KeyboardInterrupt())
-    ledger.close()
-    assert first.charge().state == "ended early, spent", "its own is told, also one of the second in which it ended"
-    assert second.charge().state == "complete"
+        worker._run(tmp_path, asks, {}, worker.Status(tmp_path))
+    assert hashes == [asks["agreement_hash"]]
 
 
 def test_of_many_that_start_at_once_one_does(tmp_path, monkeypatch):
@@ -332,10 +305,7 @@ def test_every_key_is_opened_by_its_own_passphrase(tmp_path, parties, monkeypatc
     """Without a ledger a run ends behind its keys, and with a wrong passphrase before that."""
     monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
     file, signer = signed_by("other key", tmp_path, parties, needed=0)
-    settings = {"wait_seconds": 1, "listen": None, "signer": str(signer.folder)}
-    asks = {"agreement": file, "agreement_hash": cp.load_agreement(file).hash, "data": None, "table": None}
-    asks |= {"settings": settings, "ledger_state": None, "ledger": str(tmp_path / "none.db"), "pays": True}
-    asks |= {"party": "bank", "out": str(tmp_path / "release")}
+    asks = requested(file, signer=signer.folder, ledger=tmp_path / "none.db", out=tmp_path / "release")
     right = {"passphrase": "own words", "signer_passphrase": "other words"}
     for secrets, error in ((right, cp.LedgerError), ({"passphrase": "own words"}, cp.PassphraseError)):
         with pytest.raises(error):
@@ -352,8 +322,12 @@ def test_a_password_in_an_address_is_not_written_down(bank, address):
 
 @pytest.mark.parametrize("address", ["postgresql://reader@db.example/lending", "sc://spark.example:15002"])
 def test_an_address_goes_to_the_process_as_it_is(bank, address):
-    assert _place_of(cp.DatabaseTable(address, "loans"))["data"] == address
-    assert _place_of(cp.DatabaseTable("some.duckdb", "loans"))["data"] == str(Path("some.duckdb").absolute())
+    def written(database):
+        request = RunRequest.of(bank / "agreement.toml", {}, cp.DatabaseTable(database, "loans"))
+        return request.resolve().request.to_json()["data"]
+
+    assert written(address) == address
+    assert written("some.duckdb") == str(Path("some.duckdb").absolute())
 
 
 def test_a_passphrase_is_written_nowhere_and_a_wrong_one_costs_nothing(bank):
