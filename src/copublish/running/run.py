@@ -58,6 +58,7 @@ class BeforeRun:
         needs_signer_passphrase: Whether the key that signs is another one, and has a passphrase.
         needs_pin: Whether the key that signs is on a token.
         charged_before: When this agreement was charged to the ledger before; none if never.
+        wait_seconds: How long it would wait for the other parties to come.
     """
 
     run_id: str
@@ -69,6 +70,7 @@ class BeforeRun:
     needs_signer_passphrase: bool
     needs_pin: bool
     charged_before: str | None
+    wait_seconds: int
 
 
 def runs_folder() -> Path:
@@ -111,6 +113,7 @@ def look_before(run: ResolvedRun) -> BeforeRun:
         needs_signer_passphrase=keys.needs_signer_passphrase,
         needs_pin=keys.needs_pin,
         charged_before=charged,
+        wait_seconds=run.wait_seconds,
     )
 
 

@@ -28,7 +28,6 @@ from copublish.studio.routing import change, secret_of, text_of, view
 LEFT_OUT = ("null class", "doubled", "no identifier", "not compared")
 """Rules whose rows count nowhere; the other rules replace a value, or clamp it."""
 
-WAIT_MINUTES = 60
 NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,20})?")
 
 
@@ -155,7 +154,7 @@ def _started(situation: Situation, form: FormData, name: str, table: str) -> cp.
         passphrase=secret_of(form, "passphrase"),
         signer_passphrase=secret_of(form, "signer_passphrase"),
         pin=secret_of(form, "pin"),
-        wait_seconds=60 * (int(minutes) if minutes.isdecimal() and 0 < int(minutes) < 10_000 else WAIT_MINUTES),
+        wait_seconds=60 * int(minutes) if minutes.isdecimal() and 0 < int(minutes) < 10_000 else None,
         run_id=text_of(form, "run_id"),
         agreement_hash=text_of(form, "agreement_hash"),
         ledger_state=text_of(form, "ledger_state") or None,
@@ -235,7 +234,7 @@ def _start_page(
         chosen=data,
         table=table,
         out=_new_folder(situation),
-        wait_minutes=WAIT_MINUTES,
+        wait_minutes=None if before is None else -(-before.wait_seconds // 60),
         predicted_seconds=predicted_seconds(situation),
     )
 
