@@ -64,7 +64,7 @@ def test_who_does_not_consent_spends_nothing_and_calls_nobody(tmp_path, monkeypa
     arguments = {"party": "bank", "data": home / "data.parquet", "out": tmp_path / "release"}
     with pytest.raises(cp.CopublishError, match=r"Not agreed to\. Nothing was spent"):
         cp.run(home / "agreement.toml", **arguments, consent=lambda described: False)
-    with pytest.raises(cp.CopublishError, match="There is no party 'bnak'"):
+    with pytest.raises(cp.CopublishError, match="there is no party 'bnak'"):
         cp.run(home / "agreement.toml", **{**arguments, "party": "bnak"})
     with pytest.raises(cp.LedgerError, match="There is no ledger"):
         cp.run(home / "agreement.toml", **arguments, ledger=tmp_path / "nowhere.db")

@@ -86,7 +86,9 @@ def processes(monkeypatch):
 
 
 def by_command_line(bank):
-    done = CliRunner().invoke(app, ["run", "agreement.toml", "--data", "data.parquet", "--out", "release-bank", "--yes"])
+    done = CliRunner().invoke(
+        app, ["run", "agreement.toml", "--data", "data.parquet", "--out", "release-bank", "--yes"]
+    )
     if not isinstance(done.exception, ResolvedError):
         raise AssertionError(done.output) from done.exception
 
