@@ -89,7 +89,7 @@ import copublish as cp
 
 try:
     cp.run("agreement.toml", party="bank", data="data.parquet", out="release", ledger="ledger.db",
-           identity="identities/bank", wait_seconds=0, listen=("127.0.0.1", int(sys.argv[1])))
+           identity="identities/bank", wait_seconds=1, listen=("127.0.0.1", int(sys.argv[1])))
 except cp.MeetingError:
     print(next(line for line in open("/proc/self/limits") if line.startswith("Max core")).split()[4:6])
 """
