@@ -271,7 +271,7 @@ def _wait_as_impostor(agreement, identity) -> bytes:
     from copublish.node.channel import secure_channel
     from copublish.node.relay_talk import enter_relay, wait_to_be_called
 
-    waiting = enter_relay(agreement, "wait", caller="p0", callee="p1", proxy=None, timeout_seconds=30)
+    waiting = enter_relay(agreement, "wait", caller="p0", callee="p1")
     channel, _ = secure_channel(wait_to_be_called(waiting), identity, is_server=True)
     try:
         return channel.receive_bytes(1, seconds=SECONDS)

@@ -14,6 +14,7 @@ from copublish.node.port import Port
 from copublish.node.proxy import Proxy
 from copublish.node.pump import Frames
 from copublish.node.relay import Limits
+from copublish.node.way_out import WayOut
 from support.circle import SECONDS, Circle
 from support.http_proxy import HttpProxy
 from support.relays import running_relay
@@ -61,7 +62,7 @@ def test_signs_of_life_keep_what_a_proxy_would_end(identities, monkeypatch, tmp_
     """
     often(monkeypatch, seconds)
     gate = HttpProxy(idle_seconds=IDLE_SECONDS).start()
-    way_out = Proxy(gate.address[0], gate.address[1])
+    way_out = WayOut(proxy=Proxy(gate.address[0], gate.address[1]), timeout_seconds=SECONDS)
     limits = Limits(sign_seconds=seconds, call_seconds=SIGN_SECONDS)
     with running_relay(limits) as relay, Circle(identities, 3) as circle:
         circle.hide("p1", "p2", relay=relay.address)
@@ -71,7 +72,7 @@ def test_signs_of_life_keep_what_a_proxy_would_end(identities, monkeypatch, tmp_
                 time.sleep(2 * IDLE_SECONDS)
                 assert (gate.ended_idle == 0) == (seconds == SIGN_SECONDS)
             ports[name] = circle._stack.enter_context(
-                Port(circle.agreement, name, circle.identities[name], timeout_seconds=SECONDS, proxy=way_out)
+                Port(circle.agreement, name, circle.identities[name], way_out=way_out)
             )
             meetings[name] = circle.meet(ports[name])
         meetings = {name: future.result(SECONDS) for name, future in meetings.items()}

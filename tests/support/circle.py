@@ -15,6 +15,7 @@ from copublish.files.home import HOME_VARIABLE
 from copublish.node.identity import Identity, new_identity
 from copublish.node.meeting import Meeting
 from copublish.node.port import Port
+from copublish.node.way_out import WayOut
 from support import repartition, small_mapping
 from support.node import free_port
 from support.waiting import SECONDS
@@ -66,7 +67,13 @@ class Circle:
     def port(self, name: str, identity: Identity | None = None) -> Port:
         log = self.log[name]
         who = identity or self.identities[name]
-        port = Port(self.agreement, name, who, timeout_seconds=SECONDS, log=lambda event, **f: log.append((event, f)))
+        port = Port(
+            self.agreement,
+            name,
+            who,
+            way_out=WayOut(timeout_seconds=SECONDS),
+            log=lambda event, **f: log.append((event, f)),
+        )
         self._stack.callback(port.close)
         return port
 

@@ -20,6 +20,7 @@ from copublish.node.dialing import dial, own_run_listens, refuse_unfit_hosts
 from copublish.node.identity import Identity, Passphrase, load_identity
 from copublish.node.listening import listen_at
 from copublish.node.proxy import Proxy
+from copublish.node.way_out import WayOut
 
 WORDS = {True: "ok", False: "NO", None: "?"}
 
@@ -128,7 +129,7 @@ def _node_of(
     agreement: Agreement, party: str, who: Identity | None, peer: str, proxy: Proxy | None
 ) -> Iterator[Finding]:
     try:
-        dial(agreement, party, who, peer, "status", proxy=proxy).close()
+        dial(agreement, party, who, peer, "status", way_out=WayOut(proxy=proxy)).close()
     except UnreachableError as exc:
         yield f"node of {peer}", False, f"{exc}. Is 'copublish run' waiting there, and does a firewall let you through?"
     except MeetingError as exc:

@@ -22,9 +22,9 @@ from copublish.node.channel import (
     secure_channel,
 )
 from copublish.node.identity import Identity
-from copublish.node.proxy import DIAL_SECONDS, Proxy, connect_out, not_reached
+from copublish.node.proxy import DIAL_SECONDS
 from copublish.node.relay_talk import call_at_relay
-from copublish.node.tuning import tune
+from copublish.node.way_out import DIRECT, WayOut
 
 PROTOCOL = 4
 
@@ -37,8 +37,7 @@ def dial(
     purpose: str,
     *,
     run: str | None = None,
-    timeout_seconds: int = 60,
-    proxy: Proxy | None = None,
+    way_out: WayOut = DIRECT,
 ) -> Channel:
     """Connect to another party, at its host or at the relay, and say what for.
 
@@ -50,7 +49,7 @@ def dial(
         RefusedError: If it is somebody else, or does not accept us.
     """
     where = where_in_words(agreement, party, peer)
-    sock = _reach(agreement, party, peer, proxy, timeout_seconds)
+    sock = _reach(agreement, party, peer, way_out)
     try:
         channel = _checked(sock, agreement, identity, peer, where)
     except (ChannelClosedError, OSError) as exc:
@@ -129,24 +128,15 @@ def where_in_words(agreement: Agreement, party: str, peer: str) -> str:
     return f"'{peer}', which dials in itself" if way == "call back" else str(agreement.parties[peer].host)
 
 
-def _reach(agreement: Agreement, party: str, peer: str, proxy: Proxy | None, timeout_seconds: int) -> socket.socket:
+def _reach(agreement: Agreement, party: str, peer: str, way_out: WayOut) -> socket.socket:
     """A socket that leads to another party; who is at its end has to be checked."""
     way = way_between(agreement, party, peer)
     if way == "relay":
-        return call_at_relay(agreement, party, peer, proxy=proxy, timeout_seconds=timeout_seconds)
+        return call_at_relay(agreement, party, peer, way_out)
     if way == "call back":
         raise UnreachableError(f"'{peer}' cannot be dialed: it dials you, while your own 'copublish run' waits")
     host, port = agreement.parties[peer].address
-    try:
-        sock = connect_out(host, port, proxy)
-    except (OSError, UnicodeError) as exc:
-        raise not_reached(exc, f"{host}:{port}") from exc
-    try:
-        tune(sock, timeout_seconds)
-    except OSError as exc:  # it has been closed already
-        sock.close()
-        raise UnreachableError(f"the connection was closed by {host}:{port}") from exc
-    return sock
+    return way_out.connect(host, port, f"{host}:{port}")
 
 
 def _checked(sock: socket.socket, agreement: Agreement, identity: Identity | None, peer: str, where: str) -> Channel:

@@ -25,6 +25,7 @@ from copublish.node.listening import AlreadyRunningError
 from copublish.node.measuring import Link, ask_to_dial_back, measure
 from copublish.node.port import Port
 from copublish.node.proxy import Proxy, ProxyError, connect_out
+from copublish.node.way_out import WayOut
 from copublish.release.engines import WITHOUT_ENGINE, has_secure_engine, secure_engine_version
 from copublish.release.preflight import differences, facts_of
 
@@ -119,7 +120,7 @@ class Doctor:
         """Open the port as a run would, so that others can be asked to dial it."""
         own = self.agreement.parties[self.party]
         try:
-            port = Port(self.agreement, self.party, who, listen=self.listen, timeout_seconds=60, proxy=self.proxy)
+            port = Port(self.agreement, self.party, who, listen=self.listen, way_out=WayOut(proxy=self.proxy))
         except AlreadyRunningError as exc:
             return None, Finding("own port", True, f"none: by the agreement you only dial out. {exc}")
         except MeetingError as exc:
@@ -148,7 +149,7 @@ class Doctor:
             return
 
         def connect(purpose: str) -> Channel:
-            return dial(self.agreement, self.party, who, peer, purpose, proxy=self.proxy)
+            return dial(self.agreement, self.party, who, peer, purpose, way_out=WayOut(proxy=self.proxy))
 
         differs = (
             f"Ask '{peer}' to start 'copublish run' or 'copublish doctor', and to leave it waiting. If it does, "

@@ -17,9 +17,9 @@ from copublish.errors import MeetingError
 from copublish.node.channel import Channel
 from copublish.node.dialing import dial
 from copublish.node.identity import Identity
-from copublish.node.proxy import Proxy
 from copublish.node.relay_talk import enter_relay, wait_to_be_called
 from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
+from copublish.node.way_out import WayOut
 
 SPARE = 2
 """How many connections wait at once for calls of one party. One that is used is replaced at once."""
@@ -36,8 +36,7 @@ class Offers:
         agreement: Names the parties and the relay.
         party: Which of them this is: one that nobody can dial.
         identity: Its key and certificate.
-        proxy: The way out, if there is one.
-        timeout_seconds: How long a connection may be dead before it counts as broken.
+        way_out: How it reaches others.
         welcome: Does what a party wants that calls on a parked connection; it is known already.
         attend: Finds out who calls at the relay, and does what it wants.
         log: Told about what is in the way.
@@ -49,15 +48,13 @@ class Offers:
         party: str,
         identity: Identity | None,
         *,
-        proxy: Proxy | None,
-        timeout_seconds: int,
+        way_out: WayOut,
         welcome: Callable[[Channel, str, dict[str, Any]], None],
         attend: Callable[[socket.socket, str], None],
         log: Callable[..., None],
     ) -> None:
         self._agreement, self._party, self._identity = agreement, party, identity
-        self._proxy, self._timeout = proxy, timeout_seconds
-        self._welcome, self._attend, self._log = welcome, attend, log
+        self._way_out, self._welcome, self._attend, self._log = way_out, welcome, attend, log
         self._closed, self._lock, self._open = threading.Event(), threading.Lock(), set[Channel]()
         for peer in agreement.parties:
             if peer != party:
@@ -96,8 +93,7 @@ class Offers:
             self._identity,
             peer,
             "parked",
-            timeout_seconds=self._timeout,
-            proxy=self._proxy,
+            way_out=self._way_out,
         )
         greeting = self._while_open(channel, _next_greeting)
         return lambda: self._welcome(channel, peer, greeting)
@@ -109,8 +105,7 @@ class Offers:
             "wait",
             caller=peer,
             callee=self._party,
-            proxy=self._proxy,
-            timeout_seconds=self._timeout,
+            way_out=self._way_out,
         )
         sock = self._while_open(channel, wait_to_be_called)
         return lambda: self._attend(sock, f"relay {self._agreement.network.relay}")

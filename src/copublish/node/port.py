@@ -38,9 +38,9 @@ from copublish.node.listening import OnlyOneHere, listen_at
 from copublish.node.measuring import answer_measurements
 from copublish.node.offers import Offers
 from copublish.node.parking import Parked
-from copublish.node.proxy import DIAL_SECONDS, Proxy
-from copublish.node.tuning import tune
+from copublish.node.proxy import DIAL_SECONDS
 from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places, WaitingRoom
+from copublish.node.way_out import DIRECT, WayOut
 from copublish.release.preflight import facts_of
 
 Log = Callable[..., None]
@@ -73,8 +73,7 @@ class Port:
         party: Which of them this is.
         identity: Its key and certificate; none for plain connections on loopback.
         listen: Address and port to listen at; by default the port of its own host.
-        timeout_seconds: How long a connection may be dead before it counts as broken.
-        proxy: The way out, if there is one.
+        way_out: How it reaches others, and how long a connection may be dead before it counts as broken.
         log: Told about every connection; never about content.
     """
 
@@ -85,14 +84,13 @@ class Port:
         identity: Identity | None,
         *,
         listen: tuple[str, int] | None = None,
-        timeout_seconds: int = 600,
-        proxy: Proxy | None = None,
+        way_out: WayOut = DIRECT,
         log: Log = lambda event, **facts: None,
     ) -> None:
         refuse_unfit_hosts(agreement, party, identity)
         self.agreement, self.party, self.identity = agreement, party, identity
         self.bytes_sent = self.bytes_received = 0
-        self._timeout, self._proxy, self._log = timeout_seconds, proxy, log
+        self._way_out, self._log = way_out, log
         self._arrivals: dict[str, queue.Queue[Channel]] = {peer: queue.Queue() for peer in self.peers}
         self._strangers, self._places = WaitingRoom(log), Places(MAX_OF_ONE_PARTY + agreement.engine.agreed_shards - 1)
         self._doors: dict[tuple[str, str], Door] = {}
@@ -123,8 +121,7 @@ class Port:
             self.agreement,
             self.party,
             self.identity,
-            proxy=self._proxy,
-            timeout_seconds=self._timeout,
+            way_out=self._way_out,
             welcome=self._called,
             attend=self._attend_stranger,
             log=self._log,
@@ -178,8 +175,7 @@ class Port:
             peer,
             purpose,
             run=run,
-            timeout_seconds=self._timeout,
-            proxy=self._proxy,
+            way_out=self._way_out,
         )
 
     def over(self, peer: str) -> str:
@@ -236,7 +232,7 @@ class Port:
                 continue
             came_from = str(address[0])
             try:
-                tune(sock, self._timeout)
+                self._way_out.tune(sock)
             except OSError:
                 sock.close()
                 continue

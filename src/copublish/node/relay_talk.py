@@ -31,9 +31,9 @@ from copublish.node.channel import (
     UnreachableError,
     outer_channel,
 )
-from copublish.node.proxy import Proxy, connect_out, not_reached
 from copublish.node.pump import carry
-from copublish.node.tuning import SIGN_OF_LIFE_SECONDS, tune
+from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
+from copublish.node.way_out import DIRECT, WayOut
 
 RELAY_PROTOCOL = 1
 JOINED, ALIVE, REFUSED = "joined", "alive", "refused"
@@ -48,9 +48,7 @@ def place_of(agreement: Agreement, *, caller: str, callee: str) -> str:
     return hmac.new(bytes.fromhex(agreement.hash), message, hashlib.sha256).hexdigest()
 
 
-def enter_relay(
-    agreement: Agreement, role: Role, *, caller: str, callee: str, proxy: Proxy | None, timeout_seconds: int
-) -> Channel:
+def enter_relay(agreement: Agreement, role: Role, *, caller: str, callee: str, way_out: WayOut = DIRECT) -> Channel:
     """Connect to the agreed relay and say what for.
 
     Raises:
@@ -58,12 +56,8 @@ def enter_relay(
         RefusedError: If what answers is no relay, or a proxy refuses.
     """
     name, (host, port) = f"the relay {agreement.network.relay}", agreement.network.relay_address
+    sock = way_out.connect(host, port, name)
     try:
-        sock = connect_out(host, port, proxy)
-    except (OSError, UnicodeError) as exc:
-        raise not_reached(exc, name) from exc
-    try:
-        tune(sock, timeout_seconds)
         channel = outer_channel(sock, host)
         place = place_of(agreement, caller=caller, callee=callee)
         channel.send_message({"copublish relay": RELAY_PROTOCOL, "role": role, "place": place})
@@ -94,16 +88,14 @@ def wait_to_be_called(channel: Channel) -> socket.socket:
         channel.send_message({ALIVE: True})
 
 
-def call_at_relay(
-    agreement: Agreement, caller: str, callee: str, *, proxy: Proxy | None, timeout_seconds: int
-) -> socket.socket:
+def call_at_relay(agreement: Agreement, caller: str, callee: str, way_out: WayOut) -> socket.socket:
     """Call a party that waits at the relay; return a socket that leads to it.
 
     Raises:
         UnreachableError: If the relay is not reached, or the other party does not wait there.
         RefusedError: If what answers is no relay, or a proxy refuses.
     """
-    channel = enter_relay(agreement, "call", caller=caller, callee=callee, proxy=proxy, timeout_seconds=timeout_seconds)
+    channel = enter_relay(agreement, "call", caller=caller, callee=callee, way_out=way_out)
     name = f"the relay {agreement.network.relay}"
     try:
         answer = channel.receive_message(seconds=2 * HANDSHAKE_SECONDS)

@@ -23,6 +23,7 @@ from copublish.node.log import SYSLOG, TO_STDERR
 from copublish.node.options import Address, Option, build, given_in, options_of, to_json
 from copublish.node.party_file import read_party_file
 from copublish.node.proxy import Proxy, proxy_from
+from copublish.node.way_out import WayOut
 from copublish.release.audit_file import default_audit_file
 from copublish.release.workers import HERE, ONE_WORKER, Workers
 
@@ -274,6 +275,11 @@ class RunSettings:
     approvals: Path | None = None
     audit: Path | None = None
     workers: Workers = ONE_WORKER
+
+    @property
+    def way_out(self) -> WayOut:
+        """How connections leave this machine."""
+        return WayOut(proxy=self.proxy, timeout_seconds=self.timeout_seconds)
 
 
 @dataclass(frozen=True, kw_only=True)

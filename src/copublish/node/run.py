@@ -223,8 +223,7 @@ def _meet_and_compute(
         ready.party,
         ready.identity,
         listen=settings.listen,
-        timeout_seconds=settings.timeout_seconds,
-        proxy=settings.proxy,
+        way_out=settings.way_out,
         log=log,
     ) as port:
         facts = facts_of(agreement)
