@@ -13,6 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from copublish.cli import app
+from copublish.node.options import options_of
+from copublish.node.request import RunOptions, RunRequest
 from copublish.planning.meaning import how_sure
 from support.browser import browser
 from website import notebooks, pictures
@@ -24,6 +26,7 @@ from website.places import DOCS, PICTURES, ROOT, THEME, Build
 from website.reference import agreement_keys
 from website.reference.commands import page_of_commands
 from website.reference.messages import messages, parts_of_messages
+from website.reference.run_options import page_of_run_options
 from website.staging import moved
 
 QUESTIONS = {
@@ -239,6 +242,16 @@ def test_every_option_that_help_shows_is_in_the_reference():
         sections = [part for part in page.split("\n## ") if re.match(rf"`copublish {command}\b", part)]
         shown = set(re.findall(r"--[a-z][a-z-]+", CliRunner().invoke(app, [command, "--help"], env=WIDE).output))
         assert {option for option in shown - {"--help"} if option not in str(sections)} == set()
+
+
+def test_every_option_of_a_run_is_in_the_reference_with_its_names():
+    rows = [line for line in page_of_run_options().splitlines() if line.startswith("| `--")]
+    shown = CliRunner().invoke(app, ["run", "--help"], env=WIDE).output
+    assert len(rows) == len(RunOptions.__annotations__) >= 16
+    for row, name in zip(rows, options_of(RunRequest), strict=True):
+        flag = re.search(r"--[a-z-]+", row)[0]
+        assert f"`{name}`" in row and flag in shown
+    assert sum("| yes |" in row for row in rows) >= 10, "keys of party.toml"
 
 
 def test_messages_that_users_meet_are_in_the_reference(tmp_path):

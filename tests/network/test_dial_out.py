@@ -11,7 +11,7 @@ import pytest
 
 import copublish as cp
 from copublish.errors import MeetingError
-from copublish.node import dialing
+from copublish.node import way_out
 from copublish.node.channel import HANDSHAKE_SECONDS, Channel, RefusedError, UnreachableError
 from copublish.node.dialing import PROTOCOL, dial
 from copublish.node.listening import AlreadyRunningError
@@ -178,7 +178,7 @@ def test_what_is_in_the_way_on_ones_own_side_is_told_to_others_without_its_name(
 def test_a_key_that_can_no_longer_be_used_leaves_no_connection_behind(circle, tmp_path, monkeypatch):
     circle.port("p0")
     opened = []
-    monkeypatch.setattr(dialing, "connect_out", lambda *where: opened.append(connect_out(*where)) or opened[-1])
+    monkeypatch.setattr(way_out, "connect_out", lambda *where: opened.append(connect_out(*where)) or opened[-1])
     gone = dataclasses.replace(circle.identities["p1"], key_file=tmp_path / "gone.pem", key=None)
     with pytest.raises(MeetingError, match="can no longer be used"):
         dial(circle.agreement, "p1", gone, "p0", "status")

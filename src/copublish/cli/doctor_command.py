@@ -79,7 +79,7 @@ def doctor(
 
 
 def _look(asked: ResolvedRun, passphrase: Passphrase, wait: int) -> Iterator[Finding]:
-    """What is found at this party and on the way to the others."""
+    """Findings at this party and on the way to the others."""
     keys = asked.request.keys.identity
     file = None if keys is None else keys / PARTY_FILE
     if file is not None and file.exists():

@@ -152,5 +152,5 @@ def _asked(kind: _Kind, what: str) -> str:
 
 
 def signer_for(run: ResolvedRun, *, passphrase: Passphrase, pin: Passphrase) -> Signer:
-    """Who signs for a party: its identity, or the one that the agreement names for signatures."""
+    """The signer of a party: its identity, or the one that the agreement names for signatures."""
     return load_signer(run.signing_folder, passphrase=passphrase, pin=pin)

@@ -79,6 +79,6 @@ def resolved(agreement: Path, given: Mapping[str, Any], **more: Any) -> Resolved
     try:
         return RunRequest.of(agreement, given, **more).resolve()
     except OptionError as exc:
-        known = options_of(RunRequest)
-        hint = known[exc.option].flag if exc.option in known else None
+        options = options_of(RunRequest)
+        hint = options[exc.option].flag if exc.option in options else None
         raise typer.BadParameter(exc.problem, param_hint=hint) from None

@@ -155,7 +155,7 @@ def _show_approvals(ready: ReadyParty) -> None:
 
 
 def _source(data: str | None, table: str | None) -> Path | DatabaseTable | None:
-    """Where a party's data are; no row is read."""
+    """The data that were named; no row is read."""
     if data is None and table is not None:
         raise typer.BadParameter("name the database of the table with --data", param_hint="--table")
     return None if data is None else source_from(data, table)

@@ -82,11 +82,11 @@ class Declared:
         Raises:
             ValueError: If it is none; the text says what to write instead.
         """
-        found = KINDS[self.type].read(value)
+        typed = KINDS[self.type].read(value)
         smallest = self.option.at_least
-        if smallest is not None and found < smallest:
-            raise ValueError(f"write a whole number from {smallest} on, got {found}")
-        return found
+        if smallest is not None and typed < smallest:
+            raise ValueError(f"write a whole number from {smallest} on, got {typed}")
+        return typed
 
     def write(self, value: Any) -> Any:
         """A value of its own type as JSON and TOML have it."""
@@ -159,7 +159,7 @@ KINDS: Mapping[Any, Kind] = {
 
 def options_of(declaration: type[Any]) -> Mapping[str, Declared]:
     """All options that a dataclass declares, by name, in order."""
-    return {found.name: found for found in _declared(declaration, None)}
+    return {declared.name: declared for declared in _declared(declaration, None)}
 
 
 def _declared(declaration: type, group: str | None) -> Iterator[Declared]:
@@ -192,13 +192,13 @@ def build(declaration: type[T], given: Mapping[str, Any], **plain: Any) -> T:
         TypeError: If there is no such option.
         OptionError: If a value is none that the option can have.
     """
-    known = options_of(declaration)
-    if unknown := [name for name in given if name not in known]:
-        raise TypeError(f"There is no option '{unknown[0]}'. There are: {', '.join(known)}.")
-    groups: dict[str | None, dict[str, Any]] = {found.group: {} for found in known.values()}
+    options = options_of(declaration)
+    if unknown := [name for name in given if name not in options]:
+        raise TypeError(f"There is no option '{unknown[0]}'. There are: {', '.join(options)}.")
+    groups: dict[str | None, dict[str, Any]] = {declared.group: {} for declared in options.values()}
     for name, value in given.items():
         if value is not None:
-            groups[known[name].group][name] = _read(known[name], value)
+            groups[options[name].group][name] = _read(options[name], value)
     kinds: dict[str, Any] = {field.name: field.type for field in fields(cast(Any, declaration))}
     nested = {group: kinds[group](**values) for group, values in groups.items() if group is not None}
     return declaration(**plain, **groups.get(None, {}), **nested)
@@ -213,15 +213,15 @@ def _read(declared: Declared, value: object) -> Any:
 
 def given_in(request: object) -> dict[str, Any]:
     """Values of all options that were given, by name; the inverse of `build`."""
-    found = {}
+    values = {}
     for name, declared in options_of(request.__class__).items():
         value = getattr(request if declared.group is None else getattr(request, declared.group), name)
         if value is not None and value is not False:
-            found[name] = value
-    return found
+            values[name] = value
+    return values
 
 
 def to_json(request: object) -> dict[str, Any]:
     """The options that were given, as plain JSON values by name."""
-    known = options_of(request.__class__)
-    return {name: known[name].write(value) for name, value in given_in(request).items()}
+    options = options_of(request.__class__)
+    return {name: options[name].write(value) for name, value in given_in(request).items()}

@@ -151,7 +151,7 @@ def opened(run: ResolvedRun, secrets: Secrets) -> Iterator[ReadyParty]:
 
 
 def log_place(run: ResolvedRun) -> Path:
-    """Where the log of a run goes that starts now."""
+    """The place of the log of a run that starts now."""
     return run.request.log or log_file(home_folder() / "logs", run.agreement.name, run.party)
 
 

@@ -31,14 +31,14 @@ def read_party_file(declaration: type, folder: Path) -> dict[str, Any]:
         PartyFileError: If the file cannot be used; it lists every mistake.
     """
     folder = folder.absolute()
-    known = {name: option for name, option in options_of(declaration).items() if option.in_party_file}
+    options = {name: option for name, option in options_of(declaration).items() if option.in_party_file}
     values, problems = {}, []
     for name, value in party_file_content(folder).items():
-        if name not in known:
-            problems.append(_unknown(name, list(known)))
+        if name not in options:
+            problems.append(_unknown(name, list(options)))
             continue
         try:
-            values[name] = known[name].absolute(known[name].read(value), folder)
+            values[name] = options[name].absolute(options[name].read(value), folder)
         except ValueError as exc:
             problems.append(f"{name}: {exc}.")
     if problems:
@@ -46,9 +46,9 @@ def read_party_file(declaration: type, folder: Path) -> dict[str, Any]:
     return values
 
 
-def _unknown(name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    hint = f"Did you mean '{close[0]}'?" if close else f"Its keys are: {', '.join(known)}."
+def _unknown(name: str, keys: list[str]) -> str:
+    close = get_close_matches(name, keys, n=1)
+    hint = f"Did you mean '{close[0]}'?" if close else f"Its keys are: {', '.join(keys)}."
     return f"{name!r}: there is no such key. {hint}"
 
 

@@ -227,31 +227,35 @@ class RunRequest:
         agreement = self.agreement if isinstance(self.agreement, Agreement) else load_agreement(self.agreement)
         party = party_of(agreement, self.party, self.keys.identity)
         from_file = read_party_file(RunRequest, self.keys.identity or identity_folder(party))
-        holds_data, has_signer = agreement.parties[party].data, agreement.parties[party].signer is not None
-        if not holds_data:  # the owners of the data pay
-            from_file.pop("ledger", None)
-        if not has_signer:
-            from_file.pop("signer", None)
-        default = {
-            "party": party,
-            "out": Path(DEFAULT_OUT) if file is None else file.parent / DEFAULT_OUT,
-            "ledger": home_folder() / "ledger.db" if holds_data else None,
-            "identity": identity_folder(party),
-            "signer": identity_folder(f"{party}-signer") if has_signer else None,
-            "approvals": None if file is None else default_approvals_folder(file),
+        not_for_it = {name for name, value in _defaults(agreement, party, file).items() if value is None}
+        values = {
+            **_defaults(agreement, party, file),
+            **{name: value for name, value in from_file.items() if name not in not_for_it},
+            **given_in(self),
         }
-        known = options_of(RunRequest)
-        usual = {name: declared.option.default for name, declared in known.items()}
-        values = {name: known[name].absolute(value, Path.cwd()) for name, value in given_in(self).items()}
-        complete = RunRequest.of(
-            file or agreement, {**usual, **default, **from_file, **values}, _absolute_source(self.data)
-        )
-        return ResolvedRun(agreement=agreement, party=party, request=complete)
+        options = options_of(RunRequest)
+        absolute = {name: options[name].absolute(value, Path.cwd()) for name, value in values.items()}
+        request = RunRequest.of(file or agreement, absolute, _absolute_source(self.data))
+        return ResolvedRun(agreement=agreement, party=party, request=request)
+
+
+def _defaults(agreement: Agreement, party: str, file: Path | None) -> dict[str, Any]:
+    """Values of options that nobody gave; none for a ledger or signer that this agreement does not ask of the party."""
+    terms, options = agreement.parties[party], options_of(RunRequest)
+    return {
+        **{name: declared.option.default for name, declared in options.items() if declared.option.default is not None},
+        "party": party,
+        "out": Path(DEFAULT_OUT) if file is None else file.parent / DEFAULT_OUT,
+        "ledger": home_folder() / "ledger.db" if terms.data else None,  # else the owners of the data pay
+        "identity": identity_folder(party),
+        "signer": None if terms.signer is None else identity_folder(f"{party}-signer"),
+        "approvals": None if file is None else default_approvals_folder(file),
+    }
 
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How one party runs a release; the other parties' settings may differ.
+    """Settings of one party's run; those of the other parties may differ.
 
     Attributes:
         out: Folder for the release.
@@ -284,7 +288,7 @@ class RunSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedRun:
-    """What a run needs, before any key, ledger or data is opened.
+    """A run with nothing left open, before any key, ledger or data is opened.
 
     Attributes:
         agreement: The agreement.
@@ -337,7 +341,7 @@ class ResolvedRun:
 
     @property
     def wait_seconds(self) -> int:
-        """How long the other parties may take to come."""
+        """Seconds that the other parties may take to come."""
         return int(self._values["wait_seconds"])
 
     def proxy(self) -> Proxy | None:
@@ -349,7 +353,7 @@ class ResolvedRun:
         return proxy_from(self.request.network.proxy, self.request.network.proxy_credentials)
 
     def settings(self) -> RunSettings:
-        """How this party runs the release.
+        """Settings of the run.
 
         Raises:
             MeetingError: If the proxy cannot be used.
@@ -415,7 +419,7 @@ def _absolute_source(data: "Source | None") -> "Source | None":
 
 
 def _data_to_json(data: "Source | None") -> Mapping[str, str | None]:
-    """Where data are, as a file says it; a password is not written down."""
+    """The place of data as JSON; a password is not written down."""
     if data is None or isinstance(data, str | Path):
         return {"data": None if data is None else str(data), "table": None}
     if not isinstance(data, DatabaseTable):

@@ -79,7 +79,7 @@ def runs_folder() -> Path:
 
 
 def before_run(agreement: Agreement | str | Path, **options: Unpack[RunOptions]) -> BeforeRun:
-    """What is true before a run of this party. Calls nobody, reads no data, charges nothing.
+    """Price of a run and what it lacks. Calls nobody, reads no data, charges nothing.
 
     Args:
         agreement: The agreement, or the path of its file.
@@ -93,7 +93,7 @@ def before_run(agreement: Agreement | str | Path, **options: Unpack[RunOptions])
 
 
 def look_before(run: ResolvedRun) -> BeforeRun:
-    """What is true before a run that was asked for; see `before_run`."""
+    """Price and missing prerequisites of a run that was asked for; see `before_run`."""
     agreed, party = run.agreement, run.party
     missing, state, price, charged = _looked_at_ledger(run)
     try:
@@ -118,13 +118,13 @@ def look_before(run: ResolvedRun) -> BeforeRun:
 
 
 def ledger_problem(run: ResolvedRun) -> str | None:
-    """Why a run's ledger does not let it begin, in a sentence; none if it does, or if there is none to charge."""
+    """A sentence on why a run's ledger does not let it begin; none if it does, or if there is none to charge."""
     missing, *_ = _looked_at_ledger(run)
     return missing[0].sentence if missing else None
 
 
 def _looked_at_ledger(run: ResolvedRun) -> tuple[list[Missing], str | None, str | None, str | None]:
-    """What the ledger lacks, its state, the price in words, and when this agreement was charged to it before."""
+    """Problems of the ledger, its state, the price in words, and when this agreement was charged to it before."""
     agreed, plan = run.agreement, prepare(run.agreement)
     if run.ledger is None:
         return [], None, None, None
