@@ -1,4 +1,7 @@
-"""`copublish.run`: two processes that call it from Python, with a data frame and with a DuckDB relation."""
+"""`copublish.run`: two processes that call it from Python, with a data frame and with a DuckDB relation.
+
+One of them has another key for signatures. Neither says which party it is or where its keys are.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import sys
 import pytest
 
 import copublish as cp
+from copublish.node.identity import new_identity
 from copublish.privacy.ledger import Ledger
 from support.node import DATASET, TwoParties, free_port
 
@@ -18,11 +22,11 @@ import json, sys
 import duckdb, pandas as pd
 import copublish as cp
 
-party, how = sys.argv[1:]
+how = sys.argv[1]
 data = pd.read_parquet("data.parquet") if how == "frame" else duckdb.read_parquet("data.parquet")
 phases, asked = [], []
 release = cp.run(
-    "agreement.toml", party=party, data=data, out="release", wait_seconds=60, timeout_seconds=60,
+    "agreement.toml", data=data, wait_seconds=60, timeout_seconds=60,
     progress=lambda phase, done, of: phases.append(phase),
     consent=lambda described: asked.append(described.epsilon.agreed) or True,
 )
@@ -32,9 +36,12 @@ print(json.dumps({"phases": sorted(set(phases)), "asked": asked, "digest": relea
 
 def test_both_end_with_the_same_release_and_were_asked_and_told(tmp_path):
     parties = TwoParties(tmp_path, {name: f"127.0.0.1:{free_port()}" for name in ("bank", "loans")}, records=600)
+    signer = new_identity("bank", parties.home("bank") / "identities" / "bank-signer", days=30)
+    signs = ("[parties.bank]\n", f'[parties.bank]\nsigner = "{signer.fingerprint}"\n')
+    parties.write_agreement(parties.agreement_text(signs))
     running = {
         name: subprocess.Popen(
-            [sys.executable, "-c", SCRIPT, name, how],
+            [sys.executable, "-c", SCRIPT, how],
             cwd=parties.home(name),
             env={**os.environ, "COPUBLISH_HOME": str(parties.home(name))},
             stdout=subprocess.PIPE,
@@ -53,6 +60,9 @@ def test_both_end_with_the_same_release_and_were_asked_and_told(tmp_path):
     assert said["bank"]["repr"].startswith("Release('credit-default', specialization, ")
     first, second = (cp.load_release(parties.home(name) / "release") for name in ("bank", "loans"))
     assert first.files() == second.files() and first.certificate.engine.name == "spu"
+    known = {"bank": signer.fingerprint, "loans": parties.identities["loans"].fingerprint}
+    verified = cp.verify_release(parties.home("loans") / "release", known)
+    assert verified.is_well, "the bank's other key has signed"
     ledger = Ledger(parties.home("bank") / "ledger.db")
     assert [entry.state for entry in ledger.entries()] == ["complete"]
 
