@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
+from copublish.cli.options import resolved, with_options
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console
 from copublish.errors import visible
 from copublish.privacy.ledger import open_existing_ledger
@@ -21,22 +23,26 @@ def register(app: typer.Typer) -> None:
     app.command("describe")(describe)
 
 
+@with_options("party", "ledger")
 def describe(
     agreement: Annotated[Path, typer.Argument(help="The agreement, a TOML file.")],
-    ledger: Annotated[
-        Path | None, typer.Option(help="Your ledger: also show what is left in it before and after.")
-    ] = None,
+    *,
+    given: Mapping[str, Any],
     output: FormatOption = Format.TEXT,
 ) -> None:
     """Show every disclosure of a release, its epsilon, its noise, and who learns what. Costs nothing.
 
-    Reads the agreement alone, and a ledger if one is named, and touches no data.
+    Reads the agreement alone and touches no data. With --party or --ledger it also shows what is left in your ledger
+    before and after; that of a party is the one that its party.toml names.
 
     Example: copublish describe agreement.toml
 
-    Example: copublish describe agreement.toml --ledger bank.db
+    Example: copublish describe agreement.toml --party bank
     """
-    agreed = load_agreement(agreement)
+    asked = resolved(agreement, given) if "party" in given else None
+    agreed, ledger = (
+        (load_agreement(agreement), given.get("ledger")) if asked is None else (asked.agreement, asked.ledger)
+    )
     described = describe_agreement(agreed)
     budget = None if ledger is None else _budget(agreed, ledger)
     if output is Format.JSON:

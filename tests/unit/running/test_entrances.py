@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 import copublish as cp
 from copublish.agreement import loading
 from copublish.cli import app
+from copublish.files.home import default_ledger
 from copublish.node import party as node_party
 from copublish.node import request as node_request
 from copublish.node.identity import new_identity
@@ -212,7 +214,18 @@ def test_the_ledger_that_commands_show_is_the_one_that_runs_charge(bank):
     assert ledger.limit("others-2026").epsilon == 4
     ledger.close()
     assert cp.price(cp.load_agreement("agreement.toml")).limit == "2"
+    assert "others-2026" in entered(bank, ledger=default_ledger).get("/read").text
     (bank / "identities" / "signing" / "party.toml").write_text('ledger = "another.db"\n')
     (bank / "identities" / "signing" / "party.toml").chmod(0o600)
     with pytest.raises(cp.LedgerError, match="different ledgers"):
         cp.price(cp.load_agreement("agreement.toml"))
+
+
+def test_describe_shows_the_budget_of_the_ledger_that_a_run_would_charge(bank):
+    told = CliRunner().invoke(app, ["describe", "agreement.toml", "--party", "bank", "--format", "json"])
+    assert told.exit_code == 0, told.output
+    assert "epsilon 1" in json.loads(told.stdout)["budget"]["would_spend"]
+    bare = CliRunner().invoke(app, ["describe", "agreement.toml", "--format", "json"])
+    assert "budget" not in json.loads(bare.stdout)
+    other = CliRunner().invoke(app, ["describe", "agreement.toml", "--party", "bank", "--ledger", "none.db"])
+    assert isinstance(other.exception, cp.LedgerError) and "none.db" in str(other.exception)
