@@ -24,6 +24,7 @@ from copublish.local.simulation import read_fragments
 from copublish.mechanisms.registry import plan_of
 from copublish.privacy.ledger import Ledger
 from copublish.progress import no_progress
+from copublish.protocol.message import Exchange
 from copublish.release.main_path import publish_release
 from copublish.types import IntArray
 
@@ -73,9 +74,9 @@ def whole_run(agreement: Agreement, pair: Pair, table: int, given: Sequence[Any]
     class Told(IdealEngine):
         """Notes what a party is told beside what is opened."""
 
-        def exchange(self, public: Any, *, topic: str = "") -> tuple[Any, ...]:
-            told = super().exchange(public, topic=topic)
-            heard[self.party].append((topic, _plain(told)))
+        def exchange(self, message: Exchange[Any], public: Any) -> tuple[Any, ...]:
+            told = super().exchange(message, public)
+            heard[self.party].append((message.topic, _plain(told)))
             return told
 
         def align(self, identifiers: Sequence[str] | None) -> IntArray:

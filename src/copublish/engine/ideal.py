@@ -28,6 +28,7 @@ from copublish.errors import PartyLostError, ProgramMismatchError
 from copublish.privacy.coins import Coins, SystemCoins
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.noise_shares import SharedLaplace
+from copublish.protocol.message import Exchange
 from copublish.types import BoolArray, IntArray, Program
 
 T = TypeVar("T")
@@ -237,9 +238,13 @@ class IdealEngine:
         """The counts, each with noise and a public offset."""
         return add_noise_inside(self, counts, noise, offset)
 
-    def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
+    def exchange(self, message: Exchange[T], public: T) -> tuple[T, ...]:
         """Tell every party a public value; return all of them in party order."""
-        return self._room.meet(self.party, ("exchange", topic), public, lambda parts: tuple(parts))
+
+        def check(parts: list[T]) -> tuple[T, ...]:
+            return tuple(message.check(part, party) for party, part in zip(self.parties, parts, strict=True))
+
+        return self._room.meet(self.party, ("exchange", message.topic), public, check)
 
     def align(self, identifiers: Sequence[str] | None) -> IntArray:
         """The positions of the common records among one's own, in an order that all parties share."""

@@ -16,6 +16,7 @@ from copublish.engine.secret import Secret
 from copublish.engine.shards import Count, Done, no_word
 from copublish.errors import EngineError
 from copublish.privacy.coins import Coins
+from copublish.protocol.message import Exchange
 from copublish.types import BoolArray, IntArray, Program
 
 if TYPE_CHECKING:
@@ -65,8 +66,12 @@ class SumEngine(Protocol):
         """
         ...
 
-    def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
-        """Tell every party a public value; return all of them in party order. All name the same topic."""
+    def exchange(self, message: Exchange[T], public: T) -> tuple[T, ...]:
+        """Tell every party a public value; return all of them in party order. All name the same entry of the protocol.
+
+        Raises:
+            ProgramMismatchError: If a party's value does not have the type and bound of the entry.
+        """
         ...
 
     def _open(self, secret: Secret) -> IntArray:

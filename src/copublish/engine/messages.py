@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
-from copublish.engine.public_values import MAX_BYTES_OF_TOPIC
-from copublish.errors import EngineError
+from copublish.errors import EngineError, ProgramMismatchError
+from copublish.protocol.message import Exchange, Letter, at_another_step
+from copublish.protocol.table import entry_of
 
-MAX_TOPIC_BYTES = 1000
-MAX_CONTENT_BYTES = 128 * 2**20
-"""Twice the largest table of counts, in words of 16 bytes."""
+Carried = Letter | Exchange[Any]
+"""What goes between two parties of a run: bytes, or public values in bytes."""
 
 
 class Messenger(Protocol):
@@ -21,22 +21,21 @@ class Messenger(Protocol):
     party: str
     parties: tuple[str, ...]
 
-    def send(self, to: str, topic: str, content: bytes) -> None:
+    def send(self, to: str, message: Carried, content: bytes) -> None:
         """Send something to one party; returns when it is on its way.
 
         Raises:
             PartyLostError: If the party has left.
-            EngineError: If it is too long for a message. Nothing was sent.
+            EngineError: If it is too long for such a message. Nothing was sent.
         """
         ...
 
-    def receive(self, sender: str, topic: str) -> bytes:
-        """Wait for the next message of one party.
+    def receive(self, sender: str, message: Carried) -> bytes:
+        """Wait for the next message of one party; what came has the type and bound of the entry.
 
         Raises:
             PartyLostError: If the party has left, or does not answer in time.
-            ProgramMismatchError: If it is about something else: the parties are at different steps; or if it is longer
-                than a message of its topic may be.
+            ProgramMismatchError: If it is another message, or not one of its type and bound.
         """
         ...
 
@@ -45,16 +44,41 @@ class Messenger(Protocol):
         ...
 
 
-def refuse_to_send_long(topic: bytes, content: bytes) -> None:
+def refuse_to_send_long(message: Carried, content: bytes) -> None:
     """Raise if a message is too long to be sent, whatever carries it.
 
     Raises:
         EngineError: Saying how long one may be.
     """
-    if len(topic) > MAX_TOPIC_BYTES or len(content) > MAX_CONTENT_BYTES:
-        raise EngineError(f"A message may have {MAX_CONTENT_BYTES // 2**20} MiB; a longer one was not sent.")
+    if len(content) > message.longest_piece:
+        raise EngineError(
+            f"A message '{message.topic}' may have {message.longest_piece:,} bytes; a longer one was not sent. Nothing "
+            "is published."
+        )
 
 
-def longest_content(topic: bytes) -> int:
-    """How many bytes a message about a topic may have. Whoever takes one in asks before it reads them."""
-    return MAX_BYTES_OF_TOPIC.get(topic.decode(errors="replace"), MAX_CONTENT_BYTES)
+def refuse_announced(topic: bytes, n_bytes: int, sender: str) -> None:
+    """Raise if a peer announces what the protocol does not have; asked before a byte of it is read.
+
+    Raises:
+        ProgramMismatchError: Naming the sender.
+    """
+    entry = entry_of(topic.decode(errors="replace"))
+    if entry is None:
+        raise ProgramMismatchError(
+            f"Party '{sender}' sent what is no message of copublish. Its software was changed or is another version. "
+            "Nothing is published."
+        )
+    if n_bytes > entry.longest_piece:
+        raise entry.too_long(sender)
+
+
+def taken(message: Carried, sender: str, topic: bytes, content: bytes) -> bytes:
+    """Content that came, if it is what this party waits for.
+
+    Raises:
+        ProgramMismatchError: Naming the sender.
+    """
+    if topic != message.topic.encode():
+        raise at_another_step(message, sender)
+    return message.check(content, sender) if isinstance(message, Letter) else content

@@ -15,6 +15,7 @@ import numpy as np
 
 from copublish.engine.interface import SumEngine
 from copublish.errors import EngineError
+from copublish.protocol.table import PERTURBED
 from copublish.types import IntArray
 
 
@@ -45,7 +46,7 @@ def join_columns(own: OwnColumns, engine: SumEngine) -> dict[str, IntArray]:
     """
     mine = [own.values[column].astype(_small(own.n_values[column])) for column in own.columns_of[engine.party]]
     message = np.frombuffer(b"".join(column.tobytes() for column in mine), np.uint8)
-    told = engine.exchange(message, topic="perturbed columns")
+    told = engine.exchange(PERTURBED, message)
     parts: dict[str, list[IntArray]] = {column: [] for column in own.n_values}
     lengths = set()
     for (party, columns), content in zip(own.columns_of.items(), told, strict=True):

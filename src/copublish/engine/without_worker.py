@@ -7,6 +7,7 @@ from typing import Self, TypeVar
 
 from copublish.engine.messages import Messenger
 from copublish.engine.public_values import exchange_public
+from copublish.protocol.message import Exchange
 
 T = TypeVar("T")
 
@@ -32,6 +33,6 @@ class EngineWithoutWorker:
     def abort(self) -> None:
         """Nothing runs here that could be ended; the messenger notices who is lost."""
 
-    def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
+    def exchange(self, message: Exchange[T], public: T) -> tuple[T, ...]:
         """Tell every party a public value; return all of them in party order."""
-        return exchange_public(self._messenger, public, topic)
+        return exchange_public(self._messenger, message, public)

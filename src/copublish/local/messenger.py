@@ -10,8 +10,9 @@ from contextlib import suppress
 from io import BufferedIOBase
 from itertools import combinations
 
-from copublish.engine.messages import MAX_TOPIC_BYTES, longest_content, refuse_to_send_long
+from copublish.engine.messages import Carried, refuse_announced, refuse_to_send_long, taken
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError, SilenceError
+from copublish.protocol.message import MAX_TOPIC_BYTES
 
 Ends = dict[str, socket.socket]
 """One party's ends of the pipes to all others, by their names. They can be given to a process that is spawned."""
@@ -60,41 +61,39 @@ class PipeMessenger:
         for peer in ends:
             threading.Thread(target=self._take_in, args=(peer,), name=f"from {peer}", daemon=True).start()
 
-    def send(self, to: str, topic: str, content: bytes) -> None:
+    def send(self, to: str, message: Carried, content: bytes) -> None:
         """Send something to one party; returns when it is on its way.
 
         Raises:
             PartyLostError: If the party has left.
             EngineError: If it is too long for a message. Nothing was sent.
         """
-        name = topic.encode()
-        refuse_to_send_long(name, content)
-        message = b"".join(len(part).to_bytes(LENGTH_BYTES, "big") + part for part in (name, content))
+        refuse_to_send_long(message, content)
+        parts = (message.topic.encode(), content)
+        framed = b"".join(len(part).to_bytes(LENGTH_BYTES, "big") + part for part in parts)
         try:
-            self._ends[to].sendall(message)
+            self._ends[to].sendall(framed)
         except OSError:
             raise _lost(to) from None
-        self.bytes_sent += len(message)
+        self.bytes_sent += len(framed)
 
-    def receive(self, sender: str, topic: str) -> bytes:
+    def receive(self, sender: str, message: Carried) -> bytes:
         """Wait for the next message of one party.
 
         Raises:
             PartyLostError: If the party has left, or does not answer in time.
-            ProgramMismatchError: If it is about something else, or longer than a message of its topic may be.
+            ProgramMismatchError: If it is another message, or not of its type and bound.
         """
         patience = self._timeout + self._loading_seconds.get(sender, 0)
         try:
-            message = self._arrived[sender].get(timeout=patience)
+            arrived = self._arrived[sender].get(timeout=patience)
         except queue.Empty:
             raise SilenceError.of(sender, patience) from None
         self._loading_seconds.pop(sender, None)
-        if isinstance(message, EngineError):
-            self._arrived[sender].put(message)  # it stays lost
-            raise message
-        if message[0] != topic.encode():
-            raise ProgramMismatchError("The parties are at different steps. Their software or agreements differ.")
-        return message[1]
+        if isinstance(arrived, EngineError):
+            self._arrived[sender].put(arrived)  # it stays lost
+            raise arrived
+        return taken(message, sender, *arrived)
 
     def has_left(self, party: str) -> bool:
         """Whether another party is known to have left; what it sent before may still be waiting."""
@@ -113,21 +112,22 @@ class PipeMessenger:
         with suppress(EOFError, OSError), self._ends[peer].makefile("rb") as stream:
             try:
                 while True:
-                    topic = _part(stream, peer, MAX_TOPIC_BYTES)
-                    arrived.put((topic, _part(stream, peer, longest_content(topic))))
+                    arrived.put(_next_message(stream, peer))
             except ProgramMismatchError as exc:
                 problem = exc
         self._left.add(peer)
         arrived.put(problem)
 
 
-def _part(stream: BufferedIOBase, peer: str, limit: int) -> bytes:
-    length = int.from_bytes(_exactly(stream, LENGTH_BYTES), "big")
-    if length > limit:  # before a byte of it is read
-        raise ProgramMismatchError(
-            f"Party '{peer}' was about to send more than a message of this kind has. Nothing is published."
-        )
-    return _exactly(stream, length)
+def _next_message(stream: BufferedIOBase, peer: str) -> tuple[bytes, bytes]:
+    topic = _exactly(stream, min(_length(stream), MAX_TOPIC_BYTES + 1))  # no entry has a longer one
+    length = _length(stream)
+    refuse_announced(topic, length, peer)
+    return topic, _exactly(stream, length)
+
+
+def _length(stream: BufferedIOBase) -> int:
+    return int.from_bytes(_exactly(stream, LENGTH_BYTES), "big")
 
 
 def _exactly(stream: BufferedIOBase, length: int) -> bytes:

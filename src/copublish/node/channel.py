@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import ipaddress
-import json
 import select
 import socket
 import struct
@@ -22,9 +21,12 @@ from OpenSSL import SSL
 from copublish.agreement.model import Agreement
 from copublish.errors import MeetingError
 from copublish.node.identity import Identity, certificate_problem
+from copublish.protocol.message import Word, read_word, wrong_word
 
 HANDSHAKE_SECONDS = 10.0
-MAX_MESSAGE_BYTES = 256 * 1024
+LENGTH = struct.Struct(">I")
+"""Before every word stands its length."""
+
 CHUNK = 256 * 1024
 RECORD = 16 * 1024
 """What TLS sends at once."""
@@ -121,10 +123,15 @@ class Channel:
         except ChannelClosedError:
             return True
 
-    def send_message(self, content: dict[str, Any], *, seconds: float = HANDSHAKE_SECONDS) -> None:
-        """Send one small public message."""
-        body = json.dumps(content).encode()
-        self.send_bytes(struct.pack(">I", len(body)) + body, seconds=seconds)
+    def send_word(self, word: Word, content: object = True, *, seconds: float = HANDSHAKE_SECONDS) -> None:
+        """Send one small public message.
+
+        Raises:
+            ChannelClosedError: If the connection ends before.
+            MeetingError: If it takes too long.
+        """
+        body = word.spelled(content)
+        self.send_bytes(LENGTH.pack(len(body)) + body, seconds=seconds)
 
     def send_bytes(self, content: bytes | memoryview, *, seconds: float) -> None:
         """Send all of something.
@@ -140,24 +147,24 @@ class Channel:
             if data and not sent:
                 self._wait(deadline, write=True)
 
-    def receive_message(self, *, seconds: float) -> dict[str, Any]:
-        """Wait for one message.
+    def receive_word(self, *expected: Word, sender: str, seconds: float) -> tuple[Word, Any]:
+        """Wait for one of some messages; return which one came, and its content.
+
+        Args:
+            *expected: Those that may come now.
+            sender: The other side, at the beginning of a sentence.
+            seconds: How long to wait.
 
         Raises:
             ChannelClosedError: If the connection ends before.
-            MeetingError: If it takes too long, or what comes is no message.
+            MeetingError: If it takes too long.
+            WrongWordError: If something else comes, or it does not have its type and bound.
         """
         deadline = time.monotonic() + seconds
-        (length,) = struct.unpack(">I", self._receive_exactly(4, deadline))
-        if length > MAX_MESSAGE_BYTES:
-            raise MeetingError("The other side sent something that is no message of copublish.")
-        try:
-            content = json.loads(self._receive_exactly(length, deadline))
-        except (ValueError, RecursionError):
-            content = None
-        if not isinstance(content, dict):
-            raise MeetingError("The other side sent something that is no message of copublish.")
-        return content
+        (length,) = LENGTH.unpack(self._receive_exactly(LENGTH.size, deadline))
+        if length > max(word.max_bytes for word in expected):  # before a byte of it is read
+            raise wrong_word(expected, sender)
+        return read_word(self._receive_exactly(length, deadline), expected, sender)
 
     def receive_bytes(self, length: int, *, seconds: float) -> bytes:
         """Wait for so many bytes.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from typing import Any
+from typing import Any, cast
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.network import way_between
@@ -25,8 +25,8 @@ from copublish.node.identity import Identity
 from copublish.node.proxy import DIAL_SECONDS
 from copublish.node.relay_talk import call_at_relay
 from copublish.node.way_out import DIRECT, WayOut
-
-PROTOCOL = 4
+from copublish.protocol.message import WrongWordError
+from copublish.protocol.table import ACCEPTED, GREETING, PROTOCOL, REFUSED, STATUS
 
 
 def dial(
@@ -68,34 +68,37 @@ def say_what_for(
 
     Raises:
         UnreachableError: If the connection ends, or there is no answer.
-        RefusedError: If the other one refuses.
+        RefusedError: If the other one refuses, or answers something that is neither.
     """
-    answer = answer_of(channel, {"copublish": PROTOCOL, "purpose": purpose, "party": party, "run": run}, where)
-    if answer.get("ok") is not True:
-        channel.close()
-        raise RefusedError(f"Party '{peer}' refuses: {plain_text(answer.get('refused', 'it does not say why'))}.")
-    return channel
-
-
-def answer_of(channel: Channel, greeting: dict[str, Any], where: str) -> dict[str, Any]:
-    """What the other end answers to a first message."""
     # In a run the other party waits that long itself: it may hear the number of the run a moment after us.
-    patience = HANDSHAKE_SECONDS if greeting["run"] is None else 2 * HANDSHAKE_SECONDS
+    patience = HANDSHAKE_SECONDS if run is None else 2 * HANDSHAKE_SECONDS
     try:
-        channel.send_message(greeting)
-        return channel.receive_message(seconds=patience)
+        channel.send_word(GREETING, {"protocol": PROTOCOL, "purpose": purpose, "party": party, "run": run})
+        answer, content = channel.receive_word(ACCEPTED, REFUSED, sender=f"Party '{peer}'", seconds=patience)
     except ChannelClosedError as exc:
         channel.close()
         raise UnreachableError(f"the connection was closed by {where}") from exc
+    except WrongWordError as exc:
+        channel.close()
+        raise RefusedError(str(exc)) from exc
     except (MeetingError, OSError) as exc:  # connected and silent: it may be busy
         channel.close()
         raise SilentError(where) from exc
+    if answer is REFUSED:
+        channel.close()
+        raise RefusedError(f"Party '{peer}' refuses: {plain_text(content)}.")
+    return channel
 
 
-def status_of(channel: Channel) -> dict[str, Any]:
-    """What a party that was asked for its status says after its greeting: its clock and what it has agreed to."""
+def status_of(channel: Channel, peer: str) -> dict[str, Any]:
+    """What a party that was asked for its status says after its greeting: its clock and what it has agreed to.
+
+    Raises:
+        MeetingError: If it says nothing in time, or something else.
+    """
     try:
-        return channel.receive_message(seconds=HANDSHAKE_SECONDS)
+        _, status = channel.receive_word(STATUS, sender=f"Party '{peer}'", seconds=HANDSHAKE_SECONDS)
+        return cast(dict[str, Any], status)
     finally:
         channel.close()
 

@@ -9,14 +9,11 @@ import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from copublish.errors import MeetingError, plain_text
 from copublish.node.channel import Channel, RefusedError, UnreachableError
 from copublish.node.proxy import OwnProxyError
-
-MAX_BYTES = 2 * 2**20
-"""Of one transfer."""
+from copublish.protocol.table import ACCEPTED, MAX_MEASURED_BYTES, MEASURE, PROBLEM
 
 MAX_REQUESTS = 32
 SECONDS = 30.0
@@ -45,32 +42,34 @@ def answer_measurements(channel: Channel, dial_back: Callable[[], None]) -> None
     """
     with contextlib.suppress(MeetingError):
         for _ in range(MAX_REQUESTS):
-            asked = channel.receive_message(seconds=SECONDS)
-            size = asked.get("bytes")
-            size = size if isinstance(size, int) and 0 <= size <= MAX_BYTES else 0
-            if asked.get("what") == "send":
-                channel.receive_bytes(size, seconds=SECONDS)
-            elif asked.get("what") == "fetch":
-                channel.send_bytes(bytes(size), seconds=SECONDS)
+            _, asked = channel.receive_word(MEASURE, sender="The other side", seconds=SECONDS)
+            if asked["what"] == "send":
+                channel.receive_bytes(asked["bytes"], seconds=SECONDS)
+            elif asked["what"] == "fetch":
+                channel.send_bytes(bytes(asked["bytes"]), seconds=SECONDS)
                 continue
-            channel.send_message(_dialed_back(dial_back) if asked.get("what") == "dial back" else {"ok": True})
+            problem = _problem_with(dial_back) if asked["what"] == "dial back" else None
+            if problem is None:
+                channel.send_word(ACCEPTED)
+            else:
+                channel.send_word(PROBLEM, problem)
     channel.close()
 
 
-def _dialed_back(dial_back: Callable[[], None]) -> dict[str, Any]:
+def _problem_with(dial_back: Callable[[], None]) -> str | None:
     """What is told about dialing back: of what is in the way on our own side, no more than that it is there."""
     try:
         dial_back()
     except OwnProxyError:
-        return {"problem": "a proxy of its own is in the way"}
+        return "a proxy of its own is in the way"
     except (RefusedError, UnreachableError) as exc:
-        return {"problem": str(exc)}  # names what the agreement names
+        return plain_text(exc, 2000)  # names what the agreement names
     except MeetingError:
-        return {"problem": "something on its own side is in the way"}  # its key, say: the message names a path
-    return {"ok": True}
+        return "something on its own side is in the way"  # its key, say: the message names a path
+    return None
 
 
-def measure(channel: Channel, n_bytes: int = MAX_BYTES) -> Link:
+def measure(channel: Channel, n_bytes: int = MAX_MEASURED_BYTES) -> Link:
     """Measure the link to another party.
 
     Raises:
@@ -79,16 +78,17 @@ def measure(channel: Channel, n_bytes: int = MAX_BYTES) -> Link:
     trips = []
     for _ in range(ECHOES):
         start = time.monotonic()
-        _ask(channel, "echo", 0)
+        channel.send_word(MEASURE, {"what": "echo", "bytes": 0})
+        _answer(channel)
         trips.append(time.monotonic() - start)
     trip = min(trips)
     start = time.monotonic()
-    channel.send_message({"what": "send", "bytes": n_bytes})
+    channel.send_word(MEASURE, {"what": "send", "bytes": n_bytes})
     channel.send_bytes(bytes(n_bytes), seconds=SECONDS)
-    channel.receive_message(seconds=SECONDS)
+    _answer(channel)
     there = time.monotonic() - start - trip
     start = time.monotonic()
-    channel.send_message({"what": "fetch", "bytes": n_bytes})
+    channel.send_word(MEASURE, {"what": "fetch", "bytes": n_bytes})
     channel.receive_bytes(n_bytes, seconds=SECONDS)
     back = time.monotonic() - start - trip
     least = 1e-4  # on one machine a transfer takes next to nothing
@@ -101,10 +101,11 @@ def ask_to_dial_back(channel: Channel) -> str | None:
     Raises:
         MeetingError: If it does not answer.
     """
-    answer = _ask(channel, "dial back", 0)
-    return None if answer.get("ok") is True else plain_text(answer.get("problem", "it does not say why"))
+    channel.send_word(MEASURE, {"what": "dial back", "bytes": 0})
+    return _answer(channel)
 
 
-def _ask(channel: Channel, what: str, size: int) -> dict[str, Any]:
-    channel.send_message({"what": what, "bytes": size})
-    return channel.receive_message(seconds=SECONDS)
+def _answer(channel: Channel) -> str | None:
+    """The other party's problem with what was asked, if it has one."""
+    word, content = channel.receive_word(ACCEPTED, PROBLEM, sender="The other side", seconds=SECONDS)
+    return plain_text(content) if word is PROBLEM else None

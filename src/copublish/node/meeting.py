@@ -12,6 +12,8 @@ from copublish.errors import MeetingError, plain_text
 from copublish.node.port import Log, Port
 from copublish.node.rendezvous import Rendezvous, Waiting, left, lost_word
 from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
+from copublish.protocol.message import Word, WrongWordError
+from copublish.protocol.table import AGREED, ALIVE, DONE, HELLO, STOP
 
 LAST_WORD_SECONDS = 2.0
 FOR_EVER_SECONDS = 10.0**7
@@ -30,7 +32,7 @@ class Meeting:
 
     Attributes:
         peers: The other parties.
-        run: The number of this run, drawn by all.
+        run: The id of this run, drawn by all.
         workers: How many engine processes every party has at least.
     """
 
@@ -56,7 +58,7 @@ class Meeting:
         self._first_is_known = threading.Event()
         self._on_loss: list[Callable[[], None]] = []
         self._over = False
-        log("met", peers=", ".join(self.peers))
+        log("met", peers=", ".join(self.peers), run=self.run)
         self._over_what = port.over
         self._ends = threading.Event()
         for peer in self.peers:
@@ -81,29 +83,42 @@ class Meeting:
 
     def _listen(self, peer: str) -> None:
         """Wait for a peer's last word; before that it gives signs of life alone."""
-        _, from_peer = self._lines[peer]
-        message: dict[str, Any] = {"alive": True}
-        while "alive" in message:
-            message = {}  # if the connection ends without a last word
-            with contextlib.suppress(MeetingError, OSError, ValueError):
-                message = from_peer.receive_message(seconds=FOR_EVER_SECONDS)
-        from_peer.close()
-        if "done" in message or self._over:
+        sentence, said = self._hear_last_word(peer)
+        if sentence is None or self._over:
             return
         with self._lock:
-            if not self._first_is_known.is_set() and (self._lost is None or "lost" not in message):
-                named = message.get("lost")
-                self._lost = left(peer, message, self._over_what(peer))
-                self._first_lost = named if isinstance(named, str) and named in self._lines else peer
-                why = message.get("why" if self._first_lost != peer else "stop")
-                # As it is passed on: what a peer sent may be too much for others, or not to be written at all.
+            if not self._first_is_known.is_set() and (self._lost is None or "lost" not in said):
+                self._lost = sentence
+                self._first_lost = said["lost"] if said.get("lost") in self._lines else peer
+                why = said.get("why" if self._first_lost != peer else "reason")
+                # As it is passed on: what a peer sent may hold what is not to be shown.
                 self._first_reason = None if why is None else plain_text(why)
-            if "lost" not in message:
+            if "lost" not in said:
                 self._first_is_known.set()
             acts = tuple(self._on_loss)
         for act in acts:
             act()
-        self._log("peer stopped", peer=peer, reason=plain_text(message.get("stop", "connection lost")))
+        self._log("peer stopped", peer=peer, reason=plain_text(said.get("reason", "connection lost")))
+
+    def _hear_last_word(self, peer: str) -> tuple[str | None, dict[str, str]]:
+        """A sentence on how a peer stopped, none if it has finished; and what it said about it, if anything."""
+        _, from_peer = self._lines[peer]
+        word: Word = ALIVE
+        content: Any = None
+        try:
+            while word is ALIVE:
+                word, content = from_peer.receive_word(
+                    ALIVE, DONE, STOP, HELLO, AGREED, sender=f"Party '{peer}'", seconds=FOR_EVER_SECONDS
+                )
+        except WrongWordError as exc:
+            return str(exc), {"reason": "it sent what is no message"}
+        except (MeetingError, OSError, ValueError):  # the connection ended without a last word
+            return left(peer, None, self._over_what(peer)), {}
+        finally:
+            from_peer.close()
+        if word is STOP:
+            return left(peer, content["reason"]), content
+        return (None, {}) if word is DONE else (f"Party '{peer}' stopped (it is in another run).", {})
 
     def _keep_alive(self) -> None:
         """Say something now and then, so that nothing on the way ends what is idle."""
@@ -112,28 +127,28 @@ class Meeting:
                 with self._speaking:
                     if not self._over and to_peer.is_idle():
                         with contextlib.suppress(MeetingError):  # it has left: whoever listens notices
-                            to_peer.send_message({"alive": True})
+                            to_peer.send_word(ALIVE)
 
     def say_stop(self, reason: str) -> None:
         """Tell the peers that we stop, and the kind of reason: nothing about our data."""
-        self._last_word({"stop": reason})
+        self._last_word(STOP, {"reason": reason})
 
     def say_lost(self, silent: str | None = None) -> None:
         """Tell the peers that we stop because somebody else did, or is silent, so that all can name the first one."""
         lost = silent or self._first_lost
         why = self._first_reason if silent is None else "it was silent"
-        self._last_word(lost_word(lost, why))
+        self._last_word(STOP, lost_word(lost, why))
 
     def say_done(self) -> None:
         """Tell the peers that we are finished, so that our leaving is no loss."""
-        self._last_word({"done": True})
+        self._last_word(DONE)
 
-    def _last_word(self, message: dict[str, Any]) -> None:
+    def _last_word(self, word: Word, content: object = True) -> None:
         with self._speaking:  # no sign of life comes after it, or into it
             self._over = True
         self._ends.set()
         for to_peer, from_peer in self._lines.values():
             with contextlib.suppress(MeetingError):  # it has left already
-                to_peer.send_message(message)
+                to_peer.send_word(word, content)
             to_peer.close()
             from_peer.break_off()  # the thread that listens closes it

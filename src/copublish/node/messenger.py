@@ -15,14 +15,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
-from copublish.engine.messages import MAX_CONTENT_BYTES, MAX_TOPIC_BYTES, longest_content, refuse_to_send_long
-from copublish.errors import EngineError, MeetingError, PartyLostError, ProgramMismatchError, SilenceError
+from copublish.engine.messages import Carried, refuse_announced, refuse_to_send_long, taken
+from copublish.errors import EngineError, MeetingError, PartyLostError, SilenceError
 from copublish.node.channel import CHUNK, Channel, ChannelClosedError, RefusedError, UnreachableError
 from copublish.node.port import Port
 from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
+from copublish.protocol.message import MAX_LETTER_BYTES, MAX_TOPIC_BYTES
 
 HEADER = struct.Struct(">HI")
-MAX_WAITING_BYTES = MAX_CONTENT_BYTES
+MAX_WAITING_BYTES = MAX_LETTER_BYTES
 """What a party may send ahead of its being asked for; beyond this it has to wait. In all, so much for each of them."""
 
 PLACE_BYTES = 256
@@ -87,15 +88,15 @@ class PortMessenger:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def send(self, to: str, topic: str, content: bytes) -> None:
+    def send(self, to: str, message: Carried, content: bytes) -> None:
         """Send something to one party; returns when it is on its way.
 
         Raises:
             PartyLostError: If the party has left, or takes nothing for too long.
             EngineError: If it is too long for a message. Nothing was sent.
         """
-        name = topic.encode()
-        refuse_to_send_long(name, content)
+        refuse_to_send_long(message, content)
+        name = message.topic.encode()
         with self._sending[to]:
             try:
                 channel = self._channel_to(to)
@@ -110,12 +111,12 @@ class PortMessenger:
                     raise (self._ended() if self._is_over else lost) from exc
                 raise
 
-    def receive(self, sender: str, topic: str) -> bytes:
+    def receive(self, sender: str, message: Carried) -> bytes:
         """Wait for the next message of one party.
 
         Raises:
             PartyLostError: If any party has stopped, this one has left, or does not answer in time.
-            ProgramMismatchError: If it is about something else: the parties are at different steps.
+            ProgramMismatchError: If it is another message, or not of its type and bound.
         """
         inbox = self._inboxes[sender]
         patience = self._timeout + self._loading_seconds.get(sender, 0)
@@ -126,12 +127,10 @@ class PortMessenger:
             if not inbox.messages:
                 raise inbox.problem or SilenceError.of(sender, patience)
             self._loading_seconds.pop(sender, None)
-            found, content = inbox.messages.popleft()
-            inbox.n_bytes -= _size(found, content)
+            topic, content = inbox.messages.popleft()
+            inbox.n_bytes -= _size(topic, content)
             self._changed.notify_all()
-        if found != topic.encode():
-            raise ProgramMismatchError("The parties are at different steps. Their software or agreements differ.")
-        return content
+        return taken(message, sender, topic, content)
 
     def has_left(self, party: str) -> bool:
         """Whether another party is known to have left; what it sent before may still be waiting."""
@@ -222,13 +221,8 @@ class PortMessenger:
         if header == SIGN_OF_LIFE:
             return
         topic_length, length = HEADER.unpack(header)
-        if topic_length > MAX_TOPIC_BYTES or length > MAX_CONTENT_BYTES:
-            raise ProgramMismatchError(f"Party '{peer}' sent what is no message of copublish. {UNPUBLISHED}")
-        topic = self._receive(channel, topic_length, self._timeout)
-        if length > longest_content(topic):
-            raise ProgramMismatchError(
-                f"Party '{peer}' was about to send more than a message of this kind has. {UNPUBLISHED}"
-            )
+        topic = self._receive(channel, min(topic_length, MAX_TOPIC_BYTES + 1), self._timeout)  # no entry has more
+        refuse_announced(topic, length, peer)
         size = topic_length + length + PLACE_BYTES
         with self._changed:  # before a byte of it is read, so that no more is held than may wait
             self._changed.wait_for(

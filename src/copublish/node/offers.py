@@ -9,7 +9,8 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, cast
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.network import way_between
@@ -20,6 +21,7 @@ from copublish.node.identity import Identity
 from copublish.node.relay_talk import enter_relay, wait_to_be_called
 from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
 from copublish.node.way_out import WayOut
+from copublish.protocol.table import ALIVE, GREETING
 
 SPARE = 2
 """How many connections wait at once for calls of one party. One that is used is replaced at once."""
@@ -95,7 +97,7 @@ class Offers:
             "parked",
             way_out=self._way_out,
         )
-        greeting = self._while_open(channel, _next_greeting)
+        greeting = self._while_open(channel, partial(_next_greeting, peer))
         return lambda: self._welcome(channel, peer, greeting)
 
     def _at_relay(self, peer: str) -> Callable[[], None]:
@@ -126,10 +128,12 @@ class Offers:
                 self._open.discard(channel)
 
 
-def _next_greeting(channel: Channel) -> dict[str, Any]:
+def _next_greeting(peer: str, channel: Channel) -> dict[str, Any]:
     """What the other party wants, once it calls; signs of life are answered until then."""
     while True:
-        said = channel.receive_message(seconds=3 * SIGN_OF_LIFE_SECONDS)
-        if "alive" not in said:
-            return said
-        channel.send_message({"alive": True})
+        word, content = channel.receive_word(
+            ALIVE, GREETING, sender=f"Party '{peer}'", seconds=3 * SIGN_OF_LIFE_SECONDS
+        )
+        if word is GREETING:
+            return cast(dict[str, Any], content)
+        channel.send_word(ALIVE)

@@ -15,6 +15,7 @@ from copublish.errors import MeetingError
 from copublish.node.channel import Channel, SilentError, UnreachableError
 from copublish.node.dialing import say_what_for
 from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
+from copublish.protocol.table import ALIVE
 
 ANSWER_SECONDS = 5.0
 MAX_PARKED = 6
@@ -111,8 +112,8 @@ class Parked:
                 return  # somebody calls on it
             self._waiting[party].remove(channel)
         try:
-            channel.send_message({"alive": True}, seconds=ANSWER_SECONDS)
-            channel.receive_message(seconds=ANSWER_SECONDS)
+            channel.send_word(ALIVE, seconds=ANSWER_SECONDS)
+            channel.receive_word(ALIVE, sender=f"Party '{party}'", seconds=ANSWER_SECONDS)
         except MeetingError:
             channel.close()
         else:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.network import over_what, way_between
@@ -31,7 +31,7 @@ from copublish.node.channel import (
     plain_channel,
     secure_channel,
 )
-from copublish.node.dialing import PROTOCOL, dial, refuse_unfit_hosts
+from copublish.node.dialing import dial, refuse_unfit_hosts
 from copublish.node.engine_link import EngineLinks
 from copublish.node.identity import Identity, common_name
 from copublish.node.listening import OnlyOneHere, listen_at
@@ -41,6 +41,7 @@ from copublish.node.parking import Parked
 from copublish.node.proxy import DIAL_SECONDS
 from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places, WaitingRoom
 from copublish.node.way_out import DIRECT, WayOut
+from copublish.protocol.table import ACCEPTED, GREETING, PROTOCOL, REFUSED, STATUS
 from copublish.release.preflight import facts_of
 
 Log = Callable[..., None]
@@ -265,7 +266,7 @@ class Port:
         try:
             try:
                 known, channel = self._recognize(sock)
-                greeting = channel.receive_message(seconds=HANDSHAKE_SECONDS)
+                _, greeting = channel.receive_word(GREETING, sender=_who(known), seconds=HANDSHAKE_SECONDS)
             finally:
                 self._strangers.leave(came_from)
             self._welcome(channel, known, greeting)
@@ -289,25 +290,25 @@ class Port:
         Raises:
             MeetingError: If it is somebody else, does not say what it should, or has too many connections.
         """
-        named = greeting.get("party")
-        if greeting.get("copublish") != PROTOCOL:
+        if greeting["protocol"] != PROTOCOL:
             self._refuse(channel, "another version of copublish's protocol")
+        named = greeting["party"]
         if named not in self.peers or (known is not None and named != known):  # on loopback its word is taken
             self._refuse(channel, "another party's name")
-        if not self._places.enter(str(named)):
+        if not self._places.enter(named):
             self._refuse(channel, "too many connections of one party at once")
-        return str(named)
+        return cast(str, named)
 
     def _serve(self, channel: Channel, peer: str, greeting: dict[str, Any]) -> None:
         """Do what a party of the agreement came for; in a run, until the connection ends."""
-        purpose = str(greeting.get("purpose"))
+        purpose = greeting["purpose"]
         is_of_a_run = purpose.partition(" ")[0] in PURPOSES_OF_A_RUN
-        door = self._door(purpose, peer, greeting.get("run")) if is_of_a_run else None
+        door = self._door(purpose, peer, greeting["run"]) if is_of_a_run else None
         if is_of_a_run and door is None:
             self._refuse(channel, "a run that is not under way here")
         if purpose == "parked" and peer not in self._parked:
             self._refuse(channel, "a connection to call it on, but by the agreement it can be dialed")
-        channel.send_message({"ok": True})
+        channel.send_word(ACCEPTED)
         if door is not None:
             door.take(channel)
         elif purpose == "parked":
@@ -323,11 +324,11 @@ class Port:
         else:
             # "status": it knows now that we are here and accept it. In a meeting it would hear the same.
             with contextlib.suppress(MeetingError):
-                channel.send_message({"time": time.time(), "facts": facts_of(self.agreement)})
+                channel.send_word(STATUS, {"time": time.time(), "facts": facts_of(self.agreement)})
             channel.close()
 
     def _refuse(self, channel: Channel, problem: str) -> NoReturn:
-        channel.send_message({"refused": problem})
+        channel.send_word(REFUSED, problem)
         channel.close()
         raise RefusedError(problem)
 
@@ -350,9 +351,13 @@ class Port:
         said = common_name(chain[0]) if chain else ""
         reason = problems.get(said) or next(problem for problem in problems.values() if problem)
         with contextlib.suppress(MeetingError):
-            channel.send_message({"refused": f"you {reason}"})
+            channel.send_word(REFUSED, f"you {reason}")
         channel.close()
         raise RefusedError(reason)
+
+
+def _who(party: str | None) -> str:
+    return "Whoever called" if party is None else f"Party '{party}'"
 
 
 def _in_background(work: Callable[..., None], *arguments: Any) -> None:

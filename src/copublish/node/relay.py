@@ -14,25 +14,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
-import re
 import socket
 import ssl
-import struct
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from copublish.errors import plain_text
+from copublish.node.channel import LENGTH
 from copublish.node.log import RationedLog
 from copublish.node.passing import CHUNK, OneWay, Side, pass_both_ways
-from copublish.node.relay_talk import ALIVE, JOINED, NOBODY_WAITS, REFUSED, RELAY_PROTOCOL
 from copublish.node.tuning import SIGN_OF_LIFE_SECONDS, tune
 from copublish.node.waiting_room import Places
+from copublish.protocol.message import Word, WrongWordError, read_word
+from copublish.protocol.table import ALIVE, JOINED, NOBODY_WAITS, REFUSED, RELAY_GREETING, RELAY_PROTOCOL
 
-LENGTH = struct.Struct(">I")
-MAX_WORD_BYTES = 512
 SPARE_FILES = 64
 
 
@@ -106,22 +103,20 @@ class _Guest:
     called: asyncio.Future[_Guest | None] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
     accepted: asyncio.Future[bool] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
-    async def say(self, word: dict[str, Any]) -> None:
-        body = json.dumps(word).encode()
+    async def say(self, word: Word, content: object = True) -> None:
+        body = word.spelled(content)
         self.writer.write(LENGTH.pack(len(body)) + body)
         await self.writer.drain()
 
-    async def hear(self) -> dict[str, Any]:
+    async def hear(self, expected: Word) -> Any:
         (length,) = LENGTH.unpack(await self.reader.readexactly(LENGTH.size))
-        if length > MAX_WORD_BYTES:
+        if length > expected.max_bytes:  # before a byte of it is read
             raise _RefusedError("it does not speak as parties do")
         try:
-            word = json.loads(await self.reader.readexactly(length))
-        except ValueError:
-            word = None
-        if not isinstance(word, dict):
-            raise _RefusedError("it does not speak as parties do")
-        return word
+            _, content = read_word(await self.reader.readexactly(length), (expected,), "It")
+        except WrongWordError:
+            raise _RefusedError("it does not speak as parties do") from None
+        return content
 
 
 class Relay:
@@ -176,13 +171,13 @@ class Relay:
             tune(sock, self._timeout)
             async with asyncio.timeout(self._limits.hello_seconds):
                 guest = await self._welcome(sock, came_from)
-                role, place = _understand(await guest.hear())
+                role, place = _understand(await guest.hear(RELAY_GREETING))
             await (self._wait(guest, place) if role == "wait" else self._call(guest, place))
         except _RefusedError as exc:
             self._refused(came_from, str(exc))
             if guest is not None:
                 with contextlib.suppress(OSError):
-                    await guest.say({REFUSED: str(exc)})
+                    await guest.say(REFUSED, str(exc))
         except TimeoutError:
             self._refused(came_from, "it said nothing in time")
         except (OSError, EOFError, ssl.SSLError) as exc:
@@ -239,8 +234,8 @@ class Relay:
             if guest.called.done():
                 return True
             async with asyncio.timeout(self._limits.sign_seconds):
-                await guest.say({ALIVE: True})
-                await guest.hear()
+                await guest.say(ALIVE)
+                await guest.hear(ALIVE)
         return guest.called.done()
 
     async def _call(self, guest: _Guest, place: str) -> None:
@@ -288,7 +283,7 @@ class Relay:
             try:
                 for one in (guest, caller):
                     self._leave_room(one)
-                    await one.say({JOINED: True})
+                    await one.say(JOINED)
                 self._log("joined", **facts)
                 why = await pass_both_ways(
                     (Side(caller.reader, caller.writer), Side(guest.reader, guest.writer)),
@@ -308,9 +303,6 @@ class Relay:
 
 
 def _understand(word: dict[str, Any]) -> tuple[str, str]:
-    role, place = word.get("role"), word.get("place")
-    if word.get("copublish relay") != RELAY_PROTOCOL:
+    if word["protocol"] != RELAY_PROTOCOL:
         raise _RefusedError("another version of the relay's protocol")
-    if role not in ("wait", "call") or not isinstance(place, str) or not re.fullmatch(r"[0-9a-f]{64}", place):
-        raise _RefusedError("it does not speak as parties do")
-    return str(role), place
+    return word["role"], word["place"]

@@ -34,10 +34,8 @@ from copublish.node.channel import (
 from copublish.node.pump import carry
 from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
 from copublish.node.way_out import DIRECT, WayOut
-
-RELAY_PROTOCOL = 1
-JOINED, ALIVE, REFUSED = "joined", "alive", "refused"
-NOBODY_WAITS = "nobody waits there"
+from copublish.protocol.message import WrongWordError
+from copublish.protocol.table import ALIVE, JOINED, NOBODY_WAITS, REFUSED, RELAY_GREETING, RELAY_PROTOCOL
 
 Role = Literal["wait", "call"]
 
@@ -60,7 +58,7 @@ def enter_relay(agreement: Agreement, role: Role, *, caller: str, callee: str, w
     try:
         channel = outer_channel(sock, host)
         place = place_of(agreement, caller=caller, callee=callee)
-        channel.send_message({"copublish relay": RELAY_PROTOCOL, "role": role, "place": place})
+        channel.send_word(RELAY_GREETING, {"protocol": RELAY_PROTOCOL, "role": role, "place": place})
     except (ChannelClosedError, OSError) as exc:
         sock.close()
         raise UnreachableError(f"the connection was closed by {name}") from exc
@@ -80,12 +78,14 @@ def wait_to_be_called(channel: Channel) -> socket.socket:
         MeetingError: If the relay ends it, or is silent for too long.
     """
     while True:
-        answer = channel.receive_message(seconds=3 * SIGN_OF_LIFE_SECONDS)
-        if JOINED in answer:
+        answer, content = channel.receive_word(
+            JOINED, ALIVE, REFUSED, sender="The relay", seconds=3 * SIGN_OF_LIFE_SECONDS
+        )
+        if answer is JOINED:
             return _leads_to(channel)
-        if ALIVE not in answer:
-            raise UnreachableError(f"the relay says: {plain_text(answer.get(REFUSED, 'nothing'))}")
-        channel.send_message({ALIVE: True})
+        if answer is REFUSED:
+            raise UnreachableError(f"the relay says: {plain_text(content)}")
+        channel.send_word(ALIVE)
 
 
 def call_at_relay(agreement: Agreement, caller: str, callee: str, way_out: WayOut) -> socket.socket:
@@ -98,20 +98,24 @@ def call_at_relay(agreement: Agreement, caller: str, callee: str, way_out: WayOu
     channel = enter_relay(agreement, "call", caller=caller, callee=callee, way_out=way_out)
     name = f"the relay {agreement.network.relay}"
     try:
-        answer = channel.receive_message(seconds=2 * HANDSHAKE_SECONDS)
+        answer, content = channel.receive_word(
+            JOINED, REFUSED, sender=f"What answers as {name}", seconds=2 * HANDSHAKE_SECONDS
+        )
     except ChannelClosedError as exc:
         channel.close()
         raise UnreachableError(f"the connection was closed by {name}") from exc
+    except WrongWordError as exc:
+        channel.close()
+        raise RefusedError(str(exc)) from exc
     except MeetingError as exc:
         channel.close()
         raise SilentError(name) from exc
-    if JOINED in answer:
+    if answer is JOINED:
         return _leads_to(channel)
     channel.close()
-    refused = answer.get(REFUSED)
-    if refused == NOBODY_WAITS:
+    if content == NOBODY_WAITS:
         raise SilentError(f"'{callee}', which does not wait at {name}")
-    raise UnreachableError(f"{name} says: {plain_text(refused)}")
+    raise UnreachableError(f"{name} says: {plain_text(content)}")
 
 
 def _leads_to(channel: Channel) -> socket.socket:

@@ -7,20 +7,23 @@ to work before anything begins. Everything said here is public between the parti
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from copublish.errors import MeetingError, plain_text
+from copublish.evidence.signing import spelled
 from copublish.node.channel import HANDSHAKE_SECONDS, Channel, UnreachableError
 from copublish.node.port import Log, Port
 from copublish.node.proxy import ProxyError
 from copublish.node.tuning import SIGN_OF_LIFE_SECONDS
+from copublish.protocol.message import Word, WrongWordError
+from copublish.protocol.table import AGREED, ALIVE, HELLO, STOP
 from copublish.release.preflight import differences
+
+NONCE_BYTES = 32
 
 RETRY_SECONDS = 0.5
 """How long after one call the next one to a party is made that does not answer."""
@@ -59,13 +62,13 @@ class Line:
     refusal: MeetingError | None = None
     last_said: float = 0.0
 
-    def say(self, message: dict[str, Any]) -> bool:
+    def say(self, word: Word, content: object = True) -> bool:
         """Whether it could be said."""
         if self.to_peer is None:
             return False
         self.last_said = time.monotonic()
         try:
-            self.to_peer.send_message(message)
+            self.to_peer.send_word(word, content)
         except MeetingError:
             self.hang_up()
         return self.to_peer is not None
@@ -74,7 +77,7 @@ class Line:
         """Say a word if none was said for long, so that nothing on the way ends what is idle."""
         is_due = time.monotonic() - self.last_said >= SIGN_OF_LIFE_SECONDS
         if is_due and self.to_peer is not None and self.to_peer.is_idle():
-            self.say({"alive": True})
+            self.say(ALIVE)
 
     def hang_up(self) -> None:
         """Close the connection that we dialed, which leads nowhere."""
@@ -95,36 +98,37 @@ class Line:
 
 
 class Rendezvous:
-    """A line to every other party. They have met when each has said the same number of the run to each.
+    """A line to every other party. They have met when each has said the same id of the run to each.
 
-    The number is a hash of what every party drew, so nobody can bring back the number of an earlier run. A party that
-    tells others different things leaves them with different numbers, and they do not meet.
+    The id is a hash of what every party drew, so nobody can bring back the id of an earlier run, and of the agreement
+    and versions that all compared. A party that tells others different things leaves them with different ids, and they
+    do not meet. Everything later belongs to this id: connections, what is shown of ledgers, what is signed.
     """
 
     def __init__(self, port: Port, facts: dict[str, str], waiting: Waiting, log: Log, *, workers: int = 1) -> None:
         self.lines = {peer: Line(peer) for peer in port.peers}
         self._own_workers = workers
         self._port, self._facts, self._waiting, self._log = port, facts, waiting, log
-        self._nonce = os.urandom(16).hex()
+        self._nonce = os.urandom(NONCE_BYTES).hex()
         self._told = self._noticed = ""
         self._why_we_leave: str | None = None
         self._who_left: str | None = None
 
     @property
     def workers(self) -> int:
-        """How many workers every party has at least, as they said; whoever said nothing that makes sense has one."""
+        """How many workers every party has at least, as they said."""
         return min([self._own_workers, *(line.workers for line in self.lines.values())])
 
     @property
     def run(self) -> str | None:
-        """The number of the run, once every party has said what it drew."""
+        """The id of the run, once every party has said what it drew."""
         drawn = {line.peer: line.nonce for line in self.lines.values()} | {self._port.party: self._nonce}
         if None in drawn.values():
             return None
-        return hashlib.sha256(json.dumps(sorted(drawn.items())).encode()).hexdigest()[:32]
+        return hashlib.sha256(spelled(["copublish run", self._facts, drawn]).encode()).hexdigest()
 
     def keep(self, deadline: float) -> tuple[dict[str, tuple[Channel, Channel]], str]:
-        """For every party the connection to speak on and the one to listen to, and the number of the run.
+        """For every party the connection to speak on and the one to listen to, and the id of the run.
 
         Raises:
             MeetingError: If a party does not come in time, differs from us, or says that it leaves.
@@ -136,9 +140,9 @@ class Rendezvous:
         except BaseException:
             for line in self.lines.values():
                 if self._who_left is not None:
-                    line.say(lost_word(self._who_left, self._why_we_leave))
+                    line.say(STOP, lost_word(self._who_left, self._why_we_leave))
                 elif self._why_we_leave is not None:
-                    line.say({"stop": self._why_we_leave})
+                    line.say(STOP, {"reason": self._why_we_leave})
                 line.close()
             raise
         run = self.run
@@ -161,7 +165,7 @@ class Rendezvous:
         self._dial()
         run = self.run
         for line in self.lines.values():
-            if run is not None and line.we_agreed != run and line.say({"agreed": run}):
+            if run is not None and line.we_agreed != run and line.say(AGREED, run):
                 line.we_agreed = run
         if run is not None and all(line.we_agreed == line.they_agreed == run for line in self.lines.values()):
             return True
@@ -191,30 +195,30 @@ class Rendezvous:
             self._hear(line, line.from_peer)
 
     def _hear(self, line: Line, from_peer: Channel) -> None:
-        """Take the next message: what the peer agreed to, the number of the run, why it leaves, or a sign of life."""
+        """Take the next message: what the peer agreed to, the id of the run, why it leaves, or a sign of life."""
         try:
-            message = from_peer.receive_message(seconds=HANDSHAKE_SECONDS)
+            word, content = from_peer.receive_word(
+                HELLO, AGREED, STOP, ALIVE, sender=f"Party '{line.peer}'", seconds=HANDSHAKE_SECONDS
+            )
+        except WrongWordError as exc:
+            self._why_we_leave = f"'{line.peer}' sent what '{self._port.party}' does not understand"
+            raise MeetingError(f"{exc} Nothing was measured.") from exc
         except MeetingError:
             line.forget_arrival()
             return
-        if "nonce" in message:
+        if word is HELLO:
             self._why_we_leave = f"'{self._port.party}' and '{line.peer}' differ in the agreement or in versions"
-            refuse_differences(self._facts, message.get("facts"), line.peer)
+            refuse_differences(self._facts, content["facts"], line.peer)
             self._why_we_leave = None
-            line.nonce = plain_text(message["nonce"])
-            line.workers = _number_of_workers(message.get("workers"))
-        elif "agreed" in message:
-            line.they_agreed = plain_text(message["agreed"])
-        elif "stop" in message:
-            self._who_left = line.peer
-            if (lost := self._party_in(message, "lost")) is not None:  # who passes it on is not the one to be named
-                self._who_left, message = lost, {"stop": message["why"]} if "why" in message else {}
-            self._why_we_leave = plain_text(message["stop"]) if "stop" in message else None
-            raise MeetingError(f"{left(self._who_left, message)} Nothing was measured.")
-
-    def _party_in(self, message: dict[str, Any], key: str) -> str | None:
-        named = message.get(key)
-        return named if isinstance(named, str) and named in self.lines else None
+            line.nonce, line.workers = content["nonce"], content["workers"]
+        elif word is AGREED:
+            line.they_agreed = content
+        elif word is STOP:
+            self._who_left, reason = line.peer, content["reason"]
+            if content.get("lost") in self.lines:  # who passes it on is not the one to be named
+                self._who_left, reason = content["lost"], content.get("why")
+            self._why_we_leave = None if reason is None else plain_text(reason)
+            raise MeetingError(f"{left(self._who_left, self._why_we_leave)} Nothing was measured.")
 
     def _dial(self) -> None:
         """Dial whoever is not reached, all at once: a party that does not answer keeps nobody else waiting."""
@@ -244,7 +248,7 @@ class Rendezvous:
             line.refusal = exc
         else:
             said = {"nonce": self._nonce, "facts": self._facts, "workers": self._own_workers}
-            line.has_spoken |= line.say(said)
+            line.has_spoken |= line.say(HELLO, said)
 
     def _tell(self) -> None:
         """Say what is waited for, if it changed and is more than a passing moment."""
@@ -286,20 +290,13 @@ class Rendezvous:
         return said
 
 
-def _number_of_workers(said: object) -> int:
-    return max(1, said) if isinstance(said, int) else 1
-
-
-def refuse_differences(here: dict[str, str], there: object, peer: str) -> None:
+def refuse_differences(here: Mapping[str, str], there: Mapping[str, str], peer: str) -> None:
     """Raise if the parties differ in anything that has to be the same, and name it.
 
     Raises:
         MeetingError: Naming what differs.
     """
-    try:
-        different = differences(here, there)
-    except ValueError:
-        raise MeetingError(f"Party '{peer}' did not say what it has agreed to. Nothing was measured.") from None
+    different = differences(here, there)
     if different is not None:
         raise MeetingError(
             f"You and party '{peer}' differ in: {different}. No data were touched. All parties need the same agreement "
@@ -307,16 +304,16 @@ def refuse_differences(here: dict[str, str], there: object, peer: str) -> None:
         )
 
 
-def lost_word(peer: str, why: str | None) -> dict[str, Any]:
-    """Last word of a party that stops because another one did, so that all can name the first one."""
-    return {"stop": f"it lost '{peer}'", "lost": peer, **({} if why is None else {"why": why})}
+def lost_word(peer: str, why: str | None) -> dict[str, str]:
+    """Content of the last word of a party that stops because another one did, so that all can name the first one."""
+    return {"reason": f"it lost '{peer}'", "lost": peer, **({} if why is None else {"why": why})}
 
 
-def left(peer: str, message: dict[str, Any], over: str = "") -> str:
+def left(peer: str, reason: str | None, over: str = "") -> str:
     """Sentence that a party has stopped, and why, as far as it said so."""
-    if "stop" in message:
-        return f"Party '{peer}' stopped: {plain_text(message['stop'])}."
-    return f"Party '{peer}' stopped ({'it is in another run' if message else f'the connection{over} ended'})."
+    if reason is not None:
+        return f"Party '{peer}' stopped: {plain_text(reason)}."
+    return f"Party '{peer}' stopped (the connection{over} ended)."
 
 
 def in_words(names: list[str]) -> str:

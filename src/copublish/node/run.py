@@ -309,6 +309,7 @@ def _compute(
                 staged,
                 notice,
                 ready.witness,
+                meeting.run,
                 audit=ready.audit,
             )
 

@@ -19,9 +19,7 @@ from copublish.fragments.encoding import encode_cell_of_nobody
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.identifiers import Identifiers
 from copublish.mechanisms.shared.joint_table import JointTable
-
-MAX_RECORDS = 2**40
-"""More than anybody has."""
+from copublish.protocol.table import AT_TWO_PARTIES, HOLDERS, ROWS
 
 
 def align_records(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> JointTable:
@@ -59,16 +57,8 @@ def align_records(agreement: Agreement, fragment: Fragment, engine: SumEngine) -
 
 def _rows_of_owners(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> set[int]:
     """The different numbers of rows that the owners of data have."""
-    told = zip(agreement.parties, _exchange_rows(fragment, engine), strict=True)
+    told = zip(agreement.parties, engine.exchange(ROWS, fragment.n_records), strict=True)
     return {rows for party, rows in told if party in agreement.owners}
-
-
-def _exchange_rows(fragment: Fragment, engine: SumEngine) -> tuple[int, ...]:
-    """Tell every party this one's number of rows; return all of them."""
-    told = engine.exchange(fragment.n_records, topic="rows")
-    if any(type(rows) is not int or not 0 <= rows <= MAX_RECORDS for rows in told):
-        raise ProgramMismatchError("A party told something else than a number of rows. Nothing is published.")
-    return told
 
 
 def _horizontal(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> JointTable:
@@ -78,7 +68,7 @@ def _horizontal(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> 
     ):
         # So that nobody leaves before all know why: who hears that another one left could not say what is wrong.
         with suppress(EngineError):
-            engine.exchange("heard", topic="people at two parties")
+            engine.exchange(AT_TWO_PARTIES, "heard")
         raise FragmentError(
             fragment.party,
             [
@@ -86,7 +76,7 @@ def _horizontal(agreement: Agreement, fragment: Fragment, engine: SumEngine) -> 
                 "release every person is at one party alone."
             ],
         )
-    total = sum(_exchange_rows(fragment, engine)) if agreement.records.public else None
+    total = sum(engine.exchange(ROWS, fragment.n_records)) if agreement.records.public else None
     return JointTable(agreement, fragment, total)
 
 
@@ -115,12 +105,14 @@ def _with_one_holder(agreement: Agreement, fragment: Fragment, engine: SumEngine
     """
     own = agreement.party_names.index(fragment.party)
     codes, numbers = dict(fragment.private_codes), dict(fragment.private_numbers)
-    for column in agreement.attributes:
+    for number, column in enumerate(agreement.attributes, 1):
         if len(agreement.holders(column)) == 1:
             continue
-        bits = engine.exchange(np.packbits(fragment.holds(column)), topic=f"holders of {column}")
-        if any(not isinstance(packed, np.ndarray) or packed.shape != bits[0].shape for packed in bits):
-            raise ProgramMismatchError("A party told something else than which cells it holds. Nothing is published.")
+        message, own_bits = HOLDERS.of(number), np.packbits(fragment.holds(column))
+        bits = engine.exchange(message, own_bits)
+        for party, packed in zip(agreement.parties, bits, strict=True):
+            if packed.shape != own_bits.shape:
+                raise message.wrong(party)
         if column not in codes:
             continue
         held = np.array([np.unpackbits(packed, count=fragment.n_records) for packed in bits], dtype=np.bool_)

@@ -15,6 +15,7 @@ from copublish.errors import AgreementError
 from copublish.files.regular import read_regular
 from copublish.privacy.audited import AuditedNumber, AuditStatement
 from copublish.progress import Notice
+from copublish.protocol.table import AUDIT
 
 LARGEST_AUDIT = 2**22
 AUDIT_FORMAT = 1
@@ -101,7 +102,7 @@ def agreed_audit(audit: AuditStatement | None, engine: SumEngine, notice: Notice
         Reveals: whether this party has an audit, and its hash, to the other parties. Nothing else depends on it.
     """
     own = None if audit is None else audit.digest
-    if any(other != own for other in engine.exchange(own, topic="audit")):
+    if any(other != own for other in engine.exchange(AUDIT, own)):
         notice("Not all parties have the same audit, so the certificate has none.")
         return None
     return audit

@@ -8,16 +8,12 @@ from __future__ import annotations
 
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import SumEngine
-from copublish.errors import ProgramMismatchError
 from copublish.fragments.commitment import commitment_to, told_to_peers
 from copublish.fragments.fragment import Fragment
 from copublish.fragments.identifiers import Identifiers
-from copublish.privacy.alignments import is_commitment
 from copublish.privacy.ledger import Ledger
 from copublish.privacy.promise import compared_by
-
-NO_LIST = ""
-"""What a party tells that lists nobody: it holds no data."""
+from copublish.protocol.table import LISTS, NO_LIST
 
 
 def compares_identifiers(agreement: Agreement, party: str) -> bool:
@@ -69,14 +65,8 @@ def _who_compares(agreement: Agreement) -> tuple[str, ...]:
 
 def _exchange_commitments(agreement: Agreement, own: str, engine: SumEngine) -> dict[str, str]:
     """Tell every party this one's commitment; return those of the other owners."""
-    told = dict(zip(agreement.parties, engine.exchange(own, topic="lists of people"), strict=True))
-    wrong = [
-        party
-        for party, said in told.items()
-        if not (is_commitment(said) if party in agreement.owners else said == NO_LIST)
-    ]
-    if wrong:
-        raise ProgramMismatchError(
-            f"Party '{wrong[0]}' told something else than a commitment to its list of people. Nothing was compared."
-        )
+    told = dict(zip(agreement.parties, engine.exchange(LISTS, own), strict=True))
+    for party, said in told.items():
+        if (said == NO_LIST) == (party in agreement.owners):
+            raise LISTS.wrong(party)
     return {party: said for party, said in told.items() if party in agreement.owners and party != engine.party}

@@ -9,7 +9,6 @@ from importlib.metadata import PackageNotFoundError, version
 from copublish.agreement.model import Agreement
 from copublish.engine.alignment.comparison import comparison_by
 from copublish.engine.alignment.curve import POINT_BYTES
-from copublish.engine.alignment.lists import MAX_LIST_BYTES
 from copublish.engine.alignment.pseudonyms import PSEUDONYM_BYTES
 from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.engine.messages import Messenger
@@ -24,6 +23,7 @@ from copublish.errors import AgreementError, EngineError
 from copublish.privacy.coins import Coins
 from copublish.privacy.comparing import way_of
 from copublish.privacy.promise import computes_jointly
+from copublish.protocol.table import MAX_LIST_BYTES
 
 SPU_VERSION = "0.9.5"
 """The secure engine's, which the extra 'secure' installs. A party that does not compute may do without it."""

@@ -15,7 +15,6 @@ from typing import Any
 from copublish.agreement.model import Agreement
 from copublish.engine.interface import SumEngine
 from copublish.errors import (
-    ApprovalError,
     BehindLedgerError,
     EngineError,
     LedgerError,
@@ -27,13 +26,9 @@ from copublish.evidence.certificates import Chain, certificate_problem, chain_fr
 from copublish.evidence.signatures import ReleaseStatement, Signatures
 from copublish.evidence.signing import Signer, is_hash, spelled
 from copublish.privacy.ledger import Ledger
+from copublish.protocol.message import Message
+from copublish.protocol.table import AS_HEARD, HEADS, LEDGERS, SHOWN_HEADS, SIGNATURES, SIGNERS
 from copublish.release.folder import Release
-
-NONCE_BYTES = 32
-
-SHOWN_HEADS = 16
-"""How many of its last heads a party shows every other one: it may have signed runs that ended before the other one
-had its signature. Always so many and in an order that means nothing, so that nobody else can count their runs."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,7 @@ class Gathering:
     """What the parties of a run know of each other before anything is spent.
 
     Attributes:
-        run: A number that all drew together.
+        run: The id of the run.
         chains: The certificates of every party's signer.
         approvals: Every party's approvals.
         witness: This party's own.
@@ -74,12 +69,20 @@ def signer_problem(agreement: Agreement, party: str, chain: Chain) -> str | None
 
 
 def gather(
-    agreement: Agreement, party: str, witness: Witness | None, engine: SumEngine, ledger: Ledger
+    agreement: Agreement, party: str, witness: Witness | None, run: str | None, engine: SumEngine, ledger: Ledger
 ) -> Gathering | None:
     """Show the others who signs here, who approved, and that this ledger has everything it was signed for.
 
+    Args:
+        agreement: The agreement.
+        party: Which party this is.
+        witness: Who signs for it; none in a run without identities, where nobody signs.
+        run: The id of the run that the parties drew when they met.
+        engine: Its end of the engine.
+        ledger: Its ledger.
+
     Returns:
-        What the others showed; nothing in a run without identities, where nobody signs.
+        What the others showed; nothing where nobody signs.
 
     Raises:
         ApprovalError: If a party has too few approvals, or one does not count.
@@ -101,20 +104,20 @@ def gather(
             f"The ledger '{ledger.path}' is not kept, and a party that holds data has to show at the next run what it "
             "has signed in this one. Nothing was measured. Make one in a file: copublish ledger --limit DATASET=EPSILON"
         )
+    if run is None or not is_hash(run):
+        raise MeetingError("The parties drew no id for this run, and what is signed names it. Nothing was measured.")
     own = {
-        "nonce": os.urandom(NONCE_BYTES).hex(),
         "certificates": [pem_of(certificate) for certificate in witness.signer.chain],
         "approvals": [approval.to_json() for approval in witness.approvals],
     }
-    told = dict(zip(agreement.parties, engine.exchange(own, topic="who signs and who approved"), strict=True))
+    told = dict(zip(agreement.parties, engine.exchange(SIGNERS, own), strict=True))
     chains = {name: _chain(agreement, name, said) for name, said in told.items()}
     today = datetime.now(UTC).date()
     approvals = {name: _approvals(agreement, name, said, chains[name], today) for name, said in told.items()}
-    run = _number_of_run(told)
     gathering = Gathering(run, chains, approvals, witness)
-    # Before ledgers are looked at: who was told another number for the run would find every other ledger behind.
+    # Before ledgers are looked at: who has another id of the run would find every other ledger behind.
     shown = [{name: list(map(fingerprint, chain)) for name, chain in chains.items()}, _digests(approvals)]
-    _refuse_if_heard_otherwise(engine, [run, *shown], topic="who signs and who approved")
+    _refuse_if_heard_otherwise(engine, [run, *shown], SIGNERS)
     _refuse_ledgers_behind(gathering, party, engine, ledger)
     return gathering
 
@@ -134,15 +137,13 @@ def sign_release(
     if gathering is None:
         return release
     own_head = ledger.head() if ledger.lasts else None
-    heads = dict(zip(agreement.parties, engine.exchange(own_head, topic="heads of ledgers"), strict=True))
-    if wrong := [name for name, head in heads.items() if head is not None and not is_hash(head)]:
-        raise ProgramMismatchError(f"Party '{wrong[0]}' told something else than the head of a ledger.")
+    heads = dict(zip(agreement.parties, engine.exchange(HEADS, own_head), strict=True))
     if without := [name for name, head in heads.items() if head is None and agreement.parties[name].data]:
         raise ProgramMismatchError(
             f"Party '{without[0]}' told no head of a ledger, and it holds data: it could show any ledger at the next "
             "run. Nothing is published."
         )
-    _refuse_if_heard_otherwise(engine, heads, topic="heads of ledgers")
+    _refuse_if_heard_otherwise(engine, heads, HEADS)
     statement = ReleaseStatement(
         release=agreement.name,
         agreement_hash=agreement.hash,
@@ -167,10 +168,10 @@ def sign_release(
             statement=statement.text,
         )
     signature = gathering.witness.signer.sign(statement.message)
-    told = dict(zip(agreement.parties, engine.exchange(signature, topic="signatures"), strict=True))
+    told = dict(zip(agreement.parties, engine.exchange(SIGNATURES, signature), strict=True))
     signed = Signatures(
         statement=statement,
-        signatures={name: said if isinstance(said, str) else "" for name, said in told.items()},
+        signatures=told,
         certificates={name: tuple(map(pem_of, chain)) for name, chain in gathering.chains.items()},
         approvals=dict(gathering.approvals),
     )
@@ -181,7 +182,7 @@ def sign_release(
         kept = {"certificates": signed.certificates, "signatures": signed.signatures}
         ledger.keep_signatures(number, spelled(kept))
     # One key can sign the same twice with other numbers, and all shall end with the same bytes.
-    _refuse_if_heard_otherwise(engine, signed.signatures, topic="signatures")
+    _refuse_if_heard_otherwise(engine, signed.signatures, SIGNATURES)
     return release.signed_with(signed)
 
 
@@ -189,7 +190,7 @@ def _digests(approvals: Mapping[str, tuple[Approval, ...]]) -> dict[str, list[st
     return {name: [approval.digest for approval in told] for name, told in approvals.items()}
 
 
-def _refuse_if_heard_otherwise(engine: SumEngine, heard: object, *, topic: str) -> None:
+def _refuse_if_heard_otherwise(engine: SumEngine, heard: object, message: Message) -> None:
     """Raise unless every party has heard the same from every other one.
 
     Who tells one party this and another that makes them differ in what they sign, and each would take the other one
@@ -199,17 +200,17 @@ def _refuse_if_heard_otherwise(engine: SumEngine, heard: object, *, topic: str) 
         ProgramMismatchError: If two parties have heard different things.
     """
     digest = hashlib.sha256(spelled(heard).encode()).hexdigest()
-    if any(other != digest for other in engine.exchange(digest, topic=f"{topic}, as heard")):
+    if any(other != digest for other in engine.exchange(AS_HEARD.of(message.topic), digest)):
         raise ProgramMismatchError(
-            f"The parties heard different things about {topic}: one of them told the others not the same, or their "
-            "software differs. Nobody can tell from here which one. Nothing is published."
+            f"The parties heard different things about {message.topic}: one of them told the others not the same, or "
+            "their software differs. Nobody can tell from here which one. Nothing is published."
         )
 
 
 def _chain(agreement: Agreement, party: str, said: Any) -> Chain:
     try:
         chain = chain_from_pem(said["certificates"])
-    except (ValueError, TypeError, KeyError):
+    except ValueError:
         raise MeetingError(f"Party '{party}' showed no certificate for its signatures. Nothing was measured.") from None
     if problem := signer_problem(agreement, party, chain):
         raise MeetingError(f"For its signatures party '{party}' {problem}. Nothing was measured.")
@@ -217,16 +218,7 @@ def _chain(agreement: Agreement, party: str, said: Any) -> Chain:
 
 
 def _approvals(agreement: Agreement, party: str, said: Any, chain: Chain, today: date) -> tuple[Approval, ...]:
-    if "approvals" not in said:
-        raise ApprovalError(f"Party '{party}' told nothing about approvals. Nothing was spent.")
     return told_approvals(said["approvals"], agreement, party, chain, today=today)
-
-
-def _number_of_run(told: Mapping[str, Any]) -> str:
-    drawn = {name: said.get("nonce") for name, said in told.items()}
-    if wrong := [name for name, nonce in drawn.items() if not is_hash(nonce)]:
-        raise ProgramMismatchError(f"Party '{wrong[0]}' did not draw a number for the run. Nothing was measured.")
-    return hashlib.sha256(spelled(sorted(drawn.items())).encode()).hexdigest()
 
 
 def _refuse_ledgers_behind(gathering: Gathering, party: str, engine: SumEngine, ledger: Ledger) -> None:
@@ -236,7 +228,7 @@ def _refuse_ledgers_behind(gathering: Gathering, party: str, engine: SumEngine, 
         for peer, chain in gathering.chains.items()
         if peer != party
     }
-    told = dict(zip(gathering.chains, engine.exchange(shown, topic="ledgers"), strict=True))
+    told = dict(zip(gathering.chains, engine.exchange(LEDGERS, shown), strict=True))
     for peer, chain in gathering.chains.items():
         held = None if peer == party else ledger.head_held_of(fingerprint(chain[0]))
         if held is None:
@@ -251,11 +243,10 @@ def _refuse_ledgers_behind(gathering: Gathering, party: str, engine: SumEngine, 
             )
 
 
-def _list_of(peer: str, told: Any, party: str) -> list[str]:
-    found = told.get(party) if isinstance(told, dict) else None
-    if not isinstance(found, list) or len(found) != SHOWN_HEADS or not all(map(is_hash, found)):
-        raise ProgramMismatchError(f"Party '{peer}' did not show its ledger as it should. Nothing was measured.")
-    return found
+def _list_of(peer: str, told: Mapping[str, list[str]], party: str) -> list[str]:
+    if party not in told:
+        raise LEDGERS.wrong(peer)
+    return told[party]
 
 
 def _shown_to(run: str, party: str, peer: str, given: list[tuple[str, str]]) -> list[str]:

@@ -21,12 +21,13 @@ from copublish.privacy.audited import AuditStatement
 from copublish.privacy.certify import Circumstances, build_certificate
 from copublish.privacy.ledger import Ledger
 from copublish.progress import Notice, Progress, no_notice
+from copublish.protocol.table import CAN_PAY, DATE, FIT, ON_DISK, RELEASE
 from copublish.release.alignment import align_records
 from copublish.release.audit_file import agreed_audit
 from copublish.release.comparison import record_comparison
 from copublish.release.evidence import Witness, gather, sign_release
 from copublish.release.folder import Release
-from copublish.release.preflight import differences, facts_of, refuse_by_ledger, software_versions
+from copublish.release.preflight import refuse_by_ledger, software_versions
 
 Staged = Callable[[Release], AbstractContextManager[Callable[[], None]]]
 
@@ -40,6 +41,7 @@ def publish_release(
     staged: Staged = lambda release: nullcontext(lambda: None),
     notice: Notice = no_notice,
     witness: Witness | None = None,
+    run: str | None = None,
     gate_for: Callable[..., RevealGate] = RevealGate,
     audit: AuditStatement | None = None,
 ) -> Release:
@@ -54,6 +56,8 @@ def publish_release(
         staged: Puts a release on disk under a temporary name; what it yields gives it its own name.
         notice: Told whose list of people is another one than before.
         witness: Who signs for this party; none in a simulation and without identities, where nobody signs.
+        run: Id of this run, which all parties drew together when they met after comparing their agreements and
+            versions. What is signed names it, so whoever signs needs one.
         gate_for: Makes the gate; audits listen at it.
         audit: What this party has of an audit; it goes into the certificate if all parties have the same.
 
@@ -64,11 +68,10 @@ def publish_release(
             out of the data set.
     """
     agreement, mechanism, cost = plan.agreement, mechanism_of(plan.agreement), plan.cost()
-    _refuse_differences(agreement, engine)
-    gathering = gather(agreement, fragment.party, witness, engine, ledger)
+    gathering = gather(agreement, fragment.party, witness, run, engine, ledger)
     refuse_by_ledger(plan, fragment.party, ledger)
     # A party that cannot pay, or write it down, stops everyone here, before anything is learned or reserved.
-    engine.exchange("can pay", topic="budget")
+    engine.exchange(CAN_PAY, "can pay")
     audited = agreed_audit(audit, engine, notice)
     progress("alignment", 0, 1)
     for changed in record_comparison(agreement, fragment, engine, ledger):
@@ -98,7 +101,7 @@ def publish_release(
         )
         certificate = build_certificate(agreement, [disclosure for disclosure, _ in gate.opened], circumstances)
         release = Release(certificate, mechanism.publish(result), mechanism)
-        if len(set(engine.exchange(release.digest(), topic="release"))) > 1:
+        if len(set(engine.exchange(RELEASE, release.digest()))) > 1:
             raise EngineError("The parties ended with different releases. Nothing is published.")
         release = sign_release(release, agreement, fragment.party, gathering, engine, ledger)
         with staged(release) as publish:
@@ -135,21 +138,6 @@ def _cheaters_locked_out(agreement: Agreement, party: str, ledger: Ledger) -> It
         raise
 
 
-def _refuse_differences(agreement: Agreement, engine: SumEngine) -> None:
-    """Raise unless all parties have the same agreement and software, before any data is touched."""
-    facts = facts_of(agreement)
-    for other in engine.exchange(facts, topic="rendezvous"):
-        try:
-            different = differences(facts, other)
-        except ValueError:
-            raise EngineError("A party did not say what it has agreed to. Nothing was computed.") from None
-        if different is not None:
-            raise EngineError(
-                f"The parties differ in: {different}. Nothing was computed. All parties need the same agreement and "
-                "the same versions."
-            )
-
-
 def _agree_that_records_fit(plan: Plan[Any], table: JointTable, engine: SumEngine) -> None:
     """Check what the mechanism asks of records. One whose records do not fit stops everyone before anything is spent.
 
@@ -159,13 +147,13 @@ def _agree_that_records_fit(plan: Plan[Any], table: JointTable, engine: SumEngin
     mechanism = mechanism_of(plan.agreement)
     if mechanism.checks_records:
         mechanism.refuse_unfit_records(plan, table.fragment)
-        engine.exchange("fit", topic="records")
+        engine.exchange(FIT, "fit")
 
 
 def _wait_until_all_have_it(engine: SumEngine) -> None:
     """Tell that the release is on disk here, and wait for the others: a party whose disk is full stops everyone."""
     try:
-        engine.exchange("on disk", topic="release on disk")
+        engine.exchange(ON_DISK, "on disk")
     except PartyLostError as exc:
         raise LostAtTheLastStepError(
             "Another party was lost at the last step. Nothing is published here; others may have published."
@@ -174,8 +162,8 @@ def _wait_until_all_have_it(engine: SumEngine) -> None:
 
 def _agreed_date(engine: SumEngine) -> str:
     """The first party's date, if it is one: one clock for everybody's certificate, so that it has the same bytes."""
-    said = engine.exchange(datetime.now(UTC).date().isoformat(), topic="date")[0]
+    first, *_ = engine.exchange(DATE, datetime.now(UTC).date().isoformat())
     try:
-        return date_type.fromisoformat(str(said)).isoformat()
+        return date_type.fromisoformat(first).isoformat()
     except ValueError:
-        raise EngineError("The first party's date is not a date. Nothing is published.") from None
+        raise DATE.wrong(engine.parties[0]) from None

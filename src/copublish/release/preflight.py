@@ -16,13 +16,10 @@ from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import mechanisms, plan_of
 from copublish.privacy.certificate import CERTIFICATE_FORMAT
 from copublish.privacy.ledger import Ledger
+from copublish.protocol.table import PROTOCOL
 from copublish.release.comparison import compares_identifiers
 from copublish.release.engines import refuse_missing_engine, refuse_unfit_engine, secure_engine_version
 from copublish.release.folder import refuse_unwritable
-
-PROTOCOL = 10
-"""Raised whenever parties with the same agreement could send each other something else than before, so that two
-versions of this software find it out before anything is spent."""
 
 MAX_DIFFERENCES = 12
 """More are not listed."""
@@ -108,17 +105,11 @@ def facts_of(agreement: Agreement) -> dict[str, str]:
     return {**agreed, **software_versions(), "protocol": str(PROTOCOL), "certificate format": str(CERTIFICATE_FORMAT)}
 
 
-def differences(here: Mapping[str, str], there: object) -> str | None:
-    """What two parties differ in, in words; nothing if they do not.
-
-    Raises:
-        ValueError: If the other one said something else than facts.
-    """
-    if not isinstance(there, Mapping):
-        raise ValueError("no facts")
+def differences(here: Mapping[str, str], there: Mapping[str, str]) -> str | None:
+    """What two parties differ in, in words; nothing if they do not."""
     different = []
     for key in sorted(here.keys() | there.keys()):
-        ours, theirs = here.get(key, "missing"), str(there.get(key, "missing"))
+        ours, theirs = here.get(key, "missing"), there.get(key, "missing")
         if ours != theirs:
             is_hash = len(ours) == 64 or len(theirs) == 64
             name = plain_text(key, 80)

@@ -24,9 +24,8 @@ import numpy as np
 from copublish.engine.alignment.curve import Draw, Factor, Points, from_bytes, made_up_points, multiples_of
 from copublish.engine.alignment.joint_key import agree_on_key
 from copublish.engine.alignment.lists import receive_list, send_list
-from copublish.engine.alignment.point_lists import ascending_points, multiplied, no_points, points_of
+from copublish.engine.alignment.point_lists import ascending_points, multiplied, no_points
 from copublish.engine.alignment.pseudonyms import (
-    PSEUDONYM_BYTES,
     Pseudonyms,
     have_repeated,
     is_ascending,
@@ -35,13 +34,9 @@ from copublish.engine.alignment.pseudonyms import (
 from copublish.engine.alignment.pseudonyms import from_bytes as pseudonyms_from_bytes
 from copublish.engine.messages import Messenger
 from copublish.errors import EngineError, ProgramMismatchError
+from copublish.protocol.message import Letter
+from copublish.protocol.table import ANSWERED, ASKED, COMMON, PADDED, PASSED
 from copublish.types import BoolArray, IntArray
-
-ASKED, ANSWERED, PADDED, COMMON = "points to multiply", "points multiplied", "padded list of points", "common records"
-"""What messages between owners are about."""
-
-DONE = "list passed on"
-"""What an owner tells all others, so that nobody takes a long chain for one that is broken."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +104,7 @@ class PaddedChain:
         send_list(self._messenger, after, PADDED, self._padded(own, is_common).tobytes())
         for party in self._messenger.parties:
             if party not in (self._messenger.party, after):
-                self._messenger.send(party, DONE, b"")
+                self._messenger.send(party, PASSED, b"")  # so that nobody takes a long chain for a broken one
         self._wait_for(self._owners[number + 1 : -1])
         return self._hear(own.names, is_common)
 
@@ -129,7 +124,7 @@ class PaddedChain:
 
     def _find(self, before: str, n: int) -> BoolArray:
         """Which of this owner's records, in the order it asked, are common to it and all before it."""
-        answered = points_of(receive_list(self._messenger, before, ANSWERED), before)
+        answered = from_bytes(receive_list(self._messenger, before, ANSWERED))
         if len(answered) != n or have_repeated(answered):
             raise no_points(before)
         self._wait_for(self._owners[: self._owners.index(before)])
@@ -138,8 +133,7 @@ class PaddedChain:
     def _wait_for(self, owners: Sequence[str]) -> None:
         """Wait until these have passed on their lists, one after the other: no wait is longer than one link takes."""
         for owner in owners:
-            if self._messenger.receive(owner, DONE):
-                raise no_points(owner)
+            self._messenger.receive(owner, PASSED)
 
     def _padded(self, own: _Own, is_common: BoolArray) -> Points:
         """The common records' points and made-up ones, together as many as this owner has records.
@@ -148,9 +142,9 @@ class PaddedChain:
         """
         return np.sort(np.where(is_common, own.sent, own.padding) if len(own.padding) else own.sent)
 
-    def _multiply(self, factor: Factor, sender: str, topic: str) -> Points:
+    def _multiply(self, factor: Factor, sender: str, message: Letter) -> Points:
         """What another owner sent in the order of its bytes, times a factor of this one."""
-        return multiplied(factor, ascending_points(receive_list(self._messenger, sender, topic), sender), sender)
+        return multiplied(factor, ascending_points(receive_list(self._messenger, sender, message), sender), sender)
 
     def _tell(self, names: Pseudonyms, is_common: BoolArray) -> IntArray:
         """Tell the other owners which records are common to all, by name: this is the last owner."""
@@ -164,12 +158,12 @@ class PaddedChain:
         """Where the records are that the last owner names: among those that this owner knows may be common."""
         last = self._owners[-1]
         content = receive_list(self._messenger, last, COMMON)
-        told = pseudonyms_from_bytes(content[: len(content) // PSEUDONYM_BYTES * PSEUDONYM_BYTES])
+        told = pseudonyms_from_bytes(content)
         places = np.flatnonzero(may_be)
         ordered = places[np.argsort(names[places])]
         at = np.searchsorted(names[ordered], told)
         is_there = at < len(ordered)
         is_there[is_there] = names[ordered][at[is_there]] == told[is_there]
-        if len(content) % PSEUDONYM_BYTES or not is_there.all() or not is_ascending(told):
+        if not is_there.all() or not is_ascending(told):
             raise ProgramMismatchError(f"Party '{last}' named records that there are not.")
         return ordered[at].astype(np.int64)

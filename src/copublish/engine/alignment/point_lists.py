@@ -5,20 +5,9 @@ No check depends on anybody's data: made-up points pass like those of people.
 
 from __future__ import annotations
 
-from copublish.engine.alignment.curve import POINT_BYTES, Factor, Points, from_bytes
+from copublish.engine.alignment.curve import Factor, Points, from_bytes
 from copublish.engine.alignment.pseudonyms import is_ascending
 from copublish.errors import ProgramMismatchError
-
-
-def points_of(content: bytes, sender: str) -> Points:
-    """Points that another owner sent.
-
-    Raises:
-        ProgramMismatchError: If it is no list of points.
-    """
-    if len(content) % POINT_BYTES:
-        raise no_points(sender)
-    return from_bytes(content)
 
 
 def ascending_points(content: bytes, sender: str, *, length: int = 0) -> Points:
@@ -27,7 +16,7 @@ def ascending_points(content: bytes, sender: str, *, length: int = 0) -> Points:
     Raises:
         ProgramMismatchError: If it is something else.
     """
-    points = points_of(content, sender)
+    points = from_bytes(content)
     if (length and len(points) != length) or not is_ascending(points):
         raise no_points(sender)
     return points

@@ -16,7 +16,6 @@ from copublish.engine.alignment.curve import Draw
 from copublish.engine.alignment.joint_key import agree_on_key
 from copublish.engine.alignment.lists import receive_list, send_list
 from copublish.engine.alignment.pseudonyms import (
-    PSEUDONYM_BYTES,
     Pseudonyms,
     from_bytes,
     have_repeated,
@@ -25,6 +24,7 @@ from copublish.engine.alignment.pseudonyms import (
 )
 from copublish.engine.messages import Messenger
 from copublish.errors import EngineError, ProgramMismatchError
+from copublish.protocol.table import ANY_SHARED, COMMON_PLACES, PSEUDONYMS
 from copublish.types import IntArray
 
 POSITION = np.dtype("<i8")
@@ -60,14 +60,14 @@ class PseudonymJoin:
                 shared = np.intersect1d(shared, other, assume_unique=True)
             for owner, own in zip(self._owners, lists, strict=True):
                 places = np.searchsorted(own, shared).astype(POSITION)
-                send_list(self._messenger, owner, "common records", places.tobytes())
+                send_list(self._messenger, owner, COMMON_PLACES, places.tobytes())
         if self._party not in self._owners:
             return np.empty(0, dtype=np.int64)
         order, n = self._send(identifiers, 0)
-        content = receive_list(self._messenger, self._helper, "common records")
-        places = np.frombuffer(content[: len(content) // POSITION.itemsize * POSITION.itemsize], dtype=POSITION)
+        content = receive_list(self._messenger, self._helper, COMMON_PLACES)
+        places = np.frombuffer(content, dtype=POSITION)
         is_there = (places >= 0) & (places < n)
-        if len(content) % POSITION.itemsize or not is_there.all() or (np.diff(places) <= 0).any():
+        if not is_there.all() or (np.diff(places) <= 0).any():
             raise ProgramMismatchError(f"Party '{self._helper}' named records that there are not.")
         return order[places].astype(np.int64)
 
@@ -79,11 +79,11 @@ class PseudonymJoin:
             answer = b"\1" if have_repeated(np.concatenate(self._collect())) else b"\0"
             for party in self._messenger.parties:
                 if party != self._party:
-                    self._messenger.send(party, "any shared", answer)
+                    self._messenger.send(party, ANY_SHARED, answer)
             return answer == b"\1"
         if self._party in self._owners:
             self._send(identifiers, max(0, padded_to - len(identifiers)))
-        return self._messenger.receive(self._helper, "any shared") != b"\0"
+        return self._messenger.receive(self._helper, ANY_SHARED) != b"\0"
 
     def _send(self, identifiers: Sequence[str], made_up: int) -> tuple[IntArray, int]:
         """Send this owner's pseudonyms in their own order; return that order and how many they are."""
@@ -94,16 +94,16 @@ class PseudonymJoin:
             raise EngineError("An identifier is listed twice. Nothing was compared.")
         pseudonyms = np.concatenate([pseudonyms, made_up_pseudonyms(made_up)])
         order = np.argsort(pseudonyms)
-        send_list(self._messenger, self._helper, "pseudonyms", pseudonyms[order].tobytes())
+        send_list(self._messenger, self._helper, PSEUDONYMS, pseudonyms[order].tobytes())
         return order, len(pseudonyms)
 
     def _collect(self) -> list[Pseudonyms]:
         """Every owner's pseudonyms, ascending."""
         lists = []
         for owner in self._owners:
-            content = receive_list(self._messenger, owner, "pseudonyms")
-            pseudonyms = from_bytes(content) if len(content) % PSEUDONYM_BYTES == 0 else None
-            if pseudonyms is None or have_repeated(pseudonyms):
+            content = receive_list(self._messenger, owner, PSEUDONYMS)
+            pseudonyms = from_bytes(content)
+            if have_repeated(pseudonyms):
                 raise ProgramMismatchError(f"Party '{owner}' sent no list of pseudonyms. Nothing was compared.")
             lists.append(np.sort(pseudonyms))
         return lists

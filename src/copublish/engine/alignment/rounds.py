@@ -20,9 +20,7 @@ from copublish.engine.alignment.point_lists import ascending_points, multiplied
 from copublish.engine.alignment.pseudonyms import have_repeated
 from copublish.engine.messages import Messenger
 from copublish.errors import EngineError
-
-PASSED_ON, COMPLETE, ANSWER = "list of points passed on", "list of points complete", "any shared"
-"""What messages are about."""
+from copublish.protocol.table import ANY_SHARED, COMPLETE, ROUND
 
 
 class RoundsOfLists:
@@ -53,13 +51,13 @@ class RoundsOfLists:
         """
         first, party = self._owners[0], self._messenger.party
         if party not in self._owners:
-            return self._messenger.receive(first, ANSWER) != b"\0"
+            return self._messenger.receive(first, ANY_SHARED) != b"\0"
         if padded_to and len(identifiers) > padded_to:
             raise EngineError("More identifiers than the public length they are to be padded to. Nothing was sent.")
         complete = self._pass_round(self._own_list(identifiers, padded_to), padded_to)
         if party != first:
             send_list(self._messenger, first, COMPLETE, complete.tobytes())
-            return self._messenger.receive(first, ANSWER) != b"\0"
+            return self._messenger.receive(first, ANY_SHARED) != b"\0"
         others = [
             ascending_points(receive_list(self._messenger, owner, COMPLETE), owner, length=padded_to)
             for owner in self._owners[1:]
@@ -67,7 +65,7 @@ class RoundsOfLists:
         is_shared = have_repeated(np.concatenate([complete, *others]))
         for other in self._messenger.parties:
             if other != party:
-                self._messenger.send(other, ANSWER, b"\1" if is_shared else b"\0")
+                self._messenger.send(other, ANY_SHARED, b"\1" if is_shared else b"\0")
         return is_shared
 
     def _own_list(self, identifiers: Sequence[str], padded_to: int) -> Points:
@@ -82,6 +80,6 @@ class RoundsOfLists:
         number = self._owners.index(self._messenger.party)
         before, after = self._owners[number - 1], self._owners[(number + 1) % len(self._owners)]
         for _ in self._owners[1:]:
-            content = pass_on_list(self._messenger, after, before, PASSED_ON, points.tobytes())
+            content = pass_on_list(self._messenger, after, before, ROUND, points.tobytes())
             points = np.sort(multiplied(self._factor, ascending_points(content, before, length=length), before))
         return points

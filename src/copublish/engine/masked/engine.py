@@ -25,6 +25,8 @@ from copublish.errors import EngineError, ProgramMismatchError
 from copublish.privacy.coins import Coins, SystemCoins
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.noise_shares import SharedLaplace
+from copublish.protocol.message import Letter
+from copublish.protocol.table import MASKED_SUM, SUM_HASH
 from copublish.types import IntArray
 
 WHAT_WORKS = (
@@ -111,17 +113,17 @@ class MaskedSumEngine(ComparesByMessages, EngineWithoutWorker):
         if not part.has_noise:
             raise EngineError("These sums have no noise. They are not opened.")
         self._openings += 1
-        topic = f"masked sum {self._openings} of shape {secret.shape}"
+        message = MASKED_SUM.of(self._openings, secret.shape)
         n = part.values.size
         masked = self._masked(part.values.ravel().view(np.uint64)) if self.party in self._owners else None
         if self.party == self._aggregator:
-            opened = self._add_up(masked, topic, n)
+            opened = self._add_up(masked, message, n)
         else:
             if masked is not None:
-                self._messenger.send(self._aggregator, topic, masked.astype(WORD).tobytes())
-            opened = _words(self._messenger.receive(self._aggregator, topic), n, self._aggregator)
+                self._messenger.send(self._aggregator, message, masked.astype(WORD).tobytes())
+            opened = _words(self._messenger.receive(self._aggregator, message), n, self._aggregator)
         digest = hashlib.sha256(opened.astype(WORD).tobytes()).hexdigest()
-        if len(set(self.exchange(digest, topic=f"opened {topic}"))) > 1:
+        if len(set(self.exchange(SUM_HASH.of(self._openings, secret.shape), digest))) > 1:
             raise EngineError(f"'{self._aggregator}' told the parties different sums. Nothing is published.")
         return opened.view(np.int64).reshape(secret.shape).copy()
 
@@ -130,15 +132,15 @@ class MaskedSumEngine(ComparesByMessages, EngineWithoutWorker):
             raise EngineError("There are no keys for masks yet. Nothing was sent.")
         return values + mask_of(self.party, self._owners, self._keys, self._openings, len(values))
 
-    def _add_up(self, own: Words | None, topic: str, n: int) -> Words:
+    def _add_up(self, own: Words | None, message: Letter, n: int) -> Words:
         """Add up what all owners sent, and tell everyone."""
         total = np.zeros(n, dtype=np.uint64) if own is None else own
         for owner in self._owners:
             if owner != self.party:
-                total = total + _words(self._messenger.receive(owner, topic), n, owner)
+                total = total + _words(self._messenger.receive(owner, message), n, owner)
         for party in self.parties:
             if party != self.party:
-                self._messenger.send(party, topic, total.astype(WORD).tobytes())
+                self._messenger.send(party, message, total.astype(WORD).tobytes())
         return total
 
 

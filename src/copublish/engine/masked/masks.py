@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from numpy.typing import NDArray
 
 from copublish.engine.messages import Messenger
-from copublish.errors import ProgramMismatchError
+from copublish.protocol.table import MASK_KEY
 
 KEY_BYTES = 32
 
@@ -33,15 +33,11 @@ def agree_on_keys(messenger: Messenger, owners: Sequence[str]) -> dict[str, byte
     others = [owner for owner in owners if owner != messenger.party]
     own = {other: os.urandom(KEY_BYTES) for other in others}
     for other in others:
-        messenger.send(other, "part of a key", own[other])
-    return {other: pair_key(messenger.party, own[other], other, _part(messenger, other), owners) for other in others}
-
-
-def _part(messenger: Messenger, sender: str) -> bytes:
-    part = messenger.receive(sender, "part of a key")
-    if len(part) != KEY_BYTES:
-        raise ProgramMismatchError(f"Party '{sender}' sent no part of a key. Nothing is published.")
-    return part
+        messenger.send(other, MASK_KEY, own[other])
+    return {
+        other: pair_key(messenger.party, own[other], other, messenger.receive(other, MASK_KEY), owners)
+        for other in others
+    }
 
 
 def pair_key(one: str, part_of_one: bytes, other: str, part_of_other: bytes, owners: Sequence[str]) -> bytes:

@@ -50,6 +50,8 @@ from copublish.engine.spu.requests import (
 )
 from copublish.errors import EngineError
 from copublish.privacy.coins import Coins
+from copublish.protocol.message import Exchange
+from copublish.protocol.table import IDENTIFIERS_KEY
 from copublish.types import IntArray, Program
 
 T = TypeVar("T")
@@ -143,7 +145,7 @@ class SpuEngine(MarkingNode):
         finally:
             super().close(politely=politely)
 
-    def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
+    def exchange(self, message: Exchange[T], public: T) -> tuple[T, ...]:
         """Tell the other party a public value, once all sessions stand; return both in party order.
 
         Parties say to each other that they can pay before they reserve, so no budget is spent on a lane that never
@@ -151,7 +153,7 @@ class SpuEngine(MarkingNode):
         """
         for lane in self.lanes:
             lane._meet()
-        return super().exchange(public, topic=topic)
+        return super().exchange(message, public)
 
     def sum_over_records(
         self, count: Count, n_records: int, *, size: int, shape: tuple[int, ...], done: Done = no_word
@@ -293,7 +295,7 @@ class SpuEngine(MarkingNode):
 
     def _common(self, identifiers: Sequence[str], made_up: int) -> IntArray:
         """The positions of the common identifiers, in an order that both parties share."""
-        key = joint_key(self.exchange(part_of_key(), topic="identifiers"))
+        key = joint_key(self.exchange(IDENTIFIERS_KEY, part_of_key()))
         pseudonyms = pseudonyms_of(identifiers, len(identifiers), key)
         if have_repeated(pseudonyms):
             raise EngineError("An identifier is listed twice. Nothing was compared.")

@@ -31,10 +31,9 @@ from copublish.errors import EngineError, ProgramMismatchError
 from copublish.privacy.coins import Coins, SystemCoins
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.noise_shares import SharedLaplace
+from copublish.protocol.message import Letter
+from copublish.protocol.table import INPUT_PART, OPENED, READY
 from copublish.types import IntArray, Program
-
-PART, READY, OPENED = "part of an input", "ready to open", "opened"
-"""What messages between guests and nodes are about."""
 
 
 def split(private: IntArray, n_parts: int, coins: Coins) -> list[IntArray]:
@@ -67,8 +66,7 @@ class Guests:
         """This node's input with every guest's part for this node added."""
         total = own.astype(np.int64)
         for guest in self._names:
-            part = _integers(self._messenger.receive(guest, PART), own.shape)
-            total = total + part  # in the ring: it wraps
+            total = total + self.bits_of(guest, own.shape)  # in the ring: it wraps
         return total
 
     def bits(self, shape: tuple[int, ...]) -> list[IntArray]:
@@ -77,15 +75,15 @@ class Guests:
 
     def bits_of(self, guest: str, shape: tuple[int, ...]) -> IntArray:
         """One guest's part for this node."""
-        return _integers(self._messenger.receive(guest, PART), shape)
+        return _receive_integers(self._messenger, guest, INPUT_PART, shape)
 
     def wait_until_ready(self, shape: tuple[int, ...]) -> None:
         """Wait until every guest has charged its ledger for what is opened next."""
         for guest in self._names:
             if self._messenger.receive(guest, READY) != _shape_as_bytes(shape):
                 raise ProgramMismatchError(
-                    "The parties are about to open different things. Their software or agreements differ. Nothing is "
-                    "published."
+                    f"Party '{guest}' is about to open something else than this one. Their software or agreements "
+                    "differ. Nothing is published."
                 )
 
     def tell(self, opened: IntArray) -> None:
@@ -120,7 +118,7 @@ class GuestEngine(ComparesByMessages, EngineWithoutWorker):
         """Send every compute node its part of what this party puts in."""
         own = np.ascontiguousarray(local, dtype=np.int64)
         for node, part in zip(self._nodes, split(own, len(self._nodes), self.own_coins), strict=True):
-            self._messenger.send(node, PART, _as_bytes(part))
+            self._messenger.send(node, INPUT_PART, _as_bytes(part))
         return Secret(None, own.shape)
 
     def share_within(self, local: IntArray, bits: int) -> Secret:
@@ -131,7 +129,7 @@ class GuestEngine(ComparesByMessages, EngineWithoutWorker):
 
     def _send_bits(self, own: IntArray) -> None:
         for node, part in zip(self._nodes, split_bits(own, len(self._nodes), self.own_coins), strict=True):
-            self._messenger.send(node, PART, _as_bytes(part))
+            self._messenger.send(node, INPUT_PART, _as_bytes(part))
 
     def add_noise(self, counts: SecretCounts, noise: Geometric | SharedLaplace, *, offset: int) -> Secret:
         """Placeholder for counts with noise from the nodes' joint coins."""
@@ -158,7 +156,7 @@ class GuestEngine(ComparesByMessages, EngineWithoutWorker):
         """Say that this party's ledger is charged, and learn from every node what was opened."""
         for node in self._nodes:
             self._messenger.send(node, READY, _shape_as_bytes(secret.shape))
-        heard = [_integers(self._messenger.receive(node, OPENED), secret.shape) for node in self._nodes]
+        heard = [_receive_integers(self._messenger, node, OPENED, secret.shape) for node in self._nodes]
         if any(not np.array_equal(other, heard[0]) for other in heard[1:]):
             raise EngineError("The compute nodes say that they opened different values. Nothing is published.")
         return heard[0]
@@ -201,10 +199,12 @@ def _as_bytes(integers: IntArray) -> bytes:
     return integers.astype("<i8").tobytes()
 
 
-def _integers(content: bytes, shape: tuple[int, ...]) -> IntArray:
-    """Read integers of a known shape that another party sent."""
+def _receive_integers(messenger: Messenger, sender: str, message: Letter, shape: tuple[int, ...]) -> IntArray:
+    """Integers of a known shape from another party."""
+    content = messenger.receive(sender, message)
     if len(content) != 8 * int(np.prod(shape, dtype=object)):
         raise ProgramMismatchError(
-            "A party sent integers of another shape. The parties' software or agreements differ. Nothing is published."
+            f"Party '{sender}' sent another number of integers as '{message.topic}' than this one expects. Their "
+            "software or agreements differ. Nothing is published."
         )
     return np.frombuffer(content, dtype="<i8").astype(np.int64).reshape(shape)

@@ -32,18 +32,19 @@ from copublish.engine.spu.requests import (
     CHEETAH,
     NODES_OF_PROTOCOL,
     NOTHING_YET,
-    Exchange,
     FirstUses,
+    Gather,
     Kept,
     Ranged,
     Run,
     Shared,
     Xored,
 )
-from copublish.errors import EngineError, ProgramMismatchError
+from copublish.errors import EngineError
 from copublish.privacy.coins import Coins, SystemCoins
 from copublish.privacy.geometric import Geometric
 from copublish.privacy.noise_shares import SharedLaplace
+from copublish.protocol.message import Exchange
 from copublish.types import IntArray, Program
 
 T = TypeVar("T")
@@ -196,15 +197,16 @@ class SpuNode(ComparesByMessages):
         """The counts, each with noise and a public offset."""
         return add_noise_inside(self, counts, noise, offset)
 
-    def exchange(self, public: T, *, topic: str = "") -> tuple[T, ...]:
+    def exchange(self, message: Exchange[T], public: T) -> tuple[T, ...]:
         """Tell every party a public value; return all of them in party order."""
         if self.messenger is not None and self._uses_messages:
             self._meet()  # before guests send anything, and before anybody reserves
-            return exchange_public(self.messenger, public, topic)
-        answers = self._ask(Exchange((topic, public)))
-        if any(other != topic for other, _ in answers):
-            raise ProgramMismatchError("The parties are at different steps. Their software or agreements differ.")
-        return tuple(value for _, value in answers)
+            return exchange_public(self.messenger, message, public)
+        texts = self._ask(Gather(message.topic, message.as_text(public), message.longest_text))
+        return tuple(
+            public if node == self.party else message.read_text(text, node)
+            for node, text in zip(self.nodes, texts, strict=True)
+        )
 
     def _open(self, secret: Secret) -> IntArray:
         run = Run(steps_of(cast(Node, secret._handle)))

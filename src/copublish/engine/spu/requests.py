@@ -156,10 +156,18 @@ class TakeSummand:
 
 
 @dataclass(frozen=True)
-class Exchange:
-    """Tell every party a topic and a public value."""
+class Gather:
+    """Tell every node a public value as text, and return what all told, as they spelled it.
 
-    public: tuple[str, Any]
+    Attributes:
+        topic: What it is about, for recorders.
+        text: The value with its topic.
+        at_most: Characters of such a text. Of a longer one no more than one character beyond is returned.
+    """
+
+    topic: str
+    text: str
+    at_most: int
 
 
 @dataclass(frozen=True)

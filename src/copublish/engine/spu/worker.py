@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from copublish.engine.public_values import from_text, to_text
 from copublish.engine.spu.compiling import Compiler, results_of
 from copublish.engine.spu.confinement import bytes_written, die_with_parent, open_counters, silence_and_confine
 from copublish.engine.spu.first_uses import FIRST_RESULT, first_programs
@@ -32,8 +31,8 @@ from copublish.engine.spu.replicated import SUM_TYPE, XOR_TYPE, share_of_sum, sh
 from copublish.engine.spu.requests import (
     ABY3,
     NODES_OF_PROTOCOL,
-    Exchange,
     Forget,
+    Gather,
     Intersect,
     Kept,
     LinkSettings,
@@ -166,8 +165,8 @@ class Worker:
         if isinstance(request, TakeSummand):
             self._wait_for([request.kept.name])
             return self._own_share(request.kept, self._kept)
-        if isinstance(request, Exchange):
-            return [from_text(text) for text in self._talk.all_gather(to_text(*request.public))]
+        if isinstance(request, Gather):
+            return self._gather(request)
         if isinstance(request, Intersect):
             return intersect(self._talk, request.pseudonyms, self.settings.scratch_folder)
         self._wait_for_all()
@@ -176,6 +175,16 @@ class Worker:
         # again, three times, for three seconds each.
         time.sleep(LAST_WORD_SECONDS)
         return None
+
+    def _gather(self, request: Gather) -> list[str]:
+        """What every node told."""
+        try:
+            told = self._talk.all_gather(request.text)
+        except UnicodeDecodeError:
+            if len(self.settings.addresses) > 2:
+                raise ValueError("what another node told is no text") from None
+            told = ["", ""]  # which is no value, so the other node is named
+        return [text[: request.at_most + 1] for text in told]
 
     def _run(self, request: Run) -> IntArray | None:
         session = self._session(request)

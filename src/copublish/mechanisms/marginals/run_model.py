@@ -25,6 +25,8 @@ from copublish.mechanisms.marginals.model import (
     from_units,
     in_units,
 )
+from copublish.protocol.message import Exchange
+from copublish.protocol.table import ANSWERS, CLIQUES, MODEL, SAME_HASH
 from copublish.types import FloatArray, IntArray
 
 NOT_TOLD = np.zeros(0, dtype=np.uint8)
@@ -55,7 +57,7 @@ def agree_on_model(
         fitted = problem.fit(from_units(start))
         after = np.rint(fitted.answers[len(fitted.answers) - len(before) :]).astype(np.int64)
         own = np.append(in_units(fitted.factors), np.abs(after - before).sum())
-    told = tell(own, len(problem.wanted) + 1, "model", fitter, engine)
+    told = tell(own, len(problem.wanted) + 1, MODEL, fitter, engine)
     units, moved = told[:-1], int(told[-1])
     if (units < -LARGEST_FACTOR).any() or (units > LARGEST_FACTOR).any() or moved < 0:
         raise _does_not_fit(fitter)
@@ -87,7 +89,7 @@ def agree_on_answers(
     problem, state = fitted
     own = np.concatenate([found.ravel() for found in marginals(problem.tree, state.beliefs, tables)]) * problem.total
     numbers = None if offsets is None else np.concatenate([np.rint(own).astype(np.int64), offsets])
-    told = tell(numbers, len(own) + len(tables) + 1, "answers", fitter, engine)
+    told = tell(numbers, len(own) + len(tables) + 1, ANSWERS, fitter, engine)
     refuse_other_numbers(told[: len(own)], own, fitter)
     return told[: len(own)], told[len(own) :]
 
@@ -96,7 +98,7 @@ def agree_on_cliques(state: State, fitter: str, engine: SumEngine) -> list[IntAr
     """The marginals of the model's cliques as whole numbers, for records to be drawn from."""
     own = np.concatenate([belief.ravel() for belief in state.beliefs]) * 2.0**TABLE_BITS
     rounded = np.rint(own).astype(np.int64) if engine.party == fitter else None
-    told = tell(rounded, len(own), "cliques", fitter, engine)
+    told = tell(rounded, len(own), CLIQUES, fitter, engine)
     refuse_other_numbers(told, own, fitter)
     ends = np.cumsum([belief.size for belief in state.beliefs])
     parts = np.split(told, ends[:-1])
@@ -114,20 +116,22 @@ def refuse_other_numbers(told: IntArray, own: FloatArray, fitter: str) -> None:
         raise _does_not_fit(fitter)
 
 
-def tell(own: IntArray | None, size: int, topic: str, fitter: str, engine: SumEngine) -> IntArray:
+def tell(
+    own: IntArray | None, size: int, message: Exchange[NDArray[np.uint8]], fitter: str, engine: SumEngine
+) -> IntArray:
     """The fitter's numbers, which all parties that were told them have compared by their hash.
 
     Raises:
         EngineError: If they are not so many numbers, or not the same ones for all parties.
     """
     content = NOT_TOLD if own is None else np.frombuffer(own.astype("<i8").tobytes(), dtype=np.uint8)
-    told = engine.exchange(content, topic=topic)[engine.parties.index(fitter)]
-    if not isinstance(told, np.ndarray) or told.dtype != np.uint8 or told.shape != (8 * size,):
+    told = engine.exchange(message, content)[engine.parties.index(fitter)]
+    if told.shape != (8 * size,):
         raise _does_not_fit(fitter)
     if len(engine.parties) == 2:  # one party was told them: there is nobody to compare with
         return _numbers(told)
     digest = hashlib.sha256(np.ascontiguousarray(told, dtype=np.uint8).tobytes()).hexdigest()
-    if len(set(engine.exchange(digest, topic=f"hash of the {topic}"))) > 1:
+    if len(set(engine.exchange(SAME_HASH.of(message.topic), digest))) > 1:
         raise EngineError(f"Party '{fitter}' told different parties different models. Nothing is published.")
     return _numbers(told)
 
