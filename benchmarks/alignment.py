@@ -31,6 +31,7 @@ from copublish.engine.spu.engine import SpuEngine
 from copublish.engine.spu.intersection import remove_traces
 from copublish.engine.spu.requests import LinkSettings
 from copublish.engine.spu.worker import Worker
+from copublish.protocol.table import CAN_PAY
 from measuring import NOT_THERE, Measuring, run
 from process_numbers import MIB, Watch
 
@@ -101,7 +102,7 @@ def engine_party(pipe: Connection, number: int, addresses: tuple[str, ...], n: i
     batches = [pa.array([next(people) for _ in range(min(65_536, n - start))]) for start in range(0, n, 65_536)]
     column = Identifiers(batches)
     with SpuEngine(PARTIES[number], PARTIES, addresses, timeout_seconds=TIMEOUT_SECONDS) as engine:
-        engine.exchange("ready")
+        engine.exchange(CAN_PAY, "can pay")
         pipe.send("ready")
         pipe.recv()
         with Watch(party=os.getpid(), worker=engine._worker.process.pid or 0) as watch:

@@ -17,7 +17,7 @@ from copublish.engine.programs.gaussian_noise import add_chosen_noise, gaussian_
 from copublish.engine.programs.noise import handicaps, noisy_argmax
 from copublish.engine.programs.packing import add_drawn_noise, laplace
 from copublish.engine.spu.recording import CONNECT
-from copublish.engine.spu.requests import Call, Exchange, Intersect, OwnedMatrix, Run, ShareOf
+from copublish.engine.spu.requests import Call, Gather, Intersect, OwnedMatrix, Run, ShareOf
 from copublish.local.processes import throwaway_ledger
 from copublish.node.identity import load_identity
 from copublish.node.run import RunSettings, ready_party, run_party
@@ -125,4 +125,4 @@ def phase_of(request: object) -> str:
         return "alignment"
     if request == CONNECT:
         return "connection"
-    return "exchanges" if isinstance(request, Exchange) else "close"
+    return "exchanges" if isinstance(request, Gather) else "close"

@@ -24,7 +24,7 @@ import copublish as cp
 from copublish.engine.spu.compiling import text_of
 from copublish.engine.spu.engine import SpuEngine
 from copublish.engine.spu.recording import CONNECT
-from copublish.engine.spu.requests import Call, Exchange, FirstUses, Intersect, Kept, OwnedMatrix, Run
+from copublish.engine.spu.requests import Call, FirstUses, Gather, Intersect, Kept, OwnedMatrix, Run
 from copublish.local import processes
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.progress import no_progress
@@ -47,7 +47,7 @@ def hollow(request: Any) -> Any:
         return Blank(request.shape)
     if isinstance(request, tuple):
         return tuple(hollow(part) for part in request)
-    if is_dataclass(request) and not isinstance(request, Call | Exchange | Intersect):
+    if is_dataclass(request) and not isinstance(request, Call | Gather | Intersect):
         return replace(request, **{part.name: hollow(getattr(request, part.name)) for part in fields(request)})
     return request
 
@@ -62,7 +62,7 @@ def filled(request: Any, generator: np.random.Generator) -> Any:
         n = request.entries[0].shape
         rows, columns = (generator.integers(0, length, n) for length in request.shape)
         return replace(request, entries=(rows, columns, np.ones(n, dtype=np.int64)))
-    if is_dataclass(request) and not isinstance(request, Call | Exchange | Intersect):
+    if is_dataclass(request) and not isinstance(request, Call | Gather | Intersect):
         return replace(request, **{p.name: filled(getattr(request, p.name), generator) for p in fields(request)})
     return request
 

@@ -34,6 +34,7 @@ from copublish.local.simulation import read_fragments, run_room
 from copublish.mechanisms.registry import plan_of
 from copublish.privacy.alignments import KEY_BYTES, Alignment, size_class
 from copublish.privacy.ledger import Ledger, Limit
+from copublish.protocol.table import CAN_PAY, LISTS
 from copublish.release.main_path import publish_release
 from support import fragment_frames, random_table, repartition, seeded, small_mapping
 
@@ -115,9 +116,9 @@ class Watching(IdealEngine):
         self.__dict__.update(inner.__dict__)
         self._ledger, self._seen = ledger, seen
 
-    def exchange(self, public: Any, *, topic: str = "") -> Any:
-        self._seen.append((topic, len(self._ledger.alignments())))
-        return super().exchange(public, topic=topic)
+    def exchange(self, message: Any, public: Any) -> Any:
+        self._seen.append((message.topic, len(self._ledger.alignments())))
+        return super().exchange(message, public)
 
     def align(self, identifiers: Any) -> Any:
         self._seen.append(("align", len(self._ledger.alignments())))
@@ -147,15 +148,15 @@ def test_the_entry_is_on_disk_before_anything_about_identifiers_is_sent(partitio
     for topics in watched(agreed(partition)).values():
         about = dict(topics)
         compares = "have_common" if partition == "horizontal" else "align"
-        assert about["budget"] == 0  # so the check can tell before from after
+        assert about[CAN_PAY.topic] == 0  # so the check can tell before from after
         assert about[compares] == 1
-        assert about.get("lists of people") == (None if partition == "horizontal" else 1)
+        assert about.get(LISTS.topic) == (None if partition == "horizontal" else 1)
 
 
 def test_where_even_the_number_of_people_is_protected_no_commitment_is_told() -> None:
     """Of neighbors in horizontal data a commitment would be another one with probability 1."""
     for topics in watched(agreed("horizontal")).values():
-        assert "lists of people" not in dict(topics)
+        assert LISTS.topic not in dict(topics)
     said = str(cp.describe(agreed("horizontal")).to_dict())
     assert "keyed commitment" not in said
     assert "keyed commitment" in str(cp.describe(agreed("vertical")).to_dict())
@@ -402,9 +403,8 @@ def test_a_party_that_tells_something_else_than_a_commitment_ends_the_run(told: 
     ledgers, fragments = ledgers_of(agreement), read_fragments(agreement, frames_of(agreement))
 
     class Lying(Watching):
-        def exchange(self, public: Any, *, topic: str = "") -> Any:
-            says = told if topic == "lists of people" and self.party == "p1" else public
-            return super().exchange(says, topic=topic)
+        def exchange(self, message: Any, public: Any) -> Any:
+            return super().exchange(message, told if message is LISTS and self.party == "p1" else public)
 
     def job(engine: IdealEngine) -> cp.Release:
         lying = Lying(engine, ledgers[engine.party], [])
@@ -412,7 +412,7 @@ def test_a_party_that_tells_something_else_than_a_commitment_ends_the_run(told: 
             plan_of(agreement), fragments[engine.party], lying, ledgers[engine.party], lambda *_: None
         )
 
-    with pytest.raises(ProgramMismatchError, match="'p1' told something else than a commitment"):
+    with pytest.raises(ProgramMismatchError, match="Party 'p1' sent something else as 'lists of people'"):
         Room(agreement.party_names).run(job)
     assert [ledger.entries() for ledger in ledgers.values()] == [[], []]
 

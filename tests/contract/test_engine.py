@@ -37,6 +37,7 @@ from copublish.privacy.concentrated import Concentrated, ConcentratedMeasure
 from copublish.privacy.disclosures import Disclosure, Measure, Select
 from copublish.privacy.ledger import Charge, Ledger, Limit
 from support import SeededCoins, seeded
+from support.protocol import HELLO, exchange
 
 HANG_SECONDS = 300.0
 PARTIES = [2, 3, 5]
@@ -170,20 +171,23 @@ def test_one_honest_party_makes_joint_coins_uniform() -> None:
 
 
 def test_exchanged_values_reach_everyone_in_party_order(room: Room) -> None:
-    results = run(room, lambda engine: engine.exchange({"from": engine.party}))
+    results = run(room, lambda engine: engine.exchange(HELLO, {"from": engine.party}))
     expected = tuple({"from": party} for party in room.parties)
     assert all(result == expected for result in results.values())
 
 
+TOPICS = ("x", "y", "x")
+
+
 def test_values_exchanged_under_a_topic_reach_everyone_who_names_it(room: Room) -> None:
     def job(engine: IdealEngine) -> list[tuple[str, ...]]:
-        return [engine.exchange(f"{engine.party} on {topic}", topic=topic) for topic in ("rows", "date", "rows")]
+        return [engine.exchange(exchange(topic), f"{engine.party} on {topic}") for topic in TOPICS]
 
-    expected = [tuple(f"{party} on {topic}" for party in room.parties) for topic in ("rows", "date", "rows")]
+    expected = [tuple(f"{party} on {topic}" for party in room.parties) for topic in TOPICS]
     assert all(result == expected for result in run(room, job).values())
 
 
-@pytest.mark.parametrize("topics", [("rows", "date"), ("rows", ""), ("rows", "Rows"), ("holders of a", "holders of b")])
+@pytest.mark.parametrize("topics", [("x", "y"), ("x", ""), ("x", "X"), ("holders of a", "holders of b")])
 @pytest.mark.parametrize("swapped", [False, True])
 @pytest.mark.parametrize("who", [0, -1])
 def test_parties_that_exchange_on_different_topics_are_told_and_learn_nothing(room, topics, swapped, who) -> None:
@@ -194,7 +198,7 @@ def test_parties_that_exchange_on_different_topics_are_told_and_learn_nothing(ro
     def job(engine: IdealEngine) -> None:
         order = topics[::-1] if engine.party == odd_one else topics
         for topic in order if swapped else order[:1]:
-            learned.append(engine.exchange(1, topic=topic))
+            learned.append(engine.exchange(exchange(topic), 1))
 
     with pytest.raises(ProgramMismatchError):
         run(room, job)
@@ -451,10 +455,10 @@ REQUESTS: dict[str, Callable[[IdealEngine, bool], Any]] = {
     "another length of rows": lambda e, odd: joint(e, 3, sizes_for(len(e.parties)), Packing(4 + odd)),
     "another number of lanes": lambda e, odd: joint(e, 3, sizes_for(len(e.parties)), Packing(4, 2 + odd)),
     "rows of another shape": lambda e, odd: e.rows(e.share(np.zeros((2, 2), np.int64))) if odd else e.coins((2, 2)),
-    "another topic": lambda e, odd: e.exchange(1, topic="date" if odd else "rows"),
-    "another kind of call": lambda e, odd: e.exchange(1) if odd else e.coins((1,)),
+    "another topic": lambda e, odd: e.exchange(exchange("date?" if odd else "rows?"), 1),
+    "another kind of call": lambda e, odd: e.exchange(HELLO, 1) if odd else e.coins((1,)),
     "alignment and check": lambda e, odd: e.align(["a"]) if odd else e.have_common(["a"]),
-    "another opening": lambda e, odd: e._open(e.share(np.zeros(2, np.int64))) if odd else e.exchange(e.exchange(1)),
+    "another opening": lambda e, odd: e._open(e.share(np.zeros(2, np.int64))) if odd else e.exchange(HELLO, 1),
 }
 
 
@@ -493,7 +497,7 @@ def fails(xp: ModuleType, a: np.ndarray) -> np.ndarray:
 
 def test_a_program_that_fails_ends_everyone_with_its_own_error(room: Room) -> None:
     with pytest.raises(OwnError, match="in the program"):
-        run(room, lambda engine: engine.exchange(engine.compute(fails, engine.share(np.zeros(2, np.int64)))))
+        run(room, lambda engine: engine.exchange(HELLO, engine.compute(fails, engine.share(np.zeros(2, np.int64)))))
 
 
 @pytest.mark.parametrize("who", POSITIONS)
@@ -508,7 +512,7 @@ def test_a_party_that_fails_ends_the_others_and_its_own_error_is_raised(room: Ro
             for meeting in range(5):
                 if engine.party == failing and meeting == when:
                     raise error
-                engine.exchange(meeting)
+                engine.exchange(HELLO, meeting)
         except BaseException as caught:
             ended[engine.party] = type(caught)
             raise
@@ -529,7 +533,7 @@ def test_a_party_that_ends_early_is_an_error_for_those_who_wait(room: Room, who:
         for meeting in range(5):
             if engine.party == leaving and meeting == when:
                 return
-            engine.exchange(meeting)
+            engine.exchange(HELLO, meeting)
 
     with pytest.raises(EngineError):
         run(room, job)
@@ -540,7 +544,7 @@ def test_all_but_one_ending_early_is_an_error_for_the_one(room: Room) -> None:
 
         def job(engine: IdealEngine, last: str = last) -> None:
             if engine.party == last:
-                engine.exchange("anyone?")
+                engine.exchange(HELLO, "anyone?")
 
         with pytest.raises(EngineError):
             run(type(room)(room.parties), job)

@@ -13,13 +13,14 @@ import copublish as cp
 from copublish.errors import MeetingError
 from copublish.node import way_out
 from copublish.node.channel import HANDSHAKE_SECONDS, Channel, RefusedError, UnreachableError
-from copublish.node.dialing import PROTOCOL, dial
+from copublish.node.dialing import dial
 from copublish.node.listening import AlreadyRunningError
 from copublish.node.measuring import answer_measurements
 from copublish.node.offers import SPARE
 from copublish.node.parking import MAX_PARKED
 from copublish.node.port import Port
 from copublish.node.proxy import ProxyError, ProxyUnreachableError, connect_out
+from copublish.protocol.table import ACCEPTED, ALIVE, GREETING, PROBLEM, PROTOCOL
 from support.circle import SECONDS, Circle
 from support.waiting import wait_until
 
@@ -97,9 +98,9 @@ def test_of_many_parked_the_newest_are_kept_and_one_that_ended_is_passed_over(ci
     for channel in channels[3:]:
         channel.close()
     called = circle.do(p0.dial, "p2", "status")
-    greeting = channels[2].receive_message(seconds=SECONDS)
-    assert (greeting["purpose"], greeting["party"], greeting["copublish"]) == ("status", "p0", PROTOCOL)
-    channels[2].send_message({"ok": True})
+    _, greeting = channels[2].receive_word(GREETING, sender="It", seconds=SECONDS)
+    assert (greeting["purpose"], greeting["party"], greeting["protocol"]) == ("status", "p0", PROTOCOL)
+    channels[2].send_word(ACCEPTED)
     called.result(SECONDS).close()
 
 
@@ -135,9 +136,9 @@ def test_what_a_party_parks_says_nothing_and_answers_signs_of_life_alone(circle,
     p0 = circle.port("p0")
     silent, answers = park(circle), park(circle)
     for _ in range(3):  # the silent one is asked first and keeps the other one from nothing
-        assert answers.receive_message(seconds=SECONDS / 2) == {"alive": True}
-        answers.send_message({"alive": True})
-    assert silent.receive_message(seconds=SECONDS) == {"alive": True}
+        answers.receive_word(ALIVE, sender="It", seconds=SECONDS / 2)
+        answers.send_word(ALIVE)
+    silent.receive_word(ALIVE, sender="It", seconds=SECONDS)
     silent.close()
     wait_until(lambda: len(parked(p0, "p2")) == 1)
 
@@ -156,13 +157,13 @@ def test_what_is_in_the_way_on_ones_own_side_is_told_to_others_without_its_name(
         def __init__(self) -> None:
             self.said, self.heard = [{"what": "dial back", "bytes": 0}], []
 
-        def receive_message(self, *, seconds):
+        def receive_word(self, *expected, sender, seconds):
             if not self.said:
                 raise MeetingError("over")
-            return self.said.pop()
+            return expected[0], self.said.pop()
 
-        def send_message(self, content):
-            self.heard.append(content)
+        def send_word(self, word, content):
+            self.heard.append((word, content))
 
         def close(self):
             pass
@@ -172,7 +173,7 @@ def test_what_is_in_the_way_on_ones_own_side_is_told_to_others_without_its_name(
 
     other = Other()
     answer_measurements(other, refused)
-    assert other.heard == [{"problem": told}]
+    assert other.heard == [(PROBLEM, told)]
 
 
 def test_a_key_that_can_no_longer_be_used_leaves_no_connection_behind(circle, tmp_path, monkeypatch):

@@ -113,9 +113,6 @@ def test_clocks_are_compared(circle):
     for seconds, ok, words in ((0.2, True, "agrees"), (600, True, "600 s ahead"), (-200_000, False, "200000 s behind")):
         (clock, _) = looks._compare("p1", {"time": 1e9 + seconds, "facts": facts}, 1e9)
         assert (clock.ok, words in clock.found) == (ok, True), clock
-    for said in (True, None, "now", [], float("nan"), float("inf"), -1, 10**400):
-        (clock, _) = looks._compare("p1", {"time": said, "facts": None}, 1e9)
-        assert (clock.ok, clock.found) == (None, "it does not say what time it is there"), said
 
 
 def test_a_port_that_cannot_be_opened_is_told_from_that_of_ones_own_run(circle):

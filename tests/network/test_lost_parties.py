@@ -20,6 +20,7 @@ from copublish.errors import CopublishError, EngineError
 from copublish.local.demo import write_demo
 from copublish.local.simulation import simulate
 from copublish.privacy.ledger import Ledger, Limit
+from copublish.protocol.table import CAN_PAY
 from support.waiting import alive, wait_until
 
 TIMEOUT_SECONDS = 5
@@ -37,7 +38,7 @@ def test_a_party_that_never_comes_is_given_up_after_the_timeout(tmp_path):
         pytest.raises(EngineError, match="Nothing is published"),
         SpuEngine("a", ("a", "b"), addresses, timeout_seconds=TIMEOUT_SECONDS) as engine,
     ):
-        engine.exchange("hello")
+        engine.exchange(CAN_PAY, "can pay")
     assert time.monotonic() - start < LIMIT_SECONDS
 
 
@@ -47,7 +48,7 @@ def test_an_address_that_cannot_be_used_is_a_clear_error(tmp_path):
         pytest.raises(EngineError, match="secure engine"),
         SpuEngine("a", ("a", "b"), addresses, timeout_seconds=TIMEOUT_SECONDS) as engine,
     ):
-        engine.exchange("hello")
+        engine.exchange(CAN_PAY, "can pay")
 
 
 def test_more_than_two_parties_are_refused():

@@ -14,6 +14,8 @@ from copublish.node.dialing import dial
 from copublish.node.identity import new_identity
 from copublish.node.port import Port
 from copublish.node.rendezvous import Rendezvous, in_words
+from copublish.protocol.message import Word, read_word
+from copublish.protocol.table import AGREED, ALIVE, HELLO, STOP
 from support.circle import FACTS, SECONDS, Circle, identities_in
 from support.waiting import wait_until
 
@@ -94,9 +96,10 @@ def arrival_at(port: Port, peer: str) -> Channel:
 
 def agreed_on(arrival: Channel) -> str:
     """Hear what a party says until it names the run."""
-    while "agreed" not in (message := arrival.receive_message(seconds=SECONDS)):
-        pass
-    return str(message["agreed"])
+    word = HELLO
+    while word is not AGREED:
+        word, content = arrival.receive_word(HELLO, AGREED, ALIVE, sender="It", seconds=SECONDS)
+    return str(content)
 
 
 def test_a_party_that_was_started_again_is_met_under_its_new_number(three):
@@ -233,18 +236,17 @@ def test_a_loss_that_only_another_party_knows_of_is_passed_on(three, monkeypatch
     ("said", "heard"),
     [
         (
-            {"stop": "it lost 'p2'", "lost": "p2", "why": "its ledger refuses"},
+            {"reason": "it lost 'p2'", "lost": "p2", "why": "its ledger refuses"},
             "Party 'p2' stopped: its ledger refuses.",
         ),
-        ({"stop": "it lost 'p2'", "lost": "p2"}, "Party 'p2' stopped (the connection ended)."),
-        ({"stop": "its ledger refuses", "lost": "nobody"}, "Party 'p1' stopped: its ledger refuses."),
-        ({"stop": "it lost 'p2'", "lost": ["p2"]}, "Party 'p1' stopped: it lost 'p2'."),
+        ({"reason": "it lost 'p2'", "lost": "p2"}, "Party 'p2' stopped (the connection ended)."),
+        ({"reason": "its ledger refuses", "lost": "nobody"}, "Party 'p1' stopped: its ledger refuses."),
     ],
 )
 def test_who_still_waits_for_others_names_the_one_that_stopped_first(three, said, heard):
     class Heard:
-        def receive_message(self, seconds: float) -> dict[str, object]:
-            return said
+        def receive_word(self, *expected: Word, sender: str, seconds: float) -> tuple[Word, object]:
+            return read_word(STOP.spelled(said), expected, sender)
 
     waiting = Rendezvous(three.port("p0"), FACTS, lambda what: None, lambda event, **facts: None)
     with pytest.raises(MeetingError) as caught:
@@ -255,11 +257,11 @@ def test_who_still_waits_for_others_names_the_one_that_stopped_first(three, said
 def test_who_still_waits_passes_on_who_stopped_so_that_those_who_have_met_do_not_name_it(three):
     """A party may have met all others, and heard the number of the run from one that has not heard it from all."""
     waiting = Rendezvous(three.port("p2"), FACTS, lambda what: None, lambda event, **facts: None)
-    said: list[dict[str, object]] = []
+    said: list[tuple[Word, object]] = []
 
     class Line:
-        def say(self, message: dict[str, object]) -> None:
-            said.append(message)
+        def say(self, word: Word, content: object) -> None:
+            said.append((word, content))
 
         def close(self) -> None:
             pass
@@ -273,7 +275,7 @@ def test_who_still_waits_passes_on_who_stopped_so_that_those_who_have_met_do_not
         waiting.keep(time.monotonic() + SECONDS)
     with Circle(three.identities, 3) as circle:
         meetings = circle.all_meet(circle.ports())
-        meetings["p2"]._last_word(said[0])
+        meetings["p2"]._last_word(*said[0])
         meetings["p1"].say_stop("its data do not fit the agreement")
         wait_until(meetings["p0"]._first_is_known.is_set)
         assert meetings["p0"].loss() == "Party 'p1' stopped: its data do not fit the agreement."
@@ -281,7 +283,7 @@ def test_who_still_waits_passes_on_who_stopped_so_that_those_who_have_met_do_not
 
 def test_a_party_that_names_another_run_later_is_lost(three):
     meetings = three.all_meet(three.ports())
-    meetings["p1"]._lines["p0"][0].send_message({"agreed": "0" * 32})
+    meetings["p1"]._lines["p0"][0].send_word(AGREED, "0" * 64)
     wait_until(meetings["p0"]._first_is_known.is_set)
     assert meetings["p0"].loss() == "Party 'p1' stopped (it is in another run)."
 

@@ -16,6 +16,7 @@ from copublish.node.identity import new_identity
 from copublish.node.meeting import Meeting
 from copublish.node.port import Port
 from copublish.node.rendezvous import Rendezvous, refuse_differences
+from copublish.protocol.table import STOP
 from support import small_mapping
 from support.node import free_port
 from support.waiting import wait_until
@@ -123,21 +124,37 @@ def test_the_reason_of_a_party_that_stops_is_heard_and_acted_on(pair):
         assert one.loss() == "Party 'loans' stopped: its data do not fit the agreement."
 
 
-LONG, NESTED = json.dumps("\u5c71" * 40_000), f"{'[' * 900}{']' * 900}"
+STRANGE = {
+    "long": json.dumps({"stop": {"reason": "\u5c71" * 40_000}}),
+    "nested": f'{{"stop": {"[" * 900}{"]" * 900}}}',
+    "another word": '{"bye": true}',
+    "another type": '{"stop": {"reason": 5}}',
+    "no word": "null",
+}
 
 
-@pytest.mark.parametrize("reason", [LONG, NESTED], ids=["long", "nested"])
-def test_a_reason_that_cannot_be_passed_on_as_it_is_is_heard_and_passed_on_short(pair, reason):
+@pytest.mark.parametrize("word", STRANGE.values(), ids=STRANGE)
+def test_a_last_word_that_is_none_is_told_with_the_name_of_its_sender_and_passed_on_short(pair, word):
     """The bank tells a third party why it lost the lender: that message is no larger than words are."""
     with pair.port("bank") as bank, pair.port("loans") as loans:
         one, two = meet_both(pair, bank, loans)
-        word = f'{{"stop": {reason}}}'.encode()
-        two._lines["bank"][0].send_bytes(struct.pack(">I", len(word)) + word, seconds=SECONDS)
-        assert one.loss().startswith("Party 'loans' stopped: ")
+        two._lines["bank"][0].send_bytes(struct.pack(">I", len(word)) + word.encode(), seconds=SECONDS)
+        assert one.loss().startswith("Party 'loans' sent something else than 'alive' or 'done' or 'stop'")
         said = []
-        one._last_word = said.append
+        one._last_word = lambda word, content: said.append((word, content))
         one.say_lost()
-    assert said[0]["lost"] == "loans" and isinstance(said[0]["why"], str) and len(said[0]["why"]) <= 200
+    assert said == [(STOP, {"reason": "it lost 'loans'", "lost": "loans", "why": "it sent what is no message"})]
+
+
+@pytest.mark.parametrize("word", STRANGE.values(), ids=STRANGE)
+def test_a_word_that_is_none_ends_a_meeting_and_names_its_sender(pair, word):
+    with pair.port("bank") as bank, pair.port("loans") as loans, ThreadPoolExecutor() as pool:
+        meeting = pool.submit(pair.meet, bank)
+        channel = loans.dial("bank", "meeting")
+        channel.send_bytes(struct.pack(">I", len(word)) + word.encode(), seconds=SECONDS)
+        with pytest.raises(MeetingError, match=r"Party 'loans' sent something else than 'hello'.*Nothing was measured"):
+            meeting.result(SECONDS)
+        channel.close()
 
 
 def test_a_party_that_vanishes_is_noticed(pair):
@@ -155,5 +172,3 @@ def test_names_of_differences_are_made_harmless_and_few():
         refuse_differences(FACTS, there, "loans")
     assert "\x1b" not in str(caught.value)
     assert "and 88 more" in str(caught.value)
-    with pytest.raises(MeetingError, match="did not say"):
-        refuse_differences(FACTS, ["no", "mapping"], "loans")

@@ -9,24 +9,16 @@ import numpy as np
 import psutil
 import pytest
 
-from copublish.engine import public_values
-from copublish.engine.messages import MAX_CONTENT_BYTES
-from copublish.engine.public_values import (
-    COUNT_BYTES,
-    FIRST,
-    MAX_PIECES,
-    MAX_TEXT_BYTES,
-    NEXT,
-    PIECE_BYTES,
-    exchange_public,
-    to_text,
-)
+from copublish.engine.public_values import exchange_public
 from copublish.errors import MeetingError, ProgramMismatchError
 from copublish.node.dialing import dial
 from copublish.node.messenger import HEADER, PortMessenger
+from copublish.protocol.message import COUNT_BYTES, MAX_LETTER_BYTES, PIECE_BYTES
+from copublish.protocol.table import CAN_PAY, MAX_ARRAY_BYTES, MODEL, SIGNERS
 from support.circle import SECONDS, Circle, identities_in
+from support.protocol import ANYTHING
 
-RUN = "a" * 32
+RUN = "a" * 64
 ROOM_BYTES = 100 * 2**20
 """What the receiver's memory may grow by: a few pieces of 16 MiB, in copies. The attacks would fill gigabytes."""
 
@@ -90,56 +82,58 @@ def announce(pieces: int) -> bytes:
 ARRAY = np.zeros(10, dtype=np.uint8)
 
 
+MAX_PIECES = MAX_ARRAY_BYTES // PIECE_BYTES
+
+
 def test_pieces_longer_than_pieces_are_not_read_and_the_peer_is_named(identities):
     """Announced are 256 pieces, as many as there may be, and each is as long as a message may be: 32 GiB."""
     with Attacked(identities, 2) as attacked, watched_memory() as grown:
         channel = attacked.channel("p1")
-        start = to_text("columns", ARRAY).encode()
-        attacked.send(channel, FIRST, COUNT_BYTES + len(start), announce(MAX_PIECES) + start)
+        attacked.send(channel, MODEL.topic, COUNT_BYTES + 10, announce(MAX_PIECES) + bytes(10))
         sending = attacked.circle.do(
-            lambda: [attacked.send(channel, NEXT, MAX_CONTENT_BYTES) for _ in range(MAX_PIECES - 1)]
+            lambda: [attacked.send(channel, MODEL.topic, MAX_LETTER_BYTES) for _ in range(MAX_PIECES - 1)]
         )
-        with pytest.raises(ProgramMismatchError, match="'p1' was about to send more"):
-            exchange_public(attacked.messenger, ARRAY, "columns")
+        with pytest.raises(ProgramMismatchError, match="'p1' sent, or was about to send, more as 'model'"):
+            exchange_public(attacked.messenger, MODEL, ARRAY)
         sending.result(SECONDS)
     assert grown[0] < ROOM_BYTES
 
 
 def test_a_first_piece_that_is_too_long_is_not_read_either(identities):
     with Attacked(identities, 2) as attacked, watched_memory() as grown:
-        attacked.send(attacked.channel("p1"), FIRST, MAX_CONTENT_BYTES, announce(1))
-        with pytest.raises(ProgramMismatchError, match="'p1' was about to send more"):
-            exchange_public(attacked.messenger, ARRAY, "columns")
+        attacked.send(attacked.channel("p1"), MODEL.topic, MAX_LETTER_BYTES, announce(1))
+        with pytest.raises(ProgramMismatchError, match="'p1' sent, or was about to send, more as 'model'"):
+            exchange_public(attacked.messenger, MODEL, ARRAY)
     assert grown[0] < ROOM_BYTES
 
 
-def test_where_a_word_is_told_nobody_may_announce_pieces(identities):
+def test_a_word_that_is_longer_than_its_entry_is_not_read(identities):
     with Attacked(identities, 2) as attacked, watched_memory() as grown:
-        attacked.send(attacked.channel("p1"), FIRST, COUNT_BYTES + 1, announce(2) + b"[")
-        with pytest.raises(ProgramMismatchError, match="'p1' sent, or is about to send, more than any public value"):
-            exchange_public(attacked.messenger, "can pay", "budget")
+        attacked.send(attacked.channel("p1"), CAN_PAY.topic, PIECE_BYTES, b'"')
+        with pytest.raises(ProgramMismatchError, match="'p1' sent, or was about to send, more as 'budget'"):
+            exchange_public(attacked.messenger, CAN_PAY, "can pay")
     assert grown[0] < ROOM_BYTES
 
 
-def test_a_text_of_one_piece_that_would_grow_when_it_is_read_is_not(identities):
-    """Sixteen mebibytes of empty dictionaries would take half a gibibyte."""
-    text = b'["budget", false, [' + b"{}," * (2**20 // 3 * 2) + b"0]]"
-    assert MAX_TEXT_BYTES < len(text) < PIECE_BYTES
-    with Attacked(identities, 2) as attacked, watched_memory() as grown:
-        for value, said in (("can pay", "more than any public value"), (ARRAY, "no public value")):
-            channel = attacked.channel("p1") if value is not ARRAY else channel  # noqa: F821
-            attacked.send(channel, FIRST, COUNT_BYTES + len(text), announce(1) + text)
-            with pytest.raises(ProgramMismatchError, match=said):
-                exchange_public(attacked.messenger, value, "budget")
-    assert grown[0] < ROOM_BYTES
+def test_a_text_that_would_grow_when_it_is_read_is_not(identities):
+    """Sixteen mebibytes of empty objects would take half a gibibyte. What an entry allows takes no more than room."""
+    text = b"[" + b"{}," * (2**20 // 3 * 16) + b"0]"
+    own = {"certificates": ["x"], "approvals": []}
+    for n_bytes, words in ((len(text), "more as 'who signs"), (SIGNERS.max_bytes, "something else as 'who signs")):
+        with Attacked(identities, 2) as attacked, watched_memory() as grown:
+            content = text[: n_bytes - 3] + b",0]"
+            attacked.send(attacked.channel("p1"), SIGNERS.topic, n_bytes, content[:n_bytes])
+            with pytest.raises(ProgramMismatchError, match=f"'p1' sent.* {words}"):
+                exchange_public(attacked.messenger, SIGNERS, own)
+        assert grown[0] < ROOM_BYTES
 
 
 def test_all_others_together_may_not_announce_more_than_one_may(identities):
     with Attacked(identities, 3) as attacked, watched_memory() as grown:
         for name, pieces in (("p1", MAX_PIECES // 2), ("p2", MAX_PIECES // 2 + 1)):
-            attacked.send(attacked.channel(name), FIRST, COUNT_BYTES + 1, announce(pieces) + b"[")
-        with pytest.raises(ProgramMismatchError, match="'p2' sent, or is about to send, more"):
-            exchange_public(attacked.messenger, ARRAY, "columns")
+            attacked.send(attacked.channel(name), MODEL.topic, COUNT_BYTES + 1, announce(pieces) + b"[")
+        with pytest.raises(ProgramMismatchError, match="'p2' sent, or was about to send, more as 'model'"):
+            exchange_public(attacked.messenger, MODEL, ARRAY)
     assert grown[0] < ROOM_BYTES
 
 
@@ -149,28 +143,25 @@ def test_what_nobody_has_asked_for_yet_is_not_read_beyond_what_may_wait(identiti
     with Attacked(identities, 3) as attacked, watched_memory() as grown:
         for name in ("p1", "p2"):
             channel = attacked.channel(name)
-            attacked.circle.do(lambda channel=channel: [attacked.send(channel, "t", 15 * 2**20) for _ in range(20)])
+            attacked.circle.do(
+                lambda channel=channel: [attacked.send(channel, ANYTHING.topic, 15 * 2**20) for _ in range(20)]
+            )
         for name in ("p1", "p2"):
-            assert len(attacked.messenger.receive(name, "t")) == 15 * 2**20
+            assert len(attacked.messenger.receive(name, ANYTHING)) == 15 * 2**20
         threading.Event().wait(2)
         held = [inbox.n_bytes for inbox in attacked.messenger._inboxes.values()]
         assert all(n_bytes < 20 * 2**20 for n_bytes in held)
     assert grown[0] < ROOM_BYTES + 2 * 20 * 2**20
 
 
-def test_a_long_array_arrives_whole_and_other_long_texts_do_not(identities, monkeypatch):
-    monkeypatch.setattr(public_values, "MAX_TEXT_BYTES", 1000)
-    long = np.random.default_rng(1).integers(0, 256, 10**6).astype(np.uint8)
+def test_a_long_array_arrives_whole(identities):
+    long = np.random.default_rng(1).integers(0, 256, 2 * PIECE_BYTES + 7).astype(np.uint8)
     with Circle(identities, 2) as circle:
         messengers = {name: PortMessenger(port, RUN, SECONDS) for name, port in circle.ports().items()}
         told = {"p0": long, "p1": long[::-1].copy()}
-        ends = [circle.do(exchange_public, messengers[name], told[name], "columns") for name in told]
+        ends = [circle.do(exchange_public, messengers[name], MODEL, told[name]) for name in told]
         for end in ends:
             for heard, sent in zip(end.result(SECONDS), told.values(), strict=True):
                 np.testing.assert_array_equal(heard, sent)
-        ends = [circle.do(exchange_public, messengers[name], "x" * 2000, "words") for name in told]
-        for end in ends:
-            with pytest.raises(ProgramMismatchError, match="more than any public value"):
-                end.result(SECONDS)
         for messenger in messengers.values():
             messenger.close()

@@ -9,18 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copublish.engine import messages
-from copublish.engine.messages import MAX_CONTENT_BYTES, MAX_TOPIC_BYTES, Messenger
+from copublish.engine.messages import Messenger
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from copublish.node import messenger as messenger_module
 from copublish.node.channel import RefusedError
 from copublish.node.dialing import dial
 from copublish.node.messenger import HEADER, PortMessenger
+from copublish.protocol.message import MAX_LETTER_BYTES, MAX_TOPIC_BYTES
 from support.circle import SECONDS, Circle, identities_in
 from support.profiles import examples
+from support.protocol import ANYTHING, letter
 from support.waiting import wait_until
 
-RUN = "a" * 32
+RUN = "a" * 64
 
 
 @pytest.fixture(scope="module")
@@ -67,10 +68,10 @@ def test_everybody_hears_everybody_in_order_and_every_byte_is_counted(identities
             peers = [peer for peer in own.parties if peer != name]
             for number in range(3):
                 for peer in peers:
-                    own.send(peer, f"step {number}", f"{name} to {peer}, {number}".encode())
+                    own.send(peer, letter(f"step {number}"), f"{name} to {peer}, {number}".encode())
             for number in range(3):
                 for peer in peers:
-                    assert own.receive(peer, f"step {number}") == f"{peer} to {name}, {number}".encode()
+                    assert own.receive(peer, letter(f"step {number}")) == f"{peer} to {name}, {number}".encode()
 
         for done in [talk.circle.do(converse, name) for name in talk.circle.names]:
             done.result(SECONDS)
@@ -85,8 +86,8 @@ def test_messages_of_several_mib_go_both_ways_at_once(pair):
 
     def converse(name: str, peer: str) -> bytes:
         for _ in range(2):
-            pair[name].send(peer, "large", payloads[name])
-        return pair[name].receive(peer, "large") + pair[name].receive(peer, "large")
+            pair[name].send(peer, letter("large"), payloads[name])
+        return pair[name].receive(peer, letter("large")) + pair[name].receive(peer, letter("large"))
 
     ends = {name: pair.circle.do(converse, name, peer) for name, peer in (("p0", "p1"), ("p1", "p0"))}
     assert ends["p0"].result(SECONDS) == 2 * payloads["p1"]
@@ -96,8 +97,8 @@ def test_messages_of_several_mib_go_both_ways_at_once(pair):
 @examples(30)
 @given(st.text(max_size=40), st.binary(max_size=3000))
 def test_any_topic_and_any_bytes_arrive_unchanged(talk, topic, content):
-    talk["p0"].send("p1", topic, content)
-    assert talk["p1"].receive("p0", topic) == content
+    talk["p0"].send("p1", letter(topic), content)
+    assert talk["p1"].receive("p0", letter(topic)) == content
 
 
 @pytest.fixture(scope="module")
@@ -107,55 +108,62 @@ def talk(identities):
 
 
 def test_another_topic_than_the_one_waited_for_is_refused(pair):
-    pair["p0"].send("p1", "sums", b"1")
+    pair["p0"].send("p1", letter("sums"), b"1")
     with pytest.raises(ProgramMismatchError, match="different steps"):
-        pair["p1"].receive("p0", "masks")
+        pair["p1"].receive("p0", letter("masks"))
 
 
-def test_what_is_too_long_is_not_sent(pair, monkeypatch):
-    monkeypatch.setattr(messages, "MAX_CONTENT_BYTES", 1000)
-    for topic, content in (("t", bytes(1001)), ("t" * (MAX_TOPIC_BYTES + 1), b"")):
-        with pytest.raises(EngineError, match="not sent"):
-            pair["p0"].send("p1", topic, content)
-    pair["p0"].send("p1", "t", bytes(1000))
-    assert pair["p1"].receive("p0", "t") == bytes(1000)
+def test_what_is_too_long_is_not_sent(pair):
+    short = letter("short", max_bytes=1000)
+    with pytest.raises(EngineError, match="not sent"):
+        pair["p0"].send("p1", short, bytes(1001))
+    pair["p0"].send("p1", short, bytes(1000))
+    assert pair["p1"].receive("p0", short) == bytes(1000)
 
 
-@pytest.mark.parametrize("header", [HEADER.pack(1, MAX_CONTENT_BYTES + 1), HEADER.pack(MAX_TOPIC_BYTES + 1, 1)])
-def test_a_frame_that_announces_too_much_ends_the_connection_before_it_is_read(pair, header):
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        (HEADER.pack(6, MAX_LETTER_BYTES + 1) + b"opened", "was about to send, more as 'opened'"),
+        (HEADER.pack(6, 257) + b"budget", "was about to send, more as 'budget'"),
+        (HEADER.pack(6, 1) + b"gossip", "sent what is no message"),
+        (HEADER.pack(MAX_TOPIC_BYTES + 1, 1) + bytes(MAX_TOPIC_BYTES + 1), "sent what is no message"),
+    ],
+)
+def test_a_frame_that_announces_too_much_ends_the_connection_before_it_is_read(pair, header, words):
     channel = pair.raw("p0", "p1")
     channel.send_bytes(header, seconds=SECONDS)
-    with pytest.raises(ProgramMismatchError, match="'p0' sent what is no message"):
-        pair["p1"].receive("p0", "t")
+    with pytest.raises(ProgramMismatchError, match=f"'p0' .*{words}"):
+        pair["p1"].receive("p0", ANYTHING)
     wait_until(channel.has_ended)
 
 
 def test_half_a_message_is_no_message(pair):
     channel = pair.raw("p0", "p1")
-    channel.send_bytes(HEADER.pack(1, 100) + b"t" + bytes(50), seconds=SECONDS)
+    channel.send_bytes(HEADER.pack(8, 100) + b"anything" + bytes(50), seconds=SECONDS)
     channel.close()
     with pytest.raises(PartyLostError, match="'p0' stopped"):
-        pair["p1"].receive("p0", "t")
+        pair["p1"].receive("p0", ANYTHING)
 
 
 def test_nobody_gets_in_under_another_run_or_another_name(identities):
     with Talk(identities, 3) as talk:
         with pytest.raises(RefusedError, match="not under way"):
-            talk.raw("p0", "p1", run="b" * 32)
+            talk.raw("p0", "p1", run="b" * 64)
         with pytest.raises(RefusedError, match="another party's name"):  # p2 would like to speak for p0
             agreement, stranger = talk.circle.agreement, talk.circle.identities["p2"]
             dial(agreement, "p0", stranger, "p1", "messages", run=RUN)
-        talk["p0"].send("p1", "t", b"true")
-        assert talk["p1"].receive("p0", "t") == b"true"
+        talk["p0"].send("p1", ANYTHING, b"true")
+        assert talk["p1"].receive("p0", ANYTHING) == b"true"
 
 
 def test_a_second_connection_of_the_same_party_is_not_listened_to(pair):
-    pair["p0"].send("p1", "t", b"first")
+    pair["p0"].send("p1", ANYTHING, b"first")
     wait_until(lambda: pair["p1"]._inboxes["p0"].channel is not None)
     second = pair.raw("p0", "p1")
     wait_until(second.has_ended)
-    pair["p0"].send("p1", "t", b"next")
-    assert [pair["p1"].receive("p0", "t") for _ in range(2)] == [b"first", b"next"]
+    pair["p0"].send("p1", ANYTHING, b"next")
+    assert [pair["p1"].receive("p0", ANYTHING) for _ in range(2)] == [b"first", b"next"]
 
 
 def test_a_compute_node_s_engine_lets_no_other_party_in(identities, tmp_path, monkeypatch):
@@ -168,29 +176,29 @@ def test_a_compute_node_s_engine_lets_no_other_party_in(identities, tmp_path, mo
 
 def test_who_does_not_answer_is_named_after_the_timeout(identities):
     with Talk(identities, 3, seconds=0.2) as talk, pytest.raises(PartyLostError, match=r"'p2' did not answer in 0.2 s"):
-        talk["p0"].receive("p2", "t")
+        talk["p0"].receive("p2", ANYTHING)
 
 
 def test_what_was_sent_before_leaving_still_arrives_and_then_the_party_is_lost(pair):
     large = bytes(2**20)
     assert not pair["p1"].has_left("p0")
-    pair["p0"].send("p1", "t", large)
+    pair["p0"].send("p1", ANYTHING, large)
     pair["p0"].close()
-    assert pair["p1"].receive("p0", "t") == large
+    assert pair["p1"].receive("p0", ANYTHING) == large
     for _ in range(2):
         with pytest.raises(PartyLostError, match="'p0' stopped"):
-            pair["p1"].receive("p0", "t")
+            pair["p1"].receive("p0", ANYTHING)
     assert pair["p1"].has_left("p0")
 
 
 def test_who_sends_more_than_is_asked_for_waits_and_nothing_is_lost(pair, monkeypatch):
     monkeypatch.setattr(messenger_module, "MAX_WAITING_BYTES", 2**20)
     content = [bytes([number]) * 2**20 for number in range(12)]
-    sending = pair.circle.do(lambda: [pair["p0"].send("p1", "t", part) for part in content])
+    sending = pair.circle.do(lambda: [pair["p0"].send("p1", ANYTHING, part) for part in content])
     wait_until(lambda: pair["p1"]._inboxes["p0"].n_bytes > 0)
     time.sleep(0.2)
     assert 2**20 < pair["p1"]._inboxes["p0"].n_bytes < 2**20 + 1000  # one, with its topic and place
-    assert [pair["p1"].receive("p0", "t") for _ in content] == content
+    assert [pair["p1"].receive("p0", ANYTHING) for _ in content] == content
     sending.result(SECONDS)
 
 
@@ -206,7 +214,7 @@ def test_a_party_that_stops_ends_every_wait_of_all_others_at_once(identities):
             meetings[name].on_loss(messengers[name].abort)
             waiting.wait(SECONDS)
             with pytest.raises(PartyLostError):  # p0, which is well and says nothing
-                messengers[name].receive("p0" if name != "p0" else "p1", "t")
+                messengers[name].receive("p0" if name != "p0" else "p1", ANYTHING)
             return str(meetings[name].loss())
 
         ends = [circle.do(wait_for_others, name) for name in ("p0", "p1", "p2")]
@@ -217,10 +225,10 @@ def test_a_party_that_stops_ends_every_wait_of_all_others_at_once(identities):
 
 def test_a_send_that_nobody_takes_ends_when_the_run_does(pair, monkeypatch):
     monkeypatch.setattr(messenger_module, "MAX_WAITING_BYTES", 1000)
-    stuck = pair.circle.do(lambda: [pair["p0"].send("p1", "t", bytes(2**22)) for _ in range(8)])
+    stuck = pair.circle.do(lambda: [pair["p0"].send("p1", ANYTHING, bytes(2**22)) for _ in range(8)])
     wait_until(lambda: pair["p1"]._inboxes["p0"].n_bytes > 0)
     pair["p0"].abort()
     with pytest.raises(PartyLostError):
         stuck.result(SECONDS)
     with pytest.raises(PartyLostError):
-        pair["p0"].receive("p1", "t")
+        pair["p0"].receive("p1", ANYTHING)

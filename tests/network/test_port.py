@@ -20,11 +20,12 @@ from hypothesis import strategies as st
 import copublish as cp
 from copublish.errors import MeetingError, plain_text
 from copublish.node.channel import Channel, RefusedError, UnreachableError
-from copublish.node.dialing import PROTOCOL, dial
+from copublish.node.dialing import dial
 from copublish.node.identity import Identity, fingerprint, load_identity, new_identity
 from copublish.node.port import Port
 from copublish.node.pump import Frames
 from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places
+from copublish.protocol.table import GREETING, PROTOCOL
 from support import small_mapping
 from support.certificates import Authority, self_signed
 from support.node import free_port
@@ -181,7 +182,7 @@ def test_plaintext_is_refused_at_every_open_port_even_with_the_engine_running(me
     with meeting.port() as port:
         engine = tmp_path / "engine.sock"
         arrived = listen_as_engine(engine)
-        port.carry_engine("a" * 32, engine, tmp_path / "bridge.sock", "loans")
+        port.carry_engine("a" * 64, engine, tmp_path / "bridge.sock", "loans")
         opened = open_ports() - before
         assert opened == {meeting.address()[1]}, "one port and no other"
         for number in opened:
@@ -198,20 +199,20 @@ def test_the_engine_s_link_needs_the_certificate_and_the_run(meeting, tmp_path):
     with meeting.port() as port:
         engine = tmp_path / "engine.sock"
         arrived = listen_as_engine(engine)
-        port.carry_engine("a" * 32, engine, tmp_path / "bridge.sock", "loans")
+        port.carry_engine("a" * 64, engine, tmp_path / "bridge.sock", "loans")
         with pytest.raises(RefusedError, match="not under way"):
-            meeting.dial(purpose="engine", run="b" * 32)
+            meeting.dial(purpose="engine", run="b" * 64)
         with pytest.raises(RefusedError, match="not under way"):
             meeting.dial(purpose="engine")
         assert arrived == []
-        channel = dial(meeting.agreement, "loans", meeting.identities["loans"], "bank", "engine", run="a" * 32)
+        channel = dial(meeting.agreement, "loans", meeting.identities["loans"], "bank", "engine", run="a" * 64)
         channel.try_write(Frames().wrap(b"hello engine"))
         wait_until(lambda: b"".join(arrived) == b"hello engine")
         channel.close()
 
 
 def test_a_party_that_opens_engine_connections_without_end_gets_so_many_and_no_more(meeting, tmp_path):
-    run = "a" * 32
+    run = "a" * 64
     with meeting.port() as port:
         listen_as_engine(tmp_path / "engine.sock")
         port.carry_engine(run, tmp_path / "engine.sock", tmp_path / "bridge.sock", "loans")
@@ -250,8 +251,8 @@ def test_bytes_are_carried_unchanged_in_both_directions_at_once(meeting, tmp_pat
         server = socket.socket(socket.AF_UNIX)
         server.bind(str(tmp_path / "bank.sock"))
         server.listen()
-        bank.carry_engine("a" * 32, tmp_path / "bank.sock", tmp_path / "unused.sock", "loans")
-        loans.carry_engine("a" * 32, tmp_path / "unused2.sock", tmp_path / "to-bank.sock", "bank")
+        bank.carry_engine("a" * 64, tmp_path / "bank.sock", tmp_path / "unused.sock", "loans")
+        loans.carry_engine("a" * 64, tmp_path / "unused2.sock", tmp_path / "to-bank.sock", "bank")
         client = socket.socket(socket.AF_UNIX)
         client.connect(str(tmp_path / "to-bank.sock"))
         at_bank, _ = server.accept()
@@ -358,12 +359,12 @@ greetings = st.one_of(
     ).map(lambda content: (lambda body: struct.pack(">I", len(body)) + body)(json.dumps(content).encode())),
     st.fixed_dictionaries(
         {
-            "copublish": st.sampled_from([1, PROTOCOL, "1", None]),
+            "protocol": st.sampled_from([PROTOCOL, PROTOCOL + 1, "1", None]),
             "purpose": st.sampled_from(["engine", "meeting", "status", "", 7]),
             "party": st.sampled_from(["bank", "loans", "nobody", None, ["loans"]]),
-            "run": st.sampled_from([None, "a" * 32, 5]),
+            "run": st.sampled_from([None, "a" * 64, 5]),
         }
-    ).map(lambda content: (lambda body: struct.pack(">I", len(body)) + body)(json.dumps(content).encode())),
+    ).map(lambda content: (lambda body: struct.pack(">I", len(body)) + body)(GREETING.spelled(content))),
 )
 
 

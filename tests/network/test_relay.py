@@ -32,14 +32,16 @@ from copublish.node.channel import RefusedError, UnreachableError
 from copublish.node.dialing import dial
 from copublish.node.proxy import Proxy, ProxyError
 from copublish.node.relay import Limits
-from copublish.node.relay_talk import RELAY_PROTOCOL, place_of
+from copublish.node.relay_talk import place_of
 from copublish.node.run import RunSettings, ready_party, run_party
 from copublish.privacy.ledger import Ledger, Limit
+from copublish.protocol.table import RELAY_PROTOCOL
 from support import random_table
 from support.circle import SECONDS, Circle
 from support.http_proxy import HttpProxy
 from support.node import free_port, source_path
 from support.profiles import examples
+from support.protocol import ANYTHING
 from support.relays import RunningRelay, running_relay
 from support.waiting import wait_until
 
@@ -91,8 +93,8 @@ def run_all(
         with ledger.reserve(plan.agreement.dataset, plan.agreement.name, plan.agreement.hash, plan.cost()):
             for number in range(rounds):
                 for peer in (peer for peer in own.parties if peer != own.party):
-                    own.send(peer, "all", MARK)
-                    heard.add(own.receive(peer, "all"))
+                    own.send(peer, ANYTHING, MARK)
+                    heard.add(own.receive(peer, ANYTHING))
                 if number == 1:
                     begun.set()
         return heard
@@ -324,15 +326,16 @@ class Stranger:
 
 
 def hello(role: str, place: str = "a" * 64) -> dict[str, object]:
-    return {"copublish relay": RELAY_PROTOCOL, "role": role, "place": place}
+    return {"copublish relay": {"protocol": RELAY_PROTOCOL, "role": role, "place": place}}
 
 
 NOT_UNDERSTOOD = {
-    "another version": {**hello("wait"), "copublish relay": 99},
-    "no role": {**hello("wait"), "role": "look"},
+    "another version": {"copublish relay": {"protocol": 99}},
+    "no role": hello("look"),
     "a place that is none": hello("wait", "../../etc"),
     "a list": ["wait"],
-    "too long": {**hello("wait"), "more": "x" * 1000},
+    "two words": {**hello("wait"), "alive": True},
+    "too long": {"copublish relay": {"protocol": 99, "more": "x" * 1000}},
 }
 
 

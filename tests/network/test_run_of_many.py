@@ -26,8 +26,9 @@ from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places
 from copublish.privacy.ledger import Ledger, Limit
 from support import ConstantCoins, random_table, seeded
 from support.circle import SECONDS, Circle, identities_in
+from support.protocol import ANYTHING
 
-RUN = "a" * 32
+RUN = "a" * 64
 
 
 @pytest.fixture(scope="module")
@@ -115,8 +116,8 @@ def run_all(four: Circle, tmp_path, monkeypatch, stops: str | None, cheats: str 
         if own.party == stops:
             raise FragmentError(own.party, ["Column 'age' has a value of 98765."])
         for peer in peers:
-            own.send(peer, "all", own.party.encode())
-        heard = [own.receive(peer, "all").decode() for peer in peers]
+            own.send(peer, ANYTHING, own.party.encode())
+        heard = [own.receive(peer, ANYTHING).decode() for peer in peers]
         if cheats is not None:
             time.sleep(0.2 * own.parties.index(own.party))  # the last one has heard that others stopped
             raise InvalidInputsError(cheats)

@@ -26,6 +26,7 @@ from copublish.node.silence import who_is_silent
 from support import random_table
 from support.circle import SECONDS, Circle, identities_in
 from support.node import source_path
+from support.protocol import ANYTHING
 from support.waiting import wait_until
 
 TIMEOUT_SECONDS = 30
@@ -118,15 +119,15 @@ def test_a_frozen_party_is_noticed_after_the_timeout_and_named_by_everybody(home
 def test_more_time_is_for_the_first_message_of_a_party_that_loads_and_for_no_other(home):
     with Circle(home[1], 3) as circle:
         ports = circle.ports()
-        messengers = {name: PortMessenger(port, "a" * 32, 0.3, {"p1": SECONDS}) for name, port in ports.items()}
+        messengers = {name: PortMessenger(port, "a" * 64, 0.3, {"p1": SECONDS}) for name, port in ports.items()}
         for name in ("p1", "p2"):
             messengers[name]._timeout = SECONDS
-        late = circle.do(lambda: (time.sleep(1), messengers["p1"].send("p0", "t", b"first")))
-        assert messengers["p0"].receive("p1", "t") == b"first"
+        late = circle.do(lambda: (time.sleep(1), messengers["p1"].send("p0", ANYTHING, b"first")))
+        assert messengers["p0"].receive("p1", ANYTHING) == b"first"
         late.result(SECONDS)
         for silent in ("p1", "p2"):
             with pytest.raises(SilenceError, match=rf"'{silent}' did not answer in 0.3 s") as caught:
-                messengers["p0"].receive(silent, "t")
+                messengers["p0"].receive(silent, ANYTHING)
             assert caught.value.party == silent
         for messenger in messengers.values():
             messenger.close()
@@ -136,10 +137,10 @@ def test_more_time_is_for_first_messages_over_pipes_too():
     ends = pipes_between(("a", "b"))
     here = PipeMessenger("a", ("a", "b"), ends["a"], 0.2, {"b": SECONDS})
     there = PipeMessenger("b", ("a", "b"), ends["b"])
-    there.send("a", "t", b"first")
-    assert here.receive("b", "t") == b"first"
+    there.send("a", ANYTHING, b"first")
+    assert here.receive("b", ANYTHING) == b"first"
     with pytest.raises(SilenceError, match=r"'b' did not answer in 0.2 s"):
-        here.receive("b", "t")
+        here.receive("b", ANYTHING)
     here.close()
     there.close()
 
@@ -147,13 +148,13 @@ def test_more_time_is_for_first_messages_over_pipes_too():
 def test_half_a_message_and_then_nothing_is_silence(home):
     with Circle(home[1], 2) as circle:
         ports = circle.ports()
-        messenger = PortMessenger(ports["p0"], "a" * 32, 0.5)
-        channel = ports["p1"].dial("p0", "messages", "a" * 32)
+        messenger = PortMessenger(ports["p0"], "a" * 64, 0.5)
+        channel = ports["p1"].dial("p0", "messages", "a" * 64)
         channel.send_bytes(b"\0", seconds=SECONDS)  # of a header, which may take as long as it likes
-        channel.send_bytes(b"\1" + (100).to_bytes(4, "big") + b"t" + bytes(50), seconds=SECONDS)
+        channel.send_bytes(b"\x08" + (100).to_bytes(4, "big") + b"anything" + bytes(50), seconds=SECONDS)
         wait_until(lambda: messenger.has_left("p1"))
         with pytest.raises(SilenceError, match="'p1' did not answer"):
-            messenger.receive("p1", "t")
+            messenger.receive("p1", ANYTHING)
         messenger.close()
 
 

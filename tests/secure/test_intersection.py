@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from copublish.engine.spu import intersection
 from copublish.engine.spu.intersection import _varint
+from copublish.protocol.table import CAN_PAY
 from support.profiles import examples
 from support.spu import Pair
 
@@ -177,7 +178,7 @@ def leaky_align(engine, identifiers):
 
 
 def scratch_and_worker(engine, _):
-    engine.exchange("ready")
+    engine.exchange(CAN_PAY, "can pay")
     return str(engine._worker.scratch.path), engine._worker.process.pid
 
 

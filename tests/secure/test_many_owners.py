@@ -21,6 +21,7 @@ from copublish.engine.spu.worker import Worker
 from copublish.errors import EngineError, PartyLostError
 from copublish.local.processes import simulate_in_processes
 from copublish.progress import no_progress
+from copublish.protocol.table import ON_DISK
 from support.owners import TINY, Nodes, coins_of_nodes, ideal_release, tiny_agreement, tiny_frames, tiny_moments
 
 
@@ -146,7 +147,7 @@ def leave_at(step):
         engine._open(secret)
         if leaves:
             raise RuntimeError("killed")
-        return engine.exchange("on disk", topic="release on disk")
+        return engine.exchange(ON_DISK, "on disk")
 
     return job
 

@@ -13,6 +13,7 @@ from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.errors import FragmentError, PartyLostError
 from copublish.local.messenger import PipeMessenger, pipes_between
 from copublish.privacy.ledger import Ledger, Limit
+from copublish.protocol import table
 from support import ConstantCoins, random_table, seeded, simulate_with
 from support.messages import (
     Post,
@@ -159,8 +160,9 @@ def test_nothing_but_masked_sums_keys_and_public_values_is_ever_sent():
     agreement = masked_agreement(3, helper=True)
     post = Post(agreement.party_names)
     release = all_of(publish_by_masked_sums(agreement, case(agreement), post=post))["p0"]
-    topics = {topic.split(" of shape")[0].rstrip("0123456789 ") for _, _, topic, _ in post.sent}
-    assert topics == {"public", "part of a key", "masked sum"}
+    entries = {table.entry_of(topic) for _, _, topic, _ in post.sent}
+    told = {table.CAN_PAY, table.AUDIT, table.FIT, table.SUM_HASH, table.DATE, table.RELEASE, table.ON_DISK}
+    assert entries - told == {table.MASK_KEY, table.MASKED_SUM}
     assert {to for _, to, topic, _ in post.sent if topic.startswith("masked sum")} == set(agreement.parties)
     openings = len(release.certificate.to_json()["disclosures"])
     masked = [topic for sender, to, topic, _ in post.sent if to == "helper" and topic.startswith("masked sum")]

@@ -35,6 +35,7 @@ from copublish.mechanisms.specialization.score import Score
 from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Neighbors, Select
 from copublish.privacy.ledger import Ledger
 from support import random_table, repartition, seeded, small_mapping
+from support.protocol import exchange
 
 N_RECORDS = 40
 PARTITIONS = ["horizontal", "vertical", "arbitrary", "class at one party"]
@@ -419,7 +420,7 @@ def test_a_step_that_depends_on_the_data_is_noticed(monkeypatch: pytest.MonkeyPa
     def leaky(self: CandidateScores, candidates: list[Candidates]) -> Secret:
         scores = original(self, candidates)
         if int(scores._handle.max()) > N_RECORDS // 2 + 5:
-            self.engine.exchange("many")
+            self.engine.exchange(exchange("many"), "many")
         return scores
 
     monkeypatch.setattr(CandidateScores, "of", leaky)

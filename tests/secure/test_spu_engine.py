@@ -35,6 +35,7 @@ from copublish.privacy.accounting import Cost
 from copublish.privacy.disclosures import Measure, Select
 from copublish.privacy.geometric import geometric_noise
 from copublish.privacy.ledger import Ledger, Limit
+from copublish.protocol.table import CAN_PAY
 from support.spu import PARTIES, Pair, run_parties
 
 SELECTIONS = 75
@@ -137,7 +138,7 @@ def test_noise_and_selections_drawn_inside_the_engine_have_their_law(pair):
 
 def sent_by(engine):
     """Return how many bytes a party has sent, its last message included: the other one has had it and answers."""
-    engine.exchange("all", topic="sent")
+    engine.exchange(CAN_PAY, "can pay")
     return engine.bytes_sent
 
 

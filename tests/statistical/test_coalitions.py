@@ -21,6 +21,7 @@ from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.engine.masked.masks import WORD, key_stream, pair_key
 from copublish.engine.programs.packing import Packing
 from copublish.privacy.noise_shares import NoiseShares, SharedLaplace
+from copublish.protocol.table import MASK_KEY
 from support import SeededCoins
 from support.messages import Post, all_of
 
@@ -81,7 +82,7 @@ def opened(names: tuple[str, ...], noise: SharedLaplace) -> Post:
 
 def view(post: Post, coalition: tuple[str, ...]) -> np.ndarray:
     """Sum of what all others sent, without the masks that the coalition knows: those of others cancel in it."""
-    parts = {(sender, to): content for sender, to, topic, content in post.sent if topic == "part of a key"}
+    parts = {(sender, to): content for sender, to, topic, content in post.sent if topic == MASK_KEY.topic}
     sums = {sender: content for sender, to, topic, content in post.sent if topic.startswith("masked") and to == "p0"}
     total = np.zeros(ENTRIES, dtype=np.uint64)
     for other in (party for party in post.parties if party not in coalition):

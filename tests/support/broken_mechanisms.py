@@ -30,6 +30,7 @@ from copublish.privacy.disclosures import HISTOGRAM_L1, GaussianMeasure, Measure
 from copublish.privacy.discrete_gaussian import DiscreteGaussian, gaussian_noise
 from copublish.privacy.geometric import geometric_noise
 from copublish.privacy.noise_shares import NoiseShares
+from copublish.protocol.table import ROWS
 
 SMALL: dict[str, Any] = {
     "format": 2,
@@ -215,7 +216,7 @@ def a_message_that_depends_on_data() -> Iterator[None]:
     publish = symbols.publish_release
 
     def talking(plan: Any, fragment: Any, engine: Any, *rest: Any, **named: Any) -> Any:
-        engine.exchange(fragment.n_records, topic="rows, for progress")
+        engine.exchange(ROWS, fragment.n_records)
         return publish(plan, fragment, engine, *rest, **named)
 
     with patch.object(symbols, "publish_release", talking):

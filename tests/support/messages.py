@@ -13,8 +13,8 @@ import pandas as pd
 
 import copublish as cp
 from copublish.engine.masked.engine import MaskedSumEngine
-from copublish.engine.messages import Messenger
-from copublish.errors import PartyLostError, ProgramMismatchError
+from copublish.engine.messages import Carried, Messenger, refuse_announced, taken
+from copublish.errors import PartyLostError
 from copublish.fragments.reading import empty_fragment, read_fragment
 from copublish.local.processes import throwaway_ledger
 from copublish.mechanisms.registry import plan_of
@@ -60,21 +60,20 @@ class QueueMessenger:
     def __init__(self, post: Post, party: str) -> None:
         self.party, self.parties, self._post = party, post.parties, post
 
-    def send(self, to: str, topic: str, content: bytes) -> None:
-        self._post.sent.append((self.party, to, topic, content))
-        self._post._boxes[self.party, to].put((topic, content))
+    def send(self, to: str, message: Carried, content: bytes) -> None:
+        self._post.sent.append((self.party, to, message.topic, content))
+        self._post._boxes[self.party, to].put((message.topic.encode(), content))
 
-    def receive(self, sender: str, topic: str) -> bytes:
+    def receive(self, sender: str, message: Carried) -> bytes:
         try:
-            message = self._post._boxes[sender, self.party].get(timeout=PATIENCE_SECONDS)
+            arrived = self._post._boxes[sender, self.party].get(timeout=PATIENCE_SECONDS)
         except queue.Empty:
             raise PartyLostError(f"Party '{sender}' did not answer.") from None
-        if message is None:
+        if arrived is None:
             self._post._boxes[sender, self.party].put(None)
             raise PartyLostError(f"Party '{sender}' stopped.")
-        if message[0] != topic:
-            raise ProgramMismatchError("The parties are at different steps.")
-        return message[1]
+        refuse_announced(arrived[0], len(arrived[1]), sender)
+        return taken(message, sender, *arrived)
 
 
 def all_of(outcomes: Mapping[str, Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -111,6 +112,8 @@ class Signers:
         for ledger in own.values():
             ledger._database.execute("PRAGMA synchronous = OFF")  # these tests cut no power
 
+        run = os.urandom(32).hex()  # as the parties would draw it when they meet
+
         def job(engine: IdealEngine) -> cp.Release:
             name = engine.party
             return publish_release(
@@ -120,6 +123,7 @@ class Signers:
                 own[name],
                 no_progress,
                 witness=witnesses.get(name),
+                run=run,
             )
 
         try:

@@ -83,9 +83,9 @@ class Message:
     kind: ClassVar[str]
     error: ClassVar[type[CopublishError]] = ProgramMismatchError
 
-    def of(self, *parameters: object) -> Self:
+    def of(self, **parameters: object) -> Self:
         """The entry with its parameters filled in."""
-        return replace(self, topic=self.topic.format(*parameters))
+        return replace(self, topic=self.topic.format(**parameters))
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
@@ -100,9 +100,10 @@ class Message:
 
     def wrong(self, sender: str) -> CopublishError:
         """The error for a message that does not have the type or bound of this entry."""
+        expected = self.shape.words if len(self.shape.words) < 80 else "what the protocol has there"
         return self.error(
-            f"Party '{sender}' sent something else as '{self.topic}' than {self.shape.words}. Its software was changed "
-            "or is another version. Nothing is published."
+            f"Party '{sender}' sent something else as '{self.topic}' than {expected}. Its software was changed or is "
+            "another version. Nothing is published."
         )
 
     def too_long(self, sender: str) -> CopublishError:

@@ -76,6 +76,7 @@ def number(lowest: float, highest: float) -> Shape:
 
 
 YES = Shape("`true`", lambda value: value is True)
+NOTHING = Shape("nothing", lambda value: value is None)
 
 
 def any_of(*shapes: Shape) -> Shape:
@@ -85,7 +86,7 @@ def any_of(*shapes: Shape) -> Shape:
 
 def nothing_or(shape: Shape) -> Shape:
     """A value of a shape, or `null`."""
-    return Shape(f"{shape.words}, or nothing", lambda value: value is None or shape.holds(value))
+    return any_of(shape, NOTHING)
 
 
 def list_of(shape: Shape, at_most: int, at_least: int = 0) -> Shape:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from copublish.protocol.message import MAX_LETTER_BYTES, MIB, Exchange, Letter, Message, Step, Stream, Word
 from copublish.protocol.shapes import (
     BYTE_ARRAY,
+    NOTHING,
     YES,
     Shape,
     any_of,
@@ -88,7 +89,7 @@ _FACTS = mapping(text(10_000), 1000)
 _POINTS = blob("points of a curve, 32 bytes each", unit=32)
 _PSEUDONYMS = blob("digests, 16 bytes each", unit=16)
 _INTEGERS = blob("integers, 8 bytes each", unit=8)
-_APPROVAL = mapping(any_of(text(2048), whole(0, 1000), nothing_or(text(0))), 20)
+_APPROVAL = mapping(any_of(text(2048), whole(0, 1000), NOTHING), 20)
 
 # --- reach each other ---
 

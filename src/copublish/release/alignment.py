@@ -108,7 +108,7 @@ def _with_one_holder(agreement: Agreement, fragment: Fragment, engine: SumEngine
     for number, column in enumerate(agreement.attributes, 1):
         if len(agreement.holders(column)) == 1:
             continue
-        message, own_bits = HOLDERS.of(number), np.packbits(fragment.holds(column))
+        message, own_bits = HOLDERS.of(number=number), np.packbits(fragment.holds(column))
         bits = engine.exchange(message, own_bits)
         for party, packed in zip(agreement.parties, bits, strict=True):
             if packed.shape != own_bits.shape:

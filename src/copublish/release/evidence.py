@@ -200,7 +200,7 @@ def _refuse_if_heard_otherwise(engine: SumEngine, heard: object, message: Messag
         ProgramMismatchError: If two parties have heard different things.
     """
     digest = hashlib.sha256(spelled(heard).encode()).hexdigest()
-    if any(other != digest for other in engine.exchange(AS_HEARD.of(message.topic), digest)):
+    if any(other != digest for other in engine.exchange(AS_HEARD.of(message=message.topic), digest)):
         raise ProgramMismatchError(
             f"The parties heard different things about {message.topic}: one of them told the others not the same, or "
             "their software differs. Nobody can tell from here which one. Nothing is published."

@@ -10,6 +10,7 @@ from copublish.engine.ideal import Room
 from copublish.engine.own_columns import OwnColumns, join_columns
 from copublish.errors import EngineError
 from copublish.mechanisms.shared.published_columns import published_columns
+from copublish.protocol.table import PERTURBED
 from support import repartition, small_mapping
 
 SIZES = {"job": 5, "region": 3, "age": 82, "income": 101, "default": 2}
@@ -68,7 +69,7 @@ def test_what_is_no_table_of_columns_is_refused():
     def job(engine):
         own = {name: np.zeros(4, dtype=np.int64) for name in layout[engine.party]}
         if engine.party == "p1":
-            return engine.exchange(np.zeros(5, dtype=np.uint8), topic="perturbed columns")
+            return engine.exchange(PERTURBED, np.zeros(5, dtype=np.uint8))
         return join_columns(OwnColumns(own, SIZES, layout, True), engine)
 
     with pytest.raises(EngineError, match="'p1' sent something that is no table of columns"):

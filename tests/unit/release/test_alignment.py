@@ -151,9 +151,9 @@ def test_nothing_about_class_columns_is_compared(monkeypatch) -> None:
     frames = {f"p{i}": vertical_frame(i, [1, 2, 3]) for i in range(3)}
     told, exchange = [], IdealEngine.exchange
 
-    def note(engine: IdealEngine, said: object, *, topic: str = "") -> object:
-        told.append((topic, str(said)))
-        return exchange(engine, said, topic=topic)
+    def note(engine: IdealEngine, message: Any, said: object) -> object:
+        told.append((message.topic, str(said)))
+        return exchange(engine, message, said)
 
     monkeypatch.setattr(IdealEngine, "exchange", note)
     align(agreed("vertical"), frames)

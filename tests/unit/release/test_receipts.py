@@ -18,7 +18,14 @@ from typer.testing import CliRunner
 import copublish as cp
 from copublish.cli import app
 from copublish.engine.ideal import IdealEngine
-from copublish.errors import BehindLedgerError, EngineError, LedgerError, MeetingError, ProgramMismatchError
+from copublish.errors import (
+    ApprovalError,
+    BehindLedgerError,
+    EngineError,
+    LedgerError,
+    MeetingError,
+    ProgramMismatchError,
+)
 from copublish.evidence.signatures import ReleaseStatement
 from copublish.local.processes import throwaway_ledger
 from copublish.mechanisms.registry import plan_of
@@ -103,8 +110,8 @@ class Interfering(IdealEngine):
         self.__dict__.update(inner.__dict__)
         self._topic, self._change = topic, change
 
-    def exchange(self, public: Any, *, topic: str = "") -> Any:
-        return super().exchange(self._change(public) if topic == self._topic else public, topic=topic)
+    def exchange(self, message: Any, public: Any) -> Any:
+        return super().exchange(message, self._change(public) if message.topic == self._topic else public)
 
 
 def interfering(party: str, topic: str, change: Callable[[Any], Any]) -> Callable[[IdealEngine], IdealEngine]:
@@ -133,11 +140,13 @@ def test_a_run_that_ends_between_signatures_does_not_put_a_ledger_behind(tmp_pat
         ("signatures", lambda told: 10**6 * "ab", EngineError),
         ("heads of ledgers", lambda told: "x", ProgramMismatchError),
         ("heads of ledgers", lambda told: {"a": 1}, ProgramMismatchError),
-        ("who signs and who approved", lambda told: None, MeetingError),
-        ("who signs and who approved", lambda told: {**told, "certificates": []}, MeetingError),
-        ("who signs and who approved", lambda told: {**told, "certificates": ["x"] * 9}, MeetingError),
+        ("who signs and who approved", lambda told: None, ProgramMismatchError),
+        ("who signs and who approved", lambda told: {**told, "certificates": []}, ProgramMismatchError),
+        ("who signs and who approved", lambda told: {**told, "certificates": ["x"] * 9}, ProgramMismatchError),
+        ("who signs and who approved", lambda told: {**told, "certificates": ["x"]}, MeetingError),
         ("who signs and who approved", lambda told: {**told, "nonce": "1"}, ProgramMismatchError),
-        ("who signs and who approved", lambda told: {**told, "approvals": 5}, cp.CopublishError),
+        ("who signs and who approved", lambda told: {**told, "approvals": 5}, ProgramMismatchError),
+        ("who signs and who approved", lambda told: {**told, "approvals": [{"name": "x"}]}, ApprovalError),
         ("ledgers", lambda told: {"bank": ["0" * 64]}, ProgramMismatchError),
         ("ledgers", lambda told: [], ProgramMismatchError),
         ("heads of ledgers", lambda told: None, ProgramMismatchError),
@@ -207,9 +216,9 @@ class Misled(IdealEngine):
         self.__dict__.update(inner.__dict__)
         self._liar, self._topic, self._change = liar, topic, change
 
-    def exchange(self, public: Any, *, topic: str = "") -> Any:
-        told = super().exchange(public, topic=topic)
-        if topic != self._topic:
+    def exchange(self, message: Any, public: Any) -> Any:
+        told = super().exchange(message, public)
+        if message.topic != self._topic:
             return told
         return tuple(
             self._change(said) if name == self._liar else said for name, said in zip(self.parties, told, strict=True)
@@ -219,7 +228,7 @@ class Misled(IdealEngine):
 @pytest.mark.parametrize(
     "topic, change",
     [
-        ("who signs and who approved", lambda told: {**told, "nonce": "0" * 64}),
+        ("who signs and who approved", lambda told: {**told, "certificates": 2 * told["certificates"]}),
         ("heads of ledgers", lambda told: "0" * 64),
         ("signatures", None),
     ],

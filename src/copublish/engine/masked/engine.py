@@ -113,7 +113,7 @@ class MaskedSumEngine(ComparesByMessages, EngineWithoutWorker):
         if not part.has_noise:
             raise EngineError("These sums have no noise. They are not opened.")
         self._openings += 1
-        message = MASKED_SUM.of(self._openings, secret.shape)
+        message = MASKED_SUM.of(number=self._openings, shape=secret.shape)
         n = part.values.size
         masked = self._masked(part.values.ravel().view(np.uint64)) if self.party in self._owners else None
         if self.party == self._aggregator:
@@ -123,7 +123,7 @@ class MaskedSumEngine(ComparesByMessages, EngineWithoutWorker):
                 self._messenger.send(self._aggregator, message, masked.astype(WORD).tobytes())
             opened = _words(self._messenger.receive(self._aggregator, message), n, self._aggregator)
         digest = hashlib.sha256(opened.astype(WORD).tobytes()).hexdigest()
-        if len(set(self.exchange(SUM_HASH.of(self._openings, secret.shape), digest))) > 1:
+        if len(set(self.exchange(SUM_HASH.of(number=self._openings, shape=secret.shape), digest))) > 1:
             raise EngineError(f"'{self._aggregator}' told the parties different sums. Nothing is published.")
         return opened.view(np.int64).reshape(secret.shape).copy()
 

@@ -131,7 +131,7 @@ def tell(
     if len(engine.parties) == 2:  # one party was told them: there is nobody to compare with
         return _numbers(told)
     digest = hashlib.sha256(np.ascontiguousarray(told, dtype=np.uint8).tobytes()).hexdigest()
-    if len(set(engine.exchange(SAME_HASH.of(message.topic), digest))) > 1:
+    if len(set(engine.exchange(SAME_HASH.of(message=message.topic), digest))) > 1:
         raise EngineError(f"Party '{fitter}' told different parties different models. Nothing is published.")
     return _numbers(told)
 

@@ -13,6 +13,7 @@ from copublish.engine.alignment.pseudonym_join import PseudonymJoin
 from copublish.engine.alignment.pseudonyms import PSEUDONYM_BYTES
 from copublish.engine.masked.engine import MaskedSumEngine
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
+from copublish.protocol.table import COMMON_PLACES, PSEUDONYMS
 from support.messages import Post, QueueMessenger, all_of
 from support.profiles import examples
 
@@ -50,7 +51,7 @@ def test_a_person_at_two_owners_is_found_and_lists_have_the_public_length(lists,
     post = Post(("helper", *named))
     found = all_of(run(named, lambda engine, own: engine.have_common(own, padded_to=length), post))
     assert set(found.values()) == {len(set().union(*lists)) < sum(map(len, lists))}
-    sent = [content for _, _, topic, content in post.sent if topic == "pseudonyms"]
+    sent = [content for _, _, topic, content in post.sent if topic == PSEUDONYMS.topic]
     assert {len(content) for content in sent} == {PSEUDONYM_BYTES * length}
 
 
@@ -77,7 +78,7 @@ def test_where_the_one_that_adds_up_owns_data_owners_compare_among_themselves():
     post = Post(OWNERS)
     found = post.run(lambda messenger: MaskedSumEngine(messenger, OWNERS, "a").align(lists[messenger.party]))
     assert {owner: places.tolist() for owner, places in all_of(found).items()} == {owner: [0] for owner in OWNERS}
-    assert not any(topic == "pseudonyms" for _, _, topic, _ in post.sent)
+    assert not any(topic == PSEUDONYMS.topic for _, _, topic, _ in post.sent)
 
 
 def test_repeated_and_too_many_identifiers_are_not_sent():
@@ -112,7 +113,7 @@ def test_positions_that_there_are_not_are_refused(places):
     post = Post(PARTIES)
     helper = post.messenger("helper")
     for owner in OWNERS:
-        helper.send(owner, "common records", np.array(places, dtype="<i8").tobytes())
+        helper.send(owner, COMMON_PLACES, np.array(places, dtype="<i8").tobytes())
     outcomes = run({owner: ["x", "y"] for owner in OWNERS}, lambda engine, own: engine.align(own), post)
     assert all(isinstance(outcomes[owner], ProgramMismatchError) for owner in OWNERS)
 
@@ -120,7 +121,7 @@ def test_positions_that_there_are_not_are_refused(places):
 @pytest.mark.parametrize("content", [b"x" * 15, b"x" * 32])
 def test_lists_that_are_none_are_refused(content):
     post = Post(PARTIES)
-    post.messenger("a").send("helper", "pseudonyms", content)
+    post.messenger("a").send("helper", PSEUDONYMS, content)
     outcomes = run({owner: ["x"] for owner in OWNERS}, lambda engine, own: engine.align(own), post)
     assert isinstance(outcomes["helper"], ProgramMismatchError)
-    assert "no list of pseudonyms" in str(outcomes["helper"])
+    assert "'a' sent" in str(outcomes["helper"]) and "pseudonyms" in str(outcomes["helper"])

@@ -22,14 +22,23 @@ from hypothesis import strategies as st
 
 from copublish.engine.alignment import curve
 from copublish.engine.alignment.curve import Factor, from_bytes, made_up_points
-from copublish.engine.alignment.joint_key import TOPIC as KEY
-from copublish.engine.alignment.padded_chain import ANSWERED, ASKED, COMMON, DONE, PADDED, PaddedChain
+from copublish.engine.alignment.padded_chain import PaddedChain
 from copublish.engine.alignment.pseudonym_join import PseudonymJoin
 from copublish.engine.alignment.pseudonyms import KEY_BYTES, is_ascending, joint_key, pseudonyms_of
-from copublish.engine.alignment.rounds import ANSWER, COMPLETE, PASSED_ON, RoundsOfLists
+from copublish.engine.alignment.rounds import RoundsOfLists
 from copublish.errors import ProgramMismatchError
+from copublish.protocol import table
+from copublish.protocol.message import Letter
 from support.messages import Post, all_of
 from support.profiles import examples
+
+KEY, ASKED, ANSWERED, PADDED, DONE, COMMON, PASSED_ON, COMPLETE, ANSWER = (
+    entry.topic
+    for entry in (
+        *(table.JOINT_KEY, table.ASKED, table.ANSWERED, table.PADDED, table.PASSED, table.COMMON),
+        *(table.ROUND, table.COMPLETE, table.ANY_SHARED),
+    )
+)
 
 NAMES = ("o0", "o1", "o2", "o3", "o4")
 Lists = dict[str, list[str]]
@@ -123,12 +132,12 @@ class ChainSimulator:
             part(2 * 40)  # their factors come before their parts of the key
         self.parts = {other: part(KEY_BYTES).hex() for other, part in self.parts.items()}
 
-    def send(self, to: str, topic: str, content: bytes) -> None:
-        self.sent.append((to, topic, content))
+    def send(self, to: str, message: Letter, content: bytes) -> None:
+        self.sent.append((to, message.topic, content))
 
-    def receive(self, sender: str, topic: str) -> bytes:
-        content = self.made_up(sender, topic)
-        self.received.append((sender, topic, content))
+    def receive(self, sender: str, message: Letter) -> bytes:
+        content = self.made_up(sender, message.topic)
+        self.received.append((sender, message.topic, content))
         return content
 
     def made_up(self, sender: str, topic: str) -> bytes:

@@ -21,6 +21,7 @@ from copublish.engine.secret import Secret
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from copublish.privacy.geometric import geometric_noise
 from copublish.privacy.noise_shares import NoiseShares, SharedLaplace
+from copublish.protocol.table import MASK_KEY
 from support import ConstantCoins, SeededCoins
 from support.messages import Post, QueueMessenger, all_of
 from support.profiles import examples
@@ -109,7 +110,9 @@ def test_what_reaches_the_aggregator_is_uniform_and_different_every_time(aggrega
 
     all_of(run(post, owners, aggregator, job))
     seen = [
-        np.frombuffer(content, "<u8") for _, to, topic, content in post.sent if to == aggregator and "masked" in topic
+        np.frombuffer(content, "<u8")
+        for _, to, topic, content in post.sent
+        if to == aggregator and topic.startswith("masked")
     ]
     assert len(seen) == 2 * len([owner for owner in owners if owner != aggregator])
     for words in seen:
@@ -119,9 +122,9 @@ def test_what_reaches_the_aggregator_is_uniform_and_different_every_time(aggrega
     for one, other in combinations(seen, 2):
         difference = one - other
         assert len(np.unique(difference)) == n  # neither a mask used twice nor a pair that cancels
-    keys = [content for _, _, topic, content in post.sent if topic == "part of a key"]
+    keys = [content for _, _, topic, content in post.sent if topic == MASK_KEY.topic]
     assert len(set(keys)) == len(keys) == 6
-    assert not any(to == "helper" for _, to, topic, _ in post.sent if topic == "part of a key")
+    assert not any(to == "helper" for _, to, topic, _ in post.sent if topic == MASK_KEY.topic)
 
 
 def test_the_coins_of_every_owner_count_and_those_of_a_helper_do_not():
@@ -209,9 +212,9 @@ class Tampering(QueueMessenger):
         super().__init__(inner._post, inner.party)
         self._about = topic, to, content
 
-    def send(self, to: str, topic: str, content: bytes) -> None:
-        wrong = topic.startswith(self._about[0]) and to == self._about[1]
-        super().send(to, topic, self._about[2] if wrong else content)
+    def send(self, to: str, message: Any, content: bytes) -> None:
+        wrong = message.topic.startswith(self._about[0]) and to == self._about[1]
+        super().send(to, message, self._about[2] if wrong else content)
 
 
 @pytest.mark.parametrize(
@@ -220,7 +223,7 @@ class Tampering(QueueMessenger):
         ("p0", "masked sum", "p2", bytes(24), "different sums"),
         ("p0", "masked sum", "p2", bytes(16), "another number of sums"),
         ("p1", "masked sum", "p0", b"", "another number of sums"),
-        ("p1", "part of a key", "p2", b"short", "no part of a key"),
+        ("p1", "part of a key", "p2", b"short", "something else as 'part of a key' than 32 bytes"),
     ],
 )
 def test_an_aggregator_that_tells_different_sums_or_a_malformed_message_ends_the_run(liar, topic, to, content, message):

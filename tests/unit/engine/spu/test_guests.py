@@ -21,14 +21,16 @@ from copublish.engine.programs.packing import Packing
 from copublish.engine.reveal import RevealGate
 from copublish.engine.secret import Secret
 from copublish.engine.spu.coalitions import assumptions_of, secrecy_of
-from copublish.engine.spu.guests import OPENED, PART, READY, GuestEngine, Guests, split
+from copublish.engine.spu.guests import GuestEngine, Guests, split
 from copublish.engine.spu.replicated import parts_of_sum, parts_of_xor, share_of_sum, share_of_xor
 from copublish.errors import BudgetExceededError, EngineError, PartyLostError, ProgramMismatchError
 from copublish.local.messenger import PipeMessenger, pipes_between
 from copublish.privacy.accounting import Cost
 from copublish.privacy.disclosures import Measure
 from copublish.privacy.ledger import Ledger, Limit
+from copublish.protocol.table import INPUT_PART, OPENED, READY
 from support import SeededCoins
+from support.protocol import HELLO
 
 PARTIES = ("a", "b", "guest", "other")
 NODES = ("a", "b")
@@ -48,7 +50,7 @@ def messengers():
 
 
 def received(messengers, node: str, shape: tuple[int, ...]) -> np.ndarray:
-    return np.frombuffer(messengers[node].receive("guest", PART), np.int64).reshape(shape)
+    return np.frombuffer(messengers[node].receive("guest", INPUT_PART), np.int64).reshape(shape)
 
 
 def uniformity(words: np.ndarray) -> float:
@@ -113,7 +115,7 @@ def test_the_nodes_parts_and_their_own_inputs_add_up_to_everyones_input(messenge
 
 def test_parts_of_another_shape_are_refused(messengers):
     GuestEngine(messengers["guest"], NODES).share(np.zeros(3, dtype=np.int64))
-    with pytest.raises(ProgramMismatchError, match="another shape"):
+    with pytest.raises(ProgramMismatchError, match="Party '(guest|a)' sent"):
         Guests(messengers["a"], ("guest",)).add_parts(np.zeros(4, dtype=np.int64))
 
 
@@ -146,13 +148,13 @@ def test_nodes_that_say_different_things_are_not_believed(messengers):
 
 def test_what_a_node_opened_has_the_shape_that_was_asked_for(messengers):
     messengers["a"].send("guest", OPENED, b"1234567")
-    with pytest.raises(ProgramMismatchError, match="another shape"):
+    with pytest.raises(ProgramMismatchError, match="Party '(guest|a)' sent"):
         GuestEngine(messengers["guest"], NODES)._open(Secret(None, (1,)))
 
 
 def test_a_node_waits_for_guests_that_open_the_same(messengers):
     messengers["guest"].send("a", READY, b"[3]")
-    with pytest.raises(ProgramMismatchError, match="different things"):
+    with pytest.raises(ProgramMismatchError, match="'guest' is about to open something else"):
         Guests(messengers["a"], ("guest",)).wait_until_ready((2,))
     messengers["guest"].close()
     with pytest.raises(PartyLostError, match="Party 'guest' stopped"):
@@ -183,7 +185,7 @@ def test_a_guest_whose_ledger_refuses_never_says_that_it_is_ready(messengers):
                 ),
             )
     messengers["guest"].close()
-    messengers["a"].receive("guest", PART)
+    messengers["a"].receive("guest", INPUT_PART)
     with pytest.raises(PartyLostError):
         messengers["a"].receive("guest", READY)
 
@@ -191,7 +193,7 @@ def test_a_guest_whose_ledger_refuses_never_says_that_it_is_ready(messengers):
 def test_public_values_go_to_all_parties_nodes_and_guests(messengers):
     engines = [GuestEngine(messengers[party], NODES) for party in PARTIES]
     with ThreadPoolExecutor(len(engines)) as pool:
-        answers = pool.map(lambda engine: engine.exchange(engine.party.upper(), topic="names"), engines)
+        answers = pool.map(lambda engine: engine.exchange(HELLO, engine.party.upper()), engines)
         assert list(answers) == [("A", "B", "GUEST", "OTHER")] * 4
 
 

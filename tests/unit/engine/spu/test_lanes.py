@@ -10,7 +10,7 @@ import pytest
 
 import copublish as cp
 from copublish.engine.spu.engine import SpuEngine
-from copublish.engine.spu.requests import Exchange, Forget, Run
+from copublish.engine.spu.requests import Forget, Gather, Run
 from copublish.errors import PartyLostError
 from copublish.fragments.reading import read_fragment
 from copublish.local.processes import throwaway_ledger
@@ -38,8 +38,8 @@ class Worker:
         self.wait_until_connected()
         if any(LANES in address for address in self._addresses):
             raise AssertionError("a lane was asked to count")
-        if isinstance(request, Exchange):
-            return [request.public] * 2
+        if isinstance(request, Gather):
+            return [request.text] * 2
         assert isinstance(request, Run | Forget)
         return None
 

@@ -19,6 +19,7 @@ from copublish.mechanisms.marginals.publish import MarginalsDetails
 from copublish.mechanisms.marginals.tables import file_of
 from copublish.mechanisms.registry import plan_of
 from copublish.privacy.disclosures import NEIGHBORS
+from copublish.protocol.table import ANSWERS
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 
 N_RECORDS = 600
@@ -282,11 +283,11 @@ def lying(monkeypatch: pytest.MonkeyPatch, topic: str, change: Any) -> None:
     """Let the fitter tell something else under a topic."""
     original, about = IdealEngine.exchange, topic
 
-    def exchange(self: IdealEngine, public: Any, *, topic: str = "") -> Any:
-        if topic == about and len(public):
+    def exchange(self: IdealEngine, message: Any, public: Any) -> Any:
+        if message.topic == about and len(public):
             numbers = change(np.frombuffer(public.tobytes(), "<i8").copy())
             public = np.frombuffer(np.asarray(numbers, "<i8").tobytes(), np.uint8)
-        return original(self, public, topic=topic)
+        return original(self, message, public)
 
     monkeypatch.setattr(IdealEngine, "exchange", exchange)
 
@@ -335,9 +336,9 @@ def test_different_answers_for_different_parties_end_the_run(monkeypatch) -> Non
     """They differ by one record, which rounding would excuse."""
     original = IdealEngine.exchange
 
-    def two_faced(self: IdealEngine, public: Any, *, topic: str = "") -> Any:
-        told = original(self, public, topic=topic)
-        if topic == "answers" and self.party == "p1":
+    def two_faced(self: IdealEngine, message: Any, public: Any) -> Any:
+        told = original(self, message, public)
+        if message is ANSWERS and self.party == "p1":
             other = told[0].copy()
             other[0] ^= 1
             told = (other, *told[1:])
