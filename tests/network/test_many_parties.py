@@ -175,7 +175,7 @@ def test_two_parties_whom_a_third_tells_different_things_do_not_meet(three):
 
     def echo(name: str) -> str:
         agreed = agreed_on(arrival_at(ports["p2"], name))
-        liars[name].lines[name].say({"agreed": agreed})
+        liars[name].lines[name].say(AGREED, agreed)
         return agreed
 
     echoing = {name: three.do(echo, name) for name in honest}

@@ -203,7 +203,7 @@ def test_answers_that_are_none_are_refused(change):
 def test_who_says_more_than_that_it_is_done_is_refused():
     outcomes = outcomes_with("a", PASSED, lambda content: b"x", align)
     for owner in "cd":
-        assert "'a' sent " in str(outcomes[owner])
+        assert "'a' sent" in str(outcomes[owner])
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -115,7 +115,7 @@ def test_the_nodes_parts_and_their_own_inputs_add_up_to_everyones_input(messenge
 
 def test_parts_of_another_shape_are_refused(messengers):
     GuestEngine(messengers["guest"], NODES).share(np.zeros(3, dtype=np.int64))
-    with pytest.raises(ProgramMismatchError, match="Party '(guest|a)' sent"):
+    with pytest.raises(ProgramMismatchError, match="Party 'guest' sent"):
         Guests(messengers["a"], ("guest",)).add_parts(np.zeros(4, dtype=np.int64))
 
 
@@ -148,7 +148,7 @@ def test_nodes_that_say_different_things_are_not_believed(messengers):
 
 def test_what_a_node_opened_has_the_shape_that_was_asked_for(messengers):
     messengers["a"].send("guest", OPENED, b"1234567")
-    with pytest.raises(ProgramMismatchError, match="Party '(guest|a)' sent"):
+    with pytest.raises(ProgramMismatchError, match="Party 'a' sent"):
         GuestEngine(messengers["guest"], NODES)._open(Secret(None, (1,)))
 
 
