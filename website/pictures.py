@@ -1,4 +1,4 @@
-"""Pictures of a run, drawn from the tables of their pages: what they show is written beside them.
+"""Pictures of a run, drawn from tables: what they show is written beside them.
 
 `python -m website.pictures` draws them anew into docs/pictures. Colors follow the reader's system, light or dark; in
 the site they follow the page.
@@ -11,6 +11,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from copublish.protocol.message import Step
+from copublish.protocol.table import TABLE
 from website.places import DOCS, PICTURES
 
 STYLE = """
@@ -117,7 +119,34 @@ def _sign(x: int, y: int, cell: str) -> str:
     return ring if kind == "closed" else ring + f'<path class="some" d="M{x} {y - 14}a8 8 0 0 0 0 16z"/>'
 
 
-DRAWN = {"data-flow.svg": data_flow, "who-sees-what.svg": who_sees_what}
+def protocol() -> str:
+    """The steps of a run from top to bottom, between one party and all others, with the topics of each."""
+    one, others, parts, top = 250, 630, [], 64
+    for step in Step:
+        topics = [entry.topic for entry in TABLE if entry.step is step]
+        if step is Step.COMPUTE:
+            parts.append(
+                text((one + others) // 2, top + 2, "every ledger reserves the whole price", "closed", "middle")
+            )
+            top += 28
+        lines = textwrap.wrap(" · ".join(topics), 42)
+        parts.append(
+            f'<path class="line" d="M{one} {top + 12}h{others - one}m-8 -5l8 5l-8 5M{one} {top + 12}m8 -5l-8 5l8 5"/>'
+        )
+        parts += [text(16, top + 17 + LINE * row, line, "strong") for row, line in enumerate(textwrap.wrap(step, 26))]
+        parts += [text(one + 16, top + 34 + LINE * row, line, "open") for row, line in enumerate(lines)]
+        top += 44 + LINE * max(1, len(lines))
+    heads = [text(one, 24, "one party", "strong", "middle"), text(others, 24, "every other party", "strong", "middle")]
+    life = [f'<path class="line" d="M{x} 36V{top}"/>' for x in (one, others)]
+    described = "; ".join(
+        f"{step}: " + ", ".join(entry.topic for entry in TABLE if entry.step is step) for step in Step
+    )
+    return drawing(
+        "protocol", "Messages of a run", f"From top to bottom. {described}.", 720, top + 8, [*heads, *life, *parts]
+    )
+
+
+DRAWN = {"data-flow.svg": data_flow, "who-sees-what.svg": who_sees_what, "protocol.svg": protocol}
 """Every picture, and what draws it."""
 
 

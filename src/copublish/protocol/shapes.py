@@ -81,7 +81,7 @@ NOTHING = Shape("nothing", lambda value: value is None)
 
 def any_of(*shapes: Shape) -> Shape:
     """A value of any of some shapes."""
-    return Shape(" or ".join(shape.words for shape in shapes), lambda value: any(s.holds(value) for s in shapes))
+    return Shape(", or ".join(shape.words for shape in shapes), lambda value: any(s.holds(value) for s in shapes))
 
 
 def nothing_or(shape: Shape) -> Shape:

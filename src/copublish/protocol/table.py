@@ -81,7 +81,7 @@ def _or_of_another_version(shape: Shape, own: int) -> Shape:
         named = value.get("protocol") if isinstance(value, dict) else None
         return type(named) is int and named != own
 
-    return any_of(shape, Shape("an object with another `protocol`", is_of_another_version))
+    return any_of(shape, Shape("of another version anything with another `protocol`", is_of_another_version))
 
 
 _HASH = hexadecimal(64)
@@ -196,7 +196,7 @@ ENGINE_LINK = Stream(
     step=Step.MEET,
     sender="every compute node",
     receiver="every other compute node",
-    shape=streamed("what SPU sends: its set-up, shares under its protocol, hashes of programs, values marked below"),
+    shape=streamed("what SPU sends: its set-up, shares, hashes of programs; between two compute nodes also the values below"),
     max_bytes=2**63,
     reveals="nothing but sizes and times, as long as the assumptions in the certificate hold",
 )
@@ -582,8 +582,8 @@ PROBLEM = Word(
 ZEROS = Stream(
     topic="zeros",
     step=Step.CHECK,
-    sender="either",
-    receiver="the other",
+    sender="either side",
+    receiver="the other side",
     shape=streamed("zeros"),
     max_bytes=MAX_MEASURED_BYTES,
     reveals="how fast the link is",
