@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import struct
 from collections.abc import Callable, Iterator
@@ -162,13 +163,13 @@ def test_a_value_of_a_hostile_peer_is_of_the_type_or_an_error_with_its_name(entr
     accepted = [
         check_decoder(lambda c=content: entry.read(c, "mallory"), entry.shape) for content in hostile_contents(entry)
     ]
-    assert sum(value is not None for value in accepted) <= 2  # whole numbers among the texts, say
+    assert sum(value is not None for value in accepted) <= 3  # whole numbers among the texts, say
     opening = entry.as_text(example(entry))[: len(json.dumps([entry.topic]))]
     for text in HOSTILE:
-        for whole in (text, f"{opening}false, {text}]", f"{opening}true, {text}]", f"{opening} false,{text}]"):
+        for whole in (text, f"{opening} false, {text}]", f"{opening} true, {text}]", f"{opening} false,{text}]"):
             check_decoder(lambda w=whole: entry.read_text(w, "mallory"), entry.shape)
     with pytest.raises(ProgramMismatchError, match="'mallory' sent, or was about to send, more"):
-        entry.read_text(f"{opening}false, {' ' * entry.max_bytes}1]", "mallory")
+        entry.read_text(f"{opening} false, {' ' * entry.max_bytes}1]", "mallory")
 
 
 @pytest.mark.parametrize("entry", [entry for entry in EXCHANGES if entry.is_array], ids=topic)
@@ -181,7 +182,8 @@ def test_an_array_of_a_hostile_peer_is_bytes_or_an_error_with_its_name(entry, mo
             except ProgramMismatchError as error:
                 is_named(error)
             else:
-                assert entry.shape.holds(heard) and whole == f'{opening}, ""]'
+                is_base64 = re.fullmatch(r'"([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"', text)
+                assert entry.shape.holds(heard) and whole == f"{opening}, {text}]" and is_base64
     monkeypatch.setitem(entry.__dict__, "max_bytes", 100)
     for too_long in (
         lambda: entry.read(bytes(101), "mallory"),
@@ -207,11 +209,30 @@ def test_bytes_of_a_hostile_peer_are_of_the_type_or_an_error_with_its_name(entry
         with suppress_named() as accepted:
             assert entry.shape.holds(entry.check(content, "mallory"))
             accepted.append(content)
-        assert not accepted or content in (b"", good) or entry.topic == "ready to open", content
+        assert not accepted or is_right(entry, content), content
     monkeypatch.setitem(entry.__dict__, "max_bytes", min(entry.max_bytes, 2**20))
     monkeypatch.setitem(entry.__dict__, "piece_bytes", None)
     with pytest.raises(ProgramMismatchError, match="'mallory' sent, or was about to send, more"):
         entry.check(bytes(entry.max_bytes + 1), "mallory")
+
+
+UNITS = {
+    **dict.fromkeys(("points to multiply", "points multiplied", "padded list of points"), 32),
+    **dict.fromkeys(("list of points passed on", "list of points complete"), 32),
+    **dict.fromkeys(("common records", "pseudonyms"), 16),
+    **dict.fromkeys(("places of common records", "part of an input", "opened"), 8),
+    "masked sum {number} of shape {shape}": 8,
+}
+"""Bytes of a point, a digest and an integer."""
+
+
+def is_right(entry: Letter, content: bytes) -> bool:
+    """Whether content is of an entry's type, from what the page says and not from the code."""
+    if entry.topic in UNITS:
+        return len(content) % UNITS[entry.topic] == 0
+    if entry.topic == "ready to open":
+        return set(content[1:-1]) <= set(b"0123456789, ") and content[:1] + content[-1:] == b"[]"
+    return content == example(entry) or (entry.topic == "any shared" and content in (b"\0", b"\1"))
 
 
 class suppress_named(suppress):  # noqa: N801  # used like the one it extends
@@ -232,7 +253,7 @@ class suppress_named(suppress):  # noqa: N801  # used like the one it extends
 @pytest.mark.parametrize("entry", WORDS, ids=topic)
 def test_a_word_of_a_hostile_peer_is_of_the_type_or_an_error_with_its_name(entry):
     good = entry.spelled(example(entry)).decode()
-    whole = [text for text in HOSTILE] + [f'{{"{entry.topic}": {text}}}' for text in HOSTILE]
+    whole = HOSTILE + [f'{{"{entry.topic}": {text}}}' for text in HOSTILE]
     whole += [good[:-1], good + good, good[:-1] + ', "more": 1}', good + " " * entry.max_bytes, '{"another": true}']
     accepted = []
     for text in whole:
@@ -241,7 +262,7 @@ def test_a_word_of_a_hostile_peer_is_of_the_type_or_an_error_with_its_name(entry
             assert word is entry and entry.shape.holds(content)
             json.dumps(content).encode()
             accepted.append(content)
-    assert len(accepted) <= 4, accepted  # texts, where a reason may be any
+    assert all(isinstance(content, str | bool) for content in accepted), accepted  # where a reason may be any text
 
 
 @given(
@@ -272,7 +293,7 @@ def test_the_check_notices_an_entry_that_takes_anything():
 
 @pytest.mark.parametrize("entry", EXCHANGES, ids=topic)
 def test_what_a_hostile_peer_sends_over_a_messenger_ends_with_its_name(entry):
-    entry = entry.of(**dict.fromkeys(("message", "number", "shape"), "x"))
+    own, entry = example(entry), entry.of(**dict.fromkeys(("message", "number", "shape"), "x"))
     content = b'{"not": [NaN]}' if not entry.is_array else (2**31).to_bytes(4, "big")
     for framed in (
         frame(entry.topic, content),
@@ -284,7 +305,7 @@ def test_what_a_hostile_peer_sends_over_a_messenger_ends_with_its_name(entry):
         ends["mallory"]["bank"].sendall(framed)
         messenger = PipeMessenger("bank", ("bank", "mallory"), ends["bank"], timeout_seconds=20)
         with pytest.raises(ProgramMismatchError) as caught:
-            exchange_public(messenger, entry, example(entry))
+            exchange_public(messenger, entry, own)
         is_named(caught.value)
         messenger.close()
 
@@ -318,7 +339,7 @@ def test_the_ideal_engine_checks_what_parties_tell_as_messengers_do(entry):
 
 
 def test_ones_own_message_of_another_type_or_beyond_the_bound_is_not_sent():
-    with pytest.raises(EngineError, match="'rows' has to be a whole number from 0 to .* It was not sent"):
+    with pytest.raises(EngineError, match=r"'rows' has to be a whole number from 0 to .* It was not sent"):
         table.ROWS.spelled(-1)
     with pytest.raises(EngineError, match="'short' may have 100 bytes; a longer one was not sent"):
         exchange("short", max_bytes=100).spelled("x" * 99)

@@ -11,15 +11,17 @@ import pytest
 
 import copublish as cp
 from copublish.engine.ideal import Room
-from copublish.errors import AgreementError, BudgetExceededError, EngineError, FragmentError, PartyLostError
+from copublish.errors import AgreementError, BudgetExceededError, FragmentError, MeetingError, PartyLostError
 from copublish.local.simulation import read_fragments
 from copublish.mechanisms.idp_ir.plan import IdpIrPlan
 from copublish.mechanisms.idp_ir.settings import ACKNOWLEDGEMENT
 from copublish.mechanisms.registry import plan_of
+from copublish.node.rendezvous import refuse_differences
 from copublish.privacy.accounting import UNLIMITED
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.progress import no_progress
 from copublish.release.main_path import publish_release
+from copublish.release.preflight import facts_of
 from support import fragment_frames, no_noise, random_table, seeded, simulate_with
 from support.idp_ir import idp_ir_agreement, idp_ir_mapping, naive_values
 
@@ -260,10 +262,9 @@ def test_owners_of_records_with_another_schema_are_refused():
     mapping = idp_ir_mapping("horizontal")
     others = copy.deepcopy(mapping)
     others["attributes"]["age"]["bounds"] = [16, 99]
-    agreements = {"p0": cp.agreement_from_mapping(mapping), "p1": cp.agreement_from_mapping(others)}
-    errors, entries = outcome_of(agreements, data(agreements["p0"])[1])
-    assert isinstance(errors["p0"], EngineError) and "differ in: agreement: attributes.age" in str(errors["p0"])
-    assert entries == [[], []]
+    own, other = (facts_of(cp.agreement_from_mapping(each)) for each in (mapping, others))
+    with pytest.raises(MeetingError, match=r"You and party 'p1' differ in: agreement: attributes\.age\."):
+        refuse_differences(own, other, "p1")
 
 
 def test_a_column_in_the_data_that_another_owner_publishes_is_refused():
