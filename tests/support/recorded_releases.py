@@ -84,11 +84,16 @@ def agreed(
     identifier: bool = True,
     decimals: int | None = None,
     attributes: tuple[str, ...] = ("job", "region", "age", "income"),
+    says_missing: bool = True,
     privacy: dict[str, Any] | None = None,
     budget: dict[str, Any] | None = None,
     engine: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return an agreement between p0, p1, ... about a few columns; a helper is a party without data."""
+    """Return an agreement between p0, p1, ... about a few columns; a helper is a party without data.
+
+    Missing and unlisted values become the first value of their column, or have a category of their own where `missing`
+    names the column. With `says_missing=False` the other columns leave this to the defaults of an agreement.
+    """
     owners = [f"p{number}" for number in range(parties)]
     known: dict[str, dict[str, Any]] = {
         "job": {"kind": "categorical", "taxonomy": TREE},
@@ -96,6 +101,12 @@ def agreed(
         "age": {"kind": "numerical", "bounds": [18, 99], "grid": {"edges": [30, 60]}},
         "income": {"kind": "numerical", "bounds": [0, 100], "grid": {"step": 25}},
     }
+    form = 2 if mechanism["name"] in ("copula", "hpdp") else 1
+    if says_missing and form == 2:
+        for name, first in {"job": "cook", "region": "north"}.items():
+            known[name] |= {"missing": first, "unlisted": first}
+        for name in ("age", "income"):
+            known[name]["missing"] = known[name]["bounds"][0]
     if decimals is not None:
         known["income"]["decimals"] = decimals
     columns = {name: known[name] for name in attributes}
@@ -112,7 +123,7 @@ def agreed(
     elif identifier:
         records["identifier"] = "id"
     return {
-        "format": 1,
+        "format": form,
         "name": "recorded",
         "dataset": "people",
         "partition": partition,
@@ -121,7 +132,7 @@ def agreed(
         "class": {"name": "default", "values": ["no", "yes", "perhaps", "later"][:classes]}
         | ({"held_by": class_at} if class_at else {}),
         "attributes": columns,
-        "privacy": {"epsilon": 2, "neighbours": "replace" if public else "add-remove", **(privacy or {})},
+        "privacy": {"epsilon": 2, "neighbors": "replace" if public else "add-remove", **(privacy or {})},
         "mechanism": mechanism,
         **({"budget": budget} if budget else {}),
         **({"engine": engine} if engine else {}),
@@ -348,8 +359,8 @@ CASES: dict[str, Case] = {
         is_secure=True,
     ),
     # Format 2 means something else for numbers.
-    "hpdp format-2": Case(agreed("horizontal", {"name": "hpdp"}, missing=("age",)) | {"format": 2}, 200),
-    "copula format-2": Case(agreed("horizontal", COPULA, missing=("age",)) | {"format": 2}, 200),
+    "hpdp format-2": Case(agreed("horizontal", {"name": "hpdp"}, missing=("age",), says_missing=False), 200),
+    "copula format-2": Case(agreed("horizontal", COPULA, missing=("age",), says_missing=False), 200),
     # Vhdp: the number of records is always public. Noise goes record by record, so secure joins are in row order.
     "vhdp vertical uniform": Case(agreed("vertical", VHDP, public=True, row_order=True), is_secure=True),
     "vhdp vertical uniform identifier missing 3-parties": Case(
@@ -474,7 +485,7 @@ def _table(agreement: Mapping[str, Any], n: int, generator: np.random.Generator)
             scale = 10 ** section.get("decimals", 0)
             column = generator.integers(lower * scale, upper * scale + 1, n) / scale
             strength += column / upper
-        if "missing" in section:
+        if section.get("missing") == "category":
             column = np.where(generator.random(n) < 0.1, "?", column.astype(str)).astype(object)
         columns[name] = column
     ranks = np.argsort(np.argsort(strength))
