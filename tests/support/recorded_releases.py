@@ -101,8 +101,7 @@ def agreed(
         "age": {"kind": "numerical", "bounds": [18, 99], "grid": {"edges": [30, 60]}},
         "income": {"kind": "numerical", "bounds": [0, 100], "grid": {"step": 25}},
     }
-    form = 2 if mechanism["name"] in ("copula", "hpdp") else 1
-    if says_missing and form == 2:
+    if says_missing:
         for name, first in {"job": "cook", "region": "north"}.items():
             known[name] |= {"missing": first, "unlisted": first}
         for name in ("age", "income"):
@@ -123,7 +122,7 @@ def agreed(
     elif identifier:
         records["identifier"] = "id"
     return {
-        "format": form,
+        "format": 2,
         "name": "recorded",
         "dataset": "people",
         "partition": partition,
@@ -358,7 +357,7 @@ CASES: dict[str, Case] = {
         150,
         is_secure=True,
     ),
-    # Format 2 means something else for numbers.
+    # Columns about which the agreement says nothing have categories for missing and unlisted values.
     "hpdp format-2": Case(agreed("horizontal", {"name": "hpdp"}, missing=("age",), says_missing=False), 200),
     "copula format-2": Case(agreed("horizontal", COPULA, missing=("age",), says_missing=False), 200),
     # Vhdp: the number of records is always public. Noise goes record by record, so secure joins are in row order.
