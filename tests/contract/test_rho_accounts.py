@@ -305,7 +305,7 @@ def test_a_charge_carries_the_rho_of_its_disclosures() -> None:
 
 def test_a_budget_of_rho_that_many_parts_share_is_paid_in_rho_once_and_pure_parts_beside_it() -> None:
     privacy = {"epsilon": 1, "delta": "1e-6", "class_disagreement": "0.1"}
-    mapping = small_mapping(format=2, mechanism={"name": "marginals"}, privacy=privacy)
+    mapping = small_mapping(mechanism={"name": "marginals"}, privacy=privacy)
     agreement = cp.agreement_from_mapping(repartition(mapping, "vertical"))
     plan = plan_of(agreement)
     whole, price = plan.rest.whole, plan.cost().in_rho()

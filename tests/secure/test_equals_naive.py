@@ -6,7 +6,6 @@ the expected value for every partition.
 
 from __future__ import annotations
 
-import copy
 import math
 from fractions import Fraction
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 
 import copublish as cp
 from copublish.mechanisms.specialization.plan import SpecializationPlan
-from support import SMALL, fragment_frames, no_noise, random_table, repartition, seeded, simulate_with
+from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 
 
 class NaiveValue:
@@ -119,7 +118,11 @@ def naive_release(
     """Return the labels of the final cut and the counts by leaf and class."""
     cut: dict[str, list[NaiveValue]] = {}
     for name, attribute in mapping["attributes"].items():
-        gap = NaiveValue("(missing)", lambda column: column.isna(), list) if attribute.get("missing") else None
+        gap = (
+            NaiveValue("(missing)", lambda column: column.isna(), list)
+            if attribute.get("missing") == "category"
+            else None
+        )
         if attribute["kind"] == "categorical":
             tree = attribute.get("taxonomy") or {"ANY": {value: {} for value in attribute["values"]}}
             ((root, below),) = tree.items()
@@ -165,7 +168,7 @@ def naive_release(
 
 
 def schema(classes: int, *, missing: bool, score: str = "max") -> dict[str, Any]:
-    mapping = copy.deepcopy(SMALL)
+    mapping = small_mapping()
     mapping["class"]["values"] = [f"class{number}" for number in range(classes)]
     mapping["mechanism"] |= {"specializations": 5, "max_cells": 3000, "score": score}
     if missing:

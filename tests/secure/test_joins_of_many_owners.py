@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import copublish as cp
-from support import fragment_frames, random_table, repartition, small_mapping
+from support import fragment_frames, random_table, repartition, small_mapping, with_first_values
 from support.owners import Nodes, ideal_release
 
 CASES: dict[str, tuple[str, int, str | None, dict[str, Any]]] = {
@@ -43,7 +43,9 @@ def agreement_of(
     partition: str, parties: int, holder: str | None, mechanism: dict[str, Any], protocol: str
 ) -> cp.Agreement:
     mapping = small_mapping(mechanism=mechanism)
-    mapping["attributes"]["floor"] = {"kind": "categorical", "values": ["low", "high"]}  # so that five hold something
+    mapping["attributes"] |= with_first_values(
+        {"floor": {"kind": "categorical", "values": ["low", "high"]}}
+    )  # for a fifth
     mapping = repartition(mapping, partition, parties)
     mapping["records"] = {"alignment": "row-order", "expected": 150}
     if holder:

@@ -45,7 +45,7 @@ def pair() -> Iterator[Pair]:
 
 @pytest.mark.parametrize("cheat", PARTIES)
 def test_the_honest_party_locks_out_the_cheat_and_nobody_else(pair: Pair, tmp_path: Path, cheat: str) -> None:
-    changes = {"format": 2, "privacy.class_disagreement": "0.1", "mechanism.specializations": 2}
+    changes = {"privacy.class_disagreement": "0.1", "mechanism.specializations": 2}
     agreement = cp.agreement_from_mapping(repartition(small_mapping(**changes), "vertical"))
     generator = np.random.default_rng(8)
     frames = fragment_frames(agreement, random_table(agreement, 200, generator), generator)

@@ -34,7 +34,7 @@ from copublish.mechanisms.specialization.run_scores import CandidateScores
 from copublish.mechanisms.specialization.score import Score
 from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Neighbors, Select
 from copublish.privacy.ledger import Ledger
-from support import random_table, repartition, seeded, small_mapping
+from support import mapping_by_default, random_table, repartition, seeded, small_mapping
 from support.protocol import exchange
 
 N_RECORDS = 40
@@ -49,8 +49,10 @@ PAIRS = [
 """Every partition with every score, and either of them with both relations: nothing depends on all three at once."""
 
 
-def agreement_for(partition: str, relation: Neighbors, **changes: Any) -> Agreement:
-    mapping = small_mapping(**{"mechanism.max_cells": 512, **changes})
+def agreement_for(
+    partition: str, relation: Neighbors, mapping_of: Callable[..., dict[str, Any]] = small_mapping, **changes: Any
+) -> Agreement:
+    mapping = mapping_of(**{"mechanism.max_cells": 512, **changes})
     mapping["privacy"]["neighbors"] = relation
     mapping["attributes"]["income"]["missing"] = "category"
     if partition == "class at one party":
@@ -606,26 +608,31 @@ def odd_neighbor(table: pd.DataFrame, relation: Neighbors, odd: dict[str, Any]) 
 
 
 @cache
-def base_of(partition: str, relation: Neighbors, format_: int) -> tuple[Agreement, pd.DataFrame, Trace]:
+def base_of(partition: str, relation: Neighbors, mapping_of: Any) -> tuple[Agreement, pd.DataFrame, Trace]:
     """An agreement, a table that is as agreed, and its run: the same for all neighbors."""
-    agreement = agreement_for(partition, relation, **{"records.public": relation == "replace", "format": format_})
+    agreement = agreement_for(partition, relation, mapping_of, **{"records.public": relation == "replace"})
     table = base_table(agreement_for(partition, relation))
     return agreement, table, traced(agreement, table)
 
 
 @pytest.mark.parametrize(
-    ("partition", "odd", "relation", "format_"),
+    ("partition", "odd", "relation", "mapping_of"),
     [
-        (partition, odd, RELATIONS[(row + column) % 2], 1 + (row // 2 + column // 2) % 2)
+        (
+            partition,
+            odd,
+            RELATIONS[(row + column) % 2],
+            (small_mapping, mapping_by_default)[(row // 2 + column // 2) % 2],
+        )
         for row, odd in enumerate(ODD)
         for column, partition in enumerate(PARTITIONS)
     ],
 )
 def test_a_record_that_is_not_as_agreed_changes_no_step_and_moves_no_more_than_any_other(
-    partition: str, relation: Neighbors, odd: str, format_: int
+    partition: str, relation: Neighbors, odd: str, mapping_of: Any
 ) -> None:
     """Fails before encoding was total: the run on the neighbor ended, and all parties were told so."""
-    agreement, table, base = base_of(partition, relation, format_)
+    agreement, table, base = base_of(partition, relation, mapping_of)
     other = traced(agreement, odd_neighbor(table, relation, ODD[odd]), replay=base)
     check_same_course(base, other)
     check_sensitivity(base, other, relation)
@@ -658,11 +665,11 @@ def test_a_person_who_is_listed_twice_changes_no_step_and_is_one_record(partitio
 def base_of_sums(relation: Neighbors, mechanism: str) -> tuple[Agreement, pd.DataFrame, Trace]:
     """The same for mechanisms that open sums."""
     name, _, noise = mechanism.partition(" ")
-    changes: dict[str, Any] = {"mechanism": {"name": name}, "mechanism.max_cells": None, "format": 2}
+    changes: dict[str, Any] = {"mechanism": {"name": name}, "mechanism.max_cells": None}
     if noise:
         changes |= {"privacy.delta": "1e-6", "mechanism.noise": "gaussian"}
     partition = "horizontal" if name == "hpdp" else "class at one party"
-    agreement = agreement_for(partition, relation, **changes)
+    agreement = agreement_for(partition, relation, mapping_by_default, **changes)
     table = base_table(agreement_for(partition, relation))
     return agreement, table, traced(agreement, table)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from typing import Any
 
@@ -10,7 +9,16 @@ import numpy as np
 import pytest
 
 import copublish as cp
-from support import SMALL, fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
+from support import (
+    SMALL,
+    fragment_frames,
+    mapping_by_default,
+    random_table,
+    repartition,
+    seeded,
+    simulate_with,
+    small_mapping,
+)
 from support.idp_ir import idp_ir_mapping
 from support.spu import PARTIES, Pair, publish_and_count
 
@@ -46,7 +54,7 @@ def secure_equals_ideal(pair, agreement, frames):
 def test_specializations_are_identical_for_the_same_coins(case, pair):
     partition, classes, holder, score = CASES[case]
     generator = np.random.default_rng(len(case))
-    mapping = copy.deepcopy(SMALL)
+    mapping = small_mapping()
     mapping["class"]["values"] = [f"class{number}" for number in range(classes)]
     mapping["mechanism"] |= {"specializations": 4, "score": score}
     mapping = repartition(mapping, partition)
@@ -67,7 +75,7 @@ def test_specializations_are_identical_for_the_same_coins(case, pair):
 
 def test_other_coins_give_another_release():
     generator = np.random.default_rng(1)
-    agreement = cp.agreement_from_mapping(repartition(SMALL, "vertical"))
+    agreement = cp.agreement_from_mapping(repartition(small_mapping(), "vertical"))
     frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
     one, other = (simulate_with(agreement, frames, seeded(agreement.party_names, seed)) for seed in (1, 2))
     assert not one.table("counts").equals(other.table("counts"))
@@ -109,7 +117,7 @@ def test_marginals_are_identical_for_the_same_coins(case, pair):
     mapping = small_mapping(mechanism={"name": "marginals", "records": 200, **keys}, **{"records.identifier": None})
     mapping = repartition(mapping, partition)
     if partition != "horizontal":
-        mapping["records"]["alignment"] = "row-order"
+        mapping["records"] |= {"alignment": "row-order", "identifier": None}
     mapping["privacy"] = {"epsilon": 2} | ({"delta": delta} if delta else {})
     agreement, generator = cp.agreement_from_mapping(mapping), np.random.default_rng(11)
     frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
@@ -137,7 +145,7 @@ def test_perturbed_records_with_tables_by_label_are_identical_for_the_same_coins
 
 def test_microaggregated_records_are_identical_for_the_same_coins(pair):
     mapping = idp_ir_mapping("vertical", 2)
-    mapping["records"]["alignment"] = "row-order"
+    mapping["records"] |= {"alignment": "row-order", "identifier": None}
     agreement = cp.agreement_from_mapping(mapping)
     generator = np.random.default_rng(11)
     frames = fragment_frames(agreement, random_table(agreement, 40, generator), generator)
@@ -148,7 +156,7 @@ def test_microaggregated_records_are_identical_for_the_same_coins(pair):
 
 @pytest.mark.parametrize("partition", ["vertical", "arbitrary"])
 def test_disagreement_of_class_columns_is_the_same_number_on_both_engines(partition, pair):
-    changes = {"format": 2, "privacy.class_disagreement": "0.1", "mechanism.specializations": 2}
+    changes = {"privacy.class_disagreement": "0.1", "mechanism.specializations": 2}
     agreement = cp.agreement_from_mapping(repartition(small_mapping(**changes), partition))
     generator = np.random.default_rng(11)
     frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
@@ -171,7 +179,7 @@ def test_null_rows_and_odd_values_are_the_same_on_both_engines(case, pair):
     """Fails before encoding was total: the data were refused."""
     partition, holder, mechanism = NULL_ROWS[case]
     settings = {"name": "copula"} if mechanism == "copula" else {"name": "specialization", "specializations": 2}
-    mapping = repartition(small_mapping(format=2, mechanism=settings), partition)
+    mapping = repartition(mapping_by_default(mechanism=settings), partition)
     if holder:
         mapping["class"]["held_by"] = holder
     agreement, generator = cp.agreement_from_mapping(mapping), np.random.default_rng(5)
@@ -190,7 +198,7 @@ def test_null_rows_and_odd_values_are_the_same_on_both_engines(case, pair):
 
 def test_the_secure_engine_sends_as_much_whatever_one_record_is(pair):
     """Fails before encoding was total: on all neighbors but the first the run ended, and the peer was told."""
-    mapping = repartition(small_mapping(format=2, **{"mechanism.specializations": 0}), "vertical")
+    mapping = repartition(mapping_by_default(**{"mechanism.specializations": 0}), "vertical")
     mapping["class"]["held_by"] = "p0"
     agreement, generator = cp.agreement_from_mapping(mapping), np.random.default_rng(5)
     table = random_table(agreement, 200, generator).astype({"age": float, "income": float})

@@ -14,7 +14,7 @@ import pytest
 
 import copublish as cp
 from copublish.privacy.ledger import Ledger
-from support import random_table
+from support import mapping_by_default, random_table, small_mapping
 from support.messages import Post, masked_agreement, publish_by_masked_sums, split_rows
 
 PEOPLE = 60
@@ -63,10 +63,10 @@ def cp_limit() -> Any:
     return Limit(Fraction(100), "add-remove")
 
 
-@pytest.mark.parametrize("format_", [1, 2])
-def test_other_parties_see_the_same_whatever_one_record_is(format_: int) -> None:
+@pytest.mark.parametrize("mapping_of", [small_mapping, mapping_by_default])
+def test_other_parties_see_the_same_whatever_one_record_is(mapping_of: Any) -> None:
     """Fails before encoding was total: the run ended, which the others saw, and no ledger was charged."""
-    agreement = masked_agreement(3, helper=True, identifier=True, format=format_)
+    agreement = masked_agreement(3, helper=True, identifier=True, mapping_of=mapping_of)
     frames = data(agreement)
     found = {}
     for what, odd in RECORDS.items():

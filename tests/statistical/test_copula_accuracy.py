@@ -15,7 +15,7 @@ import pytest
 
 import copublish as cp
 from copula_accuracy import TARGETS, agreement_for, errors, read, release_of
-from support import seeded
+from support import seeded, with_first_values
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 LARGEST_DISTANCE, LARGEST_RANK_ERROR = 0.04, 0.02
@@ -37,18 +37,20 @@ def agreement(epsilon: str) -> cp.Agreement:
     number = {"kind": "numerical", "bounds": [0, 100]}
     return cp.agreement_from_mapping(
         {
-            "format": 1,
+            "format": 2,
             "name": "made-up",
             "dataset": "made-up",
             "partition": "horizontal",
             "parties": {"p0": {}, "p1": {}},
             "records": {"expected": 20_000},
             "class": {"name": "label", "values": ["no", "yes"]},
-            "attributes": {
-                "a": {**number, "grid": {"step": 3}},
-                "b": {**number, "grid": grid},
-                "c": {"kind": "numerical", "bounds": [0, 10], "grid": {"step": "0.25"}},
-            },
+            "attributes": with_first_values(
+                {
+                    "a": {**number, "grid": {"step": 3}},
+                    "b": {**number, "grid": grid},
+                    "c": {"kind": "numerical", "bounds": [0, 10], "grid": {"step": "0.25"}},
+                }
+            ),
             "privacy": {"epsilon": epsilon},
             "mechanism": {"name": "copula"},
         }

@@ -21,7 +21,7 @@ from scipy import stats
 import copublish as cp
 from copublish.mechanisms.vhdp.run_perturbation import perturb_categories, perturb_numbers
 from copublish.privacy.perturbations import PerturbCategory, PerturbNumber
-from support import SeededCoins, seeded, simulate_with
+from support import SeededCoins, seeded, simulate_with, with_first_values
 
 ALPHA, RECORDS, ATTACKED, STANDARD_ERRORS = 1e-4, 40_000, 20_000, 5
 SITES = ["a", "b", "c", "d", "e"]
@@ -30,14 +30,14 @@ SITES = ["a", "b", "c", "d", "e"]
 def agreement_with(attributes: dict[str, Any], epsilon: object, weights: dict[str, Any] | None = None) -> cp.Agreement:
     return cp.agreement_from_mapping(
         {
-            "format": 1,
+            "format": 2,
             "name": "local",
             "dataset": "people",
             "partition": "horizontal",
             "parties": {"p0": {}, "p1": {}},
             "records": {"expected": RECORDS, "public": True},
             "class": {"name": "bit", "values": ["no", "yes"]},
-            "attributes": attributes,
+            "attributes": with_first_values(attributes),
             "privacy": {"epsilon": epsilon, "neighbors": "replace"},
             "mechanism": {"name": "vhdp"},
             "budget": {} if weights is None else {"allocation": "weights", "weights": weights},

@@ -17,7 +17,7 @@ import pytest
 import copublish as cp
 from copublish.evaluation.marginals import marginal_errors
 from marginals_accuracy import TARGETS, codes_of, measure_releases
-from support import seeded, simulate_with
+from support import seeded, simulate_with, with_first_values
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 LARGEST_DISTANCE = 0.03
@@ -38,14 +38,14 @@ def made_up(n: int) -> pd.DataFrame:
 def distance(rounds: int) -> float:
     agreement = cp.agreement_from_mapping(
         {
-            "format": 1,
+            "format": 2,
             "name": "made-up",
             "dataset": "made-up",
             "partition": "horizontal",
             "parties": {"p0": {}, "p1": {}},
             "records": {"expected": 20_000},
             "class": {"name": "label", "values": ["no", "yes"]},
-            "attributes": {name: {"kind": "categorical", "values": [*"012345"]} for name in NAMES},
+            "attributes": with_first_values({name: {"kind": "categorical", "values": [*"012345"]} for name in NAMES}),
             "privacy": {"epsilon": 1, "delta": "1e-6"},
             "mechanism": {"name": "marginals", "rounds": rounds},
         }

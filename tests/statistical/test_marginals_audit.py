@@ -31,7 +31,7 @@ from copublish.privacy.discrete_gaussian import gaussian_noise
 from copublish.privacy.geometric import geometric_noise
 from copublish.privacy.ledger import Charge
 from copublish.progress import no_progress
-from support import SeededCoins
+from support import SeededCoins, with_first_values
 
 RUNS = 1000
 LIMIT = 0.975
@@ -55,14 +55,14 @@ def agreement_of(attributes: int, epsilon: str, *, rounds: int, delta: str | Non
     column = {"kind": "categorical", "values": ["no", "yes"]}
     return cp.agreement_from_mapping(
         {
-            "format": 1,
+            "format": 2,
             "name": "audit",
             "dataset": "audit",
             "partition": "horizontal",
             "parties": {"p0": {}, "p1": {}},
             "records": {"expected": 10**6},  # a public guess: noise is small beside it, so there are rounds
             "class": {"name": "default", "values": ["no", "yes"]},
-            "attributes": {f"a{number}": column for number in range(attributes)},
+            "attributes": with_first_values({f"a{number}": column for number in range(attributes)}),
             "privacy": {"epsilon": epsilon, **({"delta": delta} if delta else {})},
             "mechanism": {"name": "marginals", "rounds": rounds, "records": 1},
         }

@@ -44,7 +44,7 @@ def seeded(parties: tuple[str, ...], seed: int) -> dict[str, SeededCoins]:
 
 
 SMALL: dict[str, Any] = {
-    "format": 1,
+    "format": 2,
     "name": "small",
     "dataset": "people",
     "partition": "vertical",
@@ -69,7 +69,7 @@ SMALL: dict[str, Any] = {
 """A vertical two-party agreement with taxonomies, a flat list and two kinds of grid."""
 
 
-def small_mapping(**changes: Any) -> dict[str, Any]:
+def mapping_by_default(**changes: Any) -> dict[str, Any]:
     """A copy of SMALL with whole tables or nested keys ('privacy.epsilon') replaced; None removes a key."""
     mapping = copy.deepcopy(SMALL)
     for dotted, value in changes.items():
@@ -82,6 +82,38 @@ def small_mapping(**changes: Any) -> dict[str, Any]:
         else:
             table[last] = value
     return mapping
+
+
+def small_mapping(**changes: Any) -> dict[str, Any]:
+    """The same with `with_first_values`, so that domains have the listed values alone."""
+    mapping = mapping_by_default(**changes)
+    return mapping | {"attributes": with_first_values(mapping["attributes"])} if "attributes" in mapping else mapping
+
+
+def leaves(tree: dict[str, Any]) -> list[str]:
+    """The values of a taxonomy, in order."""
+    return [leaf for label, below in tree.items() for leaf in (leaves(below) if below else [label])]
+
+
+def with_first_values(attributes: dict[str, Any]) -> dict[str, Any]:
+    """Attributes without categories for missing and unlisted values: few values, so that tests can try every record.
+
+    A missing or unlisted value becomes the first listed one or the lower bound, unless the attribute says what it
+    becomes (None says nothing). Attributes that are wrong, or whose taxonomy is a file, stay as they are.
+    """
+
+    def filled(attribute: dict[str, Any]) -> dict[str, Any]:
+        said = {key: value for key, value in attribute.items() if value is not None}
+        match said:
+            case {"kind": "numerical", "bounds": [lower, _]}:
+                return {"missing": lower, **said}
+            case {"kind": "categorical", "values": [first, *_]}:
+                return {"missing": first, "unlisted": first, **said}
+            case {"kind": "categorical", "taxonomy": dict(tree)}:
+                return {"missing": leaves(tree)[0], "unlisted": leaves(tree)[0], **said}
+        return attribute
+
+    return {name: filled(attribute) for name, attribute in attributes.items()}
 
 
 def repartition(mapping: dict[str, Any], partition: str, parties: int = 2) -> dict[str, Any]:

@@ -126,10 +126,16 @@ def publish_by_masked_sums(
 
 
 def masked_agreement(
-    owners: int, colluders: int | None = None, *, helper: bool = False, identifier: bool = False, **changes: Any
+    owners: int,
+    colluders: int | None = None,
+    *,
+    helper: bool = False,
+    identifier: bool = False,
+    mapping_of: Callable[..., dict[str, Any]] = small_mapping,
+    **changes: Any,
 ) -> cp.Agreement:
     """A horizontal copula release by masked sums between p0, p1, ...; a helper without data adds up."""
-    mapping = repartition(small_mapping(mechanism={"name": "copula"}, **changes), "horizontal", owners)
+    mapping = repartition(mapping_of(mechanism={"name": "copula"}, **changes), "horizontal", owners)
     mapping["engine"] = {"name": "masked-sum"}
     if colluders is not None:
         mapping["engine"]["colluders"] = colluders

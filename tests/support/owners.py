@@ -23,21 +23,23 @@ from copublish.privacy.coins import Coins
 from copublish.privacy.ledger import Ledger
 from copublish.progress import no_progress
 from copublish.release.main_path import publish_release
-from support import ConstantCoins, SeededCoins, fragment_frames, random_table, simulate_with
+from support import ConstantCoins, SeededCoins, fragment_frames, random_table, simulate_with, with_first_values
 
 Engine = SpuNode | GuestEngine
 
 TINY: dict[str, Any] = {
-    "format": 1,
+    "format": 2,
     "name": "tiny",
     "dataset": "people",
     "partition": "horizontal",
     "records": {"expected": 100},
     "class": {"name": "default", "values": ["no", "yes"]},
-    "attributes": {
-        "region": {"kind": "categorical", "values": ["north", "south", "east"]},
-        "age": {"kind": "numerical", "bounds": [18, 99], "grid": {"edges": [30, 60]}},
-    },
+    "attributes": with_first_values(
+        {
+            "region": {"kind": "categorical", "values": ["north", "south", "east"]},
+            "age": {"kind": "numerical", "bounds": [18, 99], "grid": {"edges": [30, 60]}},
+        }
+    ),
     "privacy": {"epsilon": 4},
 }
 
@@ -50,7 +52,7 @@ def tiny_agreement(parties: int, mechanism: str = "specialization", **engine: An
 
 
 def tiny_moments(parties: int, noise: str, **engine: Any) -> cp.Agreement:
-    """An agreement of the same owners on moments: two centered coordinates and a group of three, 15 sums."""
+    """An agreement of the same owners on moments: two centered coordinates, a group of three and three cells."""
     privacy = TINY["privacy"] | ({"delta": "1e-6"} if noise == "gaussian" else {})
     mechanism = {"name": "hpdp", "noise": noise}
     names = {f"p{number}": {} for number in range(parties)}

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from copublish import AgreementError, agreement_from_mapping, load_agreement
 from copublish.drafting.example import example_agreement
-from support import repartition, small_mapping
+from support import mapping_by_default, repartition
 from support.profiles import examples
 
 JOBS = {"ANY": {"Worker": {"cook": {}, "clerk": {}, "driver": {}}, "Doctor": {"surgeon": {}, "vet": {}}}}
@@ -84,15 +84,15 @@ def test_hash_does_not_depend_on_comments_blanks_or_the_order_of_keys_inside_tab
     tmp_path_factory: pytest.TempPathFactory, seed: int
 ) -> None:
     path = tmp_path_factory.mktemp("agreement") / "agreement.toml"
-    path.write_text(Writer(seed).document(small_mapping()))
-    assert load_agreement(path).hash == hash_of(small_mapping())
+    path.write_text(Writer(seed).document(mapping_by_default()))
+    assert load_agreement(path).hash == hash_of(mapping_by_default())
 
 
 @pytest.mark.parametrize("epsilon", ["1", "1.0", "1.00", "+1.0", "10e-1", "0.1e1", "1_0e-1"])
 def test_hash_does_not_depend_on_the_spelling_of_a_number(tmp_path: Path, epsilon: str) -> None:
-    text = Writer(1).document(small_mapping(privacy={"epsilon": "EPSILON"}))
+    text = Writer(1).document(mapping_by_default(privacy={"epsilon": "EPSILON"}))
     (tmp_path / "agreement.toml").write_text(text.replace('"EPSILON"', epsilon))
-    assert load_agreement(tmp_path / "agreement.toml").hash == hash_of(small_mapping())
+    assert load_agreement(tmp_path / "agreement.toml").hash == hash_of(mapping_by_default())
 
 
 @pytest.mark.parametrize(
@@ -109,21 +109,24 @@ def test_hash_does_not_depend_on_the_spelling_of_a_number(tmp_path: Path, epsilo
         ("records.identifier_rules", [[], None]),
         ("records.identifier_rules", [["ignore-case", "ignore-spaces"], ("ignore-spaces", "ignore-case")]),
         ("records.missing_spellings", [["", "?", "NA"], None]),
-        ("attributes.age.missing", ["refuse", None]),
+        ("attributes.age.missing", ["category", None]),
     ],
 )
 def test_hash_does_not_depend_on_how_the_same_thing_is_written(place: str, spellings: list[Any]) -> None:
-    assert len({hash_of(small_mapping(**{place: spelling})) for spelling in spellings}) == 1
+    assert len({hash_of(mapping_by_default(**{place: spelling})) for spelling in spellings}) == 1
 
 
 def test_hash_does_not_depend_on_whether_a_taxonomy_is_inline_or_in_a_file(tmp_path: Path) -> None:
     (tmp_path / "trees.json").write_text(json.dumps({"job": JOBS, "other": {}}, indent=7))
-    in_file = small_mapping(**{"attributes.job.taxonomy": "trees.json"})
-    assert hash_of(in_file, folder=tmp_path) == hash_of(small_mapping(**{"attributes.job.taxonomy": JOBS}))
+    in_file = mapping_by_default(**{"attributes.job.taxonomy": "trees.json"})
+    assert hash_of(in_file, folder=tmp_path) == hash_of(mapping_by_default(**{"attributes.job.taxonomy": JOBS}))
 
 
 def test_hash_is_a_sha256_that_stays_the_same_from_run_to_run() -> None:
-    first, second = agreement_from_mapping(small_mapping()), agreement_from_mapping(copy.deepcopy(small_mapping()))
+    first, second = (
+        agreement_from_mapping(mapping_by_default()),
+        agreement_from_mapping(copy.deepcopy(mapping_by_default())),
+    )
     assert first.hash == second.hash
     assert len(first.hash) == 64
     assert set(first.hash) <= set("0123456789abcdef")
@@ -141,13 +144,13 @@ CHANGES: dict[str, dict[str, Any]] = {
     "dataset": {"dataset": "people2"},
     "description": {"description": "For the yearly report"},
     "party description": {"parties.bank": {"description": "A bank"}},
-    "party order": {"parties": reordered(small_mapping()["parties"])},
+    "party order": {"parties": reordered(mapping_by_default()["parties"])},
     "party added": {"parties.third": {}, "attributes.age.held_by": "third"},
     "identifier": {"records.identifier": "customer"},
     "identifier rules": {"records.identifier_rules": ["ignore-case"]},
     "other identifier rules": {"records.identifier_rules": ["ignore-case", "ignore-spaces"]},
     "expected": {"records.expected": 2001},
-    "alignment": {"records.alignment": "row-order"},
+    "alignment": {"records.alignment": "row-order", "records.identifier": None},
     "public number": {"records.public": True, "privacy.neighbors": "replace"},
     "missing spellings": {"records.missing_spellings": ["", "?"]},
     "order of missing spellings": {"records.missing_spellings": ["?", "", "NA"]},
@@ -155,9 +158,9 @@ CHANGES: dict[str, dict[str, Any]] = {
     "class values": {"class.values": ["no", "maybe"]},
     "class value order": {"class.values": ["yes", "no"]},
     "class holder": {"class.held_by": "bank"},
-    "attribute order": {"attributes": reordered(small_mapping()["attributes"])},
+    "attribute order": {"attributes": reordered(mapping_by_default()["attributes"])},
     "attribute holder": {"attributes.age.held_by": "bank"},
-    "attribute missing": {"attributes.age.missing": "category"},
+    "attribute missing": {"attributes.age.missing": 40},
     "taxonomy label": {
         "attributes.job.taxonomy": {"ANY": {"Labour": JOBS["ANY"]["Worker"], "Doctor": JOBS["ANY"]["Doctor"]}}
     },
@@ -188,12 +191,12 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_hash_changes_with_every_meaningful_change(change: str) -> None:
-    assert hash_of(small_mapping(**CHANGES[change])) != hash_of(small_mapping())
+    assert hash_of(mapping_by_default(**CHANGES[change])) != hash_of(mapping_by_default())
 
 
 def test_no_two_changes_share_a_hash() -> None:
-    hashes = [hash_of(small_mapping(**change)) for change in CHANGES.values()]
-    hashes += [hash_of(repartition(small_mapping(), how)) for how in ("horizontal", "vertical", "arbitrary")]
+    hashes = [hash_of(mapping_by_default(**change)) for change in CHANGES.values()]
+    hashes += [hash_of(repartition(mapping_by_default(), how)) for how in ("horizontal", "vertical", "arbitrary")]
     assert len(set(hashes)) == len(CHANGES) + 3
 
 
@@ -212,7 +215,7 @@ OTHER_TEXTS = ["bank", "loans", "horizontal", "arbitrary", "other", "yes", "cate
 @UNHURRIED
 @given(st.data())
 def test_hash_changes_with_any_single_text_or_number(data: st.DataObject) -> None:
-    mapping = small_mapping()
+    mapping = mapping_by_default()
     *path, last = data.draw(st.sampled_from(list(places_in(mapping))))
     table: Any = mapping
     for step in path:
@@ -223,41 +226,43 @@ def test_hash_changes_with_any_single_text_or_number(data: st.DataObject) -> Non
         changed = agreement_from_mapping(mapping)
     except AgreementError:
         return  # not every change gives an agreement
-    assert (changed.hash == hash_of(small_mapping())) == (table[last] == old)
+    assert (changed.hash == hash_of(mapping_by_default())) == (table[last] == old)
 
 
 # --- Exact numbers ---------------------------------------------------------------------------------------------------
 
 
 def test_epsilon_of_one_tenth_is_exactly_one_tenth(tmp_path: Path) -> None:
-    text = Writer(2).document(small_mapping(privacy={"epsilon": 0.1}))
+    text = Writer(2).document(mapping_by_default(privacy={"epsilon": 0.1}))
     (tmp_path / "agreement.toml").write_text(text)
     assert load_agreement(tmp_path / "agreement.toml").epsilon == Fraction(1, 10)
-    assert agreement_from_mapping(small_mapping(privacy={"epsilon": 0.1})).epsilon == Fraction(1, 10)
+    assert agreement_from_mapping(mapping_by_default(privacy={"epsilon": 0.1})).epsilon == Fraction(1, 10)
 
 
 @UNHURRIED
 @given(st.decimals(min_value="0.000001", max_value=10, places=12))
 def test_epsilon_is_the_number_written(epsilon: Decimal) -> None:
-    assert agreement_from_mapping(small_mapping(privacy={"epsilon": epsilon})).epsilon == Fraction(str(epsilon))
+    assert agreement_from_mapping(mapping_by_default(privacy={"epsilon": epsilon})).epsilon == Fraction(str(epsilon))
 
 
 @pytest.mark.parametrize("epsilon", ["0", "-1", "0.0000009", "10.0000001", "1e99"])
 def test_epsilon_outside_one_millionth_to_ten_is_refused(epsilon: str) -> None:
-    (problem,) = problems_of(small_mapping(privacy={"epsilon": Decimal(epsilon)}))
+    (problem,) = problems_of(mapping_by_default(privacy={"epsilon": Decimal(epsilon)}))
     assert problem.startswith("privacy.epsilon: ")
 
 
 @pytest.mark.parametrize("epsilon", ["0.000001", "10", "10.000"])
 def test_epsilon_may_be_at_either_limit(epsilon: str) -> None:
-    assert agreement_from_mapping(small_mapping(privacy={"epsilon": Decimal(epsilon)})).epsilon == Fraction(epsilon)
+    assert agreement_from_mapping(mapping_by_default(privacy={"epsilon": Decimal(epsilon)})).epsilon == Fraction(
+        epsilon
+    )
 
 
 # --- What is wrong, all at once --------------------------------------------------------------------------------------
 
 
 def test_mistakes_in_different_sections_are_reported_at_once(tmp_path: Path) -> None:
-    mapping = small_mapping(
+    mapping = mapping_by_default(
         **{
             "partition": "diagonal",
             "privacy": {"epsilon": 0},
@@ -287,7 +292,7 @@ def test_mistakes_in_different_sections_are_reported_at_once(tmp_path: Path) -> 
 
 
 def test_rules_that_concern_several_sections_are_reported_at_once() -> None:
-    mapping = small_mapping(
+    mapping = mapping_by_default(
         **{
             "parties.third": {},
             "records": {"expected": 10, "public": True},
@@ -308,7 +313,7 @@ def test_rules_that_concern_several_sections_are_reported_at_once() -> None:
 
 
 def test_error_says_how_many_problems_there_are_and_lists_each_once() -> None:
-    mapping = small_mapping(**{"privacy": {"epsilon": 0}, "class.values": ["yes"]})
+    mapping = mapping_by_default(**{"privacy": {"epsilon": 0}, "class.values": ["yes"]})
     with pytest.raises(AgreementError, match=r"agreement has 2 problems:\n  - .*\n  - ") as caught:
         agreement_from_mapping(mapping)
     assert len(set(caught.value.problems)) == 2
@@ -330,14 +335,14 @@ JUNK = st.recursive(
 @pytest.mark.parametrize("number", ["sNaN", "NaN", "Infinity", "3"])
 def test_a_format_that_is_no_known_number_is_a_problem_like_any_other(number: str) -> None:
     with pytest.raises(AgreementError) as caught:
-        agreement_from_mapping({**small_mapping(), "format": Decimal(number)})
+        agreement_from_mapping({**mapping_by_default(), "format": Decimal(number)})
     assert any(problem.startswith("format: ") for problem in caught.value.problems)
 
 
 @UNHURRIED
 @given(st.data())
 def test_whatever_is_written_gives_an_agreement_or_a_list_of_problems(data: st.DataObject) -> None:
-    mapping = small_mapping()
+    mapping = mapping_by_default()
     for _ in range(data.draw(st.integers(1, 3))):
         table: Any = mapping
         while True:
@@ -374,7 +379,7 @@ def test_a_file_with_changed_bytes_gives_an_agreement_or_a_list_of_problems(
 
 def test_parts_name_what_differs() -> None:
     def different(**changes: Any) -> set[str]:
-        here, there = (agreement_from_mapping(small_mapping(**c)).parts() for c in ({}, changes))
+        here, there = (agreement_from_mapping(mapping_by_default(**c)).parts() for c in ({}, changes))
         return {key for key in here.keys() | there.keys() if here.get(key) != there.get(key)}
 
     assert different() == set()
@@ -386,14 +391,14 @@ def test_parts_name_what_differs() -> None:
 
 @pytest.mark.parametrize("step", ["1e-999999", "1e999999"])
 def test_numbers_too_small_or_large_to_compute_with_are_refused_in_words(step: str) -> None:
-    mapping = small_mapping(**{"attributes.age.grid": {"step": Decimal(step)}})
+    mapping = mapping_by_default(**{"attributes.age.grid": {"step": Decimal(step)}})
     with pytest.raises(AgreementError, match=r"attributes\.age"):
         assert agreement_from_mapping(mapping).hash
 
 
 @pytest.mark.parametrize("name", ["age", "class", "records", "grid", "categorical", "numerical"])
 def test_the_place_of_a_mistake_is_right_whatever_the_attribute_is_called(name: str) -> None:
-    mapping = small_mapping()
+    mapping = mapping_by_default()
     mapping["attributes"][name] = {**mapping["attributes"].pop("age"), "bonds": [0, 1]}
     assert problems_of(mapping) == (f"attributes.{name}.bonds: there is no such key; did you mean 'bounds'?",)
 
@@ -415,29 +420,29 @@ def test_folder_or_other_encoding_is_refused(tmp_path: Path) -> None:
 
 
 def test_file_from_an_editor_that_writes_a_byte_order_mark_is_read(tmp_path: Path) -> None:
-    (tmp_path / "agreement.toml").write_text(Writer(3).document(small_mapping()), encoding="utf-8-sig")
-    assert load_agreement(tmp_path / "agreement.toml").hash == hash_of(small_mapping())
+    (tmp_path / "agreement.toml").write_text(Writer(3).document(mapping_by_default()), encoding="utf-8-sig")
+    assert load_agreement(tmp_path / "agreement.toml").hash == hash_of(mapping_by_default())
 
 
 # --- Who holds what --------------------------------------------------------------------------------------------------
 
 
 def test_vertical_parties_hold_their_own_columns_and_all_hold_the_class() -> None:
-    agreement = agreement_from_mapping(small_mapping())
+    agreement = agreement_from_mapping(mapping_by_default())
     assert agreement.columns_of("bank") == ("job", "income", "default")
     assert agreement.columns_of("loans") == ("region", "age", "default")
     assert agreement.class_is_shared
 
 
 def test_class_held_by_one_party_is_not_shared() -> None:
-    agreement = agreement_from_mapping(small_mapping(**{"class.held_by": "bank"}))
+    agreement = agreement_from_mapping(mapping_by_default(**{"class.held_by": "bank"}))
     assert agreement.columns_of("loans") == ("region", "age")
     assert not agreement.class_is_shared
 
 
 def test_horizontal_and_arbitrary_parties_hold_every_column() -> None:
     for partition in ("horizontal", "arbitrary"):
-        agreement = agreement_from_mapping(repartition(small_mapping(), partition, parties=3))
+        agreement = agreement_from_mapping(repartition(mapping_by_default(), partition, parties=3))
         for party in ("p0", "p1", "p2"):
             assert agreement.columns_of(party) == ("job", "region", "age", "income", "default")
         assert agreement.class_is_shared == (partition == "arbitrary")

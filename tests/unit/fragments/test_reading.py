@@ -40,7 +40,7 @@ CODES = ["007", "7", "a, b", 'say "hi"', "x;y", "#9", "naïve", "nan", "true"]
 MISSING = ["", "?", "NA"]
 
 
-def agreed(missing: str = "refuse", **changes: Any) -> Agreement:
+def agreed(missing: str | None = None, **changes: Any) -> Agreement:
     """One party, 'bank', with a categorical, a numerical and a class column; 'loans' has the rest."""
     return agreement_from_mapping(
         small_mapping(
@@ -192,7 +192,7 @@ def test_empty_cells_of_an_arbitrary_release_are_held_elsewhere_and_spelled_ones
     cells: list[tuple[Any, Any]],
 ) -> None:
     mapping = repartition(small_mapping(), "arbitrary")
-    mapping["attributes"]["job"] = {"kind": "categorical", "values": CODES, "missing": "category"}
+    mapping["attributes"]["job"] = {"kind": "categorical", "values": CODES, "missing": "category", "unlisted": "7"}
     mapping["attributes"]["income"]["missing"] = "category"
     mapping["attributes"]["income"]["bounds"] = [-50, 100]
     frame = pd.DataFrame(
@@ -618,8 +618,8 @@ def test_columns_may_have_any_name(name: str) -> None:
     assert codes(read_fragment(agreement_from_mapping(mapping), "loans", frame))[name] == [1]
 
 
-@pytest.mark.parametrize("missing", ["refuse", "category"])
+@pytest.mark.parametrize("missing", [None, "category"])
 @pytest.mark.parametrize("cells", [pd.to_datetime(["2020-01-01", "2021-01-01"]), [[1], [2]]], ids=["dates", "lists"])
-def test_cells_that_cannot_be_numbers_are_refused_as_such(cells: Any, missing: str) -> None:
+def test_cells_that_cannot_be_numbers_are_refused_as_such(cells: Any, missing: str | None) -> None:
     error = refusal(pd.DataFrame({**bank(job=["007", "7"]), "income": cells}), agreed(missing=missing))
     assert "missing values" not in str(error)

@@ -7,6 +7,7 @@ probability 1 on one table and 0 on its neighbor, at no charge.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import copublish as cp
 from copublish.agreement.axis import Axis
 from copublish.fragments.fragment import Fragment, local_histogram
 from copublish.fragments.reading import read_and_tell, read_fragment
-from support import small_mapping
+from support import mapping_by_default, small_mapping
 from support.profiles import examples
 
 FEW = examples(30)
@@ -50,15 +51,13 @@ CELLS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
 }
 
 
-def agreed(format_: int = 2, missing: Any = None, *, mechanism: Any = None, **changes: Any) -> cp.Agreement:
+def agreed(mapping_of: Callable[..., dict[str, Any]] = mapping_by_default, /, **changes: Any) -> cp.Agreement:
     """Party 'bank' holds a job, an income and the class."""
-    mapping = small_mapping(format=format_, **changes)
-    if missing is not None:
-        for name in mapping["attributes"]:
-            mapping["attributes"][name]["missing"] = missing
-    if mechanism is not None:
-        mapping["mechanism"] = mechanism
-    return cp.agreement_from_mapping(mapping)
+    return cp.agreement_from_mapping(mapping_of(**changes))
+
+
+either_way = pytest.mark.parametrize("mapping_of", [mapping_by_default, small_mapping])
+"""Missing and unlisted values have categories, or take the place of listed ones."""
 
 
 def within(agreement: cp.Agreement, fragment: Fragment) -> None:
@@ -77,7 +76,12 @@ def test_any_cell_becomes_a_code_of_the_domain(kind: str) -> None:
     each is encoded by itself; identifiers in every second one, because rows without any are left out. Few tables of
     many rows have as many cells as many of few, and opening a table takes longer than encoding it."""
     type_, cells = CELLS[kind]
-    agreements = [agreed(1), agreed(1, "category"), agreed(2), numbers_agreement(1), numbers_agreement(2)]
+    agreements = [
+        agreed(),
+        agreed(small_mapping),
+        numbers_agreement(mapping_by_default),
+        numbers_agreement(small_mapping),
+    ]
     column = st.lists(st.none() | cells, min_size=N_ROWS, max_size=N_ROWS)
 
     @given(column, column, column, column, st.booleans())
@@ -94,9 +98,9 @@ def test_any_cell_becomes_a_code_of_the_domain(kind: str) -> None:
     check()
 
 
-def numbers_agreement(format_: int) -> cp.Agreement:
+def numbers_agreement(mapping_of: Callable[..., dict[str, Any]]) -> cp.Agreement:
     """A horizontal agreement whose mechanism reads numbers as such."""
-    mapping = small_mapping(format=format_, partition="horizontal", mechanism={"name": "hpdp"})
+    mapping = mapping_of(partition="horizontal", mechanism={"name": "hpdp"})
     for attribute in mapping["attributes"].values():
         del attribute["held_by"]
     return cp.agreement_from_mapping(mapping)
@@ -151,20 +155,20 @@ def codes(agreement: cp.Agreement, column: str, cells: list[Any]) -> list[int]:
     return read_fragment(agreement, "bank", rows(**{column: cells})).private_codes[column].tolist()
 
 
-def test_format_1_clamps_numbers_and_takes_the_first_value_and_the_lower_bound_for_the_rest() -> None:
-    agreement = agreed(1)
+def test_numbers_are_clamped_and_agreed_values_take_the_place_of_the_rest() -> None:
+    agreement = agreed(small_mapping)
     assert codes(agreement, "income", [-7.0, 0.0, 100.0, 1e300, np.inf, np.nan]) == [0, 0, 3, 3, 0, 0]
     assert codes(agreement, "income", ["-7", "what", "NA", "60"]) == [0, 0, 0, 3]
     assert codes(agreement, "job", ["clerk", "pilot", None, "?", "COOK"]) == [1, 0, 0, 0, 0]
-    numbers = numbers_agreement(1)
+    numbers = numbers_agreement(small_mapping)
     frame = rows(income=["-7", "what", "NA", "1e9"]).assign(region="north", age=[17, 18, 200, None])
     fragment = read_fragment(numbers, "bank", frame)
     assert fragment.private_numbers["income"].tolist() == [0, 0, 0, 100]
     assert fragment.private_numbers["age"].tolist() == [0, 0, 81, 0]
 
 
-def test_format_2_has_a_category_for_other_values_and_one_for_missing_ones() -> None:
-    agreement = agreed(2)
+def test_by_default_there_is_a_category_for_other_values_and_one_for_missing_ones() -> None:
+    agreement = agreed()
     assert agreement.domains["job"].values[-2:] == ("other", "(missing)")
     assert agreement.domains["region"].values == ("north", "south", "east", "other", "(missing)")
     assert codes(agreement, "job", ["clerk", "pilot", None, "?", "other"]) == [1, 5, 6, 6, 5]
@@ -173,7 +177,7 @@ def test_format_2_has_a_category_for_other_values_and_one_for_missing_ones() -> 
 
 def test_values_of_a_list_and_numbers_may_take_the_place_of_others() -> None:
     changes = {"attributes.job.unlisted": "vet", "attributes.job.missing": "clerk", "attributes.income.missing": 10}
-    agreement = agreed(2, **changes)
+    agreement = agreed(**changes)
     assert agreement.domains["job"].size == 5 and agreement.domains["income"].size == 4
     assert codes(agreement, "job", ["pilot", None, "cook"]) == [4, 1, 0]
     assert codes(agreement, "income", ["what", None, "0", "9.99"]) == [2, 2, 0, 1]
@@ -181,16 +185,16 @@ def test_values_of_a_list_and_numbers_may_take_the_place_of_others() -> None:
 
 def test_other_is_the_listed_value_if_there_is_one() -> None:
     changes = {"attributes.job": {"kind": "categorical", "values": ["a", "other", "b"], "held_by": "bank"}}
-    agreement = agreed(2, **changes)
+    agreement = agreed(**changes)
     assert agreement.domains["job"].values == ("a", "other", "b", "(missing)")
     assert codes(agreement, "job", ["b", "z", "other"]) == [2, 1, 1]
 
 
 def test_a_column_s_own_spellings_of_missing_are_for_that_column_alone() -> None:
-    agreement = agreed(2, **{"attributes.income.missing_spellings": ["-1"], "attributes.income.bounds": [-5, 100]})
+    agreement = agreed(**{"attributes.income.missing_spellings": ["-1"], "attributes.income.bounds": [-5, 100]})
     assert codes(agreement, "income", [-1.0, -2.0, 5.0]) == [4, 0, 1]
     assert codes(agreement, "job", ["-1", "?"]) == [5, 6]
-    assert codes(agreed(2, **{"records.missing_spellings": ["none"]}), "job", ["none", "?"]) == [6, 5]
+    assert codes(agreed(**{"records.missing_spellings": ["none"]}), "job", ["none", "?"]) == [6, 5]
 
 
 @pytest.mark.parametrize(
@@ -214,7 +218,7 @@ def test_a_column_s_own_spellings_of_missing_are_for_that_column_alone() -> None
     ],
 )
 def test_rules_that_cannot_be_are_refused_with_the_agreement(changes: dict[str, Any], problem: str) -> None:
-    mapping = small_mapping(format=2, **changes)
+    mapping = mapping_by_default(**changes)
     mapping["attributes"]["region"]["held_by"] = "loans"
     if mapping["attributes"]["job"].get("missing_spellings"):
         mapping["attributes"]["job"] = {"kind": "categorical", "values": ["cook", "b"], "held_by": "bank"} | {
@@ -224,27 +228,19 @@ def test_rules_that_cannot_be_are_refused_with_the_agreement(changes: dict[str, 
         cp.agreement_from_mapping(mapping)
 
 
-@pytest.mark.parametrize("key", ["unlisted", "out_of_bounds", "missing_spellings"])
-def test_agreements_of_format_1_have_no_keys_of_format_2(key: str) -> None:
-    column = "job" if key == "unlisted" else "income"
-    value = {"unlisted": "vet", "out_of_bounds": "clamp", "missing_spellings": ["-9"]}[key]
-    with pytest.raises(cp.AgreementError, match=f"attributes.{column}.{key}: it is a key of format 2"):
-        agreed(1, **{f"attributes.{column}.{key}": value})
-
-
-def test_what_format_2_means_by_default_is_hashed_like_what_is_said() -> None:
+def test_defaults_are_hashed_like_what_is_said() -> None:
     said = {"attributes.job.unlisted": "other", "attributes.income.out_of_bounds": "clamp"}
-    assert agreed(2, **said, **{"attributes.age.missing": "category"}).hash == agreed(2).hash
+    assert agreed(**said, **{"attributes.age.missing": "category"}).hash == agreed().hash
     others = [{"attributes.job.unlisted": "vet"}, {"attributes.age.missing": 40}, {"class.missing_spellings": ["-"]}]
-    assert len({agreed(2).hash, agreed(1).hash, *(agreed(2, **other).hash for other in others)}) == 5
+    assert len({agreed().hash, agreed(small_mapping).hash, *(agreed(**other).hash for other in others)}) == 5
 
 
 # --- Null rows -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("format_", [1, 2])
-def test_a_record_without_a_listed_class_stays_and_counts_nowhere(format_: int) -> None:
-    agreement = agreed(format_)
+@either_way
+def test_a_record_without_a_listed_class_stays_and_counts_nowhere(mapping_of: Any) -> None:
+    agreement = agreed(mapping_of)
     fragment = read_fragment(agreement, "bank", rows(default=["no", "maybe", None, "yes"]))
     assert fragment.n_records == 4 and list(fragment.identifiers or []) == ["0", "1", "2", "3"]
     assert fragment.counts().tolist() == [True, False, False, True]
@@ -254,7 +250,7 @@ def test_a_record_without_a_listed_class_stays_and_counts_nowhere(format_: int) 
 
 
 def test_where_every_record_is_published_the_class_is_the_first_one() -> None:
-    mapping = small_mapping(format=2, mechanism={"name": "vhdp"})
+    mapping = small_mapping(mechanism={"name": "vhdp"})
     mapping["privacy"]["neighbors"], mapping["records"]["public"] = "replace", True
     mapping["class"]["held_by"] = "bank"
     agreement = cp.agreement_from_mapping(mapping)
@@ -268,7 +264,7 @@ def test_where_every_record_is_published_the_class_is_the_first_one() -> None:
 def test_of_several_rows_of_a_person_the_smallest_stays_whatever_their_order() -> None:
     """Fails before encoding was total: duplicate identifiers were refused."""
     frame = rows(id=["a", "b", "a", "a", "c"], job=["vet", "cook", "clerk", "clerk", "vet"], income=[1, 2, 60, 5, 7])
-    agreement, generator = agreed(2), np.random.default_rng(1)
+    agreement, generator = agreed(), np.random.default_rng(1)
     for _ in range(8):
         shuffled = frame.iloc[generator.permutation(len(frame))]
         fragment = read_fragment(agreement, "bank", shuffled)
@@ -280,16 +276,15 @@ def test_of_several_rows_of_a_person_the_smallest_stays_whatever_their_order() -
 
 def test_rows_without_an_identifier_are_left_out_by_their_owner() -> None:
     frame = rows(id=["a", None, " ", "b"])
-    fragment, changes = read_and_tell(agreed(2), "bank", frame, with_rows=True)
+    fragment, changes = read_and_tell(agreed(), "bank", frame, with_rows=True)
     assert list(fragment.identifiers or []) == ["a", "b"]
     assert [(change.rule, change.row_numbers) for change in changes] == [("no identifier", (2, 3))]
 
 
 def test_where_the_order_of_rows_joins_them_none_is_left_out() -> None:
-    agreement = agreed(1, **{"records.alignment": "row-order"})
+    agreement = agreed(**{"records.alignment": "row-order", "records.identifier": None})
     fragment, changes = read_and_tell(agreement, "bank", rows(id=["a", "a", ""]))
-    assert fragment.n_records == 3
-    assert {change.rule for change in changes} == {"doubled", "no identifier"}
+    assert fragment.n_records == 3 and changes == ()
 
 
 # --- Stability -------------------------------------------------------------------------------------------------------
@@ -317,9 +312,9 @@ def distance(one: Counter[Any], other: Counter[Any]) -> int:
     return sum(((one - other) + (other - one)).values())
 
 
-@pytest.mark.parametrize("format_", [1, 2])
-def test_a_person_more_is_one_record_more_and_other_values_are_one_record_with_other_codes(format_: int) -> None:
-    agreement = agreed(format_)
+@either_way
+def test_a_person_more_is_one_record_more_and_other_values_are_one_record_with_other_codes(mapping_of: Any) -> None:
+    agreement = agreed(mapping_of)
 
     @given(st.lists(any_row, max_size=8), st.lists(any_row, min_size=1, max_size=3), st.lists(any_row, max_size=3))
     @FEW
@@ -334,9 +329,9 @@ def test_a_person_more_is_one_record_more_and_other_values_are_one_record_with_o
     check()
 
 
-@pytest.mark.parametrize("format_", [1, 2])
-def test_a_single_row_more_is_one_record_at_most_or_replaces_one(format_: int) -> None:
-    agreement = agreed(format_)
+@either_way
+def test_a_single_row_more_is_one_record_at_most_or_replaces_one(mapping_of: Any) -> None:
+    agreement = agreed(mapping_of)
 
     @given(st.lists(any_row, max_size=8), any_row, st.randoms(use_true_random=False))
     @FEW
@@ -362,7 +357,7 @@ def test_check_lists_what_the_rules_changed_and_strict_makes_problems_of_it() ->
         income=["1000", "-3", "what", "NA"],
         default=["no", "no", "maybe", None],
     )
-    agreement = agreed(2)
+    agreement = agreed()
     checked = cp.check(agreement, "bank", frame, rows=True)
     found = {(change.column, change.rule, change.row_numbers) for change in checked.rules}
     assert checked.ok and found == {
@@ -383,5 +378,5 @@ def test_check_lists_what_the_rules_changed_and_strict_makes_problems_of_it() ->
 @given(st.decimals(0, 100, places=3))
 @FEW
 def test_an_agreed_number_has_the_code_of_that_number(number: Decimal) -> None:
-    agreement = agreed(2, **{"attributes.income.missing": number})
+    agreement = agreed(**{"attributes.income.missing": number})
     assert codes(agreement, "income", [None, float(number)]) == [codes(agreement, "income", [float(number)])[0]] * 2

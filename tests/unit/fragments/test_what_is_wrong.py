@@ -13,11 +13,11 @@ from copublish.errors import SourceError
 from copublish.fragments.agreed_columns import looks_like_data_of
 from copublish.fragments.reading import read_fragment
 from copublish.fragments.sources import open_source
-from support import fragment_frames, random_table, small_mapping
+from support import fragment_frames, mapping_by_default, random_table
 
 
 def agreed(**changes):
-    return cp.agreement_from_mapping(small_mapping(format=2, **changes))
+    return cp.agreement_from_mapping(mapping_by_default(**changes))
 
 
 @pytest.fixture(scope="module")

@@ -201,9 +201,7 @@ def test_a_replicate_without_fresh_noise_has_the_published_counts_of_every_cell(
 def test_tables_keep_their_law_beside_a_count_that_has_another():
     """Whether class columns agree is counted with Laplace noise, whatever the tables have."""
     mapping = agreed("vertical", marginals(rounds=2), privacy={"delta": "1e-6", "epsilon": 8})
-    mapping |= {"format": 2, "privacy": mapping["privacy"] | {"class_disagreement": "0.1"}}
-    for column in mapping["attributes"].values():
-        column.setdefault("missing", "category")
+    mapping["privacy"] |= {"class_disagreement": "0.1"}
     agreement, generator = cp.agreement_from_mapping(mapping), np.random.default_rng(1)
     frames = fragment_frames(agreement, random_table(agreement, 300, generator), generator)
     release = simulate_with(agreement, frames, seeded(agreement.party_names, 1))

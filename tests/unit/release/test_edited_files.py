@@ -36,7 +36,7 @@ CASES = [
 ]
 
 AGREEMENT = """
-format = 1
+format = 2
 name = "small"
 dataset = "people"
 partition = "vertical"

@@ -55,7 +55,7 @@ def test_three_nodes_that_compare_people_need_messages_beside_their_engine():
 
 
 def test_two_class_columns_are_compared_by_two_parties_that_both_compute_and_no_more():
-    changes = {"privacy": {"epsilon": 1, "class_disagreement": "0.1"}, "format": 2}
+    changes = {"privacy": {"epsilon": 1, "class_disagreement": "0.1"}}
     refuse_unfit_engine(agreement_of("vertical", 2, **changes))
     mapping = repartition(small_mapping(**changes), "vertical", 2)
     mapping["parties"]["helper"] = {"data": False}

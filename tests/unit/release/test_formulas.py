@@ -7,11 +7,11 @@ import pytest
 
 import copublish as cp
 from copublish.agreement.columns import formula_warning
-from support import fragment_frames, random_table, seeded, simulate_with, small_mapping
+from support import fragment_frames, mapping_by_default, random_table, seeded, simulate_with
 
 
 def agreed(name: str = "region", value: str = "north", **changes: object) -> cp.Agreement:
-    mapping = small_mapping(**changes)
+    mapping = mapping_by_default(**changes)
     attributes = {key: entry for key, entry in mapping["attributes"].items() if key != "region"}
     attributes[name] = {"kind": "categorical", "values": [value, "south"], "held_by": "loans"}
     return cp.agreement_from_mapping({**mapping, "attributes": attributes})

@@ -26,7 +26,15 @@ from copublish.mechanisms.specialization.publish import CutDetails, cut_details
 from copublish.mechanisms.specialization.result import SpecializationResult
 from copublish.mechanisms.specialization.score import MAX
 from copublish.release.generalize import generalize_and_tell
-from support import fragment_frames, no_noise, random_table, repartition, simulate_with, small_mapping
+from support import (
+    fragment_frames,
+    mapping_by_default,
+    no_noise,
+    random_table,
+    repartition,
+    simulate_with,
+    small_mapping,
+)
 from support.profiles import examples
 
 AGREEMENT = agreement_from_mapping(
@@ -216,15 +224,15 @@ AGREED_RULES = {
 
 
 @pytest.mark.parametrize("partition", ["horizontal", "vertical"])
-@pytest.mark.parametrize("format_", [1, 2])
+@pytest.mark.parametrize("rules", [{}, AGREED_RULES], ids=["first values", "agreed values"])
 def test_values_that_are_not_as_agreed_get_the_label_under_which_a_run_counts_them(
-    partition: str, format_: int
+    partition: str, rules: dict[str, Any]
 ) -> None:
     """What every cell becomes is not said here: the run, which knows the agreement, is compared with `generalize`,
     which has the release alone."""
     generator = np.random.default_rng(8)
-    rules = AGREED_RULES if format_ == 2 else {}
-    agreement = agreement_from_mapping(repartition(small_mapping(format=format_, **rules), partition))
+    mapping_of = mapping_by_default if rules else small_mapping
+    agreement = agreement_from_mapping(repartition(mapping_of(**rules), partition))
     table = random_table(agreement, 400, generator).astype({"age": object, "income": object})
     for column, odd in {
         "job": [SECRET_TEXT, "other", None, "?"],
@@ -251,7 +259,7 @@ def test_values_that_are_not_as_agreed_get_the_label_under_which_a_run_counts_th
     assert set(grouped) <= set(published)
     assert published == {cell: grouped[cell] for cell in published}
     described = str(release.details.to_json())
-    assert ("missing_as" in described and "'unlisted': 'driver'" in described) == (format_ == 2)
+    assert ("missing_as" in described and "'unlisted': 'driver'" in described) == (rules == AGREED_RULES)
 
 
 def test_what_was_changed_is_told_by_column_rule_and_number_of_rows() -> None:

@@ -34,7 +34,7 @@ def test_rows_that_stay_can_fail_after_the_reservation_which_stays_spent(monkeyp
     mapping["records"] = {"expected": 100}
     mapping["class"] = {"name": "default", "values": ["no", "yes"]}
     mapping["attributes"] = {"job": {"kind": "categorical", "values": ["a", "b"], "missing": "category"}}
-    agreement = cp.agreement_from_mapping({**mapping, "format": 2})
+    agreement = cp.agreement_from_mapping(mapping)
     tables = {name: table_of([("a", "no"), ("b", "yes")] * 20) for name in agreement.party_names}
     fragments = {name: read_rows_or_counts(agreement, name, table) for name, table in tables.items()}
     ledgers = {name: cp.Ledger(":memory:") for name in tables}

@@ -236,14 +236,8 @@ def test_quantizing_rounds_to_the_nearest_and_keeps_the_bounds():
 
 
 def hpdp_mapping(**changes: object) -> dict[str, object]:
-    mapping = repartition(small_mapping(mechanism={"name": "hpdp"}), "horizontal")
-    for dotted, value in changes.items():
-        *path, last = dotted.split(".")
-        table = mapping
-        for step in path:
-            table = table[step]
-        table[last] = value
-    return mapping
+    mapping = repartition(small_mapping(**{"mechanism": {"name": "hpdp"}, **changes}), "horizontal")
+    return mapping | {"partition": changes.get("partition", "horizontal")}
 
 
 def test_owners_sums_are_those_of_a_naive_loop_over_records_missing_numbers_included():
@@ -255,21 +249,26 @@ def test_owners_sums_are_those_of_a_naive_loop_over_records_missing_numbers_incl
     table["age"] = table["age"].astype(float).where(generator.random(40) < 0.7)
     frames = fragment_frames(agreement, table, generator)
     coordinates = Coordinates.of(agreement)
-    assert coordinates.n_centered == 4 and coordinates.size == 4 + 5 + 3
+    assert coordinates.n_centered == 3 and coordinates.n_linked == 3 + 5 + 3 and coordinates.size == 11 + 10 + 4
     expected = np.zeros((coordinates.size, coordinates.size))
     for row in table.itertuples():
         point = np.zeros(coordinates.size)
         if pd.notna(row.age):
-            point[0] = np.floor((row.age - 18) / 81 * UNIT + 0.5) - UNIT / 2
-        point[1] = np.floor(row.income / 100 * UNIT + 0.5) - UNIT / 2
+            cell = sum(row.age >= edge for edge in range(28, 99, 10))  # of 9
+            point[0] = np.floor(cell / 8 * UNIT + 0.5) - UNIT / 2
+        point[11 + (9 if pd.isna(row.age) else cell)] = UNIT
+        cell = sum(row.income >= edge for edge in (1, 10, 50))  # of 4
+        point[1] = np.floor(cell / 3 * UNIT + 0.5) - UNIT / 2
+        point[21 + cell] = UNIT
         point[2] = (1 if row.default == "yes" else -1) * UNIT / 2
-        point[3] = (1 if pd.isna(row.age) else -1) * UNIT / 2
-        point[4 + ["cook", "clerk", "driver", "surgeon", "vet"].index(row.job)] = UNIT
-        point[9 + ["north", "south", "east"].index(row.region)] = UNIT
+        point[3 + ["cook", "clerk", "driver", "surgeon", "vet"].index(row.job)] = UNIT
+        point[8 + ["north", "south", "east"].index(row.region)] = UNIT
         expected += np.outer(point, point)
     fragments = read_fragments(agreement, frames)
     found = sum(local_sums(coordinates, fragment, total_is_public=False) for fragment in fragments.values()).ravel()
     first, second = coordinates.pairs
+    for place in range(3, coordinates.size):
+        expected[place, place] *= CLASS_WEIGHT  # counts of values and cells
     expected[2], expected[:, 2] = (CLASS_WEIGHT * part for part in (expected[2].copy(), expected[:, 2].copy()))
     expected[2, 2] = 40 * (UNIT / 2) ** 2
     assert np.array_equal(found[: len(first)], expected[first, second])
@@ -327,37 +326,21 @@ def test_by_their_grids_numbers_keep_their_shape_by_class_and_go_together():
     mapping["privacy"]["epsilon"] = "10"  # covariances are shrunk by the stated noise, not by what was drawn
     table = bills(6000, np.random.default_rng(3))
     frames = {"p0": table.iloc[:2000], "p1": table.iloc[2000:]}
-    shapes, correlations = {}, {}
-    for numbers in ("grid", "bounds"):
-        mapping["mechanism"]["numbers"] = numbers
-        agreement = cp.agreement_from_mapping(mapping)
-        release = simulate_with(agreement, frames, no_noise(agreement.party_names))
-        drawn = release.to_pandas()
-        off = [
-            abs((drawn.loc[drawn["late"] == late, "paid"] < 4000).mean() - (own["paid"] < 4000).mean())
-            for late, own in table.groupby("late")
-        ]
-        shapes[numbers] = max(off)
-        correlations[numbers] = drawn[["first", "second"]].corr("spearman").iloc[0, 1]
-        assert (drawn["first"] % 1 == 0).all()
-    assert shapes["grid"] < 5 * np.sqrt(0.25 / 1200) < shapes["bounds"]  # the check can fail
-    assert correlations["grid"] > 0.8 > 0.6 > correlations["bounds"]
-    assert release.details.columns["paid"].cells is None
+    release = simulate_with(cp.agreement_from_mapping(mapping), frames, no_noise(("p0", "p1")))
+    drawn = release.to_pandas()
 
+    def off(records: pd.DataFrame) -> float:
+        small = (records["paid"] < 4000).groupby(records["late"]).mean()
+        return float((small - (table["paid"] < 4000).groupby(table["late"]).mean()).abs().max())
 
-def test_format_2_lays_numbers_by_their_grids_and_format_1_means_what_it_meant():
-    mapping = bills_mapping({"paid": BILL})
-    for form, said, by_grid in ((1, None, False), (2, None, True), (1, "grid", True), (2, "bounds", False)):
-        mapping |= {"format": form, "mechanism": {"name": "hpdp"} | ({"numbers": said} if said else {})}
-        plan = HpdpPlan.of(cp.agreement_from_mapping(mapping))
-        assert plan.coordinates.by_grid == by_grid
-        assert ("cell" in plan.moments.label) == by_grid
-        assert plan.describe()["numbers"] == ("grid" if by_grid else "bounds")
+    normal = np.random.default_rng(4).normal(table["paid"].mean(), table["paid"].std(), len(table))
+    assert off(drawn) < 5 * np.sqrt(0.25 / 1200) < off(table.assign(paid=normal))  # the check can fail
+    assert drawn[["first", "second"]].corr("spearman").iloc[0, 1] > 0.8
+    assert (drawn["first"] % 1 == 0).all()
 
 
 def test_hpdp_json_tells_how_numbers_are_spread_and_missing_ones_stay_apart():
     mapping = bills_mapping({"paid": BILL | {"missing": "category"}})
-    mapping["mechanism"]["numbers"] = "grid"
     agreement = cp.agreement_from_mapping(mapping)
     table = bills(3000, np.random.default_rng(4))[["paid", "late"]]
     table["paid"] = table["paid"].where(np.arange(3000) % 4 > 0)

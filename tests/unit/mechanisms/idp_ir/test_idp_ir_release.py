@@ -71,7 +71,8 @@ def rows_of(columns):
 @pytest.mark.parametrize("alignment", ["identifier", "row-order"])
 def test_owners_of_columns_join_them_by_identifier_or_position(parties, alignment):
     mapping = idp_ir_mapping("vertical", parties)
-    mapping["records"]["alignment"] = alignment
+    if alignment == "row-order":
+        mapping["records"] |= {"alignment": alignment, "identifier": None}
     agreement = cp.agreement_from_mapping(mapping)
     table, frames = data(agreement)
     if alignment == "row-order":

@@ -40,7 +40,7 @@ SHARE = Fraction(1, 20)
 
 
 def mapping_of(partition: str = "vertical", parties: int = 2, **changes: Any) -> dict[str, Any]:
-    changes = {"format": 2, "privacy.class_disagreement": "0.05", **changes}
+    changes = {"privacy.class_disagreement": "0.05", **changes}
     return repartition(small_mapping(**changes), partition, parties)
 
 

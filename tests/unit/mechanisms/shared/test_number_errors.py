@@ -27,7 +27,7 @@ far cells are empty noise is taken off there, and the stated error is a bound.""
 
 def plan_for(mechanism: str, epsilon: str = "1"):
     mapping = repartition(small_mapping(mechanism={"name": mechanism}), "horizontal")
-    mapping |= {"format": 2, "attributes": {f"balance{i}": BALANCE for i in range(7)}}
+    mapping["attributes"] = {f"balance{i}": BALANCE for i in range(7)}
     mapping["records"] = {"expected": RECORDS}
     mapping["privacy"]["epsilon"] = epsilon
     return plan_of(cp.agreement_from_mapping(mapping))
