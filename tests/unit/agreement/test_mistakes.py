@@ -1,8 +1,4 @@
-"""Every file in `mistakes/` is a good agreement with one mistake; the message must tell a newcomer what to do.
-
-The lines `# expect: ...` at the top of a file are texts that the message must contain. A line `# problems: 2, ...`
-says that this one mistake shows in two places and why.
-"""
+"""Messages about mistakes in an agreement tell a newcomer what to do; `support/mistakes.py` lists the mistakes."""
 
 from __future__ import annotations
 
@@ -14,8 +10,7 @@ from typing import Any
 import pytest
 
 from copublish import AgreementError, load_agreement
-
-MISTAKES = sorted((Path(__file__).parent / "mistakes").glob("*.toml"))
+from support.mistakes import GOOD, MISTAKES, Mistake, write_agreement
 
 WORDS_OF_THE_PROGRAM = re.compile(
     r"pydantic|[Vv]alue error|Traceback|Decimal\(|datetime\.|declare \(|instance of"
@@ -24,46 +19,37 @@ WORDS_OF_THE_PROGRAM = re.compile(
 """What only somebody who reads the source would understand; TOML itself writes true and false."""
 
 
-def header(path: Path, word: str) -> list[str]:
-    prefix = f"# {word}: "
-    return [line.removeprefix(prefix) for line in path.read_text().splitlines() if line.startswith(prefix)]
+def every_mistake(test: Any) -> Any:
+    return pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name.replace(" ", "-"))(test)
 
 
-def message_of(path: Path) -> AgreementError:
+def error_of(mistake: Mistake, folder: Path) -> AgreementError:
     with pytest.raises(AgreementError) as caught:
-        load_agreement(path)
+        load_agreement(write_agreement(mistake.text, folder))
     return caught.value
 
 
-def every_mistake(test: Any) -> Any:
-    return pytest.mark.parametrize("path", MISTAKES, ids=lambda path: path.stem)(test)
-
-
-def test_there_are_mistakes_to_try() -> None:
-    assert len(MISTAKES) >= 24
-    assert [path.name for path in MISTAKES if not path.read_text().startswith("# expect: ")] == []
+def test_every_mistake_has_a_name_and_a_text_of_its_own_and_a_message() -> None:
+    assert len(MISTAKES) == len({mistake.name for mistake in MISTAKES}) == len({m.text for m in MISTAKES}) >= 110
+    assert all(mistake.expect for mistake in MISTAKES)
 
 
 def test_the_agreement_that_the_mistakes_are_made_in_is_itself_good(tmp_path: Path) -> None:
-    mistaken = next(path for path in MISTAKES if path.stem.endswith("epsilon-zero"))
-    good = mistaken.read_text().replace("epsilon = 0\n", "epsilon = 1.0\n")
-    (tmp_path / "agreement.toml").write_text(good)
-    (tmp_path / "jobs.json").write_text((mistaken.parent / "jobs.json").read_text())
-    assert load_agreement(tmp_path / "agreement.toml").name == "loan-risk"
+    assert load_agreement(write_agreement(GOOD, tmp_path)).name == "loan-risk"
 
 
 @every_mistake
-def test_the_message_says_what_is_expected_of_it(path: Path) -> None:
-    message = str(message_of(path))
-    assert [text for text in header(path, "expect") if text not in message] == [], message
+def test_the_message_says_what_is_expected_of_it(mistake: Mistake, tmp_path: Path) -> None:
+    message = str(error_of(mistake, tmp_path))
+    assert [text for text in mistake.expect if text not in message] == [], message
 
 
 @every_mistake
-def test_the_message_names_the_file_and_the_place_in_it(path: Path) -> None:
-    error = message_of(path)
-    assert str(path) in str(error)
+def test_the_message_names_the_file_and_the_place_in_it(mistake: Mistake, tmp_path: Path) -> None:
+    error = error_of(mistake, tmp_path)
+    assert str(tmp_path / "agreement.toml") in str(error)
     try:
-        written = tomllib.loads(path.read_text())
+        written = tomllib.loads(mistake.text)
     except tomllib.TOMLDecodeError:
         assert re.search(r"line \d+", error.problems[0])
         return
@@ -83,20 +69,19 @@ def place_exists(table: Any, steps: list[str]) -> bool:
 
 
 @every_mistake
-def test_the_message_has_no_words_of_the_program(path: Path) -> None:
-    message = str(message_of(path)).replace(str(path), "")
+def test_the_message_has_no_words_of_the_program(mistake: Mistake, tmp_path: Path) -> None:
+    message = str(error_of(mistake, tmp_path)).replace(str(tmp_path / "agreement.toml"), "")
     assert WORDS_OF_THE_PROGRAM.findall(message) == [], message
 
 
 @every_mistake
-def test_one_mistake_is_one_problem(path: Path) -> None:
-    expected = int(header(path, "problems")[0].split(",")[0]) if header(path, "problems") else 1
-    error = message_of(path)
-    assert len(error.problems) == expected, str(error)
+def test_one_mistake_is_one_problem(mistake: Mistake, tmp_path: Path) -> None:
+    error = error_of(mistake, tmp_path)
+    assert len(error.problems) == mistake.problems, str(error)
 
 
 @every_mistake
-def test_the_message_is_a_heading_and_one_line_for_each_problem(path: Path) -> None:
-    error = message_of(path)
+def test_the_message_is_a_heading_and_one_line_for_each_problem(mistake: Mistake, tmp_path: Path) -> None:
+    error = error_of(mistake, tmp_path)
     assert error.exit_code == 3
     assert len(str(error).splitlines()) == 1 + len(error.problems)
