@@ -13,6 +13,7 @@ ones as the secure one.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from copublish.mechanisms.shared.allocation import weights_by_gain
 from copublish.mechanisms.shared.information import entropy, information_kept, mutual_information
 from copublish.types import IntArray
 from copublish_reproduction import datasets
+from copublish_reproduction.first_values import with_first_values
 from measuring import Measuring, Row, needed, run, with_error
 
 LABEL = datasets.COLUMNS["adult"][-1]
@@ -45,6 +47,7 @@ def agreement_for(folder: Path, n: int, epsilon: str, budget: dict[str, Any]) ->
         else categorical
         for name in datasets.COLUMNS["adult"][:-1]
     }
+    taxonomies = json.loads((folder / "taxonomies" / "adult.json").read_text())
     mapping = {
         "format": 1,
         "name": "adult",
@@ -53,7 +56,7 @@ def agreement_for(folder: Path, n: int, epsilon: str, budget: dict[str, Any]) ->
         "parties": {"p0": {}, "p1": {}},
         "records": {"expected": n, "public": True},
         "class": {"name": LABEL, "values": list(datasets.CLASSES["adult"])},
-        "attributes": attributes,
+        "attributes": with_first_values(attributes, taxonomies),
         "privacy": {"epsilon": epsilon, "neighbors": "replace"},
         "mechanism": {"name": "copula"},
         "budget": budget,

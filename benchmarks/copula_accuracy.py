@@ -27,6 +27,7 @@ from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.privacy.coins import Coins
 from copublish_reproduction import datasets
 from copublish_reproduction.copula_schemas import ATTRIBUTES
+from copublish_reproduction.first_values import with_first_values
 from measuring import NOT_THERE, Measuring, Row, needed, run, with_error
 
 SHORT = ("--data", "made-up", "--runs", "2", "--epsilon", "1")
@@ -60,7 +61,7 @@ def agreement_for(name: str, n: int, epsilon: str, partition: str = "horizontal"
         "parties": {"p0": {}, "p1": {}},
         "records": {"expected": n, "public": True},
         "class": {"name": class_name, "values": values},
-        "attributes": ATTRIBUTES[name],
+        "attributes": with_first_values(ATTRIBUTES[name]),
         "privacy": {"epsilon": epsilon, "neighbors": "replace"},
         "mechanism": {"name": "copula"},
     }

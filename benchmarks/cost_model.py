@@ -109,6 +109,7 @@ def agreement_of(case: Case) -> cp.Agreement:
                     "kind": "numerical",
                     "bounds": [0, 1000],
                     "grid": {"count": case.grid},
+                    "missing": 0,
                 }
                 | ({} if is_horizontal else {"held_by": owners[i % case.owners] if is_vertical else owners})
                 for i in range(case.attributes)

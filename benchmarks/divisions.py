@@ -13,6 +13,7 @@ import pandas as pd
 import copublish as cp
 from copublish_reproduction import datasets
 from copublish_reproduction.copula_schemas import ATTRIBUTES
+from copublish_reproduction.first_values import with_first_values
 from copublish_reproduction.labeled_table import STATLOG_COLUMNS
 from hpdp_accuracy import attributes_of
 from hpdp_accuracy import read as read_adult
@@ -188,7 +189,7 @@ def agreement_for(
             "parties": {"p0": {}, "p1": {}},
             "records": {"expected": expected or EXPECTED.get(table, 400), "public": public},
             "class": {"name": division.label[0], "values": list(division.label[1])},
-            "attributes": division.attributes,
+            "attributes": with_first_values(division.attributes),
             "privacy": privacy | ({} if delta is None else {"delta": delta}),
             "mechanism": {"name": "marginals", **keys},
         }

@@ -24,6 +24,7 @@ import copublish as cp
 from copublish.evaluation.baseline import BASELINE, ClassTables
 from copublish.evaluation.classification import accuracy
 from copublish_reproduction import datasets
+from copublish_reproduction.first_values import with_first_values
 from measuring import NOT_THERE, Measuring, Row, needed, run, with_error
 
 CLASS = datasets.COLUMNS["adult"][-1]
@@ -83,7 +84,7 @@ def agreement_for(
         "parties": {f"p{number}": {} for number in range(owners)},
         "records": {"expected": n},
         "class": {"name": label[0], "values": list(label[1])},
-        "attributes": attributes,
+        "attributes": with_first_values(attributes),
         "privacy": privacy,
         "mechanism": {"name": "hpdp", "noise": noise},
     }

@@ -30,8 +30,7 @@ from made_up_tables import TABLES, MadeUp
 from measuring import Measuring, Row, run, with_error
 
 WAYS: dict[str, dict[str, Any]] = {
-    "hpdp by bounds": {"name": "hpdp", "numbers": "bounds"},
-    "hpdp by grid": {"name": "hpdp", "numbers": "grid"},
+    "hpdp": {"name": "hpdp"},
     "copula": {"name": "copula"},
 }
 OCTILES = np.linspace(0, 1, 9)[1:-1]
@@ -61,7 +60,7 @@ def released(made_up: MadeUp, train: pd.DataFrame, way: str, grid: dict[str, int
             attributes[name] = {"kind": "categorical", "values": made_up.values[name]}
     agreement = cp.agreement_from_mapping(
         {
-            "format": 1 if way == "hpdp by bounds" else 2,
+            "format": 1,
             "name": "numbers",
             "dataset": "numbers",
             "partition": "horizontal",
@@ -81,7 +80,7 @@ def scores(made_up: MadeUp, train: pd.DataFrame, test: pd.DataFrame, drawn: pd.D
     """Return what a release is worth."""
     filled = drawn.copy()
     for name, bounds in made_up.bounds.items():
-        # Format 2 makes some numbers missing, and noise on few records all of them: a middle one takes their place.
+        # Noise makes some numbers missing, on few records all of them: a middle one takes their place.
         numbers = drawn[name].astype(float)
         filled[name] = numbers.fillna(numbers.median()).fillna(float(np.mean([float(bound) for bound in bounds])))
     codes = [_codes(made_up, train, frame) for frame in (train, filled)]

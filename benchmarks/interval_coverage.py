@@ -27,6 +27,7 @@ import copublish as cp
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.reading.interface import ColumnSummary
+from copublish_reproduction.first_values import with_first_values
 from measuring import NOT_THERE, Measuring, run
 
 SHORT = ("--runs", "1", "--people", "300", "--epsilon", "2")
@@ -38,7 +39,6 @@ MECHANISMS: dict[str, dict[str, Any]] = {
     "marginals": {"name": "marginals"},
     "copula": {"name": "copula"},
     "hpdp": {"name": "hpdp"},
-    "hpdp by grid": {"name": "hpdp", "numbers": "grid"},
     "vhdp": {"name": "vhdp"},
 }
 
@@ -55,8 +55,7 @@ CORRELATED = {
     "specialization": "middles of published intervals",
     "marginals": "middles of agreed cells",
     "copula": "published scores",
-    "hpdp": "numbers",
-    "hpdp by grid": "places in grids",
+    "hpdp": "places in grids",
     "vhdp": "numbers",
 }
 
@@ -83,10 +82,12 @@ class Table:
                 "parties": {"p0": {}, "p1": {}},
                 "records": {"expected": len(self.records), **({"public": True} if is_public else {})},
                 "class": {"name": self.class_name, "values": values},
-                "attributes": {
-                    name: {key: value for key, value in about.items() if key != "decimals" or writes_numbers}
-                    for name, about in self.attributes.items()
-                },
+                "attributes": with_first_values(
+                    {
+                        name: {key: value for key, value in about.items() if key != "decimals" or writes_numbers}
+                        for name, about in self.attributes.items()
+                    }
+                ),
                 "privacy": {"epsilon": epsilon, "neighbors": "replace" if is_public else "add-remove"},
                 "mechanism": MECHANISMS[mechanism],
             }

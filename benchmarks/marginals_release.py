@@ -127,7 +127,7 @@ def made_up(n_columns: int, n_records: int) -> tuple[cp.Agreement, dict[str, pd.
             "records": {"expected": n_records},
             "class": {"name": "y", "values": ["no", "yes"]},
             "attributes": {
-                name: {"kind": "categorical", "values": [str(value) for value in range(8)]}
+                name: {"kind": "categorical", "values": [*"01234567"], "missing": "0", "unlisted": "0"}
                 for name in table
                 if name != "y"
             },

@@ -96,7 +96,7 @@ MEMORY_AGREEMENT: dict[str, Any] = {
     "records": {"alignment": "row-order", "expected": 100_000},
     "class": {"name": "y", "values": ["0", "1"]},
     "attributes": {
-        f"x{i}": {"kind": "numerical", "bounds": [0, 1000], "grid": {"count": 50}, "held_by": "ab"[i % 2]}
+        f"x{i}": {"kind": "numerical", "bounds": [0, 1000], "grid": {"count": 50}, "held_by": "ab"[i % 2], "missing": 0}
         for i in range(10)
     },
     "privacy": {"epsilon": 1},

@@ -44,7 +44,7 @@ from support.spark import start
 SHORT = ("--rows", "3000", "--few", "100")
 
 AGREEMENT: dict[str, Any] = {
-    "format": 2,
+    "format": 1,
     "name": "visits",
     "dataset": "visits",
     "partition": "horizontal",

@@ -170,7 +170,7 @@ def test_data_are_for_those_who_hold_some(four, tmp_path):
     file = tmp_path / "agreement.toml"
     lines = [f"[parties.{n}]\ndata = {str(n != 'p3').lower()}\n" for n in four.names]
     file.write_text(
-        'format = 2\nname = "r"\ndataset = "d"\npartition = "horizontal"\n'
+        'format = 1\nname = "r"\ndataset = "d"\npartition = "horizontal"\n'
         + "".join(lines)
         + '[records]\nexpected = 100\n[class]\nname = "y"\nvalues = ["a", "b"]\n'
         + '[attributes.x]\nkind = "categorical"\nvalues = ["u", "v"]\n[privacy]\nepsilon = 1\n'

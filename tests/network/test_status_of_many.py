@@ -13,7 +13,7 @@ from support.circle import Circle, identities_in
 
 
 def agreement_of(circle: Circle, file: Path) -> Path:
-    lines = ["format = 2", 'name = "r"', 'dataset = "d"', 'partition = "horizontal"']
+    lines = ["format = 1", 'name = "r"', 'dataset = "d"', 'partition = "horizontal"']
     parties = {f"parties.{name}": party for name, party in circle.mapping["parties"].items()}
     for table, content in {**parties, "network": circle.mapping.get("network", {})}.items():
         lines += [f"[{table}]", *(f"{key} = {json.dumps(value)}" for key, value in content.items())]

@@ -32,10 +32,7 @@ SAMPLES, ERROR_RATE = 2000, 1e-6
 
 
 def agreement_with(noise: str) -> cp.Agreement:
-    """Numbers lie by their bounds with Laplace noise and by their grids with Gaussian noise: starting takes seconds."""
-    numbers = "grid" if noise == "gaussian" else "bounds"
-    mechanism = {"name": "hpdp", "noise": noise, "numbers": numbers}
-    mapping = small_mapping(mechanism=mechanism, **{"records.identifier": None})
+    mapping = small_mapping(mechanism={"name": "hpdp", "noise": noise}, **{"records.identifier": None})
     mapping = repartition(mapping, "horizontal")
     if noise == "gaussian":
         mapping["privacy"]["delta"] = "1e-6"

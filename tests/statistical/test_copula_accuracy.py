@@ -37,7 +37,7 @@ def agreement(epsilon: str) -> cp.Agreement:
     number = {"kind": "numerical", "bounds": [0, 100]}
     return cp.agreement_from_mapping(
         {
-            "format": 2,
+            "format": 1,
             "name": "made-up",
             "dataset": "made-up",
             "partition": "horizontal",

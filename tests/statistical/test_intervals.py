@@ -114,7 +114,6 @@ FRESH = {
     "marginals": fresh_marginals,
     "copula": fresh_copula,
     "hpdp": fresh_hpdp,
-    "hpdp by grid": fresh_hpdp,
     "vhdp": fresh_vhdp,
 }
 

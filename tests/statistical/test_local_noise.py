@@ -30,7 +30,7 @@ SITES = ["a", "b", "c", "d", "e"]
 def agreement_with(attributes: dict[str, Any], epsilon: object, weights: dict[str, Any] | None = None) -> cp.Agreement:
     return cp.agreement_from_mapping(
         {
-            "format": 2,
+            "format": 1,
             "name": "local",
             "dataset": "people",
             "partition": "horizontal",

@@ -38,7 +38,7 @@ def made_up(n: int) -> pd.DataFrame:
 def distance(rounds: int) -> float:
     agreement = cp.agreement_from_mapping(
         {
-            "format": 2,
+            "format": 1,
             "name": "made-up",
             "dataset": "made-up",
             "partition": "horizontal",

@@ -55,7 +55,7 @@ def agreement_of(attributes: int, epsilon: str, *, rounds: int, delta: str | Non
     column = {"kind": "categorical", "values": ["no", "yes"]}
     return cp.agreement_from_mapping(
         {
-            "format": 2,
+            "format": 1,
             "name": "audit",
             "dataset": "audit",
             "partition": "horizontal",

@@ -44,7 +44,7 @@ def seeded(parties: tuple[str, ...], seed: int) -> dict[str, SeededCoins]:
 
 
 SMALL: dict[str, Any] = {
-    "format": 2,
+    "format": 1,
     "name": "small",
     "dataset": "people",
     "partition": "vertical",

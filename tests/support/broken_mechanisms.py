@@ -33,7 +33,7 @@ from copublish.privacy.noise_shares import NoiseShares
 from copublish.protocol.table import ROWS
 
 SMALL: dict[str, Any] = {
-    "format": 2,
+    "format": 1,
     "name": "audited",
     "dataset": "audited",
     "partition": "horizontal",

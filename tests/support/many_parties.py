@@ -68,7 +68,7 @@ aggregator = "helper"
 """Three owners mask their sums, and a helper without data adds them up."""
 
 BEGINNING = """
-format = 2
+format = 1
 name = "many"
 dataset = "{dataset}"
 partition = "horizontal"

@@ -39,7 +39,7 @@ def write_agreement(text: str, folder: Path) -> Path:
 
 
 GOOD = """\
-format = 2
+format = 1
 name = "loan-risk"
 dataset = "customers-2024"
 partition = "vertical"
@@ -144,11 +144,11 @@ MISTAKES = [
         ("[attributes.age]", "[attribute.age]"),
         expect=["attribute: there is no such key", "did you mean 'attributes'?"],
     ),
-    Mistake("format missing", ("format = 2\n", ""), expect=["'format' is missing", "write format = 2 at the top"]),
+    Mistake("format missing", ("format = 1\n", ""), expect=["'format' is missing", "write format = 1 at the top"]),
     Mistake(
         "format unknown",
-        ("format = 2", "format = 3"),
-        expect=["format: this version reads format = 1 and format = 2, got 3"],
+        ("format = 1", "format = 3"),
+        expect=["format: this version reads format = 1, got 3"],
     ),
     Mistake(
         "name with spaces",

@@ -28,7 +28,7 @@ from support import ConstantCoins, SeededCoins, fragment_frames, random_table, s
 Engine = SpuNode | GuestEngine
 
 TINY: dict[str, Any] = {
-    "format": 2,
+    "format": 1,
     "name": "tiny",
     "dataset": "people",
     "partition": "horizontal",

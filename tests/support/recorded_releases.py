@@ -122,7 +122,7 @@ def agreed(
     elif identifier:
         records["identifier"] = "id"
     return {
-        "format": 2,
+        "format": 1,
         "name": "recorded",
         "dataset": "people",
         "partition": partition,
@@ -342,14 +342,13 @@ CASES: dict[str, Case] = {
         150,
         is_secure=True,
     ),
-    # Hpdp with numbers that lie by their grids.
     "hpdp by-grid laplace missing 3-classes": Case(
-        agreed("horizontal", {"name": "hpdp", "numbers": "grid"}, missing=("job", "income"), classes=3), 200
+        agreed("horizontal", {"name": "hpdp"}, missing=("job", "income"), classes=3), 200
     ),
     "hpdp by-grid gaussian public": Case(
         agreed(
             "horizontal",
-            {"name": "hpdp", "noise": "gaussian", "numbers": "grid"},
+            {"name": "hpdp", "noise": "gaussian"},
             public=True,
             decimals=1,
             privacy={"delta": "1e-6"},

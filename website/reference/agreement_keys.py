@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from copublish.agreement.model import DEFAULTS_OF_FORMAT_2, Agreement
+from copublish.agreement.model import Agreement
 from copublish.agreement.section import Section
 from copublish.mechanisms.registry import mechanisms
 from website.errors import UnexplainedKeyError
@@ -73,7 +73,6 @@ def _sections(model: type[Section]) -> Iterator[tuple[str, type[Section]]]:
 
 def _keys(section: str, fields: dict[str, FieldInfo]) -> str:
     explained = explained_keys()
-    kind = get_args(fields["kind"].annotation)[0] if "kind" in fields else ""
     rows = []
     for name, field in fields.items():
         key = field.alias or SPELLED.get(name, name)
@@ -83,8 +82,7 @@ def _keys(section: str, fields: dict[str, FieldInfo]) -> str:
         told = explained.get(place)
         if told is None:
             raise UnexplainedKeyError(f"docs/reference/agreement.md has no row for '{key}' in a table of [{section}].")
-        of_format_2 = DEFAULTS_OF_FORMAT_2.get(kind, {}).get(key)
-        default = f'`"{of_format_2}"`' if of_format_2 else _default(field) or told.default
+        default = _default(field) or told.default
         meaning = told.meaning.replace("](#", "](agreement.md#")  # there it stands on the same page
         rows.append((f"`{key}`", takes_in_words(field.annotation) + _limits(field), default, meaning))
     return table(["key", "takes", "default", "meaning"], rows)

@@ -22,6 +22,7 @@ from copublish.fragments.fragment import Fragment
 from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish_reproduction.copula_schemas import ATTRIBUTES
 from copublish_reproduction.figures import Tell
+from copublish_reproduction.first_values import with_first_values
 from copublish_reproduction.grid_figures import EPSILONS, KS, number
 from copublish_reproduction.idp_ir import release_central, release_horizontal, release_vertical
 from copublish_reproduction.information_loss import LossMeter
@@ -188,7 +189,7 @@ def copula_mapping(name: MicrodataName, data: Microdata) -> dict[str, Any]:
         "parties": {"p0": {}, "p1": {}},
         "records": {"expected": len(data.values), "public": True},
         "class": {"name": label, "values": values},
-        "attributes": schema,
+        "attributes": with_first_values(schema),
         "mechanism": {"name": "copula"},
     }
 

@@ -15,6 +15,7 @@ from copublish.agreement.loading import agreement_from_mapping
 from copublish.agreement.model import Agreement
 from copublish.errors import SourceError
 from copublish.evaluation.benchmark_tables import CLASSES, COLUMNS, DatasetName
+from copublish_reproduction.first_values import with_first_values
 
 Partition = Literal["vertical", "arbitrary"]
 
@@ -73,8 +74,12 @@ class Dataset:
 
     def taxonomies(self) -> dict[str, Any]:
         """The tree of every categorical attribute."""
-        found: dict[str, Any] = json.loads((self.folder / "taxonomies" / f"{self.name}.json").read_text())
-        return found
+        return _trees(self.name, self.folder)
+
+
+def _trees(name: DatasetName, folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "taxonomies" / f"{name}.json").read_text())
+    return found
 
 
 def load_dataset(name: DatasetName, folder: Path, seed: int = 0) -> Dataset:
@@ -167,7 +172,7 @@ def agreement_for(
             "parties": {party: {} for party in parties},
             "records": {**alignment, "expected": expected or EXPECTED[name]},
             "class": {"name": COLUMNS[name][-1], "values": list(CLASSES[name])},
-            "attributes": attributes,
+            "attributes": with_first_values(attributes, _trees(name, folder)),
             "privacy": {"epsilon": epsilon},
             "mechanism": {"name": "specialization", **(mechanism or {})},
         },

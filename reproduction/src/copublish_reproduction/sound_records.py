@@ -21,6 +21,7 @@ from copublish.evaluation.benchmark_tables import CLASSES, COLUMNS
 from copublish.fragments.fragment import Fragment
 from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish_reproduction.datasets import NUMERICAL, Dataset, load_dataset
+from copublish_reproduction.first_values import with_first_values
 from copublish_reproduction.hpdp_sets import FIRST_POST_SECONDARY, Target, attribute_columns, load_nltcs
 from copublish_reproduction.plain_table import Floats
 
@@ -113,7 +114,7 @@ class SoundRecords:
                 "parties": {f"p{number}": {} for number in range(n_owners)},
                 "records": {"expected": len(self.rows)},
                 "class": {"name": self.class_name, "values": list(self.classes)},
-                "attributes": attributes,
+                "attributes": with_first_values(attributes),
                 "privacy": {"epsilon": epsilon} | ({"delta": delta} if delta else {}),
                 "mechanism": settings,
             }

@@ -30,6 +30,7 @@ from copublish_reproduction.arbdistdp import noisy_cells, split_scores
 from copublish_reproduction.audit import audit, epsilon_bound
 from copublish_reproduction.findings_selections import TABLE_1_AGES, TABLE_1_CLASSES, ages_table
 from copublish_reproduction.findings_views import half_noise
+from copublish_reproduction.first_values import with_first_values
 from copublish_reproduction.selection import literal_law, log_weights, segment_law
 from support import seeded
 
@@ -115,10 +116,12 @@ TINY = {
     "parties": {"a": {}, "b": {}},
     "records": {"alignment": "row-order", "expected": 20},
     "class": {"name": "c", "values": ["n", "y"]},
-    "attributes": {
-        "x": {"kind": "categorical", "values": ["p", "q"], "held_by": "a"},
-        "z": {"kind": "categorical", "values": ["r", "s"], "held_by": "b"},
-    },
+    "attributes": with_first_values(
+        {
+            "x": {"kind": "categorical", "values": ["p", "q"], "held_by": "a"},
+            "z": {"kind": "categorical", "values": ["r", "s"], "held_by": "b"},
+        }
+    ),
     "privacy": {"epsilon": 1},
     "mechanism": {"name": "specialization", "specializations": 1, "max_cells": 4},
 }

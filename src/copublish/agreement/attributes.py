@@ -79,16 +79,16 @@ class CategoricalAttribute(Section):
     """An attribute with a public list or tree of values.
 
     Attributes:
-        missing: `category`, or the value that a missing one becomes; `refuse` in format 1, where it becomes the first.
-        unlisted: The value that any other one becomes; nothing in format 1, where it becomes the first.
+        missing: `category`, or the value that a missing one becomes.
+        unlisted: The value that any other one becomes.
         missing_spellings: Texts that stand for a missing value; those of [records] if it says nothing.
     """
 
     kind: Literal["categorical"]
     values: tuple[str, ...] | None = None
     taxonomy: dict[str, Any] | None = None
-    missing: str = "refuse"
-    unlisted: str | None = None
+    missing: str = "category"
+    unlisted: str = OTHER_LABEL
     missing_spellings: Spellings = None
     held_by: PartyNames | None = None
 
@@ -182,9 +182,8 @@ class NumericalAttribute(Section):
     """An attribute with public bounds and a public grid of split points.
 
     Attributes:
-        missing: `category`, or the number that a missing or unreadable one becomes; `refuse` in format 1, where it
-            becomes the lower bound.
-        out_of_bounds: What becomes of a number past the bounds: the nearer bound, in every format.
+        missing: `category`, or the number that a missing or unreadable one becomes.
+        out_of_bounds: What becomes of a number past the bounds: the nearer bound.
         missing_spellings: Texts that stand for a missing value; those of [records] if it says nothing.
     """
 
@@ -192,8 +191,8 @@ class NumericalAttribute(Section):
     bounds: tuple[Number, Number]
     grid: Grid
     decimals: Whole | None = Field(default=None, ge=0, le=12)
-    missing: str | Number = "refuse"
-    out_of_bounds: Literal["clamp"] | None = None
+    missing: Number | str = Field(default="category", union_mode="left_to_right")
+    out_of_bounds: Literal["clamp"] = "clamp"
     missing_spellings: Spellings = None
     held_by: PartyNames | None = None
 

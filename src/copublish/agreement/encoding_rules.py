@@ -1,7 +1,4 @@
-"""What becomes of every cell that is not as agreed: fixed in public, so that no value can end a run.
-
-Format 2 says it for every column. For format 1 the rules are fixed here, and its domains stay as they were.
-"""
+"""Rules for cells that are not as agreed. They are public and cover every cell, so that no value can end a run."""
 
 from __future__ import annotations
 
@@ -60,15 +57,12 @@ def rule_of_attribute(
         spellings: Those of the section [records], for a column that says nothing.
     """
     own = spellings if attribute.missing_spellings is None else attribute.missing_spellings
-    if isinstance(domain, NumericalDomain):
-        agreed = attribute.missing if isinstance(attribute.missing, Decimal) else domain.lower
-        number = None if domain.missing else agreed
+    if isinstance(attribute, NumericalAttribute) or isinstance(domain, NumericalDomain):
+        number = attribute.missing if isinstance(attribute.missing, Decimal) else None
         return ColumnRule(domain=domain, missing_spellings=own, missing=domain.size - 1, number_for_missing=number)
     code = {value: code for code, value in enumerate(domain.values)}
-    unlisted = attribute.unlisted if isinstance(attribute, CategoricalAttribute) else None
-    # Nothing is agreed in format 1: the first listed value, whatever the data are.
-    missing = domain.size - 1 if domain.missing else code.get(str(attribute.missing), 0)
-    return ColumnRule(domain=domain, missing_spellings=own, unlisted=code.get(unlisted or "", 0), missing=missing)
+    missing = domain.size - 1 if domain.missing else code[str(attribute.missing)]
+    return ColumnRule(domain=domain, missing_spellings=own, unlisted=code[attribute.unlisted], missing=missing)
 
 
 def rule_of_class(domain: CategoricalDomain, spellings: tuple[str, ...], *, publishes_each_record: bool) -> ColumnRule:
@@ -81,7 +75,7 @@ def rule_of_class(domain: CategoricalDomain, spellings: tuple[str, ...], *, publ
 
 
 def plain_rule(domain: Domain, spellings: tuple[str, ...]) -> ColumnRule:
-    """The rule of an attribute of which nothing else is known: the first value or the lower bound, as in format 1."""
+    """The rule that a description means where it says nothing: the first value, or the lower bound."""
     if isinstance(domain, NumericalDomain):
         number = None if domain.missing else domain.lower
         return ColumnRule(
@@ -92,7 +86,7 @@ def plain_rule(domain: Domain, spellings: tuple[str, ...]) -> ColumnRule:
 
 
 def describe_rule(rule: ColumnRule, spellings: tuple[str, ...]) -> CategoricalDescription | NumericalDescription:
-    """A column as released files state it: its public domain, and where the rule is another one than the plain one.
+    """A column as released files state it: its public domain, and what its rule has that the plain one has not.
 
     Args:
         rule: Of the column.

@@ -256,7 +256,7 @@ def _complaint(error: ErrorDetails, steps: list[str]) -> str:
     kind, context, given = error["type"], error.get("ctx", {}), _shown(error["input"])
     last = steps[-1] if steps else ""
     if kind == "literal_error" and last == "format":
-        return f"this version reads format = 1 and format = 2, got {given}"
+        return f"this version reads format = 1, got {given}"
     if kind == "literal_error":
         return f"{given} is not one of {context.get('expected')}"
     if kind == "union_tag_invalid":
@@ -327,7 +327,7 @@ EXAMPLES = {
     "values": ', like values = ["no", "yes"]',
     "partition": ', like partition = "vertical" ("horizontal", "vertical" or "arbitrary")',
     "parties": ": a table per organization, like [parties.bank]",
-    "format": ": write format = 2 at the top",
+    "format": ": write format = 1 at the top",
     "privacy": ": write a section [privacy] with epsilon = 1.0",
     "records": ": write a section [records] with expected = 20000",
     "class": ": write a section [class] with a name and values",

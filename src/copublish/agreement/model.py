@@ -14,9 +14,9 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Annotated, Literal, TypeVar, get_args
 
-from pydantic import AliasChoices, BeforeValidator, Field, SerializeAsAny, StrictBool, field_validator, model_validator
+from pydantic import BeforeValidator, Field, SerializeAsAny, StrictBool, field_validator, model_validator
 
-from copublish.agreement.attributes import OTHER_LABEL, Attribute, ClassAttribute, distinct
+from copublish.agreement.attributes import Attribute, ClassAttribute, distinct
 from copublish.agreement.budget import Budget
 from copublish.agreement.canonical import canonical_spelling, hashes_of_parts
 from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
@@ -77,10 +77,7 @@ class Privacy(Section):
 
     epsilon: Number
     delta: Number | None = None
-    neighbors: Literal["add-remove", "replace"] = Field(
-        default="add-remove",
-        validation_alias=AliasChoices("neighbors", "neighbours"),  # the second is how older agreements spell it
-    )
+    neighbors: Literal["add-remove", "replace"] = "add-remove"
     class_disagreement: BudgetShare | None = None
     """Share of epsilon for counting on how many records two class columns differ; none for not counting it."""
 
@@ -111,33 +108,6 @@ def _settings_of_mechanism(value: object) -> object:
     return known_settings()[name].model_validate(value)
 
 
-DEFAULTS_OF_FORMAT_2: Mapping[str, Mapping[str, str]] = {
-    "categorical": {"missing": "category", "unlisted": OTHER_LABEL},
-    "numerical": {"missing": "category", "out_of_bounds": "clamp"},
-}
-"""What an attribute of format 2 means if it does not say. In format 1 these keys mean nothing, or less."""
-
-
-def with_defaults(content: object) -> object:
-    """An agreement as nested mappings, with what its format means where it says nothing."""
-    if not isinstance(content, Mapping):
-        return content
-    said = content.get("format")
-    # A signaling NaN, which Python code can bring in, raises when it is compared.
-    if (isinstance(said, Decimal) and not said.is_finite()) or said != 2:
-        return content
-    attributes = content.get("attributes")
-    if not isinstance(attributes, Mapping):
-        return content
-    filled = {
-        name: {**DEFAULTS_OF_FORMAT_2.get(str(attribute.get("kind")), {}), **attribute}
-        if isinstance(attribute, Mapping)
-        else attribute
-        for name, attribute in attributes.items()
-    }
-    return {**content, "attributes": filled}
-
-
 S = TypeVar("S", bound=MechanismSettings)
 
 
@@ -148,7 +118,7 @@ class Agreement(Section):
     columns); the spelling of numbers, comments and the order of keys inside a table are not.
     """
 
-    format: Annotated[Literal[1, 2], BeforeValidator(refuse_bool)]
+    format: Annotated[Literal[1], BeforeValidator(refuse_bool)]
     name: Name
     dataset: Name
     description: str = ""
@@ -162,11 +132,6 @@ class Agreement(Section):
     budget: Budget = Budget()
     engine: Computation = Computation()
     network: Network = Network()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _fill_in(cls, content: object) -> object:
-        return with_defaults(content)
 
     @model_validator(mode="after")
     def _check_whole(self) -> Agreement:

@@ -12,7 +12,6 @@ from copublish.agreement.budget import broken_budget_rules
 from copublish.agreement.computation import broken_engine_rules
 from copublish.agreement.domain import MISSING_LABEL, NumericalDomain
 from copublish.agreement.network import broken_network_rules
-from copublish.agreement.section import Section
 from copublish.agreement.settings import known_settings
 
 if TYPE_CHECKING:
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 
 RESERVED_COLUMNS = ("count", "noisy_count")
 """Columns that a release adds."""
-
-KEYS_OF_FORMAT_2 = ("unlisted", "out_of_bounds", "missing_spellings")
-"""Keys of columns that agreements of format 1 do not have."""
 
 SMALLEST_SHARE_OF_EPSILON = Fraction(1, 10**6)
 """Below this the noise of a measurement no longer fits the engine's 62-bit integers."""
@@ -129,7 +125,7 @@ def _records(agreement: Agreement) -> Iterator[str]:
             "records.identifier_rules: they say how identifiers are compared, but the agreement names no identifier. "
             'Name its column, like identifier = "customer_id", or remove the rules'
         )
-    if agreement.format > 1 and records.alignment == "row-order" and records.identifier is not None:
+    if records.alignment == "row-order" and records.identifier is not None:
         yield (
             "records.identifier: records that are joined by their order are not told apart by an identifier. Remove "
             'it, or remove alignment = "row-order"'
@@ -178,20 +174,9 @@ def _missing_values(agreement: Agreement) -> Iterator[str]:
 
 def _encoding(agreement: Agreement) -> Iterator[str]:
     """Rules about what becomes of values that are not as agreed."""
-    if agreement.format == 1:
-        yield from _keys_of_format_2(agreement)
     for name, attribute in agreement.attributes.items():
         place = f"attributes.{name}.missing"
-        if agreement.format == 1:
-            if attribute.missing not in ("refuse", "category"):
-                yield f"{place}: {_shown(attribute.missing)} is not one of 'refuse' or 'category' in format 1"
-        elif attribute.missing == "refuse":
-            what = "a listed value" if attribute.kind == "categorical" else "a number within the bounds"
-            yield (
-                f'{place}: in format 2 no value ends a run, so none is refused. Write missing = "category", or {what} '
-                "that takes its place"
-            )
-        elif attribute.kind == "categorical":
+        if attribute.kind == "categorical":
             yield from _targets(name, attribute)
         elif isinstance(attribute.missing, str) and attribute.missing != "category":
             yield f"{place}: '{attribute.missing}' is neither 'category' nor a number. Write a number within the bounds"
@@ -201,15 +186,6 @@ def _encoding(agreement: Agreement) -> Iterator[str]:
         ):
             lower, upper = attribute.bounds
             yield f"{place}: {attribute.missing} is not within bounds = [{lower}, {upper}]. Take a number that is"
-
-
-def _keys_of_format_2(agreement: Agreement) -> Iterator[str]:
-    tables: dict[str, Section] = {f"attributes.{name}": found for name, found in agreement.attributes.items()}
-    tables["class"] = agreement.class_
-    for place, table in tables.items():
-        for key in KEYS_OF_FORMAT_2:
-            if getattr(table, key, None) is not None:
-                yield f"{place}.{key}: it is a key of format 2. Write format = 2 at the top, or remove it"
 
 
 def _targets(name: str, attribute: CategoricalAttribute) -> Iterator[str]:
@@ -226,10 +202,6 @@ def _targets(name: str, attribute: CategoricalAttribute) -> Iterator[str]:
             f"attributes.{name}.unlisted: '{OTHER_LABEL}' is a group in the taxonomy, so it cannot be a value as well. "
             "Rename the group, or name a listed value"
         )
-
-
-def _shown(value: str | Decimal) -> str:
-    return repr(value) if isinstance(value, str) else f"{value:f}"
 
 
 def _numbers(agreement: Agreement) -> Iterator[str]:
@@ -263,8 +235,6 @@ def _class_disagreement(agreement: Agreement) -> Iterator[str]:
     if agreement.privacy.class_disagreement is None:
         return
     place, holders = "privacy.class_disagreement", agreement.holders(agreement.class_.name)
-    if agreement.format == 1:
-        yield f"{place}: it is a key of format 2. Write format = 2 at the top, or remove it"
     if agreement.partition == "horizontal":
         yield f"{place}: in a horizontal release no record has two class columns. Remove it"
     elif len(holders) != 2:

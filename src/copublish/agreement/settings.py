@@ -75,10 +75,6 @@ class MechanismSettings(Section):
     partitions: ClassVar[tuple[Partition, ...]] = ("horizontal", "vertical", "arbitrary")
     """What data the mechanism is for."""
 
-    hashed_for_all: ClassVar[Mapping[str, object]] = {}
-    """Keys that every agreement is hashed with, whatever its mechanism: the first mechanism's, which were all there was
-    when the format was fixed. Agreements keep their hash."""
-
     @property
     def uses_gaussian_noise(self) -> bool:
         """Whether the noise is Gaussian, so that the agreement needs a delta."""
@@ -101,10 +97,6 @@ class MechanismSettings(Section):
         """Yield one sentence for every rule of this mechanism that the agreement breaks."""
         yield from ()
 
-    def hashed(self) -> dict[str, object]:
-        """The section as an agreement's hash covers it; keys that are not said are left out."""
-        return {key: value for key, value in self.model_dump().items() if value is not None}
-
 
 YES_OR_NO = (
     "publishes_numbers",
@@ -115,7 +107,7 @@ YES_OR_NO = (
     "draws_records",
     "noise_follows_delta",
 )
-TRAITS = (*YES_OR_NO, "how_to_get_gaussian_noise", "partitions", "hashed_for_all")
+TRAITS = (*YES_OR_NO, "how_to_get_gaussian_noise", "partitions")
 
 
 def contradictions(settings: type[MechanismSettings]) -> Iterator[str]:
@@ -178,8 +170,3 @@ def drawing_mechanisms(partition: Partition) -> str:
     """The mechanisms that draw synthetic records of such data, in quotes, to name where another one does not fit."""
     names = [name for name, known in known_settings().items() if known.draws_records and partition in known.partitions]
     return " or ".join(f"'{name}'" for name in names)
-
-
-def hashed_for_all() -> dict[str, object]:
-    """The keys that every agreement is hashed with."""
-    return {key: value for known in known_settings().values() for key, value in known.hashed_for_all.items()}

@@ -118,7 +118,7 @@ class _Builder:
         left_out = {identifier, class_name, *self._perhaps_identifiers(identifier)}
         attributes = {column: self._attribute(column) for column in self._shared() if column not in left_out}
         content: Content = {
-            "format": 2,
+            "format": 1,
             "name": said.name,
             "dataset": said.dataset,
             "partition": said.partition,

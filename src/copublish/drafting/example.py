@@ -12,7 +12,7 @@ PREAMBLE = """\
 """
 
 COLUMNS_AND_PARTIES = """\
-format = 2
+format = 1
 name = "credit-default"          # the release
 dataset = "customers-2026"       # the ledgers count what is spent under this name
 description = "Who repays a loan? Made together by a bank and a lender."

@@ -15,9 +15,6 @@ from copublish.drafting.fields_read import spellings_from_lines
 from copublish.drafting.text import toml_key, toml_value
 from copublish.drafting.trees import tree_text
 
-OLDER_NEIGHBORS = "neighbours"
-"""How older agreements spell it; beside the field it would be a second answer to the same question."""
-
 Form = TypeVar("Form", bound=DraftFields)
 
 
@@ -42,7 +39,7 @@ def fields_of_draft(draft: Draft, kind: type[Form]) -> Form:
         class_held_by=_listed(class_.pop("held_by", "")),
         epsilon=_text(privacy.pop("epsilon", None)),
         delta=_text(privacy.pop("delta", None)),
-        neighbors=_text(privacy.pop("neighbors" if "neighbors" in privacy else OLDER_NEIGHBORS, "add-remove")),
+        neighbors=_text(privacy.pop("neighbors", "add-remove")),
         mechanism=_text(mechanism.pop("name", None)),
         records_more=_lines(records),
         class_more=_lines(class_),

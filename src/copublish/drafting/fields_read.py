@@ -32,7 +32,7 @@ class Reading:
         """The draft that they say; `problems` has what could not be read at all, under the names of fields."""
         form = self.form
         rest = self._table("more", form.more)
-        content: Content = {"format": 2, "name": form.name or FILL_IN, "dataset": form.dataset or FILL_IN}
+        content: Content = {"format": 1, "name": form.name or FILL_IN, "dataset": form.dataset or FILL_IN}
         content |= {"description": form.description} if form.description else {}
         content |= {
             "partition": form.partition or FILL_IN,

@@ -106,8 +106,8 @@ def _draft(content: Content, text: str, source: str) -> Draft:
                 for name, entry in entries.items()
                 if not isinstance(entry, Mapping)
             ]
-    if content.get("format") != 2:
-        problems.append("format: drafts are merged in format 2. Write format = 2 at the top")
+    if content.get("format") != 1:
+        problems.append("format: drafts are merged in format 1. Write format = 1 at the top")
     try:
         toml_value(content)
     except TypeError as exc:

@@ -43,8 +43,6 @@ def register(mechanism: AnyMechanism) -> None:
     if problems:
         raise ValueError(f"{type(mechanism).__name__} cannot be registered: {'; '.join(problems)}")
     names = settings.names()
-    if settings.hashed_for_all and not settings.__module__.startswith("copublish."):
-        raise ValueError("the keys that every agreement is hashed with are fixed")
     for name in names:
         if name in _by_name and type(_by_name[name]) is not type(mechanism):
             raise ValueError(f"there is a mechanism '{name}' already")

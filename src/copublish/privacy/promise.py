@@ -102,16 +102,20 @@ def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list
 
 def _encoding(agreement: Agreement) -> list[str]:
     """What becomes of values that are not as agreed, which owners have to know, because no run ends for them."""
-    by = "by the agreement" if agreement.format > 1 else "by the rules of format 1"
-    found = [f"Values that are not as agreed end no run; each owner's software changes them {by}, row by row."]
+    found = [
+        "Values that are not as agreed end no run; each owner's software changes them by the agreement, row by row."
+    ]
     kinds = {attribute.kind for attribute in agreement.attributes.values()}
     if "numerical" in kinds:
         found.append(
-            f"A number past its bounds is the nearer bound; a missing or unreadable one is {_missing(agreement)}."
+            "A number past its bounds is the nearer bound; a missing or unreadable one is a category of its own, or "
+            "the number that the agreement names."
         )
     if "categorical" in kinds:
-        listed = "the value that the agreement names" if agreement.format > 1 else "the first listed one"
-        found.append(f"A category that is not listed, or missing without a category for it, is {listed}.")
+        found.append(
+            "A category that is not listed, or missing without a category for it, is the value that the agreement "
+            "names."
+        )
     null = "is the first listed one" if agreement.publishes_each_record else "makes the record count nowhere"
     found.append(f"A class that is not listed, or missing, {null}.")
     if agreement.records.identifier is not None and agreement.records.alignment == "identifier":
@@ -121,14 +125,6 @@ def _encoding(agreement: Agreement) -> list[str]:
     if agreement.partition == "arbitrary":
         found.append("A cell that two parties hold is that of the first of them; one that nobody holds is missing.")
     return found
-
-
-def _missing(agreement: Agreement) -> str:
-    return (
-        "a category of its own, or the number that the agreement names"
-        if agreement.format > 1
-        else ("a category of its own where that is agreed, else the lower bound")
-    )
 
 
 def _coins(agreement: Agreement) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from copublish.agreement.domain import Domain, NumericalDomain
+from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.reading.interface import CellSummary, ColumnSummary, Reading
 
 PARTS = 24
@@ -38,6 +38,12 @@ def summary_of_records(
             axis=((bounds[0], 0.0), (bounds[1], 1.0)),
             note=note,
         )
+    return summary_of_category(reading, domain, confidence)
+
+
+def summary_of_category(reading: Reading, domain: CategoricalDomain, confidence: float) -> ColumnSummary:
+    """The share of every value of a category, and how many people have it."""
+    column = domain.name
     cells = tuple(
         CellSummary(
             label=value,

@@ -91,7 +91,7 @@ def test_nothing_typed_shows_what_could_be(typed):
 
 
 def test_the_problems_of_an_agreement_come_one_by_one(typed, tmp_path):
-    (tmp_path / "a.toml").write_text('format = 2\nname = "FILL IN"\n')
+    (tmp_path / "a.toml").write_text('format = 1\nname = "FILL IN"\n')
     _, out, _ = typed("describe", "a.toml", "--format", "json")
     assert "name: still to be filled in" in json.loads(out)["error"]["problems"]
 

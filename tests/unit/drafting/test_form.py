@@ -30,7 +30,7 @@ held_by = "bank"
 COMMENTED = """# ours, not the program's
 
 # to begin with
-format = 2
+format = 1
 name = "trial" # why it is called so # and more
 [parties.bank]
 #no space
@@ -128,7 +128,7 @@ def test_comments_of_a_file_are_kept_also_if_what_they_are_about_is_gone():
         "",  # the usual ones
     ],
 )
-@pytest.mark.parametrize("neighbors", ["", 'neighbors = "replace"', 'neighbours = "replace"'])
+@pytest.mark.parametrize("neighbors", ["", 'neighbors = "replace"'])
 def test_an_agreement_that_goes_through_its_fields_stays_the_same_to_the_letter(line, neighbors):
     text = cp.draft_text(cp.draft()).replace('missing_spellings = ["?", "NA"]', line)
     draft = cp.draft_from_text(text.replace('neighbors = "add-remove"', neighbors))

@@ -234,7 +234,7 @@ def test_a_tree_takes_the_place_of_an_open_list_and_contradicts_a_filled_one():
 
 
 def test_a_file_that_is_no_draft_is_refused(tmp_path):
-    (tmp_path / "a.toml").write_text('format = 2\nparties = "bank"\nattributes.age = 1\nwhen = 2026-01-01\n')
+    (tmp_path / "a.toml").write_text('format = 1\nparties = "bank"\nattributes.age = 1\nwhen = 2026-01-01\n')
     with pytest.raises(AgreementError) as caught:
         load_draft(tmp_path / "a.toml")
     assert len(caught.value.problems) == 3

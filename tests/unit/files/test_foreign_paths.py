@@ -19,7 +19,7 @@ from support.releases import small_release
 TREE = json.dumps({"job": {"ANY": {"cook": {}, "clerk": {}}}})
 
 TOML = """
-format = 2
+format = 1
 name = "small"
 dataset = "people"
 partition = "vertical"

@@ -43,7 +43,7 @@ EDGES = [Decimal(-1), Decimal("0.1"), Decimal("0.30000000000000004"), Decimal(7)
 def agreed(**changes: Any) -> cp.Agreement:
     """Owners of whole rows, without identifiers: a category, a number, a class with null rows."""
     mapping = repartition(small_mapping(), "horizontal")
-    mapping["format"], mapping["records"] = 2, {"expected": 2000, "missing_spellings": ["", "?", "-9"]}
+    mapping["records"] = {"expected": 2000, "missing_spellings": ["", "?", "-9"]}
     mapping["class"] = {"name": "default", "values": ["no", "yes"]}
     mapping["attributes"] = {
         "job": {"kind": "categorical", "values": ["a", "b", "7", "1.50", "true", "2020-01-02"]},

@@ -46,7 +46,7 @@ CLASSES = ["no", "yes", " yes", "maybe", None, *["no"] * 7]
 
 def agreed(partition: str = "horizontal", **records: Any) -> cp.Agreement:
     mapping = repartition(small_mapping(), partition)
-    mapping["format"], mapping["class"] = 2, {"name": "default", "values": ["no", "yes"]}
+    mapping["class"] = {"name": "default", "values": ["no", "yes"]}
     mapping["records"] = {"expected": 100, "missing_spellings": ["", "?", "-9"], **records}
     edges: list[Any] = [Decimal("0.1"), 7, 50]
     numbers = {"kind": "numerical", "bounds": [-50, Decimal("99.5")], "grid": {"edges": edges}}

@@ -200,8 +200,8 @@ def test_a_column_s_own_spellings_of_missing_are_for_that_column_alone() -> None
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"attributes.job.missing": "refuse"}, "attributes.job.missing: in format 2 no value ends a run"),
-        ({"attributes.income.missing": "refuse"}, "a number within the bounds that takes its place"),
+        ({"attributes.job.missing": "refuse"}, "'refuse' is neither 'category' nor a listed value"),
+        ({"attributes.income.missing": "refuse"}, "'refuse' is neither 'category' nor a number"),
         ({"attributes.job.missing": "pilot"}, "'pilot' is neither 'category' nor a listed value"),
         ({"attributes.job.unlisted": "pilot"}, "'pilot' is neither 'other' nor a listed value"),
         ({"attributes.job.unlisted": "Worker"}, "'Worker' is neither 'other' nor a listed value"),
@@ -231,6 +231,7 @@ def test_rules_that_cannot_be_are_refused_with_the_agreement(changes: dict[str, 
 def test_defaults_are_hashed_like_what_is_said() -> None:
     said = {"attributes.job.unlisted": "other", "attributes.income.out_of_bounds": "clamp"}
     assert agreed(**said, **{"attributes.age.missing": "category"}).hash == agreed().hash
+    assert agreed(**{"attributes.age.missing": "40"}).hash == agreed(**{"attributes.age.missing": 40}).hash
     others = [{"attributes.job.unlisted": "vet"}, {"attributes.age.missing": 40}, {"class.missing_spellings": ["-"]}]
     assert len({agreed().hash, agreed(small_mapping).hash, *(agreed(**other).hash for other in others)}) == 5
 

@@ -115,7 +115,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "specialization": ("specializations", "score", "selection_share", "max_cells"),
     "marginals": ("rounds", "tables", "first", "records", "model_cells"),
     "copula": ("dependence_share",),
-    "hpdp": ("noise", "numbers", "records"),
+    "hpdp": ("noise", "records"),
     "vhdp": (),
     "idp-ir": ("k", "local_sensitivity", "category_order", "acknowledge"),
 }

@@ -168,7 +168,7 @@ def test_a_replicate_without_fresh_noise_has_the_published_counts_of_every_cell(
     """What noise leaves in the ends of a grid is taken away from replicates as from the release."""
     agreement = cp.agreement_from_mapping(
         {
-            "format": 2,
+            "format": 1,
             "name": "amounts",
             "dataset": "people",
             "partition": "horizontal",

@@ -36,7 +36,7 @@ CASES = [
 ]
 
 AGREEMENT = """
-format = 2
+format = 1
 name = "small"
 dataset = "people"
 partition = "vertical"

@@ -111,7 +111,7 @@ def test_text_that_cannot_be_read_names_its_line_and_stays(tmp_path):
     browser = entered(tmp_path)
     page = browser.get("/draft")
     assert page.status_code == 200 and "line 1" in page.text and "name = unquoted" in page.text
-    answer = browser.submit("/draft/text", {"text": "format = 2\nname = [", "started_from": cp.hash_of_file(file)})
+    answer = browser.submit("/draft/text", {"text": "format = 1\nname = [", "started_from": cp.hash_of_file(file)})
     assert answer.status_code == 422 and "name = [" in answer.text and file.read_text() == "name = unquoted\n"
 
 

@@ -112,16 +112,8 @@ class CopulaPlan(Plan["CopulaResult"]):
 
     def counts_of(self, column: str, budget: Fraction, noisy_counts: IntArray, total: int) -> IntArray:
         """Counts that can be records, from a column's released ones."""
-        noise = deviation(self.marginal(column, budget)) if self.empties_ends else None
-        return counts_of_records(self.agreement.columns[column], noisy_counts, total, empties_ends_of=noise)
-
-    @property
-    def empties_ends(self) -> bool:
-        """Whether ends of grids stay empty where noise could have made what is there; not in format 1.
-
-        Agreements of format 1 keep their meaning.
-        """
-        return self.agreement.format > 1
+        noise = deviation(self.marginal(column, budget))
+        return counts_of_records(self.agreement.columns[column], noisy_counts, total, noise=noise)
 
     def products(self, limits: Sequence[int]) -> Measure:
         """The disclosure of the sums of products, given how large each column's scores can be."""

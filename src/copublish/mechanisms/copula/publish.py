@@ -72,7 +72,7 @@ class CopulaDetails(Details):
         allocation: How the columns' budget was divided.
         label_information: What columns tell about the label.
         missing_spellings: Texts that stand for a missing value.
-        empties_ends: Whether ends of a number's grid stayed empty where noise could have made what is there.
+        empties_ends: Ends of a number's grid stayed empty where noise could have made what is there.
     """
 
     copula_format: Literal[1] = 1
@@ -81,7 +81,7 @@ class CopulaDetails(Details):
     allocation: Division
     label_information: LabelInformation
     missing_spellings: tuple[str, ...]
-    empties_ends: Literal[True] | None = None
+    empties_ends: Literal[True] = True
 
     @property
     def public_columns(self) -> PublicColumns:
@@ -106,11 +106,9 @@ def synthetic_records(result: CopulaResult) -> tuple[pa.Table, dict[str, Codes]]
     counts = list(result.counts.values())
     drawn = draw_columns(result.model.loadings, counts, result.key)
     table, found = {}, {}
-    # Whole numbers stay whole; in format 1 only where decimals are agreed on.
-    finer = result.allocation.agreement.format == 1
     for (name, domain), own, (cells, places) in zip(result.columns.items(), counts, drawn, strict=True):
         # The records of a cell are spread evenly over it, in the order of the variable behind the column.
-        table[name] = values_of(domain, InCells(cells=cells, places=places, counts=own[cells]), finer=finer)
+        table[name] = values_of(domain, InCells(cells=cells, places=places, counts=own[cells]))
         found[name] = cells.astype(np.min_scalar_type(domain.size))
     return pa.table(table), found
 
@@ -143,7 +141,6 @@ def copula_details(result: CopulaResult, cells: Mapping[str, Codes]) -> CopulaDe
         allocation=describe_division(allocation, result.gains),
         label_information=describe_information(result.columns, cells, label, budgets),
         missing_spellings=allocation.agreement.records.missing_spellings,
-        empties_ends=True if result.empties_ends else None,
     )
 
 
@@ -154,8 +151,8 @@ def _within(result: CopulaResult, i: int, j: int) -> float | None:
     return round(within, WITHIN_DIGITS) if within < 1 else None
 
 
-def values_of(domain: Domain, found: InCells, *, finer: bool = False) -> pa.Array:
+def values_of(domain: Domain, found: InCells) -> pa.Array:
     """A column of records: categories as text, numbers as numbers spread over their cells, missing ones null."""
     if isinstance(domain, CategoricalDomain):
         return categories(domain, found.cells)
-    return numbers_in_cells(domain, found, found.cells >= domain.number_codes, finer=finer)
+    return numbers_in_cells(domain, found, found.cells >= domain.number_codes)

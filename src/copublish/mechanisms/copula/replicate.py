@@ -34,10 +34,7 @@ def replicate(publication: Publication, details: CopulaDetails, draws: Draws) ->
         total = max(0, round(weighted / sum(weights.values())))
     domains = domains_as_published(details.public_columns.domains, publication.records)
     counts = [
-        counts_of_records(
-            domains[name], own, total, empties_ends_of=deviation_of(laws[name]) if details.empties_ends else None
-        )
-        for name, own in noisy.items()
+        counts_of_records(domains[name], own, total, noise=deviation_of(laws[name])) for name, own in noisy.items()
     ]
     scores = [np.array(column.scores, dtype=np.int64) for column in details.columns.values()]
     points = SCORE_LIMIT**2

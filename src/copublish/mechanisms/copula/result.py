@@ -26,7 +26,6 @@ class CopulaResult:
         model: What the records are drawn from.
         allocation: How the columns' budget was divided.
         gains: What was opened to divide it.
-        empties_ends: Whether ends of a grid stayed empty where noise could have made what is there.
     """
 
     columns: Mapping[str, Domain]
@@ -38,7 +37,6 @@ class CopulaResult:
     model: CopulaModel
     allocation: Allocation
     gains: Gains | None = None
-    empties_ends: bool = False
 
     @property
     def key(self) -> bytes:

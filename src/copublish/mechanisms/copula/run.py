@@ -74,7 +74,6 @@ def run_copula(
         model=fit_copula(list(counts.values()), list(scores.values()), noisy_products),
         allocation=plan.allocation,
         gains=gains,
-        empties_ends=plan.empties_ends,
     )
 
 

@@ -86,7 +86,7 @@ class Spread:
 def fit_spreads(
     coordinates: Coordinates, products: FloatArray, class_counts: IntArray, *, noise: float, typical_correlation: float
 ) -> dict[str, Spread]:
-    """How every number whose cells were counted is spread.
+    """How every number is spread.
 
     A class's own cells differ from those of all records by a covariance, which is shrunk by what it is expected to be
     beside its noise: of a rare class the counts alone would mostly be noise.

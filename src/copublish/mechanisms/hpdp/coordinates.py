@@ -1,13 +1,13 @@
 """Records as points with public bounds, and the sums of their products, which is all that `hpdp` measures.
 
-A number lies between -1/2 and 1/2, rounded to a 256th; of a category with two values one is -1/2 and the other 1/2; any
-other category, the missing one among its values, is a group of coordinates of which one is 1 and the others are 0. A
-number that is missing lies in the middle.
+A number lies between -1/2 and 1/2, rounded to a 256th, where the cell of its agreed grid lies: cells follow each other
+at equal distances, however wide they are. A number that is missing lies in the middle. Of a category with two values
+one is -1/2 and the other 1/2; any other category, the missing one among its values, is a group of coordinates of which
+one is 1 and the others are 0.
 
-Where a number lies is agreed. By its bounds: in proportion; a second coordinate says whether it is missing, if it may
-be. By its grid: the cells follow each other at equal distances, however wide they are. Then its cells, the missing one
-among them, are a group of coordinates as well, of which only the products with the class are summed: that is how a
-number is spread in every class, and what it has in common with other columns takes one sum for each.
+The cells of a number, the missing one among them, are a group of coordinates as well, of which only the products with
+the class are summed: that is how a number is spread in every class, and what it has in common with other columns takes
+one sum for each.
 
 All of this follows from public domains. `run_moments.py` computes the points of records.
 """
@@ -24,7 +24,6 @@ import numpy as np
 
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.agreement.model import Agreement
-from copublish.mechanisms.hpdp.settings import HpdpSettings
 from copublish.privacy.disclosures import Influence
 from copublish.types import IntArray
 
@@ -35,7 +34,7 @@ UNIT = 2**FRACTION_BITS
 CLASS_WEIGHT = 3
 """Sums that the class is in are multiplied with it before noise is added, so they have so many times less of it: they
 are what a classifier needs, and few. For Adult's 49 coordinates all other noise becomes 1.18 times larger. Counts of
-values and of cells have the same weight where numbers lie by their grids."""
+values and of cells have the same weight."""
 
 
 @dataclass(frozen=True)
@@ -44,28 +43,19 @@ class Coordinates:
 
     Attributes:
         columns: Public domain of every column in agreed order; the class is the last.
-        by_grid: Whether numbers lie by their grids and their cells are counted; else they lie by their bounds.
     """
 
     columns: Mapping[str, Domain]
-    by_grid: bool = False
 
     @staticmethod
     def of(agreement: Agreement) -> Coordinates:
         """The coordinates of an agreement's columns."""
-        return Coordinates(agreement.columns, by_grid=agreement.settings(HpdpSettings).lay_by_grid(agreement))
+        return Coordinates(agreement.columns)
 
     @cached_property
     def centered(self) -> dict[str, int]:
-        """Where numbers, two-valued categories and, behind them, what says that a number is missing lie."""
+        """Where numbers and two-valued categories lie."""
         return {name: i for i, name in enumerate(n for n, domain in self.columns.items() if not _is_group(domain))}
-
-    @cached_property
-    def missing(self) -> dict[str, int]:
-        """Where it says that a number is missing, for the numbers that may be; by their grids, a cell says so."""
-        numbers = {} if self.by_grid else self.columns
-        may_be = [n for n, domain in numbers.items() if isinstance(domain, NumericalDomain) and domain.missing]
-        return {name: len(self.centered) + i for i, name in enumerate(may_be)}
 
     @cached_property
     def groups(self) -> dict[str, slice]:
@@ -79,10 +69,10 @@ class Coordinates:
 
     @cached_property
     def cells(self) -> dict[str, slice]:
-        """Where the cells of every number lie, if they are counted; the last says that it is missing, if it may be."""
+        """Where the cells of every number lie; the last says that it is missing, if it may be."""
         found, start = {}, self.n_linked
         for name, domain in self.columns.items():
-            if self.by_grid and isinstance(domain, NumericalDomain):
+            if isinstance(domain, NumericalDomain):
                 found[name] = slice(start, start + domain.size)
                 start += domain.size
         return found
@@ -90,7 +80,7 @@ class Coordinates:
     @property
     def n_centered(self) -> int:
         """Number a of centered coordinates."""
-        return len(self.centered) + len(self.missing)
+        return len(self.centered)
 
     @property
     def n_linked(self) -> int:
@@ -136,16 +126,14 @@ class Coordinates:
     def weights(self) -> IntArray:
         """What each product of two coordinates is multiplied with before noise is added: shape (size, size).
 
-        CLASS_WEIGHT for products of the class with other columns, and for a class's number of records; if numbers lie
-        by their grids also for the counts of values and cells. 1 for the rest, among it the square of a class of two
-        values, which is the same for everyone.
+        CLASS_WEIGHT for products of the class with other columns, for a class's number of records and for the counts of
+        values and cells. 1 for the rest, among it the square of a class of two values, which is the same for everyone.
         """
         found, place = np.ones((self.size, self.size), dtype=np.int64), self.class_place
         found[place], found[:, place] = CLASS_WEIGHT, CLASS_WEIGHT
         found[place, place] = CLASS_WEIGHT if self.class_name in self.groups else 1
-        if self.by_grid:
-            counts = np.arange(self.n_centered, self.size)
-            found[counts, counts] = CLASS_WEIGHT
+        counts = np.arange(self.n_centered, self.size)
+        found[counts, counts] = CLASS_WEIGHT
         return found
 
     @cached_property
@@ -154,8 +142,7 @@ class Coordinates:
         found = np.ones(self.n_centered, dtype=np.int64)
         if self.class_name in self.centered:
             found[self.centered[self.class_name]] = CLASS_WEIGHT
-        if self.by_grid:
-            found[self._two_valued] = CLASS_WEIGHT
+        found[self._two_valued] = CLASS_WEIGHT
         return found
 
     @cached_property
@@ -178,7 +165,7 @@ class Coordinates:
             Adding it moves the products of x by the sum over i <= j of |x_i x_j| = (|x|_1^2 + |x|_2^2) / 2, its sums by
             at most a/2, and the total by 1. The class has |c|_1 = r, 1/2 if it has two values and 1 if it is a group:
             its products with x and its own sum move by w r (|x|_1 + 1), and a square of two values by 1/4. A record
-            whose numbers all lie on a bound attains all of it.
+            whose numbers are all in outer cells attains all of it.
             Replacing x by z moves the products' matrix by x x' - z z' = (d s' + s d') / 2 with d = x - z and s = x + z,
             so the sums over i <= j by at most (|d|_1 |s|_1 + sum |d_i s_i|) / 2. On a centered coordinate |d_i| + |s_i|
             = 2 max(|x_i|, |z_i|) <= 1; in a group |d| and |s| add up to at most 2 each. So |d|_1 |s|_1 <= (2 g + D)(2 g
@@ -194,20 +181,18 @@ class Coordinates:
             is adding one, total and squares of two values included. That is never more than the bounds for two
             points: the first is twice as large but for the class, whose w r (|x|_1 + 1) >= 3/2 pays for 1 + 1/4; the
             second and, at S = a/2, the third are term by term as large, with the class's sum paying again.
-            If numbers lie by their grids, counts are weighted as well. Each of the h numbers is in one cell: adding a
-            record moves its count by w and its products with the class by w r. The counts of the g groups' values and
-            the sums of the b centered coordinates that have two values are multiplied with w, where 1 is in the above:
-            (w - 1) (g + b/2) more. A record whose numbers are in outer cells attains all of it. Replacing is removing
-            and adding: at most twice that.
+            Counts are weighted as well. Each of the h numbers is in one cell: adding a record moves its count by w and
+            its products with the class by w r. The counts of the g groups' values and the sums of the b centered
+            coordinates that have two values are multiplied with w, where 1 is in the above: (w - 1) (g + b/2) more. A
+            record whose numbers are in outer cells attains all of it. Replacing is removing and adding: at most twice
+            that.
         """
         a, g = self._other_columns()
         l1, l2, w = g + Fraction(a, 2), g + Fraction(a, 4), CLASS_WEIGHT
         is_group = self.class_name in self.groups
         reach, square = (Fraction(1), 0) if is_group else (Fraction(1, 2), Fraction(1, 4))
-        counts = Fraction(0)
-        if self.by_grid:
-            two_valued, cells = len(self._two_valued), len(self.cells)
-            counts = (w - 1) * (g + Fraction(two_valued, 2)) + cells * w * (1 + reach)
+        two_valued, cells = len(self._two_valued), len(self.cells)
+        counts = (w - 1) * (g + Fraction(two_valued, 2)) + cells * w * (1 + reach)
         others, of_class = (l1**2 + l2) / 2 + Fraction(a, 2), w * reach * (l1 + 1)
         diagonal = (Fraction(a, 4) + 2 * g) / 2
         replaced = min(2 * others, (2 * g + Fraction(a, 2)) ** 2 / 2 + diagonal + a) + 2 * of_class
@@ -239,11 +224,11 @@ class Coordinates:
             it has two values and 2 w^2 if it is a group.
             Replacing a record without a listed class, the point 0, is adding one, total included. At t = 0 the bound
             for two points has each of its terms, and the class's own sums pay for 1 + 1/16.
-            If numbers lie by their grids, adding moves for each of the h numbers a count by w and its product with the
-            class: w^2 (1 + C). Groups' counts and sums of two values have w^2 where 1 is in the above: (w^2 - 1) (g +
-            b/4). Replacing moves two counts of a group and a sum by at most 1: (w^2 - 1) (2 g + b). If a number's cell
-            changes, two counts and two products move: 2 w^2 (1 + C). If it stays, its product with the class moves by
-            w |c - b|, in squares 4 w^2 C for two values and 2 w^2 C in a group. The larger of both for each number.
+            For each of the h numbers, adding moves a count by w and its product with the class: w^2 (1 + C). Groups'
+            counts and sums of two values have w^2 where 1 is in the above: (w^2 - 1) (g + b/4). Replacing moves two
+            counts of a group and a sum by at most 1: (w^2 - 1) (2 g + b). If a number's cell changes, two counts and
+            two products move: 2 w^2 (1 + C). If it stays, its product with the class moves by w |c - b|, in squares
+            4 w^2 C for two values and 2 w^2 C in a group. The larger of both for each number.
         """
         a, g = self._other_columns()
         l2, w2 = g + Fraction(a, 4), CLASS_WEIGHT**2
@@ -253,11 +238,10 @@ class Coordinates:
         t = min(Fraction(a, 4) if is_group else l2, w2 * class_square)
         replaced = l2**2 - t**2 + 2 * w2 * class_square * (l2 + t) + (2 * g + Fraction(a, 16)) / 2 + a
         replaced += 2 * w2 if is_group else w2
-        if self.by_grid:
-            two_valued, cells = len(self._two_valued), len(self.cells)
-            once += (w2 - 1) * (g + Fraction(two_valued, 4)) + cells * w2 * (1 + class_square)
-            cell_stays, cell_changes = (2 if is_group else 4) * w2 * class_square, 2 * w2 * (1 + class_square)
-            replaced += (w2 - 1) * (2 * g + two_valued) + cells * max(cell_stays, cell_changes)
+        two_valued, cells = len(self._two_valued), len(self.cells)
+        once += (w2 - 1) * (g + Fraction(two_valued, 4)) + cells * w2 * (1 + class_square)
+        cell_stays, cell_changes = (2 if is_group else 4) * w2 * class_square, 2 * w2 * (1 + class_square)
+        replaced += (w2 - 1) * (2 * g + two_valued) + cells * max(cell_stays, cell_changes)
         return {
             "add-remove": _whole(once + (not total_is_public), UNIT**4),
             "replace": _whole(replaced, UNIT**4),

@@ -1,4 +1,4 @@
-"""Answers about numbers whose cells hpdp counted. Released values only."""
+"""Answers about numbers, by the counts of their cells. Released values only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CountedNumbers(CellReading):
 
     @property
     def columns(self) -> Sequence[str]:
-        """The columns whose cells were counted."""
+        """The columns of numbers."""
         return tuple(self._coordinates.cells)
 
     def table(self, columns: Sequence[str]) -> NoisyTable:

@@ -22,7 +22,7 @@ SHARED_PART = 0.3
 they made up a category's whole variance, the chances of its values would often fall below 0, which cuts shares off."""
 
 LARGEST_PART = 0.98
-"""The same of a number by its grid, if another one goes with it that closely."""
+"""The same of a number, if another one goes with it that closely."""
 
 SMALLEST_SQUARE, SMALLEST_RATIO = 1e-30, 1 / 400
 
@@ -66,7 +66,7 @@ def shrunk_covariances(
 def _expected_squares(
     coordinates: Coordinates, covariances: FloatArray, variances: FloatArray, noise: FloatArray
 ) -> FloatArray:
-    """How large squared covariances are expected to be: those of numbers by their grids as they are on average.
+    """How large squared covariances are expected to be: those of numbers as they are on average.
 
     One number goes with another as closely as bills of one card do, or not at all. What was measured tells, because the
     squares of many noisy covariances are off by the squares of their noise together.
@@ -85,7 +85,7 @@ def _expected_squares(
 
 
 def _share_more(coordinates: Coordinates, found: FloatArray, variances: FloatArray) -> None:
-    """Let factors explain as much of a number by its grid as its strongest correlation with another one asks for.
+    """Let factors explain as much of a number as its strongest correlation with another one asks for.
 
     A variable behind a number has no chances that could fall below 0, so nothing speaks against it.
     """
@@ -100,21 +100,22 @@ def _share_more(coordinates: Coordinates, found: FloatArray, variances: FloatArr
         found[i, i] = part * variances[i]
 
 
-def components_above(matrix: FloatArray, noise_of_rows: FloatArray, *, by_row: bool) -> tuple[FloatArray, int, float]:
+def components_above(matrix: FloatArray, noise_of_rows: FloatArray) -> tuple[FloatArray, int, float]:
     """What is left of a matrix without the components that noise could be, how many there are, and the floor.
 
     Noise has eigenvalues of up to twice the largest deviation of a row. By probabilistic principal components: the mean
     of the other positive eigenvalues is what every direction has alone, and is taken off the ones that stay.
 
+    Rows with little noise are made larger before: what numbers with a small variance have in common would drown in the
+    noise of others.
+
     Args:
         matrix: The covariances.
         noise_of_rows: The deviation of every row's noise.
-        by_row: Whether rows with little noise are made larger before: what numbers with a small variance have in common
-            would drown in the noise of others.
     """
     largest = float(noise_of_rows.max(initial=0.0))
     scale = np.ones_like(noise_of_rows)
-    if by_row and largest > 0:
+    if largest > 0:
         scale = np.sqrt(np.maximum(noise_of_rows / largest, SMALLEST_RATIO))
     scales = np.multiply.outer(scale, scale)
     floor = 2 * largest

@@ -17,16 +17,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from copublish.agreement.domain import NumericalDomain
 from copublish.mechanisms.hpdp.cells import Spread, fit_spreads
 from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates
 from copublish.mechanisms.hpdp.covariances import TYPICAL_CORRELATION, components_above, shrunk_covariances
 from copublish.mechanisms.shared.post_processing import consistent_counts
 from copublish.types import FloatArray, IntArray
-
-CERTAIN_VARIANCE = 2.0
-"""A number's variance is taken to be at least so many deviations of its noise: too small a one would make small
-differences look large, too large a one hides them."""
 
 LARGEST_MARGIN, SMALLEST_MARGIN = 0.01, 1e-9
 
@@ -46,8 +41,7 @@ class MomentModel:
         within_class: Variance of every coordinate that classes leave, shape (size,).
         components: How many principal components stood out of the noise.
         noise_floor: What they had to exceed.
-        margin: How near to a bound an expected value may be.
-        spreads: How every number whose cells were counted is spread over them.
+        spreads: How every number is spread over its cells.
     """
 
     total: int
@@ -60,7 +54,6 @@ class MomentModel:
     within_class: FloatArray
     components: int
     noise_floor: float
-    margin: float
     spreads: Mapping[str, Spread]
 
 
@@ -83,12 +76,12 @@ def fit_moments(
     counts = _class_counts(coordinates, means, total)
     spreads = fit_spreads(coordinates, products, counts, noise=noise, typical_correlation=TYPICAL_CORRELATION)
     linked = slice(0, coordinates.n_linked)
-    second, means = _of_present_numbers(coordinates, products[linked, linked] / max(total, 1), means, margin, spreads)
+    second, means = _of_present_numbers(coordinates, products[linked, linked] / max(total, 1), means, spreads)
     covariances = second - np.multiply.outer(means, means)
-    variances = _variances(coordinates, covariances, means, noise, spreads)
+    variances = _variances(coordinates, means, noise, spreads)
     own_noise = noise / coordinates.weights[linked, linked]
     shrunk, noise_left = shrunk_covariances(coordinates, covariances, variances, own_noise, means)
-    kept, components, floor = components_above(shrunk, noise_left, by_row=coordinates.by_grid)
+    kept, components, floor = components_above(shrunk, noise_left)
     effects = _class_effects(coordinates, kept, counts, spreads)
     between = np.zeros_like(kept)
     for share, effect in zip((counts / max(total, 1)).tolist(), effects, strict=True):
@@ -109,7 +102,6 @@ def fit_moments(
         within_class=within,
         components=components,
         noise_floor=floor,
-        margin=margin,
         spreads=spreads,
     )
 
@@ -136,21 +128,13 @@ def _means(
 
 
 def _of_present_numbers(
-    coordinates: Coordinates, second: FloatArray, means: FloatArray, margin: float, spreads: Mapping[str, Spread]
+    coordinates: Coordinates, second: FloatArray, means: FloatArray, spreads: Mapping[str, Spread]
 ) -> tuple[FloatArray, FloatArray]:
     """Second moments and means of numbers where they are not missing: there they count as 0.
 
-    Means of numbers whose cells were counted follow from those.
+    Means follow from the counts of cells.
     """
     second, means = second.copy(), means.copy()
-    for name, says_missing in coordinates.missing.items():
-        number, share = coordinates.centered[name], max(0.5 - float(means[says_missing]), LARGEST_MARGIN)
-        diagonal = second[number, number]
-        second[number] /= share
-        second[:, number] /= share
-        second[number, number] = diagonal / share
-        means[number] = min(max(means[number] / share, margin - 0.5), 0.5 - margin)
-        second[number, says_missing] = second[says_missing, number] = means[number] * means[says_missing]
     for name, spread in spreads.items():
         number, share = coordinates.centered[name], max(spread.present_share, LARGEST_MARGIN)
         diagonal = second[number, number]
@@ -161,25 +145,14 @@ def _of_present_numbers(
     return second, means
 
 
-def _variances(
-    coordinates: Coordinates, covariances: FloatArray, means: FloatArray, noise: float, spreads: Mapping[str, Spread]
-) -> FloatArray:
-    """Variances: of 0 and 1, or of -1/2 and 1/2, they follow from the mean; of numbers they were measured."""
+def _variances(coordinates: Coordinates, means: FloatArray, noise: float, spreads: Mapping[str, Spread]) -> FloatArray:
+    """Variances: of 0 and 1, or of -1/2 and 1/2, they follow from the mean; of numbers from the counts of cells."""
     variances = means * (1 - means)
     centered = means[: coordinates.n_centered]
     variances[: coordinates.n_centered] = 0.25 - centered * centered
-    for name, place in coordinates.centered.items():
-        if name in spreads:
-            variances[place] = max(spreads[name].variance, noise)
-        elif is_number(coordinates, name):
-            measured = max(float(covariances[place, place]), CERTAIN_VARIANCE * noise)
-            variances[place] = min(measured, float(variances[place]))
+    for name, spread in spreads.items():
+        variances[coordinates.centered[name]] = max(spread.variance, noise)
     return variances
-
-
-def is_number(coordinates: Coordinates, name: str) -> bool:
-    """Whether a column holds numbers."""
-    return isinstance(coordinates.columns[name], NumericalDomain)
 
 
 def _class_counts(coordinates: Coordinates, means: FloatArray, total: int) -> IntArray:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from copublish.agreement.columns import coarse_grid_warnings, reach_far
-from copublish.agreement.domain import Domain, NumericalDomain
+from copublish.agreement.columns import coarse_grid_warnings
 from copublish.agreement.model import Agreement
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
@@ -15,7 +14,6 @@ from copublish.mechanisms.hpdp.settings import MAX_SYNTHETIC_RECORDS, HpdpSettin
 from copublish.mechanisms.shared.measured_noise import deviation, refuse_without_noise
 from copublish.mechanisms.shared.number_errors import NumberError, number_errors, number_warnings, rounded_means
 from copublish.privacy.certify import Method
-from copublish.privacy.described import NORMAL_95
 from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Place
 from copublish.privacy.masked_sums import how_noise_is_drawn
 from copublish.privacy.noise_shares import NoiseShares
@@ -30,15 +28,14 @@ if TYPE_CHECKING:
 MOMENTS = "moments"
 """The one step of a run that opens something."""
 
-PRODUCTS_AND_SUMS = "sum over records of the product of every two coordinates, of every coordinate"
+PRODUCTS_SUMS_AND_CELLS = (
+    "sum over records of the product of every two coordinates, of every coordinate, of every cell of a number and of "
+    "its product with the class"
+)
 
 TOTAL = ", and number of records"
 
-WEIGHTED = f"; what the class is in is weighted by {CLASS_WEIGHT}"
-
-CELLS = ", of every cell of a number and of its product with the class"
-
-WEIGHTED_COUNTS = f"; counts, and what the class is in, are weighted by {CLASS_WEIGHT}"
+WEIGHTED = f"; counts, and what the class is in, are weighted by {CLASS_WEIGHT}"
 
 LARGE_SHARE_ERROR = 0.05
 """From here on people are warned."""
@@ -47,7 +44,7 @@ LARGE_CORRELATION_ERROR = 0.15
 """The same for correlations of two numbers."""
 
 EVEN_VARIANCE = 1 / 12
-"""Of a number that is spread evenly over the cells of its grid, or between its bounds."""
+"""Of a number that is spread evenly over the cells of its grid."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +78,7 @@ class HpdpPlan(Plan["HpdpResult"]):
     def moments(self) -> Measure | GaussianMeasure:
         """The one disclosure."""
         public, coordinates = self.agreement.records.public, self.coordinates
-        label = PRODUCTS_AND_SUMS + (CELLS if coordinates.by_grid else "") + ("" if public else TOTAL)
-        label += WEIGHTED_COUNTS if coordinates.by_grid else WEIGHTED
+        label = PRODUCTS_SUMS_AND_CELLS + ("" if public else TOTAL) + WEIGHTED
         entries = coordinates.n_sums(total_is_public=public)
         if self.settings.uses_gaussian_noise:
             return GaussianMeasure(
@@ -117,17 +113,12 @@ class HpdpPlan(Plan["HpdpResult"]):
     @property
     def share_error(self) -> float:
         """How far noise moves the share of a value, as a standard deviation, among the expected records."""
-        return self.deviation / self.weight_of_counts / self.agreement.records.expected
+        return self.deviation / CLASS_WEIGHT / self.agreement.records.expected
 
     @property
     def share_error_of_pairs(self) -> float:
         """The same of the share of two values together."""
         return self.deviation / self.agreement.records.expected
-
-    @property
-    def weight_of_counts(self) -> int:
-        """What the count of a value is multiplied with."""
-        return CLASS_WEIGHT if self.coordinates.by_grid else 1
 
     def records_to_draw(self, estimated: int) -> int:
         """How many records are made: as many as agreed, else as many as there are, by what was opened.
@@ -144,14 +135,11 @@ class HpdpPlan(Plan["HpdpResult"]):
     def method(self) -> Method:
         """What the mechanism does, in words for the certificate."""
         law = "Gaussian" if isinstance(self.moments, GaussianMeasure) else "Laplace"
-        what, weighted = "of products of every two coordinates and of coordinates", "sums that the class is in"
-        if self.coordinates.by_grid:
-            what += ", and on the counts of the cells of numbers, in all and by class"
-            weighted = "counts and sums that the class is in"
         return Method(
             product="Synthetic microdata",
-            mechanisms=f"Discrete {law} noise on the sums over records {what}; {weighted} are multiplied by "
-            f"{CLASS_WEIGHT} before it is added. "
+            mechanisms=f"Discrete {law} noise on the sums over records of products of every two coordinates and of "
+            "coordinates, and on the counts of the cells of numbers, in all and by class; counts and sums that the "
+            f"class is in are multiplied by {CLASS_WEIGHT} before it is added. "
             f"{how_noise_is_drawn(self.agreement)}; all arithmetic on what is opened is on integers.",
             post_processing="Pooled covariances, shrunk by their noise; principal components above a noise floor; "
             "records drawn from a factor model with them under a key that is a hash of the noisy values.",
@@ -172,7 +160,6 @@ class HpdpPlan(Plan["HpdpResult"]):
             "centered_coordinates": coordinates.n_centered,
             "groups": len(coordinates.groups),
             "sums": self.moments.entries,
-            "numbers": "grid" if coordinates.by_grid else "bounds",
             "noise": self.settings.noise or "laplace",
             "share_error": round(self.share_error, 4),
             "correlation_error": round(self.correlation_error, 3),
@@ -194,17 +181,7 @@ class HpdpPlan(Plan["HpdpResult"]):
     def number_errors(self) -> dict[str, NumberError]:
         """What noise does to every number."""
         columns, records = self.coordinates.columns, self.agreement.records.expected
-        if self.coordinates.by_grid:
-            return number_errors(columns, dict.fromkeys(columns, self.deviation / CLASS_WEIGHT), records=records)
-        # By its bounds a number's mean is one sum, and no cell is counted.
-        return {
-            name: replace(
-                error,
-                mean_within_95_percent=NORMAL_95 * self.share_error_of_pairs * _width(columns[name]),
-                misplaced_share=0.0,
-            )
-            for name, error in number_errors(columns, dict.fromkeys(columns, 0.0), records=records).items()
-        }
+        return number_errors(columns, dict.fromkeys(columns, self.deviation / CLASS_WEIGHT), records=records)
 
     @property
     def correlation_error(self) -> float:
@@ -215,10 +192,7 @@ class HpdpPlan(Plan["HpdpResult"]):
         """What people should think about before they spend anything."""
         records = self.agreement.records.expected
         found = [*self._large_share_error(), *number_warnings(self.number_errors(), records=records)]
-        if self.coordinates.by_grid:
-            found += coarse_grid_warnings(self.agreement.columns)
-        else:
-            found += self._unknown_shapes()
+        found += coarse_grid_warnings(self.agreement.columns)
         several = len(self.number_errors()) > 1
         if several and self.correlation_error > LARGE_CORRELATION_ERROR:
             found.append(
@@ -227,28 +201,11 @@ class HpdpPlan(Plan["HpdpResult"]):
             )
         return found
 
-    def _unknown_shapes(self) -> list[str]:
-        columns = self.coordinates.columns.items()
-        far = [name for name, domain in columns if isinstance(domain, NumericalDomain) and reach_far(domain)]
-        if not far:
-            return []
-        return [
-            f"Numbers lie by their bounds, so their shape is not measured. If most numbers of {', '.join(far)} are "
-            'small, as amounts, durations and counts are, write numbers = "grid" in [mechanism], and grids for them.'
-        ]
-
     def _large_share_error(self) -> list[str]:
         if self.share_error <= LARGE_SHARE_ERROR:
             return []
-        together, less = ", and of every two together,", f", and {CLASS_WEIGHT} times less what the class is in"
-        if self.coordinates.by_grid:
-            together, less = "", f", and of every two together by {self.share_error_of_pairs:.0%}"
         return [
             f"With about {self.agreement.records.expected:,} records and this epsilon, noise moves the share of every "
-            f"value{together} by about {self.share_error:.0%}{less}. Raise epsilon or records.expected (if it is too "
-            "low), leave columns out, or put values together."
+            f"value by about {self.share_error:.0%}, and of every two together by {self.share_error_of_pairs:.0%}. "
+            "Raise epsilon or records.expected (if it is too low), leave columns out, or put values together."
         ]
-
-
-def _width(domain: Domain) -> float:
-    return float(domain.upper - domain.lower) if isinstance(domain, NumericalDomain) else 0.0

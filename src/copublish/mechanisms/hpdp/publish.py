@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-import numpy as np
 import pyarrow as pa
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -18,7 +16,7 @@ from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
 from copublish.mechanisms.hpdp.records import Drawn, draw_records
 from copublish.mechanisms.hpdp.result import HpdpResult
-from copublish.mechanisms.shared.arrow import categories, numbers
+from copublish.mechanisms.shared.arrow import categories
 from copublish.mechanisms.shared.cells_as_numbers import mean_and_deviation, numbers_in_cells
 from copublish.privacy.described import NORMAL_95
 from copublish.types import TypedJson
@@ -53,7 +51,7 @@ class NumberDetails(TypedJson):
         mean: Where it is not missing.
         deviation: Its standard deviation there.
         missing_share: How many records miss it; none if no number may be missing.
-        cells: How the cells of its grid are named, if they were counted.
+        cells: How the cells of its grid are named.
         shares: Of those cells among the records that do not miss it.
         share_within_95_percent: How far such a share is off at most in 95 of 100 cases.
     """
@@ -63,9 +61,9 @@ class NumberDetails(TypedJson):
     mean: float
     deviation: float
     missing_share: float | None = None
-    cells: tuple[str, ...] | None = None
-    shares: tuple[float, ...] | None = None
-    share_within_95_percent: float | None = None
+    cells: tuple[str, ...]
+    shares: tuple[float, ...]
+    share_within_95_percent: float
 
 
 ColumnDetails = Annotated[CategoryDetails | NumberDetails, Field(discriminator="kind")]
@@ -128,26 +126,20 @@ class HpdpDetails(Details):
         described = {name: column.domain for name, column in self.columns.items()}
         return PublicColumns.of_release(described, self.missing_spellings)
 
-    @property
-    def counts_cells(self) -> bool:
-        """Whether numbers lie by their grids, and the cells of those were counted."""
-        return any(isinstance(column, NumberDetails) and column.cells for column in self.columns.values())
-
 
 def coordinates_of(details: HpdpDetails, columns: Mapping[str, Domain]) -> Coordinates:
-    """Where columns lie in a release: by their grids or by their bounds, whichever its sums were weighted for.
+    """Where columns lie in a release.
 
     Raises:
         ReleaseError: If its sums are those of other columns.
     """
     released = [(i, j, weight) for i, j, _, weight in details.noisy_sums.products]
-    for by_grid in (False, True):
-        coordinates = Coordinates(columns, by_grid=by_grid)
-        first, second = coordinates.pairs
-        weights = coordinates.weights[first, second]
-        if released == list(zip(first.tolist(), second.tolist(), weights.tolist(), strict=True)):
-            return coordinates
-    raise ReleaseError("The sums in hpdp.json are not those of its columns.")
+    coordinates = Coordinates(columns)
+    first, second = coordinates.pairs
+    weights = coordinates.weights[first, second]
+    if released != list(zip(first.tolist(), second.tolist(), weights.tolist(), strict=True)):
+        raise ReleaseError("The sums in hpdp.json are not those of its columns.")
+    return coordinates
 
 
 def contents_of(result: HpdpResult) -> Contents:
@@ -164,20 +156,12 @@ def table_of(coordinates: Coordinates, drawn: Drawn) -> pa.Table:
     """Drawn records as a table."""
     return pa.table(
         {
-            name: _numbers(domain, drawn)
+            name: numbers_in_cells(domain, drawn.in_cells[name], drawn.is_missing.get(name))
             if isinstance(domain, NumericalDomain)
             else categories(domain, drawn.codes[name])
             for name, domain in coordinates.columns.items()
         }
     )
-
-
-def _numbers(domain: NumericalDomain, drawn: Drawn) -> pa.Array:
-    if domain.name in drawn.in_cells:
-        return numbers_in_cells(domain, drawn.in_cells[domain.name], drawn.is_missing.get(domain.name))
-    lowest = int(domain.lower.scaleb(domain.decimals_of_numbers))
-    units = np.rint(drawn.places[domain.name] * domain.steps).astype(np.int64) + lowest
-    return numbers(domain, units, drawn.is_missing.get(domain.name))
 
 
 def hpdp_details(result: HpdpResult) -> HpdpDetails:
@@ -223,8 +207,6 @@ def _coordinate_names(result: HpdpResult) -> list[str]:
     for name, place in coordinates.centered.items():
         domain = coordinates.columns[name]
         names[place] = name if isinstance(domain, NumericalDomain) else f"{name} = {domain.values[1]}"
-    for name, place in coordinates.missing.items():
-        names[place] = f"{name} is missing"
     for name, group in coordinates.groups.items():
         domain = coordinates.columns[name]
         for code, place in enumerate(range(group.start, group.stop)):
@@ -250,38 +232,23 @@ def _category(result: HpdpResult, domain: CategoricalDomain) -> CategoryDetails:
         second = 0.5 + float(means[coordinates.centered[name]])
         shares = [1 - second, second]
     rounded = [round(share, DIGITS) for share in shares]
-    is_weighted = coordinates.by_grid or name == coordinates.class_name
     return CategoryDetails(
         domain=describe_column(result.agreement, domain.name),
         shares=dict(zip(domain.values, rounded, strict=True)),
-        share_within_95_percent=_share_within(result, CLASS_WEIGHT if is_weighted else 1),
+        share_within_95_percent=_share_within(result, CLASS_WEIGHT),
     )
 
 
 def _number(result: HpdpResult, domain: NumericalDomain) -> NumberDetails:
-    coordinates, model, name = result.coordinates, result.model, domain.name
-    missing_share = None
-    if name in coordinates.missing:
-        missing_share = round(0.5 + float(model.means[coordinates.missing[name]]), DIGITS)
-    described = describe_column(result.agreement, name)
-    if name in model.spreads:
-        spread = model.spreads[name]
-        counts = spread.by_class.sum(axis=0).tolist()
-        missing_share = round(1 - spread.present_share, DIGITS) if domain.missing else None
-        mean, deviation = mean_and_deviation(domain, counts)
-        return NumberDetails(
-            domain=described,
-            mean=round(mean, DIGITS),
-            deviation=round(deviation, DIGITS),
-            missing_share=missing_share,
-            cells=tuple(domain.label((code, code + 1)) for code in range(domain.number_codes)),
-            shares=tuple(round(count / max(sum(counts), 1), DIGITS) for count in counts),
-            share_within_95_percent=_share_within(result, CLASS_WEIGHT),
-        )
-    place, width = coordinates.centered[name], float(domain.upper - domain.lower)
+    spread = result.model.spreads[domain.name]
+    counts = spread.by_class.sum(axis=0).tolist()
+    mean, deviation = mean_and_deviation(domain, counts)
     return NumberDetails(
-        domain=described,
-        mean=round(float(domain.lower) + width * (0.5 + float(model.means[place])), DIGITS),
-        deviation=round(width * math.sqrt(float(model.variances[place])), DIGITS),
-        missing_share=missing_share,
+        domain=describe_column(result.agreement, domain.name),
+        mean=round(mean, DIGITS),
+        deviation=round(deviation, DIGITS),
+        missing_share=round(1 - spread.present_share, DIGITS) if domain.missing else None,
+        cells=tuple(domain.label((code, code + 1)) for code in range(domain.number_codes)),
+        shares=tuple(round(count / max(sum(counts), 1), DIGITS) for count in counts),
+        share_within_95_percent=_share_within(result, CLASS_WEIGHT),
     )

@@ -21,18 +21,15 @@ from copublish.mechanisms.hpdp.plan import MOMENTS
 from copublish.mechanisms.hpdp.publish import HpdpDetails, coordinates_of
 from copublish.reading.build import estimate_count, estimate_of, estimate_share
 from copublish.reading.cells import ColumnCells
-from copublish.reading.drawn import summary_of_records
+from copublish.reading.drawn import summary_of_category
 from copublish.reading.estimate import CONFIDENCE, Estimate
 from copublish.reading.interface import Among, ColumnSummary, Reading, Values, no_number, no_order, published_values
-from copublish.reading.moments import Moments, correlation, median_by_moments
+from copublish.reading.moments import Moments, correlation
 from copublish.reading.noisy import NoisyNumber, deviation_of, excess_of, ratio
 from copublish.reading.of_cells import CELLS_HIDE
 from copublish.types import FloatArray
 
 BY_SUMS = "from unbiased noisy sums, by the law of their noise"
-ROUNDED = f"{BY_SUMS}; numbers were rounded to a 256th of their range, which the interval covers"
-BY_SPREAD = f"{BY_SUMS}: a median is at most a standard deviation from the mean; the value is the records' own"
-NOT_MEASURED = "drawn by a model: of this column's spread, mean and deviation were measured"
 
 
 @dataclass(frozen=True)
@@ -47,7 +44,7 @@ class HpdpReading(Reading):
     """Questions to sums over records."""
 
     def __init__(self, publication: Publication, details: HpdpDetails) -> None:
-        self._details, self._publication = details, publication
+        self._details = details
         (moments,) = publication.certificate.at(MOMENTS)
         self._noise = moments.noise
 
@@ -70,11 +67,11 @@ class HpdpReading(Reading):
         found = self._coordinates
         groups = {**found.groups, **found.cells}
         places = {place: name for name, group in groups.items() for place in range(group.start, group.stop)}
-        return {**{place: name for name, place in {**found.centered, **found.missing}.items()}, **places}
+        return {**{place: name for name, place in found.centered.items()}, **places}
 
     @cached_property
     def _by_cells(self) -> CountedNumbers:
-        """Numbers whose cells were counted."""
+        """Numbers by the counts of their cells."""
         return CountedNumbers(self._details, self._coordinates, self._noise)
 
     @cached_property
@@ -139,14 +136,10 @@ class HpdpReading(Reading):
     def _has(self, column: str, values: Values) -> _Affine:
         """1 for records with one of some values of a category."""
         domain = self._domains[column]
-        if column in self._coordinates.cells:
+        if isinstance(domain, NumericalDomain):
             start = self._coordinates.cells[column].start
             chosen = ColumnCells.of(domain).chosen(values)
             return _Affine(0.0, {start + int(code): 1.0 for code in np.flatnonzero(chosen)})
-        if not isinstance(domain, CategoricalDomain):
-            raise ReleaseError(
-                f"Of the numbers in '{column}' this release measured no single values, only sums. Ask for its mean."
-            )
         codes = [domain.values.index(value) for value in published_values(column, domain.values, values)]
         if column in self._coordinates.groups:
             start = self._coordinates.groups[column].start
@@ -154,16 +147,6 @@ class HpdpReading(Reading):
         place = self._coordinates.centered[column]  # -1/2 for the first value and 1/2 for the second
         signs = [-1.0 if code == 0 else 1.0 for code in codes]
         return _Affine(0.5 * len(codes), {place: sum(signs)})
-
-    def _number(self, column: str, what: str) -> tuple[NumericalDomain, _Affine, _Affine]:
-        """A column of numbers: where it lies between its bounds (0 where missing), and 1 where it is there."""
-        domain = self._domains[column]
-        if isinstance(domain, CategoricalDomain):
-            raise no_number(column, what)
-        present = _Affine(1.0, {})
-        if column in self._coordinates.missing:
-            present = _Affine(0.5, {self._coordinates.missing[column]: -1.0})
-        return domain, _Affine(0.0, {self._coordinates.centered[column]: 1.0}), present
 
     def _one_condition(self, among: Among) -> _Affine | None:
         if len(among) > 1:
@@ -188,28 +171,11 @@ class HpdpReading(Reading):
         return estimate_share(self._sum(has, condition), whole, confidence, BY_SUMS)
 
     def mean(self, column: str, among: Among, confidence: float) -> Estimate:
-        """The mean of a column of numbers."""
+        """The mean of a column of numbers: what cells hide is in the ends of the interval."""
         self.check(column, *among)
-        if column in self._coordinates.cells:
-            return self._mean_by_cells(column, self._one_condition(among), confidence)
-        domain, place, present = self._number(column, "mean")
+        if column not in self._coordinates.cells:
+            raise no_number(column, "mean")
         condition = self._one_condition(among)
-        lower, width = float(domain.lower), float(domain.upper - domain.lower)
-        part, whole = self._sum(place, condition), self._sum(present, condition)
-        found = ratio(part.times(width) + whole.times(lower + width / 2), whole, confidence)
-        hidden = width / (2 * UNIT)
-        return estimate_of(
-            found,
-            least=lower,
-            most=float(domain.upper),
-            confidence=confidence,
-            how=ROUNDED,
-            unit="own",
-            ends=(found.low - hidden, found.high + hidden),
-        )
-
-    def _mean_by_cells(self, column: str, condition: _Affine | None, confidence: float) -> Estimate:
-        """The mean of numbers whose cells were counted: what cells hide is in the ends of the interval."""
         cells, start = ColumnCells.of(self._domains[column]), self._coordinates.cells[column].start
 
         def total(at: FloatArray) -> NoisyNumber:
@@ -223,25 +189,13 @@ class HpdpReading(Reading):
         return estimate_of(middle, least=least, most=most, confidence=confidence, how=CELLS_HIDE, unit="own", ends=ends)
 
     def median(self, column: str, among: Among, confidence: float) -> Estimate:
-        """The median by counted cells; where there are none, within a standard deviation of the mean."""
+        """The median of a column of numbers, by the counts of its cells."""
         self.check(column, *among)
         if among:
             raise ReleaseError("A median among some people was not measured; their mean was.")
-        if column in self._coordinates.cells:
-            return self._by_cells.median(column, {}, confidence)
-        domain, place, present = self._number(column, "median")
-        width = float(domain.upper - domain.lower)
-        drawn = np.asarray(self._publication.records.column(column).drop_null().to_numpy(), dtype=np.float64)
-        return median_by_moments(
-            float(np.median(drawn)) if len(drawn) else float(domain.lower),
-            self.mean(column, {}, confidence),
-            square=self._sum(place, place).times(width**2),
-            first=self._sum(place).times(width),
-            whole=self._sum(present),
-            bounds=(float(domain.lower), float(domain.upper)),
-            confidence=confidence,
-            how=BY_SPREAD,
-        )
+        if column not in self._coordinates.cells:
+            raise no_number(column, "median")
+        return self._by_cells.median(column, {}, confidence)
 
     def correlation(self, one: str, other: str, confidence: float) -> Estimate:
         """Pearson's correlation of two columns of numbers, or of categories with two values."""
@@ -278,6 +232,7 @@ class HpdpReading(Reading):
     def summary(self, column: str, confidence: float = CONFIDENCE) -> ColumnSummary:
         """How a column is spread."""
         self.check(column)
-        if column in self._coordinates.cells:
-            return self._by_cells.summary(column, confidence)
-        return summary_of_records(self, self._domains[column], self._publication.records, confidence, note=NOT_MEASURED)
+        domain = self._domains[column]
+        if isinstance(domain, CategoricalDomain):
+            return summary_of_category(self, domain, confidence)
+        return self._by_cells.summary(column, confidence)

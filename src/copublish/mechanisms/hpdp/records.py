@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from copublish.mechanisms.hpdp.cells import Spread
 from copublish.mechanisms.hpdp.coordinates import Coordinates
-from copublish.mechanisms.hpdp.model import MomentModel, is_number
+from copublish.mechanisms.hpdp.model import MomentModel
 from copublish.mechanisms.shared.cells_as_numbers import InCells
 from copublish.mechanisms.shared.drawing import RECORDS_PER_BLOCK
 from copublish.mechanisms.shared.normal import STEPS, normal_steps
@@ -37,9 +36,6 @@ WEIGHING_RECORDS = 16_384
 
 SHARE_BITS, SMALLEST_SHARE = 20, 1e-6
 
-Choice = tuple[Literal["category", "missing"], str]
-"""What is drawn by chances: the value of a category, or whether a number is missing, and of which column."""
-
 
 @dataclass(frozen=True)
 class Drawn:
@@ -47,13 +43,11 @@ class Drawn:
 
     Attributes:
         codes: For every category the code of each record's value.
-        places: For every number by its bounds where it lies between them, from 0 to 1.
-        in_cells: For every number by its grid in which cell it lies, and where in it.
+        in_cells: For every number in which cell it lies, and where in it.
         is_missing: For every number that may be missing whether it is.
     """
 
     codes: dict[str, IntArray] = field(default_factory=dict)
-    places: dict[str, FloatArray] = field(default_factory=dict)
     in_cells: dict[str, InCells] = field(default_factory=dict)
     is_missing: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
 
@@ -64,17 +58,12 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
     # Row c: expected values in class c; whole numbers from here on.
     expected = np.rint((model.means + model.class_effects) * CHANCE).astype(np.int64)
     loadings = np.rint(model.loadings * LOADING_SCALE)
-    numbers = [name for name in coordinates.centered if is_number(coordinates, name)]
+    numbers = list(coordinates.cells)
     rests = {name: _rest(coordinates, model, name) for name in numbers}
     drawn, behind = Drawn(), {name: np.empty(n_records, dtype=np.int64) for name in numbers}
-    categories: list[Choice] = [
-        ("category", name) for name in coordinates.columns if name not in (*numbers, coordinates.class_name)
-    ]
-    chosen: dict[Choice, IntArray] = {
-        choice: np.empty(n_records, dtype=np.int64)
-        for choice in (*categories, *(("missing", name) for name in coordinates.missing))
-    }
-    weights: dict[Choice, IntArray] = {}
+    categories = [name for name in coordinates.columns if name not in (*numbers, coordinates.class_name)]
+    drawn.codes.update({name: np.empty(n_records, dtype=np.int64) for name in categories})
+    weights: dict[str, IntArray] = {}
     for start in range(0, n_records, RECORDS_PER_BLOCK):
         rows = slice(start, min(start + RECORDS_PER_BLOCK, n_records))
         size = rows.stop - rows.start
@@ -86,27 +75,19 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
             place = coordinates.centered[name]
             alone = _normal(key, f"number {name}", start, (size,)).astype(np.int64)
             behind[name][rows] = moved[:, place] + alone * rests[name]
-        for choice in chosen:
-            chances = _chances(coordinates, choice, here)
+        for name in categories:
+            chances = _chances(coordinates, name, here)
             if start == 0:
                 first = slice(0, min(size, WEIGHING_RECORDS))
-                weights[choice] = _weights(chances[first], classes[first], _chances(coordinates, choice, expected))
-            words = _words(key, " ".join(choice), start, size)
-            chosen[choice][rows] = _choose(chances * weights[choice][classes[rows]] // WEIGHT, words)
-    for (kind, name), codes in chosen.items():
-        if kind == "category":
-            drawn.codes[name] = codes
-        else:
-            drawn.is_missing[name] = codes == 1
+                weights[name] = _weights(chances[first], classes[first], _chances(coordinates, name, expected))
+            words = _words(key, f"category {name}", start, size)
+            drawn.codes[name][rows] = _choose(chances * weights[name][classes[rows]] // WEIGHT, words)
     drawn.codes[coordinates.class_name] = classes
-    for name in numbers:
-        if name in model.spreads:
-            is_missing = _missing(model.spreads[name], name, classes, key)
-            drawn.in_cells[name] = _cells(model.spreads[name].by_class, classes, behind[name], ~is_missing)
-            if coordinates.columns[name].missing:
-                drawn.is_missing[name] = is_missing
-        else:
-            drawn.places[name] = _numbers(model, coordinates.centered[name], classes, behind[name])
+    for name, spread in model.spreads.items():
+        is_missing = _missing(spread, name, classes, key)
+        drawn.in_cells[name] = _cells(spread.by_class, classes, behind[name], ~is_missing)
+        if coordinates.columns[name].missing:
+            drawn.is_missing[name] = is_missing
     return drawn
 
 
@@ -127,13 +108,11 @@ def _rest(coordinates: Coordinates, model: MomentModel, name: str) -> int:
     return round(math.sqrt(max(float(model.within_class[place]) - explained, 0.0)) * LOADING_SCALE)
 
 
-def _chances(coordinates: Coordinates, choice: Choice, here: IntArray) -> IntArray:
+def _chances(coordinates: Coordinates, name: str, here: IntArray) -> IntArray:
     """The chance of each value of a category, not below 0: shape (n_records, n_values)."""
-    kind, name = choice
-    if kind == "category" and name in coordinates.groups:
+    if name in coordinates.groups:
         return np.maximum(here[:, coordinates.groups[name]], 0)
-    place = coordinates.centered[name] if kind == "category" else coordinates.missing[name]
-    second = np.clip(here[:, place] + CHANCE // 2, 0, CHANCE)
+    second = np.clip(here[:, coordinates.centered[name]] + CHANCE // 2, 0, CHANCE)
     return np.stack([CHANCE - second, second], axis=1)
 
 
@@ -187,35 +166,6 @@ def _cells(by_class: IntArray, classes: IntArray, behind: IntArray, is_present: 
         places[order] = np.arange(len(members)) - np.repeat(np.cumsum(wanted) - wanted, wanted)
         counts[order] = np.repeat(wanted, wanted)
     return InCells(cells=cells, places=places, counts=counts)
-
-
-def _numbers(model: MomentModel, place: int, classes: IntArray, behind: IntArray) -> FloatArray:
-    """Where numbers lie between their bounds, from 0 to 1, class by class.
-
-    A number that is spread wider than its mean is away from the nearer bound cannot be normal. It is taken to lie on
-    that bound for most records, and evenly up to some value for the others, with the same mean and variance; the
-    records with the largest (smallest) variable behind them are the others.
-    """
-    found = np.empty(len(classes))
-    variance = float(model.within_class[place])
-    for number, effect in enumerate(model.class_effects[:, place].tolist()):
-        members = np.flatnonzero(classes == number)
-        mean = min(max(float(model.means[place]) + effect + 0.5, model.margin), 1 - model.margin)
-        distance = min(mean, 1 - mean)
-        if variance <= distance * distance:
-            values = np.clip(mean + behind[members] / float(CHANCE), 0.0, 1.0)
-        else:
-            spread = min(variance, distance * (1 - distance))
-            middle = min(0.75 * (spread + distance * distance) / distance, 0.5)
-            away = round(min(distance / middle, 1.0) * len(members))
-            towards = behind[members] if mean <= 0.5 else -behind[members]
-            order = np.argsort(towards, kind="stable")
-            values = np.zeros(len(members))
-            ranks = np.arange(away, dtype=np.float64)
-            values[order[len(members) - away :]] = (ranks + 0.5) / max(away, 1) * (2 * middle)
-            values = values if mean <= 0.5 else 1 - values
-        found[members] = values
-    return found
 
 
 def _normal(key: bytes, purpose: str, block: int, shape: tuple[int, ...]) -> FloatArray:

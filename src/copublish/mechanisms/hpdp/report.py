@@ -25,7 +25,6 @@ def facts(publication: Publication) -> dict[str, Any]:
     return {
         "n_records": publication.records.num_rows,
         "details": details,
-        "by_grid": details.counts_cells,
         "numbers": [(summary, deviations[summary.name]) for summary in summaries if summary.is_number],
         "categories": categories,
         "share_within": max(told) if told and len(told) == len(errors) else None,

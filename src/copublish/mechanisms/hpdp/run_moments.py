@@ -36,14 +36,10 @@ def points(coordinates: Coordinates, fragment: Fragment, rows: slice) -> IntArra
     for name, domain in coordinates.columns.items():
         codes = fragment.private_codes[name][rows].astype(np.int64)
         if isinstance(domain, NumericalDomain):
-            if coordinates.by_grid:
-                steps, most = np.where(codes < domain.number_codes, codes, -1), domain.number_codes - 1
-                found[np.arange(len(codes)), coordinates.cells[name].start + codes] = UNIT
-            else:
-                steps, most = fragment.private_numbers[name][rows], domain.steps
-            found[:, coordinates.centered[name]] = np.where(steps < 0, 0, quantized(steps, most))
-            if name in coordinates.missing:
-                found[:, coordinates.missing[name]] = np.where(steps < 0, UNIT // 2, -(UNIT // 2))
+            is_there = codes < domain.number_codes
+            found[np.arange(len(codes)), coordinates.cells[name].start + codes] = UNIT
+            places = quantized(np.where(is_there, codes, 0), domain.number_codes - 1)
+            found[:, coordinates.centered[name]] = np.where(is_there, places, 0)
         elif name in coordinates.centered:
             found[:, coordinates.centered[name]] = (2 * codes - 1) * (UNIT // 2)
         else:

@@ -25,11 +25,10 @@ MIN_EPSILON = Fraction(1, 1000)
 
 
 class HpdpSettings(MechanismSettings):
-    """Which noise is drawn, where numbers lie, and how many records are made."""
+    """Which noise is drawn, and how many records are made."""
 
     name: Literal["hpdp"]
     noise: Literal["laplace", "gaussian"] | None = None
-    numbers: Literal["bounds", "grid"] | None = None
     records: Whole | None = Field(default=None, ge=1, le=MAX_SYNTHETIC_RECORDS)
 
     publishes_numbers: ClassVar[bool] = True
@@ -44,10 +43,6 @@ class HpdpSettings(MechanismSettings):
     def uses_gaussian_noise(self) -> bool:
         """Whether the noise is Gaussian, so that the agreement needs a delta."""
         return self.noise == "gaussian"
-
-    def lay_by_grid(self, agreement: Agreement) -> bool:
-        """Whether numbers lie by their grids; by their bounds in format 1, whose agreements keep their meaning."""
-        return agreement.format > 1 if self.numbers is None else self.numbers == "grid"
 
     def needs(self, partition: Partition) -> Need:
         """Sums alone; Gaussian noise is drawn by programs on secrets."""
@@ -84,8 +79,8 @@ class HpdpSettings(MechanismSettings):
         for name, domain in agreement.columns.items():
             attribute = agreement.attributes.get(name)
             if attribute is not None and attribute.kind == "numerical":
-                size += 1 if self.lay_by_grid(agreement) else 1 + domain.missing
-                cells += domain.size if self.lay_by_grid(agreement) else 0
+                size += 1
+                cells += domain.size
                 if attribute.domain(name).steps > MAX_STEPS:
                     yield f"attributes.{name}.decimals: too many for numbers between these bounds. Take fewer"
             else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from copublish.agreement.domain import NumericalDomain
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.hpdp.coordinates import UNIT
 from copublish.mechanisms.hpdp.plan import MOMENTS
@@ -18,10 +17,10 @@ import json
 told = json.load(open("hpdp.json", encoding="utf-8"))  # in the release folder
 sums, place = told["noisy_sums"], told["coordinates"].index({coordinate})
 weight, n = sums["weights_of_coordinates"][place], {people}  # people, by the release
-middle = sums["coordinates"][place] / {unit} / weight / n  # unbiased; from -1/2 to 1/2 of the range
+middle = sums["coordinates"][place] / {unit} / weight / n  # unbiased; -1/2 for the first value and 1/2 for the second
 sd, n_sd = {deviation}, {n_deviation}  # standard deviations of noise: of a sum of weight 1, of the number of people
 within = {factor} * ((sd / weight) ** 2 + (middle * n_sd) ** 2) ** 0.5 / n  # in 95 of 100 cases
-print({what}, {lower} + {width} * (0.5 + middle), "±", {width} * within)
+print({what}, 0.5 + middle, "±", within)
 """
 
 GROUP = """\
@@ -42,15 +41,12 @@ noisy <- {noisy}; weight <- {weight}  # the noisy sum of {coordinate} in hpdp.js
 n <- {people}; sd <- {deviation}; n_sd <- {n_deviation}  # people, by the release; deviations of the noise
 part <- noisy / {unit} / weight / n  # unbiased
 within <- {factor} * sqrt((sd / weight)^2 + (part * n_sd)^2) / {divisor}  # the truth is this near in 95 of 100 cases
-print(data.frame(value = {lower} + {width} * ({shift} + part), within = {width} * within))
+print(data.frame(value = {shift} + part, within = within))
 """
 
 
 def snippets(publication: Publication) -> Snippets:
-    """The lines about the first counted cell of a number, or the first number that is never missing or category of two.
-
-    Where there is none, about the class.
-    """
+    """The lines about the first cell of a number; without numbers, about a category of two values or the class."""
     details = details_of(publication)
     coordinates = coordinates_of(details, details.public_columns.domains)
     (moments,) = publication.certificate.at(MOMENTS)
@@ -64,24 +60,18 @@ def snippets(publication: Publication) -> Snippets:
         "people": f"{people:.8g}",
         "n_deviation": f"{deviation if sums.records else 0:.5g}",
     }
-    centered = [name for name in coordinates.centered if name not in coordinates.missing]
-    if centered and not coordinates.cells:
-        place, domain = coordinates.centered[centered[0]], coordinates.columns[centered[0]]
-        is_number = isinstance(domain, NumericalDomain)
-        lower, width = (domain.lower, domain.upper - domain.lower) if isinstance(domain, NumericalDomain) else (0, 1)
-        filled |= {"lower": f"{lower:f}" if is_number else 0, "width": f"{width:f}" if is_number else 1, "shift": 0.5}
-        filled |= {"divisor": "n"}
+    if coordinates.centered and not coordinates.cells:
+        place = next(iter(coordinates.centered.values()))
         filled |= {"noisy": sums.coordinates[place], "weight": sums.weights_of_coordinates[place]}
-        template, what = CENTERED, "mean" if is_number else "share"
+        filled |= {"shift": 0.5, "divisor": "n"}
+        template = CENTERED
     else:
         counted = next(iter(coordinates.cells.values()), None) or coordinates.groups[coordinates.class_name]
         place = counted.start
         noisy, weight = next((noisy, weight) for i, j, noisy, weight in sums.products if i == j == place)
-        filled |= {"lower": 0, "width": 1, "shift": 0, "noisy": noisy, "weight": weight}
-        filled |= {
-            "divisor": f"max(n - {filled['factor']} * n_sd, 1)"
-        }  # people, at least: a share's error grows with both
-        template, what = GROUP, "share"
+        least = f"max(n - {filled['factor']} * n_sd, 1)"  # people, at least: a share's error grows with both
+        filled |= {"noisy": noisy, "weight": weight, "shift": 0, "divisor": least}
+        template = GROUP
     filled |= {"coordinate": quoted(details.coordinates[place])}
-    filled |= {"what": quoted(f"{what}: {details.coordinates[place]}")}
+    filled |= {"what": quoted(f"share: {details.coordinates[place]}")}
     return Snippets(with_copublish(publication), template.format(**filled), R.format(**filled))

@@ -146,8 +146,10 @@ def _columns(agreement: Agreement) -> Iterator[str]:
                 yield f"attributes.{name}: it has one value alone, so there is nothing to rank. Remove it"
             continue
         if domain.missing:
-            do = "Remove the key" if agreement.format == 1 else "Agree on a number that takes its place"
-            yield f"attributes.{name}.missing: idp-ir ranks numbers, and a missing one has no rank. {do}"
+            yield (
+                f"attributes.{name}.missing: idp-ir ranks numbers, and a missing one has no rank. Agree on a number "
+                "that takes its place"
+            )
         if domain.steps > MAX_STEPS or 2 * domain.steps * columns / Fraction(agreement.privacy.epsilon) > MAX_SCALE:
             yield (
                 f"attributes.{name}.decimals: with so many decimals and so small an epsilon its noise does not fit "

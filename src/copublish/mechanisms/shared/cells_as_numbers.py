@@ -15,9 +15,6 @@ from copublish.agreement.domain import NumericalDomain
 from copublish.mechanisms.shared.arrow import numbers
 from copublish.types import BoolArray, IntArray
 
-FINER_DECIMALS = 3
-"""How many more decimals than the grid synthetic numbers have, where nothing is agreed and finer ones are asked for."""
-
 LARGEST_EXACT = 2**53
 """Whole numbers up to this size are floating-point numbers, too."""
 
@@ -37,18 +34,15 @@ class InCells:
     counts: IntArray
 
 
-def numbers_in_cells(
-    domain: NumericalDomain, found: InCells, is_missing: BoolArray | None, *, finer: bool = False
-) -> pa.Array:
+def numbers_in_cells(domain: NumericalDomain, found: InCells, is_missing: BoolArray | None) -> pa.Array:
     """Numbers that are spread evenly over their cells.
 
     Args:
         domain: The column's public domain.
         found: Where records lie.
         is_missing: Which of them miss the number.
-        finer: Whether numbers whose decimals are not agreed on have more of them than bounds and grid.
     """
-    edges, decimals = grid_in_units(domain, finer=finer)
+    edges, decimals = grid_in_units(domain)
     cells = found.cells.clip(max=domain.number_codes - 1)
     start, width, parts, odd = edges[:-1][cells], np.diff(edges)[cells], 2 * found.counts, 2 * found.places + 1
     whole, rest = np.divmod(width, np.maximum(parts, 1))
@@ -69,13 +63,13 @@ def mean_and_deviation(domain: NumericalDomain, counts: Sequence[int]) -> tuple[
     return mean / unit, math.sqrt(math.fsum(squares) / total) / unit
 
 
-def grid_in_units(domain: NumericalDomain, *, finer: bool = False) -> tuple[IntArray, int]:
+def grid_in_units(domain: NumericalDomain) -> tuple[IntArray, int]:
     """A grid's edges as whole numbers of the unit that synthetic numbers are written in, and its decimals.
 
-    Without agreed decimals the unit is the grid's own, or a thousandth of it. The last cell includes the upper bound.
+    Without agreed decimals the unit is the grid's own. The last cell includes the upper bound.
     """
     edges = [domain.lower, *domain.thresholds, domain.upper]
-    decimals = domain.decimals_of_numbers + (FINER_DECIMALS if finer and domain.decimals is None else 0)
+    decimals = domain.decimals_of_numbers
     while decimals > 0 and max(abs(edge) for edge in edges) * 10**decimals >= LARGEST_EXACT:
         decimals -= 1
     units = [int((edge * Decimal(10) ** decimals).to_integral_value("ROUND_CEILING")) for edge in edges]

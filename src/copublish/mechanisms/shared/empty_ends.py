@@ -42,20 +42,17 @@ def consistent_counts_within(noisy_counts: IntArray, total: int, stay: BoolArray
     return found
 
 
-def counts_of_records(
-    domain: Domain, noisy_counts: IntArray, total: int, *, empties_ends_of: float | None = None
-) -> IntArray:
+def counts_of_records(domain: Domain, noisy_counts: IntArray, total: int, *, noise: float) -> IntArray:
     """Counts that can be records, from a column's released ones.
 
     Args:
         domain: The column's.
         noisy_counts: Of its cells.
         total: What they shall add up to.
-        empties_ends_of: Standard deviation of the noise, if the ends of a number's grid stay empty where noise could
-            have made what is there.
+        noise: Its standard deviation. The ends of a number's grid stay empty where noise could have made what is there.
     """
     stay = np.ones(len(noisy_counts), dtype=bool)
-    if empties_ends_of is not None and isinstance(domain, NumericalDomain):
+    if isinstance(domain, NumericalDomain):
         numbers = slice(0, domain.number_codes)
-        stay[numbers] = cells_between_empty_ends(noisy_counts[numbers], empties_ends_of)
+        stay[numbers] = cells_between_empty_ends(noisy_counts[numbers], noise)
     return consistent_counts_within(noisy_counts, total, stay)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from decimal import Decimal
 from typing import ClassVar, Literal
 
@@ -29,13 +29,6 @@ class SpecializationSettings(MechanismSettings):
     max_cells: Whole | None = Field(default=None, ge=2, le=MAX_CELLS)
 
     counts_alone: ClassVar[bool] = True
-
-    hashed_for_all: ClassVar[Mapping[str, object]] = {
-        "specializations": 10,
-        "score": "max",
-        "selection_share": Decimal("0.4"),
-        "max_cells": None,
-    }
 
     def broken_rules(self, agreement: Agreement) -> Iterator[str]:
         """Yield a sentence if gains of too many splits would have to be compared."""

@@ -331,17 +331,17 @@ def test_without_noise_synthetic_records_encode_to_the_real_marginals(partition)
         assert list(release.details.columns[name].noisy_counts) == real_counts
 
 
-def test_numbers_are_written_with_the_agreed_decimals_or_finer_than_the_grid():
+def test_numbers_are_written_with_the_agreed_decimals_or_those_of_the_grid():
     changes = {
         "attributes.income.bounds": [0, "12.5"],
         "attributes.income.grid": {"edges": ["0.25", 10]},
         "attributes.income.decimals": 2,
     }
     agreement = cp.agreement_from_mapping(copula_mapping(**changes))
-    edges, decimals = grid_in_units(agreement.domains["income"], finer=True)
+    edges, decimals = grid_in_units(agreement.domains["income"])
     assert (edges.tolist(), decimals) == ([0, 25, 1000, 1251], 2)
-    edges, decimals = grid_in_units(agreement.domains["age"], finer=True)
-    assert decimals == 3 and edges[-1] == 99_001
+    edges, decimals = grid_in_units(agreement.domains["age"])
+    assert decimals == 0 and edges[-1] == 100
     with pytest.raises(cp.AgreementError, match="written with 2 decimals"):
         cp.agreement_from_mapping(copula_mapping(**{**changes, "attributes.income.decimals": 1}))
     with pytest.raises(cp.AgreementError, match="makes none"):
@@ -382,13 +382,6 @@ def test_what_makes_no_sense_is_refused_with_the_agreement(changes, said):
     with pytest.raises(cp.AgreementError) as caught:
         cp.agreement_from_mapping(small_mapping(**changes))
     assert said in str(caught.value)
-
-
-def test_agreements_from_before_the_copula_keep_their_hash():
-    agreement = cp.agreement_from_mapping(small_mapping())
-    assert not any(key in agreement.canonical() for key in ("dependence_share", "budget", "decimals"))
-    named = cp.agreement_from_mapping(small_mapping(mechanism={"name": "copula", "dependence_share": "0.5"}))
-    assert "dependence_share" in named.canonical()
 
 
 def test_products_of_no_records_are_zero():
