@@ -28,7 +28,7 @@ INTRODUCTION = """\
 `make comparison` writes this page and says in its first lines how everything is measured. Two owners of whole rows; every mechanism in the settings
 that `copublish init` writes; **class tables alone** is the trivial baseline: noisy tables of every column by the class, with the same budget and noise, and columns
 drawn independently given the class. Calibrated to a record added or removed; `vhdp` publishes every record and is calibrated to one replaced. `idp-ir` is not
-differentially private, has no epsilon, and is not here. Agreements are of format 1, in which `hpdp` lays numbers by their bounds; in format 2 it counts the cells of
+differentially private, has no epsilon, and is not here. Rows of `hpdp` are of a version that laid numbers between their bounds; now it counts the cells of
 their grids ([decision 44](../decisions/0044-numbers-by-their-grids.md) compares both).
 
 - **Prediction:** the area under the ROC curve (each class against the rest) of three classifiers trained on what was published and tested on records that were not; 0.5 is a
