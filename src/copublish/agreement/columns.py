@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import pairwise
 
@@ -58,8 +58,6 @@ def formula_warning(domains: Mapping[str, Domain]) -> str | None:
 USUAL_CELLS = 20
 """Of a grid at round numbers, which agreed grids are compared with."""
 
-EQUAL_CELLS = 10
-
 LARGE_PART = 0.4
 """Of those cells, what one agreed cell may hold: from here on people are warned."""
 
@@ -79,13 +77,6 @@ def coarse_grid_warnings(domains: Mapping[str, Domain]) -> list[str]:
         f"{'; '.join(named)}. So far means can be off, without any noise, if most records are in that cell. Write "
         f"grid = {{ round = {USUAL_CELLS} }}, or edges where the records are, unless these numbers are spread evenly."
     ]
-
-
-def reach_far(domain: NumericalDomain) -> bool:
-    """Whether numbers have bounds like those of amounts, most of which are small: ten equal cells would be coarse."""
-    tenth = (domain.upper - domain.lower) / EQUAL_CELLS
-    thresholds = tuple(domain.lower + tenth * i for i in range(1, EQUAL_CELLS))
-    return _coarse_cell(replace(domain, thresholds=thresholds)) is not None
 
 
 def _coarse_cell(domain: NumericalDomain) -> tuple[Decimal, Decimal] | None:

@@ -23,7 +23,6 @@ from typing import cast
 import numpy as np
 
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
-from copublish.agreement.model import Agreement
 from copublish.privacy.disclosures import Influence
 from copublish.types import IntArray
 
@@ -46,11 +45,6 @@ class Coordinates:
     """
 
     columns: Mapping[str, Domain]
-
-    @staticmethod
-    def of(agreement: Agreement) -> Coordinates:
-        """The coordinates of an agreement's columns."""
-        return Coordinates(agreement.columns)
 
     @cached_property
     def centered(self) -> dict[str, int]:

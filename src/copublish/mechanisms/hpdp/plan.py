@@ -72,7 +72,7 @@ class HpdpPlan(Plan["HpdpResult"]):
     @cached_property
     def coordinates(self) -> Coordinates:
         """Where columns lie in a record's point."""
-        return Coordinates.of(self.agreement)
+        return Coordinates(self.agreement.columns)
 
     @cached_property
     def moments(self) -> Measure | GaussianMeasure:

@@ -170,7 +170,7 @@ def test_every_record_a_schema_allows_stays_within_the_sensitivities_as_owners_s
     ]
     records = pd.DataFrame(list(itertools.product(*values, classes)), columns=[*attributes, "c"])
     whole = read_fragments(agreement, {"p0": records, "p1": records.iloc[:0]})["p0"]
-    coordinates = Coordinates.of(agreement)
+    coordinates = Coordinates(agreement.columns)
     sums = np.array(
         [
             local_sums(coordinates, whole.take(np.array([row])), total_is_public=public).ravel()
@@ -241,7 +241,7 @@ def test_owners_sums_are_those_of_a_naive_loop_over_records_missing_numbers_incl
     table = random_table(agreement, 40, generator)
     table["age"] = table["age"].astype(float).where(generator.random(40) < 0.7)
     frames = fragment_frames(agreement, table, generator)
-    coordinates = Coordinates.of(agreement)
+    coordinates = Coordinates(agreement.columns)
     assert coordinates.n_centered == 3 and coordinates.n_linked == 3 + 5 + 3 and coordinates.size == 11 + 10 + 4
     expected = np.zeros((coordinates.size, coordinates.size))
     for row in table.itertuples():
