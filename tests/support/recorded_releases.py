@@ -545,30 +545,15 @@ def computed(name: str, engine: str, seed: int = COINS) -> dict[str, Any]:
     """Run a case on an engine; return what is recorded about its release."""
     release = released(CASES[name], made_up_frames(name), engine, seed)
     certificate = release.certificate.to_json()
-    disclosures = [
-        [said["what"], said["epsilon"], _as_in_format_1(said["noise"])] for said in certificate["disclosures"]
-    ]
+    disclosures = [[stated["what"], stated["epsilon"], stated["noise"]] for stated in certificate["disclosures"]]
     files = {file: content for file, content in release.files().items() if file not in TEXTS}
     return {
         "agreement_hash": certificate["agreement_hash"],
-        "epsilon": _epsilon_as_in_format_1(certificate["epsilon"]),
+        "epsilon": certificate["epsilon"],
         "delta_bound": certificate["delta_bound"],
         "disclosures": disclosures,
         "files": {file: hashlib.sha256(content).hexdigest() for file, content in files.items()},
     }
-
-
-def _as_in_format_1(noise: dict[str, Any]) -> dict[str, Any]:
-    """Noise without a guarantee, which format 1 of certificates described in the place of its law."""
-    return noise if "note" not in noise else {"law": f"{noise['note']}; {noise['law']}"}
-
-
-def _epsilon_as_in_format_1(epsilon: dict[str, Any]) -> dict[str, Any]:
-    """Epsilon with the reason for insiders in the same words."""
-    known = epsilon.pop("insiders_know_members")
-    why = ": the parties know who is in the table" if known else ""
-    insiders = {**epsilon["insiders"], "add-remove": epsilon["insiders"]["add-remove"] + why}
-    return {**epsilon, "insiders": insiders}
 
 
 def released(case: Case, frames: Mapping[str, pd.DataFrame], engine: str, seed: int) -> Any:

@@ -107,7 +107,7 @@ class HpdpDetails(Details):
         missing_spellings: Texts that stand for a missing value.
     """
 
-    hpdp_format: Literal[2] = 2
+    hpdp_format: Literal[1] = 1
     unit: str
     coordinates: tuple[str, ...]
     columns: dict[str, ColumnDetails]
