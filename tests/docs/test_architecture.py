@@ -22,11 +22,12 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 LOOSE = {"__init__", "__main__", "errors", "types", "progress"}
 """Modules beside the packages."""
 
-BASE = {"errors", "types", "progress"}
-"""Any module may know these."""
+BASE = {"errors", "types", "progress", "protocol"}
+"""Any module may know these; the protocol is a table of messages and imports errors alone."""
 
 ALLOWED = {
     "files": {"files"},
+    "protocol": set(),
     # Public configuration and parameters know nothing of rows or shares.
     # Both open files that others prepared, as `files` opens them.
     "agreement": {"agreement", "files"},

@@ -75,6 +75,9 @@ class QueueMessenger:
         refuse_announced(arrived[0], len(arrived[1]), sender)
         return taken(message, sender, *arrived)
 
+    def has_left(self, party: str) -> bool:
+        return False
+
 
 def all_of(outcomes: Mapping[str, Any]) -> Any:
     """Raise the error that some party ended with, a lost party's last; return what all returned."""

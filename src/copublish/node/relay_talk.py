@@ -42,7 +42,7 @@ Role = Literal["wait", "call"]
 
 def place_of(agreement: Agreement, *, caller: str, callee: str) -> str:
     """Where one party waits for another one at a relay: a hash that tells nothing about either."""
-    message = json.dumps(["copublish relay", RELAY_PROTOCOL, caller, callee]).encode()
+    message = json.dumps([RELAY_GREETING.topic, RELAY_PROTOCOL, caller, callee]).encode()
     return hmac.new(bytes.fromhex(agreement.hash), message, hashlib.sha256).hexdigest()
 
 

@@ -196,7 +196,9 @@ ENGINE_LINK = Stream(
     step=Step.MEET,
     sender="every compute node",
     receiver="every other compute node",
-    shape=streamed("what SPU sends: its set-up, shares, hashes of programs; between two compute nodes also the values below"),
+    shape=streamed(
+        "what SPU sends: its set-up, shares, hashes of programs; between two compute nodes also the values below"
+    ),
     max_bytes=2**63,
     reveals="nothing but sizes and times, as long as the assumptions in the certificate hold",
 )

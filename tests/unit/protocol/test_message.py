@@ -78,7 +78,7 @@ GOOD: dict[str, Any] = {
     "measure": {"what": "echo", "bytes": 0},
     "problem": "nobody listens",
 }
-"""One value of every entry, so that a decoder which refuses everything is noticed; words and arrays have a common one."""
+"""One value of every entry, so that a decoder which refuses everything is noticed; words and arrays share one each."""
 
 
 def example(entry: Message) -> Any:
