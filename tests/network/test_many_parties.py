@@ -255,7 +255,7 @@ def test_who_still_waits_for_others_names_the_one_that_stopped_first(three, said
 
 
 def test_who_still_waits_passes_on_who_stopped_so_that_those_who_have_met_do_not_name_it(three):
-    """A party may have met all others, and heard the number of the run from one that has not heard it from all."""
+    """A party may have met all others, and heard the id of the run from one that has not heard it from all."""
     waiting = Rendezvous(three.port("p2"), FACTS, lambda what: None, lambda event, **facts: None)
     said: list[tuple[Word, object]] = []
 

@@ -364,7 +364,11 @@ greetings = st.one_of(
             "party": st.sampled_from(["bank", "loans", "nobody", None, ["loans"]]),
             "run": st.sampled_from([None, "a" * 64, 5]),
         }
-    ).map(lambda content: (lambda body: struct.pack(">I", len(body)) + body)(GREETING.spelled(content))),
+    ).map(
+        lambda content: (lambda body: struct.pack(">I", len(body)) + body)(
+            json.dumps({GREETING.topic: content}).encode()
+        )
+    ),
 )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from copublish.engine.interface import SumEngine
 from copublish.errors import EngineError
@@ -61,11 +62,10 @@ def join_columns(own: OwnColumns, engine: SumEngine) -> dict[str, IntArray]:
     return {column: np.concatenate(found) for column, found in parts.items()}
 
 
-def _columns(content: object, sizes: Mapping[str, int], party: str) -> dict[str, IntArray]:
+def _columns(content: NDArray[np.uint8], sizes: Mapping[str, int], party: str) -> dict[str, IntArray]:
     """Columns of one length that a party sent, one after the other in the message."""
     row = sum(_small(size).itemsize for size in sizes.values())
-    is_bytes = isinstance(content, np.ndarray) and content.dtype == np.uint8 and content.ndim == 1
-    if not is_bytes or not isinstance(content, np.ndarray) or (content.size % row if row else content.size):
+    if content.size % row if row else content.size:
         raise EngineError(f"Party '{party}' sent something that is no table of columns. Nothing is published.")
     found, start = {}, 0
     for column, size in sizes.items():

@@ -70,7 +70,7 @@ def say_what_for(
         UnreachableError: If the connection ends, or there is no answer.
         RefusedError: If the other one refuses, or answers something that is neither.
     """
-    # In a run the other party waits that long itself: it may hear the number of the run a moment after us.
+    # In a run the other party waits that long itself: it may hear the id of the run a moment after us.
     patience = HANDSHAKE_SECONDS if run is None else 2 * HANDSHAKE_SECONDS
     try:
         channel.send_word(GREETING, {"protocol": PROTOCOL, "purpose": purpose, "party": party, "run": run})

@@ -59,7 +59,7 @@ class PortMessenger:
 
     Args:
         port: This party's port.
-        run: The number of the run, as all have agreed.
+        run: The id of the run, as all have agreed.
         timeout_seconds: How long another party may take to send what is waited for, or to take what is sent.
         loading_seconds: How much longer some parties may take for their first message, because something loads there.
 

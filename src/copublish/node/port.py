@@ -22,7 +22,7 @@ from typing import Any, NoReturn, cast
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.network import over_what, way_between
-from copublish.errors import MeetingError
+from copublish.errors import MeetingError, plain_text
 from copublish.node.channel import (
     HANDSHAKE_SECONDS,
     Channel,
@@ -208,7 +208,7 @@ class Port:
         """Let the engine's link with one party through: what comes in to our worker, what it sends to the peer's.
 
         Args:
-            run: The number of the run.
+            run: The id of the run.
             engine_socket: Where our worker listens.
             bridge: Where it finds the peer's.
             peer: The other party.
@@ -351,7 +351,7 @@ class Port:
         said = common_name(chain[0]) if chain else ""
         reason = problems.get(said) or next(problem for problem in problems.values() if problem)
         with contextlib.suppress(MeetingError):
-            channel.send_word(REFUSED, f"you {reason}")
+            channel.send_word(REFUSED, plain_text(f"you {reason}", 1000))
         channel.close()
         raise RefusedError(reason)
 

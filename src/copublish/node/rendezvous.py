@@ -110,6 +110,8 @@ class Rendezvous:
         self._own_workers = workers
         self._port, self._facts, self._waiting, self._log = port, facts, waiting, log
         self._nonce = os.urandom(NONCE_BYTES).hex()
+        self._hello = {"nonce": self._nonce, "facts": facts, "workers": workers}
+        HELLO.spelled(self._hello)  # raises here, before anybody is called, if it cannot be sent
         self._told = self._noticed = ""
         self._why_we_leave: str | None = None
         self._who_left: str | None = None
@@ -247,8 +249,7 @@ class Rendezvous:
         except MeetingError as exc:
             line.refusal = exc
         else:
-            said = {"nonce": self._nonce, "facts": self._facts, "workers": self._own_workers}
-            line.has_spoken |= line.say(HELLO, said)
+            line.has_spoken |= line.say(HELLO, self._hello)
 
     def _tell(self) -> None:
         """Say what is waited for, if it changed and is more than a passing moment."""

@@ -140,8 +140,18 @@ class Word(Message):
     error: ClassVar[type[CopublishError]] = WrongWordError
 
     def spelled(self, content: object = True) -> bytes:
-        """The word as it is sent."""
-        return json.dumps({self.topic: content}).encode()
+        """The word as it is sent.
+
+        Raises:
+            MeetingError: If it does not have the type and bound of this entry. Nothing was sent.
+        """
+        body = json.dumps({self.topic: content}).encode()
+        if not self.shape.holds(content) or len(body) > self.max_bytes:
+            raise MeetingError(
+                f"The message '{self.topic}' may have {spelled_size(self)}, and this one is longer or is no such "
+                "message. It was not sent."
+            )
+        return body
 
 
 def read_word(body: bytes, expected: tuple[Word, ...], sender: str) -> tuple[Word, Any]:

@@ -68,7 +68,7 @@ LIST_PIECE_BYTES = 64 * MIB
 MAX_ARRAY_BYTES = 4096 * MIB
 """Of what all other parties say at once, too. Who announces more would fill the memory of the others."""
 
-SMALL, SOME, MUCH = 256, 4096, MIB // 4
+SMALL, SOME, MUCH = 256, 4096, 2 * MIB
 """Bytes of JSON. Lists and objects take many times the memory of their text, so bounds are close to what is needed."""
 
 KIB_PER_CERTIFICATE, MAX_CERTIFICATES, MAX_APPROVALS = 16, 8, 32
@@ -85,7 +85,7 @@ def _or_of_another_version(shape: Shape, own: int) -> Shape:
 
 
 _HASH = hexadecimal(64)
-_FACTS = mapping(text(10_000), 1000)
+_FACTS = mapping(text(10_000), 20_000)  # every column of the agreement is one
 _POINTS = blob("points of a curve, 32 bytes each", unit=32)
 _PSEUDONYMS = blob("digests, 16 bytes each", unit=16)
 _INTEGERS = blob("integers, 8 bytes each", unit=8)
@@ -214,7 +214,7 @@ SIGNERS: Exchange[dict[str, Any]] = Exchange(
             "approvals": list_of(_APPROVAL, MAX_APPROVALS),
         }
     ),
-    max_bytes=2 * MIB,
+    max_bytes=MUCH,
     reveals="certificates of the key that signs; names, roles and notes of who approved, which are published later",
 )
 AS_HEARD: Exchange[str] = Exchange(
@@ -228,7 +228,7 @@ LEDGERS: Exchange[dict[str, Any]] = Exchange(
     topic="ledgers",
     step=Step.SHOW,
     shape=mapping(list_of(_HASH, SHOWN_HEADS, at_least=SHOWN_HEADS), 1000),
-    max_bytes=2 * MIB,
+    max_bytes=MUCH,
     reveals="that the ledger knows what was signed with it; heads are hashed with the run's id among random ones",
 )
 CAN_PAY: Exchange[str] = Exchange(
@@ -251,7 +251,7 @@ AUDIT: Exchange[str | None] = Exchange(
 LISTS: Exchange[str] = Exchange(
     topic="lists of people",
     step=Step.COMPARE,
-    shape=any_of(_HASH, choice(NO_LIST)),
+    shape=any_of(_HASH, Shape("no text where nobody is listed", lambda value: value == NO_LIST)),
     max_bytes=SMALL,
     reveals="whether this party lists the same people as in the last run of this agreement",
 )

@@ -112,7 +112,10 @@ def _with_one_holder(agreement: Agreement, fragment: Fragment, engine: SumEngine
         bits = engine.exchange(message, own_bits)
         for party, packed in zip(agreement.parties, bits, strict=True):
             if packed.shape != own_bits.shape:
-                raise message.wrong(party)
+                raise ProgramMismatchError(
+                    f"Party '{party}' sent bits of another number of records as '{message.topic}'. Nothing is "
+                    "published."
+                )
         if column not in codes:
             continue
         held = np.array([np.unpackbits(packed, count=fragment.n_records) for packed in bits], dtype=np.bool_)
