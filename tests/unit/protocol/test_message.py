@@ -372,3 +372,12 @@ def test_the_largest_honest_messages_fit_their_entries():
 def test_entries_of_tests_are_let_in_by_messengers_and_are_in_no_page():
     assert table.entry_of(letter("of a test").topic) is not None
     assert "of a test" not in {entry.topic for entry in TABLE}
+
+
+def test_ones_own_word_of_another_type_or_beyond_the_bound_is_not_sent():
+    with pytest.raises(MeetingError, match=r"'stop' may have 16 KiB.* It was not sent"):
+        table.STOP.spelled({"reason": 5})
+    facts = {f"agreement: attributes.{number}": HASH for number in range(20_001)}
+    with pytest.raises(MeetingError, match=r"'hello' may have 2 MiB.* It was not sent"):
+        table.HELLO.spelled({"nonce": HASH, "facts": facts, "workers": 1})
+    assert table.HELLO.spelled({"nonce": HASH, "facts": dict(list(facts.items())[:5000]), "workers": 1})
