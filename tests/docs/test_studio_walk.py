@@ -7,7 +7,6 @@ policy, any request beyond the own origin and any byte in the browser's storage 
 from __future__ import annotations
 
 import threading
-import time
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -21,6 +20,7 @@ from support.commands import Begun
 from support.many_parties import ManyParties, Together
 from support.node import free_port
 from support.studio import desk_in, served
+from support.waiting import wait_until
 from support.watched import Watched, studio
 
 MASKED_BY_TWO = Together(
@@ -85,9 +85,7 @@ def test_from_data_to_a_verified_release_with_the_server_killed_on_the_way(parti
             assert second.complaints == []
     charge = next(cp.follow(run)).charge()
     assert (charge.state, charge.reserved, charge.opened) == ("complete", "1", "1")
-    deadline = time.monotonic() + 10
-    while cp.runs()[0].is_alive and time.monotonic() < deadline:
-        time.sleep(0.05)
+    wait_until(lambda: not cp.runs()[0].is_alive)
     assert parties.files("south")["certificate.json"] == (run.out / "certificate.json").read_bytes()
 
 

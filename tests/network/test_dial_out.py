@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import fcntl
-import time
 
 import psutil
 import pytest
@@ -12,7 +11,7 @@ import pytest
 import copublish as cp
 from copublish.errors import MeetingError
 from copublish.node import way_out
-from copublish.node.channel import HANDSHAKE_SECONDS, Channel, RefusedError, UnreachableError
+from copublish.node.channel import Channel, RefusedError, UnreachableError
 from copublish.node.dialing import dial
 from copublish.node.listening import AlreadyRunningError
 from copublish.node.measuring import answer_measurements
@@ -111,10 +110,8 @@ def test_one_that_has_parked_and_is_silent_is_told_from_one_that_has_not(circle,
     with pytest.raises(UnreachableError, match="no answer from 'p2', which dials in itself and has not done so"):
         p0.dial("p2", "status")
     silent = park(circle)
-    start = time.monotonic()
     with pytest.raises(UnreachableError, match="no answer from 'p2' on a connection that it dialed"):
         p0.dial("p2", "status")
-    assert time.monotonic() - start < HANDSHAKE_SECONDS  # the usual wait, which is shorter here
     silent.close()
 
 

@@ -20,7 +20,7 @@ from support.islands import Islands, cables_of, islands
 from support.many_parties import ManyParties, Together
 from support.node import NAMES, TwoParties
 
-SECONDS = 120
+SECONDS = 300
 OWNERS = Together(
     names=("bank", "loans", "clinic"),
     without_data=(),

@@ -19,11 +19,10 @@ from copublish.node.rendezvous import Rendezvous, refuse_differences
 from copublish.protocol.table import STOP
 from support import small_mapping
 from support.node import free_port
-from support.waiting import wait_until
+from support.waiting import SECONDS, wait_until
 
 NAMES = ("bank", "loans")
 FACTS = {"agreement: privacy": "a" * 64, "copublish": "1.0"}
-SECONDS = 30
 
 
 class Pair:

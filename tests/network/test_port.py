@@ -30,10 +30,9 @@ from support import small_mapping
 from support.certificates import Authority, self_signed
 from support.node import free_port
 from support.profiles import examples
-from support.waiting import wait_until
+from support.waiting import SECONDS, wait_until
 
 NAMES = ("bank", "loans")
-SECONDS = 30
 """Long enough for a slow machine; nothing here should take longer."""
 
 

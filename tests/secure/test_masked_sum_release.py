@@ -145,7 +145,7 @@ def test_a_release_over_pipes_is_the_same():
     ends = pipes_between(agreement.party_names)
 
     def one(party: str) -> cp.Release:
-        messenger = PipeMessenger(party, agreement.party_names, ends[party], timeout_seconds=20)
+        messenger = PipeMessenger(party, agreement.party_names, ends[party], timeout_seconds=300)
         try:
             return publish_at(agreement, messenger, frames, coins)
         finally:

@@ -17,7 +17,7 @@ from copublish.release.workers import Workers
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.waiting import alive, wait_until
 
-SECONDS = 120
+SECONDS = 300
 
 
 @pytest.fixture(scope="module")

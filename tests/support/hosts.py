@@ -243,7 +243,7 @@ def _remove_leftovers() -> None:
 
 def _remove_namespace(name: str) -> None:
     """End whatever runs in a namespace, and remove it with its devices."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 300
     while (inside := subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True).stdout.split()) and (
         time.monotonic() < deadline
     ):

@@ -83,7 +83,7 @@ class HttpProxy:
         if self.ports and port not in self.ports:
             return 403, None
         try:
-            return 200, socket.create_connection((host.strip("[]"), port), timeout=5)
+            return 200, socket.create_connection((host.strip("[]"), port), timeout=300)
         except OSError:
             return 503, None
 

@@ -24,7 +24,7 @@ from copublish.progress import no_progress
 from copublish.release.main_path import publish_release
 from support import repartition, small_mapping
 
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 300.0
 
 
 class Post:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -34,21 +32,22 @@ STOPPED = (130, "Stopped. Nothing was charged.\n")
 MOMENTS = 7
 
 
-def run(
-    entrance: str, *, interrupt_at: str = "", prepare: Callable[[], None] | None = None
-) -> tuple[tuple[int, str], list[str]]:
+IGNORING = ("sh", "-c", 'trap "" INT; exec "$0" "$@"')
+"""Starts a command that ignores Ctrl-C, as `nohup` does."""
+
+
+def run(entrance: str, *, interrupt_at: str = "", starter: tuple[str, ...] = ()) -> tuple[tuple[int, str], list[str]]:
     """Run a command whose file is missing: its exit code and stderr, and what was imported, in order."""
     with TemporaryDirectory() as folder:
         (Path(folder) / "sitecustomize.py").write_text(HOOK)
         log = Path(folder) / "log"
         path = os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")])
         done = subprocess.run(
-            [*ENTRANCES[entrance], "describe", "missing.toml"],
+            [*starter, *ENTRANCES[entrance], "describe", "missing.toml"],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": path, "IMPORTS_LOG": str(log), "INTERRUPT_AT": interrupt_at},
             capture_output=True,
             text=True,
-            preexec_fn=prepare,
         )
         return (done.returncode, done.stderr), log.read_text().split()
 
@@ -88,8 +87,5 @@ def test_an_interrupt_before_main_shows_a_traceback_so_the_interrupts_of_these_t
 
 
 def test_a_process_that_ignores_ctrl_c_goes_on_loading() -> None:
-    def ignore() -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    (code, words), _ = run("python -m", interrupt_at="copublish.cli", prepare=ignore)
+    (code, words), _ = run("python -m", interrupt_at="copublish.cli", starter=IGNORING)
     assert code == 3 and "Stopped" not in words

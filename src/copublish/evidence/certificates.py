@@ -65,7 +65,10 @@ def expiry_problem(certificate: x509.Certificate) -> str | None:
 
 def common_name(certificate: x509.Certificate) -> str:
     """The name in a certificate, or nothing."""
-    names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    try:
+        names = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    except ValueError:  # bytes that are no text
+        return ""
     return str(names[0].value) if len(names) == 1 else ""
 
 

@@ -11,23 +11,30 @@ import pytest
 import copublish
 
 SLOW = """
-import time
-time.sleep(0.6)
+import sys, time
+from pathlib import Path
+if sys.modules["__main__"].__name__ == "__mp_main__":  # in the child: it loads until the signal was sent
+    Path("loads").touch()
+    while not Path("sent").exists():
+        time.sleep(0.01)
 def work(): pass
 """
 
 PARENT = """
 import multiprocessing, os, signal, sys, time
 from contextlib import nullcontext
+from pathlib import Path
 from copublish.files.interrupts import deaf_children
 if __name__ == "__main__":
     import slow
     with deaf_children() if sys.argv[1] == "deaf" else nullcontext():
         child = multiprocessing.get_context("spawn").Process(target=slow.work)
         child.start()
-    time.sleep(0.4)
+    while not Path("loads").exists() and child.is_alive():
+        time.sleep(0.01)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.killpg(0, signal.SIGINT)  # as a terminal does
+    Path("sent").touch()
     child.join()
     sys.exit(child.exitcode)
 """

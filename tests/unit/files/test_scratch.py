@@ -17,7 +17,7 @@ import pytest
 
 from copublish.files.scratch import Scratch
 
-LIMIT_SECONDS = 60
+LIMIT_SECONDS = 300
 """Without a janitor a folder would stay for ever; with one it goes in about a second, on a busy machine later."""
 
 HOLDER = """

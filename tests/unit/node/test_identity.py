@@ -8,11 +8,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.errors import MeetingError
+from copublish.evidence.certificates import common_name, pem_of
 from copublish.node.identity import certificate_problem, fingerprint, load_identity, new_identity
 from support.certificates import Authority, self_signed
 from support.profiles import examples
@@ -84,6 +86,16 @@ def test_damaged_files_are_a_clean_error(tmp_path_factory, name, changes, keep):
         load_identity(folder)  # a change in a comment or a line end may be harmless
     except MeetingError as exc:
         assert not any(line in str(exc) for line in secret)
+
+
+def test_a_certificate_whose_name_is_no_text_has_none(tmp_path):
+    """Found by `make fuzz`: the name is read when it is asked for, and not with the certificate."""
+    whole = new_identity("bank", tmp_path, days=30).certificate.public_bytes(Encoding.DER)
+    damaged = x509.load_der_x509_certificate(whole.replace(b"bank", b"\xffank"))
+    assert common_name(x509.load_der_x509_certificate(whole)) == "bank"
+    assert common_name(damaged) == ""
+    (tmp_path / "certificate.pem").write_text(pem_of(damaged))
+    assert load_identity(tmp_path).name == ""
 
 
 def problem(chain, **pins):

@@ -33,7 +33,7 @@ from copublish.studio.places.run import predicted_seconds
 from support.node import DATASET, on_loopback
 from support.studio import desk_in
 
-WAIT_SECONDS = 180
+WAIT_SECONDS = 300
 RUN = cp.Run(
     id="0" * 32,
     folder=Path(),

@@ -22,7 +22,7 @@ from support.node import on_loopback
 from support.signed import NAMES, Signers
 from support.studio import Browser, entered, own_path
 
-WAIT_SECONDS = 180
+WAIT_SECONDS = 300
 
 
 @pytest.fixture(scope="module")

@@ -9,17 +9,19 @@ from pathlib import Path
 import pytest
 
 from copublish.engine.spu import beside
-from copublish.engine.spu.beside import BESIDE_SECONDS, wait_for_those_beside
+from copublish.engine.spu.beside import wait_for_those_beside
+from support.waiting import SECONDS
 
 
-def test_whoever_is_there_first_waits_for_the_other(tmp_path: Path) -> None:
+def test_whoever_is_there_first_waits_for_the_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(beside, "BESIDE_SECONDS", SECONDS)
     addresses = [f"unix:{tmp_path}/{node}.sock" for node in "ab"]
     with ThreadPoolExecutor() as pool:
         first = pool.submit(wait_for_those_beside, addresses, 0)
         time.sleep(0.05)
         assert not first.done()
         wait_for_those_beside(addresses, 1)
-        first.result(timeout=BESIDE_SECONDS)
+        first.result(timeout=SECONDS)
 
 
 def test_nobody_is_waited_for_who_listens_or_does_not_come(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ WORDS = 4096
 @pytest.fixture
 def messengers():
     ends = pipes_between(PARTIES)
-    found = {party: PipeMessenger(party, PARTIES, ends[party], timeout_seconds=20) for party in PARTIES}
+    found = {party: PipeMessenger(party, PARTIES, ends[party], timeout_seconds=300) for party in PARTIES}
     yield found
     for messenger in found.values():
         messenger.close()
@@ -211,7 +211,7 @@ class Link:
         self._mail[self._rank, node].put(content)
 
     def recv(self, node: int) -> bytes:
-        content = self._mail[node, self._rank].get(timeout=20)
+        content = self._mail[node, self._rank].get(timeout=300)
         self.seen.append(np.frombuffer(content, np.int64))
         return content
 

@@ -9,7 +9,7 @@ import pytest
 
 from copublish.engine.spu.sessions import Session
 
-LIMIT_SECONDS = 30
+LIMIT_SECONDS = 300
 
 
 def test_a_session_goes_on_while_another_one_sets_up_and_each_keeps_its_order() -> None:

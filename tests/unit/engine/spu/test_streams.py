@@ -9,8 +9,7 @@ import threading
 import pytest
 
 from copublish.engine.spu.streams import Streams
-
-SECONDS = 30
+from support.waiting import SECONDS
 
 
 @pytest.fixture
