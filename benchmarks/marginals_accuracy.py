@@ -35,8 +35,8 @@ from copublish.evaluation.classification import ClassifierName
 from copublish.evaluation.marginals import marginal_errors
 from copublish.evaluation.prediction import RANKED_CLASSIFIERS, prediction_scores
 from copublish.local.simulation import read_fragments, simulate_fragments
-from divisions import EXPECTED, TABLES, agreement_for, halves
-from measuring import ERROR, Measuring, Row, needed, run, with_error, write_between
+from divisions import TABLES, agreement_for, halves
+from measuring import ERROR, Measuring, Row, needed, public_guess, run, with_error, write_between
 
 MARKERS = "<!-- tables -->", "<!-- end of tables -->"
 ALONE, FIRST_ALONE = "rounds = 0", "first tables alone"
@@ -91,7 +91,10 @@ def measure_releases(table: str, folder: Path, epsilon: str, noise: str, runs: i
     found = Found()
     for number in range(runs):
         division = TABLES[table](folder, number)
-        agreement = agreement_for(division, table, epsilon, DELTAS[noise], records=EXPECTED[table], **keys)
+        n_records = public_guess(len(division.train))
+        agreement = agreement_for(
+            division, table, epsilon, DELTAS[noise], expected=n_records, records=n_records, **keys
+        )
         fragments = read_fragments(agreement, halves(division.train))
         start = time.process_time()
         release = simulate_fragments(agreement, fragments)
