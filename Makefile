@@ -5,12 +5,13 @@ BIN := $(VENV)/bin
 SECURE := $(VENV)/.secure
 READY := $(VENV)/.ready
 
-.PHONY: help demo test check fuzz docs benchmarks comparison coverage faults audits central-comparators results clean
+.PHONY: help demo test check quick fuzz docs benchmarks comparison coverage faults audits central-comparators results clean
 
 help:
 	@echo "make demo        set up, run a two-party release on made-up data and show it"
 	@echo "make test        set up, then lint, types and tests"
 	@echo "make check       ruff and mypy alone"
+	@echo "make quick       mypy and the unit tests that are not marked slow: less than a minute"
 	@echo "make fuzz        search at random for examples that fail, ten times as many as in a test run. Options:"
 	@echo "                   FUZZ=tests/unit/agreement        the tests of a folder or a file"
 	@echo "                   SEED=7                           a search again; each prints its seed"
@@ -46,13 +47,19 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Files are handed out in the order of `testpaths`. More processes than cores, since many tests wait.
+PYTEST = $(BIN)/pytest --dist loadfile --no-loadscope-reorder
 test: check
-	$(BIN)/pytest
+	$(PYTEST) -n 4
+
+quick: $(READY)
+	$(BIN)/mypy
+	$(PYTEST) -n 2 -m "not slow" tests/unit
 
 FUZZ ?= tests reproduction/tests
 fuzz: $(READY)
 	@seed=$${SEED:-$$(date +%s)}; echo "Again: make fuzz SEED=$$seed FUZZ='$(FUZZ)'"; \
-	  $(BIN)/pytest -m hypothesis --hypothesis-profile fuzz --hypothesis-seed "$$seed" $(FUZZ)
+	  $(PYTEST) -n 2 -m hypothesis --hypothesis-profile fuzz --hypothesis-seed "$$seed" $(FUZZ)
 
 # Everything is checked on the way: menus, links, notebooks. Pictures are drawn anew by `python -m website.pictures`.
 docs: $(READY)

@@ -11,6 +11,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+pytestmark = pytest.mark.slow  # processes
+
 ENTRANCES = {
     "python -m": (sys.executable, "-m", "copublish"),
     "console script": (str(Path(sys.executable).with_name("copublish")),),

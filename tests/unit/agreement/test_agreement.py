@@ -78,6 +78,7 @@ class Writer:
         return self.random.sample(items, len(items))
 
 
+@pytest.mark.slow
 @UNHURRIED
 @given(st.integers(min_value=0, max_value=10**6))
 def test_hash_does_not_depend_on_comments_blanks_or_the_order_of_keys_inside_tables(

@@ -107,6 +107,7 @@ def random_cuts(domain: Domain, data: st.DataObject) -> Iterator[list[CodeRange]
 # --- Laws for every domain -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @UNHURRIED
 @given(domains)
 def test_every_split_covers_its_part_exactly_and_without_overlap(domain: Domain) -> None:

@@ -45,6 +45,7 @@ def test_split_points_are_those_that_agreements_in_use_mean(of):
 NUMBERS = st.decimals(min_value=-(10**9), max_value=10**9, places=3)
 
 
+@pytest.mark.slow
 @given(bounds=st.tuples(NUMBERS, NUMBERS).filter(lambda two: two[0] < two[1]), cells=st.integers(2, 127))
 @examples(150)
 def test_points_rise_within_the_bounds_are_whole_where_numbers_are_and_set_0_apart(bounds, cells):

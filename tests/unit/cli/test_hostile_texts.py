@@ -63,6 +63,7 @@ def printed(show: Any) -> str:
     return out.getvalue()
 
 
+@pytest.mark.slow
 @SOME
 @given(texts)
 @example("[/nope]")
@@ -103,6 +104,7 @@ def test_consent_shows_any_text_as_it_is(tmp_path_factory, text):
     ledger.close()
 
 
+@pytest.mark.slow
 def test_scores_and_plans_print_any_text_as_it_is():
     text = "[/nope]:smile:"
     agreement = hostile(text)

@@ -77,6 +77,7 @@ MEMBERS: dict[type, tuple[str, ...]] = {
 """What each ability adds to sums."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [SumEngine, ProgramEngine, AligningEngine, MarkEngine, JoinEngine])
 @pytest.mark.parametrize("name", ENGINES)
 def test_an_engine_is_told_to_be_what_it_is_and_refused_as_what_it_is_not(name: str, kind: type) -> None:

@@ -88,6 +88,7 @@ def test_the_same_cells_have_no_distance_and_others_have_the_one_that_pandas_fin
     assert worse_area < area
 
 
+@pytest.mark.slow
 def test_a_central_method_gets_cells_and_its_cells_are_scored(division, agreement, tmp_path, monkeypatch):
     script = tmp_path / "synthesize.py"
     script.write_text(SYNTHESIZE_LIKE_NOBODY)

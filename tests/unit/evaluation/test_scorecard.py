@@ -31,6 +31,7 @@ def test_a_release_without_noise_has_the_marginals_of_its_data(exact):
     assert scores["marginals"]["agreed_values"]["1-way"]["mean"] > 0.01, "a check that can fail"
 
 
+@pytest.mark.slow
 def test_training_on_it_is_training_on_the_generalized_data(exact):
     release, table = exact
     first, second = (
@@ -45,6 +46,7 @@ def test_training_on_it_is_training_on_the_generalized_data(exact):
         assert other["CA_on_raw_values"] is None
 
 
+@pytest.mark.slow
 def test_the_same_release_scored_twice_gives_the_same_numbers():
     release, table = small_release(**MISSING)
     fast = ["decision-tree", "linear-svm"]
@@ -121,6 +123,7 @@ def test_what_does_not_fit_is_said_clearly(exact):
         evaluate(release, pd.DataFrame({"a": []}))
 
 
+@pytest.mark.slow
 def test_values_that_are_not_as_agreed_are_scored_as_a_run_would_have_counted_them(exact):
     """By the rules of format 1, done by hand: the nearer bound, the first listed value, no record without a class."""
     release, table = exact

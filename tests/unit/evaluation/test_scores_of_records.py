@@ -174,6 +174,7 @@ def releases():
 MECHANISMS = ["marginals", "copula", "hpdp", "vhdp", "idp-ir"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_release_is_scored_as_its_records_and_twice_alike(releases, mechanism):
     release, people = releases[mechanism]
@@ -227,6 +228,7 @@ def test_a_record_without_a_listed_class_is_what_a_run_makes_of_it(releases, mec
     assert found.to_dict()["test_records"] == len(people) - (0 if publishes_each_record else 5)
 
 
+@pytest.mark.slow
 def test_any_column_is_a_target_unless_records_were_drawn_for_a_class(releases):
     for mechanism, (release, people) in releases.items():
         if mechanism == "hpdp":
@@ -237,6 +239,7 @@ def test_any_column_is_a_target_unless_records_were_drawn_for_a_class(releases):
             assert (found["target"], found["target_is_interval"]) == (target, is_interval)
 
 
+@pytest.mark.slow
 def test_missing_values_are_read_as_the_agreement_spells_them():
     spelled = {"attributes.region.missing": "category", "records.missing_spellings": ["", "unknown"]}
     release, people = small_release(200, mechanism={"name": "copula"}, **spelled)

@@ -10,6 +10,8 @@ import pytest
 
 import copublish
 
+pytestmark = pytest.mark.slow  # processes
+
 SLOW = """
 import sys, time
 from pathlib import Path

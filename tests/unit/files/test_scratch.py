@@ -17,6 +17,8 @@ import pytest
 
 from copublish.files.scratch import Scratch
 
+pytestmark = pytest.mark.slow  # processes, and waits for them to end
+
 LIMIT_SECONDS = 300
 """Without a janitor a folder would stay for ever; with one it goes in about a second, on a busy machine later."""
 

@@ -35,6 +35,8 @@ from support import repartition, seeded, simulate_with, small_mapping
 from support.postgres import server
 from support.profiles import examples
 
+pytestmark = pytest.mark.slow  # needs PostgreSQL
+
 FEW = examples(10, unchecked=[HealthCheck.function_scoped_fixture])
 
 EDGES = [Decimal(-1), Decimal("0.1"), Decimal("0.30000000000000004"), Decimal(7), Decimal(50)]

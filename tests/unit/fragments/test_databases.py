@@ -34,6 +34,8 @@ from support import fragment_frames, random_table, read_strictly, seeded, simula
 from support.postgres import OWNER, READER, READER_PASSWORD, PostgresServer, server
 from support.profiles import examples
 
+pytestmark = pytest.mark.slow  # needs PostgreSQL
+
 EDGES = [Decimal(-1), Decimal("0.1"), Decimal(7), Decimal(50)]
 
 

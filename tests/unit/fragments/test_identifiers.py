@@ -165,6 +165,7 @@ def test_a_batch_is_normalized_like_its_members_for_every_ascii_character(rules)
     assert normalize_batch(pa.array(batch), rules).to_pylist() == [normalize(text, rules) for text in batch]
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(texts, max_size=4), max_size=4), st.data())
 def test_a_column_of_identifiers_is_a_sequence_like_a_list(batches, data):
     column = Identifiers([pa.array(batch, pa.string()) for batch in batches])

@@ -80,6 +80,7 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 )
 
 
+@pytest.mark.slow
 @examples(25)  # each of them opens the file four times
 @given(st.lists(CELLS, min_size=1, max_size=20))
 def test_cells_of_csv_files_are_what_ibis_makes_of_them(tmp_path_factory: pytest.TempPathFactory, cells) -> None:

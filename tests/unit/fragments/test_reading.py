@@ -34,6 +34,8 @@ from copublish.fragments.reading import read_fragment
 from support import postgres, read_strictly, repartition, small_mapping
 from support.profiles import examples
 
+pytestmark = pytest.mark.slow  # needs PostgreSQL
+
 CODES = ["007", "7", "a, b", 'say "hi"', "x;y", "#9", "naïve", "nan", "true"]
 """Values that a careless reader would change: numbers in disguise, separators, quotes, remarks."""
 

@@ -31,6 +31,8 @@ from copublish.fragments.spark import SCRATCH_VARIABLE, plain_address
 from support import repartition, small_mapping
 from support.spark import CLASSIC, start
 
+pytestmark = pytest.mark.slow  # needs Spark
+
 TEXTS = ["a", " a\t", "b\v", "A", "?", "", None, "\u00a0a", "it's", "b", "\\n", "7"]
 NUMBERS = [0.1, math.nextafter(0.1, 0), 7.0, -9.0, math.nan, math.inf, -math.inf, None, 99.5, 120.0, -0.0, 50.0]
 DECIMALS = [Decimal("1.50"), Decimal("0.10"), None, *[Decimal(n) for n in range(9)]]

@@ -26,6 +26,8 @@ from copublish.fragments.reading import read_and_tell, read_fragment
 from support import mapping_by_default, small_mapping
 from support.profiles import examples
 
+pytestmark = pytest.mark.slow  # many tables in every format
+
 FEW = examples(30)
 N_ROWS = 15
 

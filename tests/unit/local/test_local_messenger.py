@@ -172,6 +172,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(JSON)
 def test_public_values_come_back_as_they_were(value):
     assert STEP.read(STEP.spelled(value), "b") == STEP.read_text(STEP.as_text(value), "b") == value

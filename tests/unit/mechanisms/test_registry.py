@@ -135,6 +135,7 @@ def test_the_keys_are_those_of_the_settings() -> None:
         assert tuple(known_settings()[name].model_fields) == ("name", *keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "key"), FOREIGN)
 @pytest.mark.parametrize("value", [1, "max", None, {"a": 1}])
 def test_keys_of_another_mechanism_mean_nothing_to_this_one(name: str, key: str, value: Any) -> None:

@@ -51,6 +51,7 @@ def side_by_side():
     return plan.to_dict(), told
 
 
+@pytest.mark.slow
 def test_mechanisms_are_tried_on_the_same_records_the_agreed_one_first(side_by_side):
     plan, told = side_by_side
     assert plan["mechanisms"] == ["copula", "vhdp", "specialization", "hpdp"], "each of them once"

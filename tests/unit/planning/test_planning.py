@@ -192,6 +192,7 @@ def planned():
     return plan_release(agreed(**FEW), like, **QUICK).to_dict()
 
 
+@pytest.mark.slow
 def test_a_plan_repeats_what_describe_warns_of(planned):
     """Here of a grid; as the command prints it, and in a notebook."""
     (warning,) = describe(agreed(**FEW)).warnings
@@ -250,6 +251,7 @@ def test_nothing_is_recommended_from_made_up_data():
     assert "nothing recommended" in repr(found) and "nothing is recommended" in found._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_small_public_table_is_drawn_from_until_there_are_as_many_as_expected():
     agreement = agreed()
     like = made_up_table(agreement, 300, np.random.default_rng(3))

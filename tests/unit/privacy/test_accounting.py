@@ -174,6 +174,7 @@ def test_planned_disclosures_add_up_to_exactly_the_agreed_epsilon(agreement: Agr
     assert plan.cost().add_remove == (None if agreement.records.public else agreement.epsilon * factor / 2)
 
 
+@pytest.mark.slow
 @given(agreements())
 @examples(150)
 def test_the_reserved_cost_suffices_wherever_specialization_stops(agreement: Agreement) -> None:
@@ -188,6 +189,7 @@ def test_the_reserved_cost_suffices_wherever_specialization_stops(agreement: Agr
         assert cost.fits_in(plan.cost())
 
 
+@pytest.mark.slow
 @given(agreements(), st.integers(0, 30), st.integers(0, 1000))
 @examples(30, shrinks=False)
 def test_charged_and_certified_disclosures_of_a_run_add_up_to_exactly_the_agreed_epsilon(

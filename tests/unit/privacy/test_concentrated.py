@@ -74,6 +74,7 @@ def test_replacing_costs_tables_twice_and_selections_four_times_the_rho() -> Non
     assert whole("replace").rho("add-remove") == whole("replace").rho("replace") / 2
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from(NEIGHBORS),
     st.lists(st.tuples(st.sampled_from([table, choice]), st.integers(1, 400)), min_size=1, max_size=40),

@@ -88,6 +88,7 @@ def vertical_frame(party: int, people: list[int]) -> pd.DataFrame:
 people_lists = st.lists(st.integers(0, 12), unique=True, max_size=13)
 
 
+@pytest.mark.slow
 @given(st.lists(people_lists, min_size=3, max_size=3))
 @FEW
 def test_three_parties_keep_the_people_they_all_have_in_one_order(lists: list[list[int]]) -> None:
@@ -358,6 +359,7 @@ def test_cell_that_no_party_holds_is_missing_and_its_first_holder_says_so(missin
     assert joined_cells(aligned, "income")[8] == [(0, code)]
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 7), min_size=1, max_size=20))
 @FEW
 def test_every_cell_has_one_holder_after_alignment(owners: list[int]) -> None:

@@ -282,6 +282,7 @@ def test_a_proposal_brings_its_taxonomies_from_below(desk: Path) -> None:
     assert (desk / "proposal" / "trees" / "jobs.json").exists()
 
 
+@pytest.mark.slow
 def test_run_refuses_without_approvals_before_anybody_is_called_and_shows_them_when_they_are_there(desk: Path) -> None:
     ledger = Ledger(desk / "ledger.db")
     ledger.set_limit("customers-2026", cp.Limit(5, "add-remove"))
@@ -309,6 +310,7 @@ def test_run_refuses_without_approvals_before_anybody_is_called_and_shows_them_w
     assert "one line" in str(line.exception)
 
 
+@pytest.mark.slow
 def test_a_refusal_keeps_its_party_from_running_until_the_agreement_changes(desk: Path) -> None:
     ledger = Ledger(desk / "ledger.db")
     ledger.set_limit("customers-2026", cp.Limit(5, "add-remove"))

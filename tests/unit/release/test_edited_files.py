@@ -234,6 +234,7 @@ def scored_folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @examples(25)
 def test_a_report_on_edited_scores_is_written_or_refused(data, scored_folder):

@@ -171,6 +171,7 @@ PEOPLE = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(cut=cuts(), people=st.lists(PEOPLE, min_size=1, max_size=15))
 @examples(40)
 def test_labels_are_what_looking_up_every_value_gives(cut: Cut, people: list[dict[str, Any]]) -> None:

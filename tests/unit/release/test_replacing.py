@@ -19,6 +19,8 @@ from support.processes import context
 from support.releases import small_release
 from support.waiting import wait_until
 
+pytestmark = pytest.mark.slow  # processes that are killed
+
 STEPS = ("os.", "shutil.", "ctypes.", "subprocess.")
 LOOKS = ("os.listdir", "os.scandir", "os.walk", "os.fwalk", "os.getxattr", "os.listxattr")
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT

@@ -105,6 +105,7 @@ def test_every_byte_of_every_file_is_covered(signed) -> None:
             assert changed_files(digests_of({name: changed}), signed_digest) == [f"'{name}' was changed"], place
 
 
+@pytest.mark.slow
 def test_every_byte_of_the_signatures_is_covered(signed) -> None:
     """All of them, read back and held against the release as `verify` and the report do."""
     _, folder = signed

@@ -40,6 +40,7 @@ def assert_same_again(stated: TypedJson) -> None:
     assert again.to_json() == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @given(data=st.data())
 @FEW

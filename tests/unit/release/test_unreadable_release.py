@@ -119,6 +119,7 @@ def may_be_missing(path: Where) -> bool:
     )
 
 
+@pytest.mark.slow
 def test_the_releases_are_read_as_they_are(tmp_path_factory: pytest.TempPathFactory) -> None:
     """So that what is refused below is refused for what was changed."""
     for case in CASES:

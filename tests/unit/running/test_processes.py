@@ -33,6 +33,8 @@ from copublish.studio.places.run import predicted_seconds
 from support.node import DATASET, on_loopback
 from support.studio import desk_in
 
+pytestmark = pytest.mark.slow  # processes
+
 WAIT_SECONDS = 300
 RUN = cp.Run(
     id="0" * 32,

@@ -78,6 +78,7 @@ def home(tmp_path, monkeypatch):
     monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
 
 
+@pytest.mark.slow
 def test_no_page_has_a_script_of_an_agreement_that_is_refused_or_accepted(tmp_path):
     assert len(ATTACKS) > 90 and 20 < sum(is_accepted(content) for *_, content in ATTACKS) < len(ATTACKS)
     browser = entered(tmp_path, party="bank")
@@ -90,6 +91,7 @@ def test_no_page_has_a_script_of_an_agreement_that_is_refused_or_accepted(tmp_pa
     assert shown > 40, "messages about what is refused quote it"
 
 
+@pytest.mark.slow
 def test_no_page_has_a_script_of_a_release(tmp_path):
     content, number = EXAMPLE, 0
     for at, kind, alone in ATTACKS:

@@ -22,6 +22,8 @@ from support.node import on_loopback
 from support.signed import NAMES, Signers
 from support.studio import Browser, entered, own_path
 
+pytestmark = pytest.mark.slow  # runs of releases in processes
+
 WAIT_SECONDS = 300
 
 

@@ -20,6 +20,8 @@ from copublish.node import run
 from copublish.node.run import RunSettings, ready_party
 from copublish.privacy.ledger import Ledger
 
+pytestmark = pytest.mark.slow  # engine processes
+
 LOADS = """
 import sys
 from copublish.engine.spu.requests import LoadMain

@@ -77,6 +77,7 @@ def test_the_sensitivities_are_those_of_the_formulas():
     assert in_people == {"add-remove": 55, "replace": 2 * 5 * 6}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", NEIGHBORS)
 def test_neighbors_through_the_engine_stay_within_the_price(relation):
     """Every neighbor of a small table: all sums, from local codes to the secret, for any scores within the limit."""

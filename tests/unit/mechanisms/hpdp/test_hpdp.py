@@ -186,6 +186,7 @@ def test_every_record_a_schema_allows_stays_within_the_sensitivities_as_owners_s
     assert l2["replace"] * LEAST_TIGHT < max((change * change).sum() for change in replaced) <= l2["replace"]
 
 
+@pytest.mark.slow
 def test_random_records_of_adults_shape_stay_within_and_the_printed_number_comes_out():
     coordinates = coordinates_with(8, (7, 7, 14, 6, 5))
     assert coordinates.n_linked == 48

@@ -15,6 +15,8 @@ from mbi.marginal_oracles import message_passing_stable
 from copublish.mechanisms.marginals.junction_tree import Columns, marginals
 from copublish.mechanisms.marginals.model import NoisyTable, Problem
 
+pytestmark = pytest.mark.slow  # another library
+
 SIZES = (4, 3, 5, 2, 6, 3, 4, 5, 3, 2)
 TOTAL = 10_000
 WITH_CYCLES: tuple[Columns, ...] = (

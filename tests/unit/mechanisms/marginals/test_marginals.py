@@ -159,6 +159,7 @@ def test_listed_tables_are_measured_and_none_is_chosen() -> None:
     assert release.details.rounds == ()
 
 
+@pytest.mark.slow
 def test_listed_tables_run_on_masked_sums() -> None:
     mapping = repartition(
         small_mapping(mechanism={"name": "marginals", "tables": [["job", "region"]]}, **{"records.identifier": None}),

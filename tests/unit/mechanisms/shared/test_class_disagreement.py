@@ -139,6 +139,7 @@ def _opened(agreement: cp.Agreement, frames: dict[str, pd.DataFrame]) -> int:
     return Room(agreement.party_names).run(job)["p0"]
 
 
+@pytest.mark.slow
 def test_the_noise_has_the_scale_that_is_stated() -> None:
     agreement = agreed(**{"privacy.class_disagreement": "0.5"})
     frames = frames_of(agreement, 40)

@@ -53,6 +53,7 @@ def counts(noisy: list[int], total: int) -> list[int]:
     return found.tolist()
 
 
+@pytest.mark.slow
 @given(small_counts | huge_counts, totals | st.integers(0, 2**42))
 @LAW
 def test_counts_are_the_projection_rounded_by_largest_remainder(noisy: list[int], total: int) -> None:
@@ -91,6 +92,7 @@ def test_a_total_of_zero_gives_zeros(noisy: list[int]) -> None:
     assert counts(noisy, 0) == [0] * len(noisy)
 
 
+@pytest.mark.slow
 def test_the_largest_table_that_an_agreement_allows_stays_exact() -> None:
     """4 million cells of up to 2^40 records: sums stay below 2^63."""
     generator = np.random.default_rng(1)
@@ -137,6 +139,7 @@ tables = st.integers(1, 4).flatmap(
 )
 
 
+@pytest.mark.slow
 @given(tables, totals)
 @LAW
 def test_counts_by_class_are_the_projection_of_the_class_totals_and_then_of_each_class(table, total) -> None:

@@ -48,6 +48,7 @@ def test_the_file_has_the_bytes_of_the_whole_table(total: int) -> None:
     assert _parquet(record_parts(counts_of(times))) == whole.getvalue()
 
 
+@pytest.mark.slow
 def test_records_are_written_without_memory_for_all_of_them() -> None:
     """Of a whole table it would grow by more than its codes, of four bytes; that of parts does not."""
     code = f"""

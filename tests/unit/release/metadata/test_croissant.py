@@ -18,6 +18,8 @@ import copublish as cp
 from copublish.mechanisms.base import Contents
 from support.described_releases import DESCRIBED, described, files_of
 
+pytestmark = pytest.mark.slow  # another library
+
 REQUIRED = ("@context", "@type", "conformsTo", "name", "description", "license", "url", "creator", "datePublished")
 """What the specification, version 1.1, requires of every data set, besides its distribution."""
 

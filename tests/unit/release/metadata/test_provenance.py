@@ -13,6 +13,8 @@ from support.any_release import any_release
 from support.described_releases import DESCRIBED, files_of
 from support.recorded_releases import CASES
 
+pytestmark = pytest.mark.slow  # another library
+
 RELATIONS = {
     "used": ("activity", "entity"),
     "wasAssociatedWith": ("activity", "agent", "plan"),
