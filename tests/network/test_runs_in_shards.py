@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
-from copublish.node.rendezvous import _number_of_workers
 from support import faults
 from support.node import NAMES, on_loopback
 
@@ -36,8 +33,3 @@ def test_workers_without_shards_to_count_are_refused_before_anybody_is_called(tm
     code, _, errors = parties.run("bank", "--workers", "2")
     assert code != 0 and "[engine] shards = 2" in " ".join(errors.split())
     assert parties.charges("bank") == []
-
-
-@pytest.mark.parametrize(("said", "taken"), [(None, 1), ("many", 1), (-3, 1), (2.5, 1), (7, 7)])
-def test_whatever_a_peer_says_of_its_workers_is_a_number(said, taken):
-    assert _number_of_workers(said) == taken
