@@ -55,7 +55,7 @@ def test_records_are_written_without_memory_for_all_of_them() -> None:
 import sys
 import pyarrow as pa
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-from test_record_parts import counts_of, records_of, record_parts, _parquet
+from test_publish_record_parts import counts_of, records_of, record_parts, _parquet
 counts = counts_of([{GROUPS * ROW_GROUP}, 0, 7])
 _parquet(iter([records_of(counts)]) if sys.argv[1] == "whole" else record_parts(counts))
 print(pa.default_memory_pool().max_memory())
