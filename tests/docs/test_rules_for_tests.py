@@ -61,3 +61,28 @@ def test_no_test_sets_a_deadline_or_looks_for_other_examples_than_its_profile() 
         for line in settings_of_hypothesis(file.read_text())
     }
     assert own == set()
+
+
+def has_a_module(file: Path, source: Path) -> bool:
+    """Whether a test file is named after a module or package of its folder, or after the folder itself."""
+    folder = source / file.parent
+    modules = (
+        {path.stem for path in folder.glob("*") if path.suffix == ".py" or path.is_dir()} if folder.is_dir() else ()
+    )
+    return any(f"{file.stem}_".startswith(f"test_{name}_") for name in {*modules, folder.name})
+
+
+def test_every_unit_test_is_named_after_a_module_of_the_folder_that_it_mirrors() -> None:
+    unit, source = ROOT / "tests" / "unit", ROOT / "src" / "copublish"
+    files = [file.relative_to(unit) for file in unit.rglob("test_*.py")]
+    assert len(files) > 100
+    assert [str(file) for file in files if not has_a_module(file, source)] == []
+
+
+def test_a_test_file_of_another_name_or_folder_is_noticed() -> None:
+    source = ROOT / "src" / "copublish"
+    assert has_a_module(Path("privacy/test_ledger_file.py"), source)
+    assert has_a_module(Path("privacy/test_prices_of_exchange.py"), source)
+    assert not has_a_module(Path("privacy/test_pricesof.py"), source)
+    assert not has_a_module(Path("cli/test_prices.py"), source)
+    assert not has_a_module(Path("nowhere/test_prices.py"), source)
