@@ -224,9 +224,9 @@ def numbers_of(release: cp.Release, column: str, domain: Domain, records: pd.Dat
         return np.array(release.details.columns[column].scores)[cells]
     if isinstance(domain, CategoricalDomain):
         return cells.astype(float)
-    if mechanism == "hpdp" and release.details.counts_cells:
+    if mechanism == "hpdp":
         return cells.astype(float)
-    if mechanism in ("hpdp", "vhdp"):
+    if mechanism == "vhdp":
         return records[column].to_numpy(dtype=float)
     return middles_of(release, domain, cells)
 

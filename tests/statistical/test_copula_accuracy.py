@@ -34,7 +34,7 @@ def made_up(n: int) -> pd.DataFrame:
 
 def agreement(epsilon: str) -> cp.Agreement:
     grid = {"edges": [*range(1, 10), *range(10, 100, 5)]}
-    number = {"kind": "numerical", "bounds": [0, 100]}
+    number = {"kind": "numerical", "bounds": [0, 100], "decimals": 3}
     return cp.agreement_from_mapping(
         {
             "format": 1,
@@ -48,7 +48,7 @@ def agreement(epsilon: str) -> cp.Agreement:
                 {
                     "a": {**number, "grid": {"step": 3}},
                     "b": {**number, "grid": grid},
-                    "c": {"kind": "numerical", "bounds": [0, 10], "grid": {"step": "0.25"}},
+                    "c": {"kind": "numerical", "bounds": [0, 10], "grid": {"step": "0.25"}, "decimals": 5},
                 }
             ),
             "privacy": {"epsilon": epsilon},

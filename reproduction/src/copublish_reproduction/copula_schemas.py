@@ -27,7 +27,7 @@ def whole(lower: int, upper: int, **grid: Any) -> dict[str, Any]:
 
 def logarithmic(lower: float, upper: float, digits: int) -> dict[str, Any]:
     """The schema of one with a heavy tail: cells in equal proportions."""
-    return number(lower, upper, edges=log_edges(lower, upper, CELLS, digits)[1:])
+    return {**number(lower, upper, edges=log_edges(lower, upper, CELLS, digits)[1:]), "decimals": digits + 3}
 
 
 ATTRIBUTES: dict[str, dict[str, dict[str, Any]]] = {

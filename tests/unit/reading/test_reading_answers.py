@@ -105,7 +105,11 @@ def test_an_answer_says_what_it_is_and_how_sure():
         ("copula", lambda r: r.correlation("age", "age"), "named twice"),
         ("copula", lambda r: r.mean("age", confidence=95), "from 0.5 to 0.999"),
         ("copula", lambda r: r.estimate(len, replicates=3), "at least 20"),
-        ("hpdp", lambda r: r.share("age", "[18, 24)"), "no single values"),
+        (
+            "hpdp",
+            lambda r: r.share("age", "[18, 24)", among={"region": "north"}),
+            "among the classes of 'default' alone",
+        ),
         ("hpdp", lambda r: r.correlation("age", "region"), "3 categories, which have no order"),
         ("hpdp", lambda r: r.mean("age", among={"married": "yes", "default": "no"}), "one other column at most"),
         ("vhdp", lambda r: r.share("age", "[18, 24)"), "Noise on every number hides"),
