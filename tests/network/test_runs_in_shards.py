@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from copublish.protocol.table import HELLO
 from support import faults
 from support.node import NAMES, on_loopback
 
@@ -33,3 +36,8 @@ def test_workers_without_shards_to_count_are_refused_before_anybody_is_called(tm
     code, _, errors = parties.run("bank", "--workers", "2")
     assert code != 0 and "[engine] shards = 2" in " ".join(errors.split())
     assert parties.charges("bank") == []
+
+
+@pytest.mark.parametrize(("said", "is_taken"), [(None, False), ("many", False), (-3, False), (2.5, False), (7, True)])
+def test_whatever_a_peer_says_of_its_workers_is_a_number(said, is_taken):
+    assert HELLO.shape.holds({"nonce": "a" * 64, "facts": {}, "workers": said}) == is_taken
