@@ -64,6 +64,7 @@ def test_mechanisms_are_tried_on_the_same_records_the_agreed_one_first(side_by_s
     assert sorted({done for _, done, _ in told}) == list(range(total + 1))
 
 
+@pytest.mark.slow
 def test_what_is_planned_of_records_has_no_settings_and_no_guess_of_its_cost(side_by_side):
     plan, _ = side_by_side
     at_agreed = [row for row in plan["trials"] if (row["mechanism"], row["epsilon"]) == ("copula", "1")]

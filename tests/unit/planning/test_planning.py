@@ -202,6 +202,7 @@ def test_a_plan_repeats_what_describe_warns_of(planned):
     assert "Think about" in ReleasePlan(planned)._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_plan_says_what_to_take_and_what_it_costs(planned):
     assert planned["data"] == "like" and planned["plan_format"] == 1
     assert (planned["training_records"], planned["test_records"]) == (800, 400)
@@ -242,6 +243,7 @@ def test_more_budget_means_less_noise_and_no_less_prediction(planned):
     assert curve[0]["area"] < curve[2]["area"] + 0.02
 
 
+@pytest.mark.slow
 def test_nothing_is_recommended_from_made_up_data():
     found = plan_release(agreed(), epsilons=["1"], tried={"specializations": [1]}, runs=1, classifiers=CLASSIFIERS[:1])
     content = found.to_dict()

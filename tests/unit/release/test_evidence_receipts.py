@@ -37,6 +37,8 @@ from copublish.release.ledger_evidence import receipt_problems, release_problems
 from copublish.release.verify import verify_release
 from support.signed import NAMES, Signers
 
+pytestmark = pytest.mark.slow  # releases between several parties
+
 
 def command(*arguments: object) -> Any:
     return CliRunner(env={"COLUMNS": "300", "NO_COLOR": "1"}).invoke(app, [*map(str, arguments)])

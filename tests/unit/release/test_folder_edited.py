@@ -26,6 +26,8 @@ from support.any_release import any_release
 from support.profiles import examples
 from support.releases import small_release
 
+pytestmark = pytest.mark.slow  # many whole releases
+
 CASES = [
     "specialization vertical balanced-gain missing",
     "marginals vertical gaussian",
@@ -234,7 +236,6 @@ def scored_folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.slow
 @given(data=st.data())
 @examples(25)
 def test_a_report_on_edited_scores_is_written_or_refused(data, scored_folder):

@@ -19,6 +19,8 @@ from copublish.release.metadata import METADATA_FILES
 from support.any_release import any_release
 from support.profiles import examples
 
+pytestmark = pytest.mark.slow  # many whole releases
+
 CASES = [
     "specialization vertical balanced-gain missing",
     "copula vertical information-gain 3-classes",
@@ -119,7 +121,6 @@ def may_be_missing(path: Where) -> bool:
     )
 
 
-@pytest.mark.slow
 def test_the_releases_are_read_as_they_are(tmp_path_factory: pytest.TempPathFactory) -> None:
     """So that what is refused below is refused for what was changed."""
     for case in CASES:

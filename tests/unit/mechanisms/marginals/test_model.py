@@ -51,6 +51,7 @@ def by_brute_force(tables: tuple[NoisyTable, ...], total: int) -> np.ndarray:
     return (shares / shares.sum()).reshape(SIZES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("deviation", "seed"), [(1.0, 0), (5.0, 1), (40.0, 2), (300.0, 3)])
 def test_the_fit_is_the_distribution_that_minimizes_over_the_whole_table(deviation, seed) -> None:
     tables = noisy_tables(deviation, seed)
