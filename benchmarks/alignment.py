@@ -78,7 +78,7 @@ def mutual_tls() -> Iterator[Meeting]:
         agreement = load_agreement(folder / "agreement.toml").model_copy(update={"parties": agreed})
         ports = {party: stack.enter_context(Port(agreement, party, identities[party])) for party in PARTIES}
         for party, other in (PARTIES, PARTIES[::-1]):
-            ports[party].carry_engine("run", folder / party, folder / f"from-{party}", other)
+            ports[party].carry_engine("0" * 64, folder / party, folder / f"from-{party}", other)
         seen_by = tuple(
             tuple(f"unix:{folder / (party if party == own else f'from-{own}')}" for party in PARTIES) for own in PARTIES
         )
