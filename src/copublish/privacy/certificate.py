@@ -5,6 +5,9 @@ Under `deployment`, fields are named after the Differential Privacy Deployments 
 
 from __future__ import annotations
 
+from typing import Annotated
+
+from pydantic import Field
 from pydantic.dataclasses import dataclass
 
 from copublish.agreement.settings import Partition
@@ -189,7 +192,7 @@ class Certificate(TypedJson):
         delta_bound: A bound on delta.
         delta_is: What delta stands for, in words.
         samplers_delta: Whether delta is only the sampler's distance to the exact noise.
-        disclosures: Everything that was opened, in order.
+        disclosures: Everything that was opened, in order. Every release opens something.
         protected: What is protected, in words.
         not_protected: What is not.
         public_facts: What is stated without noise.
@@ -213,7 +216,7 @@ class Certificate(TypedJson):
     delta_bound: str
     delta_is: str
     samplers_delta: bool
-    disclosures: tuple[DisclosureStatement, ...]
+    disclosures: Annotated[tuple[DisclosureStatement, ...], Field(min_length=1)]
     protected: tuple[str, ...]
     not_protected: tuple[str, ...]
     public_facts: PublicFacts

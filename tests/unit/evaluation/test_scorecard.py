@@ -125,7 +125,7 @@ def test_what_does_not_fit_is_said_clearly(exact):
 
 @pytest.mark.slow
 def test_values_that_are_not_as_agreed_are_scored_as_a_run_would_have_counted_them(exact):
-    """By the rules of format 1, done by hand: the nearer bound, the first listed value, no record without a class."""
+    """By the agreed rules, done by hand: the nearer bound, the first listed value, no record without a class."""
     release, table = exact
     odd, by_hand = table.copy(), table.copy()
     odd.loc[:9, "age"], by_hand.loc[:9, "age"] = 120, 99
