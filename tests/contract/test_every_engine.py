@@ -30,10 +30,12 @@ from copublish.privacy.noise_shares import NoiseShares
 from support import ConstantCoins, no_noise
 from support.messages import Post
 from support.owners import Nodes
+from support.protocol import exchange
 
 Job = Callable[[Any], Any]
 BOTH = {"add-remove": 1, "replace": 2}
 ENOUGH = Cost(add_remove=Fraction(100), replace=Fraction(100), delta=Fraction(1, 2**20))
+FIRST, SECOND = exchange("first step"), exchange("second step")
 TOO_LITTLE = Cost(add_remove=Fraction(9, 10), replace=Fraction(5), delta=Fraction(1))
 
 
@@ -161,9 +163,9 @@ def test_every_party_knows_all_parties_in_one_order(setting: Setting) -> None:
 
 def test_exchanged_values_reach_everyone_in_party_order_topic_by_topic(setting: Setting) -> None:
     def job(engine: Any) -> list[Any]:
-        return [engine.exchange({topic: engine.party}, topic=topic) for topic in ("rows", "date", "rows")]
+        return [engine.exchange(message, {message.topic: engine.party}) for message in (FIRST, SECOND, FIRST)]
 
-    expected = [tuple({topic: party} for party in setting.parties) for topic in ("rows", "date", "rows")]
+    expected = [tuple({message.topic: party} for party in setting.parties) for message in (FIRST, SECOND, FIRST)]
     everywhere(setting.run(job), expected)
 
 
@@ -172,7 +174,7 @@ def test_parties_that_exchange_on_different_topics_end_and_learn_nothing(setting
     odd_one, learned = setting.parties[place], []
 
     def job(engine: Any) -> None:
-        learned.append(engine.exchange(1, topic="date" if engine.party == odd_one else "rows"))
+        learned.append(engine.exchange(SECOND if engine.party == odd_one else FIRST, 1))
 
     outcomes = setting.run(job)
     assert any(isinstance(outcome, ProgramMismatchError) for outcome in outcomes.values())
@@ -214,12 +216,12 @@ def test_a_party_that_fails_or_leaves_ends_those_who_wait_for_it(setting: Settin
     gone = setting.parties[place]
 
     def job(engine: Any) -> None:
-        engine.exchange("all are here")
+        engine.exchange(FIRST, "all are here")
         if engine.party == gone:
             if how == "fails":
                 raise LookupError("its own mistake")
             return
-        engine.exchange("is everybody still here?")
+        engine.exchange(SECOND, "is everybody still here?")
 
     outcomes = setting.run(job)
     own = outcomes.pop(gone)

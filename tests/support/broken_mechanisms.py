@@ -30,7 +30,9 @@ from copublish.privacy.disclosures import HISTOGRAM_L1, GaussianMeasure, Measure
 from copublish.privacy.discrete_gaussian import DiscreteGaussian, gaussian_noise
 from copublish.privacy.geometric import geometric_noise
 from copublish.privacy.noise_shares import NoiseShares
-from copublish.protocol.table import ROWS
+from support.protocol import exchange
+
+ROWS_FOR_PROGRESS = exchange("rows, for progress")
 
 SMALL: dict[str, Any] = {
     "format": 1,
@@ -216,7 +218,7 @@ def a_message_that_depends_on_data() -> Iterator[None]:
     publish = symbols.publish_release
 
     def talking(plan: Any, fragment: Any, engine: Any, *rest: Any, **named: Any) -> Any:
-        engine.exchange(ROWS, fragment.n_records)
+        engine.exchange(ROWS_FOR_PROGRESS, fragment.n_records)
         return publish(plan, fragment, engine, *rest, **named)
 
     with patch.object(symbols, "publish_release", talking):

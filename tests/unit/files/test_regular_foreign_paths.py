@@ -138,7 +138,7 @@ def test_a_certificate_names_no_file_elsewhere(folder, name):
     said = json.loads((release / "certificate.json").read_text())
     said["files"][name] = hashlib.sha256(b"secret").hexdigest()
     (release / "certificate.json").write_text(json.dumps(said))
-    with pytest.raises(cp.ReleaseError, match="no file of a release") as refused:
+    with pytest.raises(cp.ReleaseError, match=r"no file of a release|holds the control character") as refused:
         cp.load_release(release)
     assert str(refused.value).isprintable()
 
