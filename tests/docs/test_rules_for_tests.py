@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,3 +87,9 @@ def test_a_test_file_of_another_name_or_folder_is_noticed() -> None:
     assert not has_a_module(Path("privacy/test_pricesof.py"), source)
     assert not has_a_module(Path("cli/test_prices.py"), source)
     assert not has_a_module(Path("nowhere/test_prices.py"), source)
+
+
+def test_contributing_lists_every_module_of_test_support() -> None:
+    section = (ROOT / "CONTRIBUTING.md").read_text().partition("**What there is to write tests with**")[2]
+    listed = set(re.findall(r"`(\w+)`", section.partition("\n## ")[0]))
+    assert listed == {file.stem for file in (ROOT / "tests" / "support").glob("*.py")}
