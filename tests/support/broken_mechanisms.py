@@ -30,9 +30,9 @@ from copublish.privacy.disclosures import HISTOGRAM_L1, GaussianMeasure, Measure
 from copublish.privacy.discrete_gaussian import DiscreteGaussian, gaussian_noise
 from copublish.privacy.geometric import geometric_noise
 from copublish.privacy.noise_shares import NoiseShares
-from support.protocol import exchange
+from support.protocol import exchange as entry_for_tests
 
-ROWS_FOR_PROGRESS = exchange("rows, for progress")
+ROWS_FOR_PROGRESS = entry_for_tests("rows, for progress")
 
 SMALL: dict[str, Any] = {
     "format": 1,
