@@ -5,7 +5,7 @@ Test: chi-square of values against the closed form, cells with an expected count
 geometric samples also chi-square of the bits; opendp: chi-square of homogeneity, 10^5 samples on each side.
 Error rate: a correct sampler fails one check with probability ALPHA = 10^-4. There are 10 such checks and 4 of means
 (5 standard errors, 6 * 10^-7), all on seeded coins, so they pass always or never. opendp has no seed: its two checks
-fail with probability 10^-6 each per run.
+fail with probability 10^-7 each per run.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from copublish.privacy.ledger import Ledger, Limit
 from support import seeded
 
 SAMPLES, FEW_SAMPLES = 10**6, 10**5
-ALPHA, UNSEEDED_ALPHA = 1e-4, 1e-6
+ALPHA, UNSEEDED_ALPHA = 1e-4, 1e-7
 SMALLEST_EXPECTED = 25
 HISTOGRAM = {"add-remove": 1, "replace": 2}
 PARTIES = ("p0", "p1")
