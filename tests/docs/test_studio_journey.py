@@ -54,7 +54,7 @@ class Person(Watched):
 
     def __init__(self, opened, name: str, folder: Path, axe: str) -> None:
         super().__init__(opened, axe=axe, accept_downloads=True)
-        self.page.set_default_timeout(30_000)
+        self.page.set_default_timeout(180_000)
         self.name, self.folder = name, folder
         self.hands: Hands = Keys(self.page) if name == NAMES[0] else Mouse(self.page)
 

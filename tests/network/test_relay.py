@@ -460,11 +460,12 @@ def test_connections_that_are_joined_are_bounded_by_address_and_who_waits_keeps_
 
 
 def test_a_pair_ends_that_is_silent_or_there_for_too_long_and_one_that_is_held_up_does_not():
-    with running_relay(Limits(silent_seconds=0.4)) as relay:
-        held_up, silent = joined(relay), joined(relay)
+    with running_relay(Limits(silent_seconds=3)) as relay:
+        held_up = joined(relay)
         held_up[1].sock.settimeout(0.3)
         with pytest.raises(TimeoutError):  # its other end reads nothing
             held_up[1].sock.sendall(bytes(2**26))
+        silent = joined(relay)
         assert silent[0].hear() is None and silent[1].hear() is None
         assert [entry["why"] for entry in relay.events("ended")] == ["silent"]
         time.sleep(0.5)

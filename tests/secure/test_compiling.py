@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from threading import Semaphore
+from threading import Barrier, Semaphore, get_ident
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from copublish.engine.programs.packing import Packing
 from copublish.engine.spu import compiling
 from copublish.engine.spu.compiling import Compiler
 from copublish.engine.spu.requests import Call, Ranged, Run, Shared
+from support.waiting import SECONDS, wait_until
 
 SHAPES, NAMES = [(3,), (3,)], ["input0", "input1"]
 
@@ -124,16 +125,28 @@ def raise_(error: Exception) -> Any:
 def test_what_nobody_can_keep_is_not_waited_for_twice(spu_parts, tmp_path, monkeypatch):
     """Whoever waited for a program that was too large compiles beside the others who did."""
     frontend, library = spu_parts
-    at_once, most = Semaphore(0), []
+    at_once, most, waiting, beside, lock = Semaphore(0), [], set(), Barrier(3), fcntl.flock
+
+    def flock(descriptor: int, operation: int) -> None:
+        try:
+            lock(descriptor, operation)
+        except BlockingIOError:
+            waiting.add(get_ident())
+            raise
 
     class Slow(Counting):
         def compile(self, *arguments: Any, **options: Any) -> Any:
             at_once.release()
-            time.sleep(0.3)
+            if most:
+                beside.wait(SECONDS)  # breaks unless the other three compile at once
+            else:
+                wait_until(lambda: len(waiting) == 3)
             most.append(at_once._value)
             at_once.acquire()
             return super().compile(*arguments, **options)
 
+    monkeypatch.setattr(fcntl, "flock", flock)
+    monkeypatch.setattr(compiling, "MOST_SECONDS_IN_TURN", 2 * SECONDS)
     monkeypatch.setattr(compiling, "LARGEST_KEPT", 100)
     monkeypatch.setattr(compiling, "load_frontend", lambda: Slow(frontend))
     workers = [Compiler(library, 2, tmp_path / "programs") for _ in range(4)]

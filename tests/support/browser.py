@@ -38,6 +38,7 @@ def browser() -> Iterator[Any]:
 def open_page(opened: Any, path: Path, width: int, **options: Any) -> tuple[Any, list[str]]:
     """Open a file and return the page with everything it did that a self-contained page does not do."""
     page = opened.new_page(viewport={"width": width, "height": 900}, **options)
+    page.set_default_timeout(180_000)
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(f"console: {message.text}"))
     page.on("pageerror", lambda error: complaints.append(f"error: {error}"))

@@ -19,6 +19,7 @@ from copublish.cli import app
 from copublish.cli.keys import PASSPHRASE_VARIABLE, PIN_VARIABLE, passphrase_from, pin_from
 from copublish.errors import MeetingError, PassphraseError
 from copublish.node.identity import load_identity, new_identity
+from support.waiting import SECONDS
 
 SECRET = "correct horse"
 
@@ -105,7 +106,7 @@ def test_a_person_at_a_terminal_is_asked_twice_for_a_new_one(tmp_path: Path) -> 
         env=environment,
         start_new_session=True,
     )
-    timer = threading.Timer(60, process.kill)  # no read lasts for ever
+    timer = threading.Timer(SECONDS, process.kill)  # no read lasts for ever
     timer.start()
     said = b""
     for question in (b"the new key", b"Again"):
@@ -114,7 +115,7 @@ def test_a_person_at_a_terminal_is_asked_twice_for_a_new_one(tmp_path: Path) -> 
         while termios.tcgetattr(follower)[3] & termios.ECHO:  # what is typed before is thrown away
             time.sleep(0.01)
         os.write(leader, f"{SECRET}\n".encode())
-    assert process.wait(60) == 0, said
+    assert process.wait(SECONDS) == 0, said
     timer.cancel()
     for end in (leader, follower):
         os.close(end)
