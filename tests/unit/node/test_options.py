@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import os
 import re
+import shutil
+import subprocess
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +25,9 @@ from copublish.errors import OptionError
 from copublish.node.options import Address, Option, build, given_in, options_of, to_json
 from copublish.node.party_file import draft_party_file, read_party_file
 from copublish.node.request import Compute, Keys, Network, RunOptions, RunRequest
+from support.node import on_loopback
+
+ROOT = Path(__file__).parents[3]
 
 Retries = Annotated[int | None, Option(help="How often to try again.", default=3, at_least=0, example=3)]
 
@@ -70,6 +78,75 @@ def test_a_new_option_is_on_the_command_line_in_json_and_in_the_partys_file(tmp_
     assert read_party_file(wider, tmp_path) == {"retries": 4}
     with pytest.raises(cp.CopublishError, match="no such key"):
         read_party_file(RunRequest, tmp_path)
+
+
+ADDED = {
+    "    wait_seconds: Annotated[": """\
+    retries: Annotated[
+        int | None,
+        Option(help="How often to try again.", default=3, example=3),
+    ] = None
+""",
+    "    wait_seconds: int | None\n": "    retries: int | None\n",
+}
+"""What somebody writes who adds an option, before lines that are there."""
+
+ASK = f"""
+import json
+import copublish as cp
+from typer.testing import CliRunner
+from copublish.cli import app
+from {build.__module__} import options_of
+from {RunRequest.__module__} import RunRequest
+from website.reference.run_options import page_of_run_options
+
+def resolved(**given):
+    request = RunRequest.of("agreement.toml", given).resolve().request
+    again = RunRequest.from_json(json.loads(json.dumps(request.to_json()))).resolve().request
+    assert again == request
+    return request.network.retries
+
+try:
+    cp.before_run("agreement.toml", retries="often")
+except cp.CopublishError as error:
+    refused = str(error)
+cp.before_run("agreement.toml", retries=5)
+help_ = CliRunner().invoke(app, ["run", "--help"], env={{"COLUMNS": "200"}}).output
+made = CliRunner().invoke(app, ["identity", "new", "--name", "new", "--identity", "new"])
+print(json.dumps([resolved(), resolved(retries=5), refused, help_, page_of_run_options(), made.exit_code]))
+"""
+
+
+@pytest.mark.slow  # a process
+def test_a_new_option_is_added_in_one_file_and_every_entrance_resolves_it(tmp_path):
+    """The package is copied, and one file of the copy is edited, as somebody would who adds an option."""
+    package = Path(cp.__file__).parent
+    shutil.copytree(package, tmp_path / "copublish", ignore=shutil.ignore_patterns("__pycache__"))
+    edited = tmp_path / Path(inspect.getsourcefile(RunRequest)).relative_to(package.parent)
+    text = edited.read_text()
+    for before, line in ADDED.items():
+        assert text.count(before) == 1
+        text = text.replace(before, line + before)
+    edited.write_text(text)
+    home = on_loopback(tmp_path / "parties", records=60).home("bank")
+    party_file = home / "identities" / "bank" / "party.toml"
+    party_file.write_text("retries = 4\n")
+    party_file.chmod(0o600)
+    path = os.pathsep.join([str(tmp_path), str(ROOT)])
+    done = subprocess.run(
+        [sys.executable, "-c", ASK],
+        cwd=home,
+        env={**os.environ, "PYTHONPATH": path, "COPUBLISH_HOME": str(home)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    by_file, given, refused, shown, page, code = json.loads(done.stdout)
+    assert (by_file, given, code) == (4, 5, 0)
+    assert refused == "retries: write a whole number, not a text."
+    assert "--retries" in shown and "How often to try again. Default: 3." in shown
+    assert "| `--retries` | `retries` | yes | How often to try again. Default: 3. |" in page
+    assert "#retries = 3\n" in (home / "new" / "party.toml").read_text()
 
 
 def test_python_keywords_are_the_declared_options():
