@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import stat
 import tomllib
 from pathlib import Path
@@ -116,6 +117,10 @@ def test_a_wrong_file_is_found_by_doctor_and_begins_nothing(home, text, said):
     file = identity_folder("bank") / "party.toml"
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
     file.chmod(0o600)
+    check_that_doctor_finds_it_and_nothing_begins(home, said)
+
+
+def check_that_doctor_finds_it_and_nothing_begins(home: Path, said: str) -> None:
     found = CliRunner().invoke(app, ["doctor", "agreement.toml", "--format", "json"])
     (finding,) = json.loads(found.stdout)["findings"]
     assert found.exit_code == 8 and not json.loads(found.stdout)["could_begin"]
@@ -138,18 +143,26 @@ def test_all_mistakes_are_listed_at_once(home):
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
 def test_a_file_that_others_can_read_or_change_is_refused(home, mode):
     file = write("wait_seconds = 5", mode=mode)
-    with pytest.raises(PartyFileError, match=f"Others can read or change it.*chmod 600 {file}"):
+    said = f"Others can read or change it. Take that right away: chmod 600 {file}"
+    check_that_doctor_finds_it_and_nothing_begins(home, said)
+    with pytest.raises(PartyFileError, match=re.escape(said)):
         run_of()
     file.chmod(0o600)
     assert run_of().wait_seconds == 5
 
 
+@pytest.mark.slow  # doctor stays for others that look at the same time
 def test_doctor_finds_a_ledger_that_is_not_there(home):
     write('ledger = "nowhere.db"\n')
     found = CliRunner().invoke(app, ["doctor", "agreement.toml", "--wait", "1", "--format", "json"])
     findings = {finding["what"]: finding for finding in json.loads(found.stdout)["findings"]}
     assert found.exit_code == 8 and findings["party.toml"]["ok"] is True
     assert findings["ledger"]["ok"] is False and "nowhere.db" in findings["ledger"]["found"]
+    for words in (["--yes"], ["--detach", "--yes"]):
+        done = CliRunner().invoke(app, ["run", "agreement.toml", "--data", "data.parquet", *words])
+        assert isinstance(done.exception, cp.LedgerError) and "nowhere.db" in str(done.exception)
+    assert cp.runs() == [] and not (home / "release").exists()
+    assert not (identity_folder("bank") / "nowhere.db").exists()
     write('ledger = "../../ledger.db"\n')
     found = CliRunner().invoke(app, ["doctor", "agreement.toml", "--wait", "1", "--format", "json"])
     findings = {finding["what"]: finding for finding in json.loads(found.stdout)["findings"]}
