@@ -30,6 +30,8 @@ def runs_(
 ) -> None:
     """Show the runs that were started with 'run --detach' or on the page, follow one, or stop it.
 
+    The id may also be the one that all parties drew when they met, which logs and signatures name.
+
     A run that was killed left no word: the ledger says what it was charged, and 'reserved' counts as spent. Of one
     that has ended, the exit code is its own.
 
@@ -88,6 +90,7 @@ def facts_of(run: Run) -> dict[str, Any]:
     charge = run.charge()
     return {
         "id": run.id,
+        "met_as": run.met_as,
         "release": run.release,
         "party": run.party,
         "state": run.state,

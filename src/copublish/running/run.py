@@ -248,7 +248,10 @@ def runs() -> list[Run]:
 
 
 def run_of(id_: str) -> Run:
-    """One run, by its id or the beginning of it, as its files tell it now.
+    """One run, as its files tell it now.
+
+    Args:
+        id_: The id of its folder, or the id that all parties drew when they met; or the beginning of either.
 
     Raises:
         CopublishError: If there is none, or several begin like this.
@@ -256,7 +259,7 @@ def run_of(id_: str) -> Run:
     found = seen_run(runs_folder() / id_) if len(id_) > 8 and id_.isalnum() else None
     if found is not None:
         return found
-    like = [one for one in runs() if one.id.startswith(id_)]
+    like = [one for one in runs() if one.id.startswith(id_) or (one.met_as or "").startswith(id_)]
     if len(like) != 1:
         raise CopublishError(f"There {'is no run' if not like else 'are several runs'} '{id_}'. See: copublish runs")
     return like[0]

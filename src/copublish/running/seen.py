@@ -166,6 +166,7 @@ class Run(Seen):
         waiting_since: Since when, in UTC.
         waiting_until: Until when it will wait, in UTC.
         met_at: When all parties had met, with the same agreement and versions; none before.
+        met_as: The id of the run that all parties drew when they met, as signatures and receipts have it; none before.
         predicted_seconds: How long it was said to take from there on; none if nobody said it.
     """
 
@@ -183,6 +184,7 @@ class Run(Seen):
     waiting_since: str | None = None
     waiting_until: str | None = None
     met_at: str | None = None
+    met_as: str | None = None
     predicted_seconds: float | None = None
 
     @property
@@ -294,6 +296,7 @@ def seen_run(folder: Path) -> Run | None:
         waiting_since=None if waiting is None else _utc(waiting["since"]),
         waiting_until=limit,
         met_at=None if met is None else str(met.get("at")),
+        met_as=None if met is None else str(met.get("run")),
         predicted_seconds=request.get("predicted_seconds"),
     )
 

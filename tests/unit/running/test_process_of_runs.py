@@ -28,6 +28,7 @@ from copublish.node.identity import new_identity
 from copublish.node.request import RunRequest
 from copublish.privacy.ledger import Ledger, Limit
 from copublish.running import process, worker
+from copublish.running import run as running
 from copublish.studio.desk import Situation
 from copublish.studio.places.run import predicted_seconds
 from support.node import DATASET, on_loopback
@@ -368,6 +369,28 @@ def test_the_commands_start_list_and_stop(bank):
     assert told.exit_code == 0 and "The ledger was charged nothing." in told.stdout
     facts = json.loads(typed("runs", id_, "--format", "json").stdout)
     assert (facts["state"], facts["exit_code"], facts["charged"]) == ("stopped", 143, None)
+
+
+def test_a_run_is_found_by_the_id_that_all_parties_drew_too(tmp_path, monkeypatch):
+    """That id is in logs, signatures and receipts; before the parties have met there is only that of the folder."""
+    monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
+    for number, drawn in enumerate(("ab" * 32, None)):
+        folder = tmp_path / "runs" / (str(number) * 32)
+        folder.mkdir(parents=True)
+        options = {name: value for name, value in OPTIONS.items() if name != "ledger"}
+        request = {"kind": "run", "request": {"agreement": "a.toml", "options": options}, "others": ["loans"]}
+        process.write_json(folder / process.REQUEST, {**request, **dict.fromkeys(REQUESTED, "")})
+        if drawn is not None:
+            event = {"at": "2026-01-01T00:00:00+00:00", "event": "met", "peers": "loans", "run": drawn}
+            (folder / process.EVENTS).write_text(json.dumps(event) + "\n")
+    found = running.run_of("ab" * 32)
+    assert (found.id, found.met_as) == ("0" * 32, "ab" * 32)
+    assert running.run_of("abab").id == running.run_of("00").id == found.id
+    assert running.run_of("1" * 32).met_as is None
+    told = CliRunner().invoke(app, ["runs", "abab", "--format", "json"])
+    assert json.loads(told.stdout)["met_as"] == "ab" * 32
+    with pytest.raises(cp.CopublishError, match="no run 'None'"):
+        running.run_of("None")
 
 
 def test_a_run_that_takes_longer_than_predicted_is_late():
