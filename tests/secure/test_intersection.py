@@ -206,7 +206,7 @@ def test_a_process_killed_while_files_are_there_leaves_none(victim):
 
 
 def test_an_identifier_listed_twice_ends_the_run_without_being_named():
-    with Pair(timeout_seconds=5) as parties:
+    with Pair(timeout_seconds=20) as parties:
         answers = parties.do(align, ["secret", "other", "secret"], ["secret"])
         assert "EngineError: An identifier is listed twice" in answers[0]
         assert "Nothing is published" in answers[1]
