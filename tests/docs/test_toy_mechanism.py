@@ -56,7 +56,7 @@ def test_the_secure_engine_gives_what_the_certificate_says():
     assert (opened.place.step, release.certificate.engine.name) == ("class counts", "spu")
     truth = table["default"].value_counts()
     noisy = release.to_pandas("counts").set_index("default")["noisy_count"]
-    # Of two counts one is further off than 12 times the noise's scale with probability e^-12 at most.
+    # Of two counts one is further off than 24 times the noise's scale with probability 2 e^-24, below 10^-10.
     assert (noisy - truth).abs().max() <= 24 * opened.noise.scale_in_people
 
 
