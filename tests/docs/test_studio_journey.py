@@ -183,7 +183,7 @@ def plan(north: Person) -> None:
     hands.press("#mechanism-1")
     hands.fill("#runs", "1")
     hands.press("text=Try them")
-    page.wait_for_selector("#table >> text=raw data", timeout=120_000)  # by itself: nobody loads the page again
+    page.wait_for_selector("#table >> text=raw data", timeout=300_000)  # by itself: nobody loads the page again
     north.look("plan")
 
 
@@ -231,7 +231,7 @@ def test_from_two_headers_and_a_dictionary_to_a_verified_release_by_keys_and_by_
         north.look("run-waiting", with_picture=False)  # it names the file of the data by its path
         south.start()
         for person in (north, south):
-            person.page.wait_for_selector("text=The release is made.", timeout=120_000)
+            person.page.wait_for_selector("text=The release is made.", timeout=300_000)
             person.hands.press("text=Read it")
             person.page.wait_for_selector("text=Verified: 2 of 2 signatures, files unchanged")
         north.look("read")

@@ -26,7 +26,7 @@ from support.node import DATASET, NAMES, TwoParties, free_port, on_loopback, sou
 from support.waiting import alive, wait_until
 
 TIMEOUT_SECONDS = 30
-WAIT_SECONDS = 60
+WAIT_SECONDS = 20
 PATIENCE_SECONDS = 300
 """No party may need longer to end after a fault: its timeout, the ledger's 30 s for a lock, and a slow machine."""
 
