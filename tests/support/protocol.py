@@ -20,7 +20,7 @@ def letter(topic: str, max_bytes: int = MAX_LETTER_BYTES) -> Letter:
         max_bytes=max_bytes,
         reveals="nothing",
     )
-    table._BY_TOPIC[topic] = entry
+    _let_in(entry)
     return entry
 
 
@@ -33,8 +33,15 @@ def exchange(topic: str, max_bytes: int = MIB) -> Exchange[Any]:
         max_bytes=max_bytes,
         reveals="nothing",
     )
-    table._BY_TOPIC[topic] = entry
+    _let_in(entry)
     return entry
+
+
+def _let_in(entry: Letter | Exchange[Any]) -> None:
+    """Tell messengers of an entry. All tests of a process share topics, so one topic has one kind and one bound."""
+    known = table._BY_TOPIC.setdefault(entry.topic, entry)
+    if (type(known), known.max_bytes) != (type(entry), entry.max_bytes):
+        raise ValueError(f"the topic '{entry.topic}' is taken by another entry: name this one otherwise")
 
 
 ANYTHING, HELLO = letter("anything"), exchange("hello to all")

@@ -24,7 +24,7 @@ PARTIES = ("a", "b", "c")
 FIRST, SECOND, LARGE, SHARES, LAST_WORDS, MORE, ANYTHING, NEXT, ECHO, QUESTION = map(
     letter, ("first", "second", "large", "shares", "last words", "more", "anything", "next", "echo", "question")
 )
-STEP, SHORT = exchange("step"), exchange("short", max_bytes=100)
+STEP, SHORT = exchange("step"), exchange("short value", max_bytes=100)
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def test_everyone_gets_every_public_value_in_party_order(messengers):
 def test_public_values_about_different_topics_are_refused(messengers):
     for party in "bc":
         messengers[party].send("a", STEP, b"1")
-    with pytest.raises(ProgramMismatchError, match="different steps: 'b' sent something else than 'short'"):
+    with pytest.raises(ProgramMismatchError, match="different steps: 'b' sent something else than 'short value'"):
         exchange_public(messengers["a"], SHORT, 1)
 
 
@@ -209,9 +209,9 @@ def test_long_arrays_come_in_pieces_and_endless_ones_are_refused(messengers, mon
 
 
 def test_a_text_that_is_longer_than_its_entry_is_neither_sent_nor_read(messengers):
-    with pytest.raises(EngineError, match="'short' may have 100 bytes; a longer one was not sent"):
+    with pytest.raises(EngineError, match="'short value' may have 100 bytes; a longer one was not sent"):
         exchange_public(messengers["a"], SHORT, "x" * 99)
-    messengers["b"]._ends["a"].sendall(announced(5) + b"short" + announced(101))
+    messengers["b"]._ends["a"].sendall(announced(11) + b"short value" + announced(101))
     messengers["c"].send("a", SHORT, b"1")
-    with pytest.raises(ProgramMismatchError, match="'b' sent, or was about to send, more as 'short'"):
+    with pytest.raises(ProgramMismatchError, match="'b' sent, or was about to send, more as 'short value'"):
         exchange_public(messengers["a"], SHORT, 1)

@@ -341,8 +341,8 @@ def test_the_ideal_engine_checks_what_parties_tell_as_messengers_do(entry):
 def test_ones_own_message_of_another_type_or_beyond_the_bound_is_not_sent():
     with pytest.raises(EngineError, match=r"'rows' has to be a whole number from 0 to .* It was not sent"):
         table.ROWS.spelled(-1)
-    with pytest.raises(EngineError, match="'short' may have 100 bytes; a longer one was not sent"):
-        exchange("short", max_bytes=100).spelled("x" * 99)
+    with pytest.raises(EngineError, match="'short value' may have 100 bytes; a longer one was not sent"):
+        exchange("short value", max_bytes=100).spelled("x" * 99)
 
 
 # --- the table itself ---
