@@ -23,6 +23,9 @@ PICTURES = os.environ.get("COPUBLISH_PICTURES")
 WHOLE = "COPUBLISH_WHOLE_PICTURES" in os.environ
 """Whether they are of whole pages; else of what a window shows."""
 
+ABORTED = {f"htmx:{event}, [object HTMLDivElement]" for event in ("afterRequest", "sendAbort", "sendError")}
+"""What htmx logs of a poll that was under way when its page was left. If a server fails, the browser logs that, too."""
+
 STORED = "() => localStorage.length + sessionStorage.length + document.cookie.length"
 
 
@@ -60,10 +63,14 @@ class Watched:
         self.context = opened.new_context(viewport={"width": WIDTHS[0], "height": 900}, **options)
         self.page = self.context.new_page()
         self.page.set_default_timeout(180_000)
-        self.page.on("console", lambda message: self.complaints.append(f"console: {message.text}"))
+        self.page.on("console", lambda message: self._logged(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
         self.page.on("dialog", lambda dialog: (self.complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         self.page.on("request", self._requested)
+
+    def _logged(self, text: str) -> None:
+        if text not in ABORTED:
+            self.complaints.append(f"console: {text}")
 
     def _requested(self, request) -> None:
         parts = urlsplit(request.url)
