@@ -350,7 +350,7 @@ def test_who_does_not_speak_as_parties_do_is_told_and_let_go(word):
 
 @pytest.fixture(scope="module")
 def fuzzed():
-    with running_relay(Limits(hello_seconds=1, log_lines=10**6)) as relay:
+    with running_relay(Limits(hello_seconds=SECONDS, log_lines=10**6)) as relay:
         yield relay
 
 
@@ -409,7 +409,7 @@ def test_those_who_wait_are_bounded_by_address_and_by_place_and_make_room_for_ne
 
 
 def test_who_says_nothing_or_gives_no_sign_of_life_loses_its_place():
-    with running_relay(Limits(hello_seconds=0.3, sign_seconds=0.3)) as relay:
+    with running_relay(Limits(hello_seconds=2, sign_seconds=2)) as relay:
         silent, deaf, alive = Stranger(relay), Stranger(relay, hello("wait")), Stranger(relay, hello("wait", "b" * 64))
         for _ in range(3):
             assert alive.hear() == {"alive": True}
@@ -450,7 +450,7 @@ def test_a_larger_relay_lets_one_address_have_more_and_a_smaller_one_no_less_tha
 
 
 def test_connections_that_are_joined_are_bounded_by_address_and_who_waits_keeps_its_place():
-    with running_relay(Limits(joined_of_one_address=2, call_seconds=0.2)) as relay:
+    with running_relay(Limits(joined_of_one_address=2, call_seconds=2)) as relay:
         pair = joined(relay)
         waits = Stranger(relay, hello("wait"))
         assert Stranger(relay, hello("call")).hear() == {"refused": "too many connections are joined"}
