@@ -26,11 +26,11 @@ import adult
 import copublish as cp
 import nursery
 from copublish.agreement.columns import COUNT
-from copublish.evaluation.baseline import ClassTables
-from copublish.local.simulation import read_fragments, simulate_fragments
+from copublish.kernel.noise.coins import Coins
 from copublish.mechanisms.specialization.plan import SpecializationPlan
-from copublish.privacy.coins import Coins
+from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.release.folder import generalization_of
+from copublish.tools.evaluation.baseline import ClassTables
 from measuring import NOT_THERE, Measuring, Row, needed, public_guess, run, with_error
 
 SCORES = ("max", "tv-gain", "auto")

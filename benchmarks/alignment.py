@@ -27,11 +27,11 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from copublish.engine.spu.engine import SpuEngine
-from copublish.engine.spu.intersection import remove_traces
-from copublish.engine.spu.requests import LinkSettings
-from copublish.engine.spu.worker import Worker
-from copublish.protocol.table import CAN_PAY
+from copublish.engines.spu.engine import SpuEngine
+from copublish.engines.spu.intersection import remove_traces
+from copublish.engines.spu.requests import LinkSettings
+from copublish.engines.spu.worker import Worker
+from copublish.kernel.protocol.table import CAN_PAY
 from measuring import NOT_THERE, Measuring, run
 from process_numbers import MIB, Watch
 
@@ -62,9 +62,9 @@ def mutual_tls() -> Iterator[Meeting]:
     """Connect the parties as `copublish run` does: through a port each, over mutual TLS."""
     from copublish.agreement.loading import load_agreement
     from copublish.agreement.parties import Party
-    from copublish.drafting.example import example_agreement
-    from copublish.node.identity import new_identity
-    from copublish.node.port import Port
+    from copublish.party.keys.identity import new_identity
+    from copublish.party.network.port import Port
+    from copublish.tools.drafting.example import example_agreement
 
     with tempfile.TemporaryDirectory(prefix="copublish-benchmark-") as name, ExitStack() as stack:
         folder = Path(name)
@@ -96,7 +96,7 @@ def engine_party(pipe: Connection, number: int, addresses: tuple[str, ...], n: i
     """Align as a release does."""
     import pyarrow as pa  # here, because the engine's worker loads what stands at the top of this file, too
 
-    from copublish.fragments.identifiers import Identifiers
+    from copublish.kernel.records.identifiers import Identifiers
 
     people = iter(identifiers(number, n))
     batches = [pa.array([next(people) for _ in range(min(65_536, n - start))]) for start in range(0, n, 65_536)]

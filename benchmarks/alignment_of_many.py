@@ -23,8 +23,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
-from copublish.engine.alignment.comparison import comparison_by
-from copublish.local.messenger import Ends, PipeMessenger, pipes_between
+from copublish.engines.comparing.comparison import comparison_by
+from copublish.party.local.messenger import Ends, PipeMessenger, pipes_between
 from measuring import NOT_THERE, Measuring, run
 from process_numbers import MIB, Watch
 

@@ -23,10 +23,10 @@ import pandas as pd
 
 import copublish as cp
 from copublish.agreement.domain import Domain
-from copublish.evaluation.classification import accuracy
-from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.mechanisms.shared.allocation import weights_by_gain
 from copublish.mechanisms.shared.information import entropy, information_kept, mutual_information
+from copublish.party.local.simulation import read_fragments, simulate_fragments
+from copublish.tools.evaluation.classification import accuracy
 from copublish.types import IntArray
 from copublish_reproduction import datasets
 from copublish_reproduction.first_values import with_first_values

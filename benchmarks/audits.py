@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 
 import copublish as cp
-from copublish.auditing.result import VERDICT_LEVEL, Number
-from copublish.auditing.statistics import Tested
-from copublish.drafting.example import COLUMNS_AND_PARTIES
+from copublish.tools.auditing.result import VERDICT_LEVEL, Number
+from copublish.tools.auditing.statistics import Tested
+from copublish.tools.drafting.example import COLUMNS_AND_PARTIES
 from copublish_reproduction.audited_flaws import FLAWS
 from measuring import Measuring, run, write_between
 from support.broken_mechanisms import SMALL, TELLING, VARIANTS, symbol_of

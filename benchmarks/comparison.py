@@ -33,17 +33,17 @@ import numpy as np
 import pandas as pd
 
 from comparison_page import page_of
-from copublish.evaluation.baseline import BASELINE, ClassTables
-from copublish.evaluation.classification import ClassifierName
-from copublish.evaluation.prediction import METRICS, RANKED_CLASSIFIERS
-from copublish.evaluation.published import Published
-from copublish.evaluation.utility import DISTANCES, Utility, raw_utility, utility_of
 from copublish.mechanisms.registry import mechanism_of
-from copublish.planning.advice import plan_release
-from copublish.planning.choice import choose_setting
-from copublish.planning.mechanisms import with_mechanism
-from copublish.planning.tables import made_up_table, read_like
-from copublish.planning.trials import Trial, TrialGround, try_setting
+from copublish.tools.evaluation.baseline import BASELINE, ClassTables
+from copublish.tools.evaluation.classification import ClassifierName
+from copublish.tools.evaluation.prediction import METRICS, RANKED_CLASSIFIERS
+from copublish.tools.evaluation.published import Published
+from copublish.tools.evaluation.utility import DISTANCES, Utility, raw_utility, utility_of
+from copublish.tools.planning.advice import plan_release
+from copublish.tools.planning.choice import choose_setting
+from copublish.tools.planning.mechanisms import with_mechanism
+from copublish.tools.planning.tables import made_up_table, read_like
+from copublish.tools.planning.trials import Trial, TrialGround, try_setting
 from copublish_reproduction import datasets
 from divisions import TABLES, Division, agreement_for
 from measuring import Cell, Measuring, Row, mean_and_error, run

@@ -22,9 +22,9 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.evaluation.distances import rank_correlation_error, wasserstein_errors
-from copublish.local.simulation import read_fragments, simulate_fragments
-from copublish.privacy.coins import Coins
+from copublish.kernel.noise.coins import Coins
+from copublish.party.local.simulation import read_fragments, simulate_fragments
+from copublish.tools.evaluation.distances import rank_correlation_error, wasserstein_errors
 from copublish_reproduction import datasets
 from copublish_reproduction.copula_schemas import ATTRIBUTES
 from copublish_reproduction.first_values import with_first_values

@@ -4,9 +4,9 @@
 
 Made-up tables on the secure engine, every party in processes of this machine; then the same between two hosts (as root)
 for the number of round trips. Coefficients are fitted to these by non-negative least squares on relative errors, of
-processor time and traffic, and written beside `planning/costs.py`, whose model `copublish plan` and `docs/scale.md`
-use. Predictions are then held against runs with more records, which nothing was fitted to. Traffic and rounds are the
-same on every machine; a busy one takes somewhat more processor time.
+processor time and traffic, and written beside `tools/planning/costs.py`, whose model `copublish plan` and
+`docs/scale.md` use. Predictions are then held against runs with more records, which nothing was fitted to. Traffic and
+rounds are the same on every machine; a busy one takes somewhat more processor time.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ import pyarrow.parquet as pq
 from scipy.optimize import nnls
 
 import copublish as cp
-from copublish.local.processes import simulate_in_processes
-from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.mechanisms.shared.work import Work
 from copublish.mechanisms.specialization.costs import work_of
-from copublish.planning.costs import COEFFICIENTS, Coefficients, cost_of, dot, measured_coefficients, sharded_part
+from copublish.party.local.processes import simulate_in_processes
+from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.progress import no_progress
+from copublish.tools.planning.costs import COEFFICIENTS, Coefficients, cost_of, dot, measured_coefficients, sharded_part
 from machine import described_machine
 from measuring import ROOT, Measuring, Row, run
 from one_party import FixedCoins
@@ -43,7 +43,7 @@ from process_numbers import MIB
 from secure_runs import cut_of, read_records, recorders
 
 SHORT = ("--cases", "0", "--links", "--checks", "--times", "1")
-FILE = ROOT / "src" / "copublish" / "planning" / COEFFICIENTS
+FILE = ROOT / "src" / "copublish" / "tools" / "planning" / COEFFICIENTS
 CHUNK = 200_000
 IDENTIFIER = "person"
 
@@ -352,7 +352,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--checks", type=int, nargs="*", default=[1_000_000], help="records of runs that are predicted")
     parser.add_argument("--times", type=int, default=3, help="how often each case is run")
     parser.add_argument("--kept", type=Path, help="where runs are kept as they come; what it has is not run again")
-    parser.add_argument("--write", action="store_true", help="keep the coefficients beside planning/costs.py")
+    parser.add_argument("--write", action="store_true", help="keep the coefficients beside tools/planning/costs.py")
 
 
 def measure(given: argparse.Namespace) -> Measuring:

@@ -21,8 +21,8 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.evaluation.baseline import BASELINE, ClassTables
-from copublish.evaluation.classification import accuracy
+from copublish.tools.evaluation.baseline import BASELINE, ClassTables
+from copublish.tools.evaluation.classification import accuracy
 from copublish_reproduction import datasets
 from copublish_reproduction.first_values import with_first_values
 from measuring import NOT_THERE, Measuring, Row, needed, run, with_error

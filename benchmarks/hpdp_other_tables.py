@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import copublish as cp
-from copublish.evaluation.classification import accuracy, majority_accuracy
+from copublish.tools.evaluation.classification import accuracy, majority_accuracy
 from copublish_reproduction import datasets
 from copublish_reproduction.hpdp_sets import FIRST_POST_SECONDARY
 from divisions import Division, heart, nursery, wine

@@ -24,7 +24,7 @@ import pandas as pd
 
 import copublish as cp
 from copublish.files.regular import MIB
-from copublish.local.processes import simulate_in_processes
+from copublish.party.local.processes import simulate_in_processes
 from copublish.progress import no_progress
 from copublish_reproduction import datasets
 from hpdp_accuracy import ELSEWHERE, agreement_for, attributes_of, spread

@@ -26,15 +26,15 @@ from unittest import mock
 import numpy as np
 
 import copublish as cp
-from copublish.engine.interface import Marks
-from copublish.engine.programs.packing import Packing
-from copublish.engine.secret import Secret
-from copublish.engine.spu.engine import SpuEngine
-from copublish.engine.spu.marks import WORD_BITS
-from copublish.engine.spu.products import Lines, assemble, tiles, tiles_per_row
-from copublish.engine.spu.requests import Call, Kept
-from copublish.local import processes
-from copublish.release import engines
+from copublish.engines import choice as engines
+from copublish.engines.spu.engine import SpuEngine
+from copublish.engines.spu.one_hot import WORD_BITS
+from copublish.engines.spu.products import Lines, assemble, tiles, tiles_per_row
+from copublish.engines.spu.requests import Call, Kept
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.secrets.engine import Marks
+from copublish.kernel.secrets.secret import Secret
+from copublish.party.local import processes
 from copublish.types import IntArray, Program
 from measuring import Measuring, run
 from secure_release import table_of

@@ -30,9 +30,9 @@ import pandas as pd
 
 import copublish as cp
 from adult import adult_agreement, read_adult
-from copublish.local.processes import throwaway_ledger
-from copublish.node.identity import load_identity, new_identity
-from copublish.node.run import RunSettings, ready_party, run_party
+from copublish.party.keys.identity import load_identity, new_identity
+from copublish.party.local.processes import throwaway_ledger
+from copublish.party.session import RunSettings, ready_party, run_party
 from copublish.progress import no_progress
 from copublish.release.preflight import prepare
 from measuring import NOT_THERE, Measuring, run

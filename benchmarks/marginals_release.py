@@ -27,9 +27,9 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.engine.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
-from copublish.engine.programs.noise import handicaps, noisy_argmax
-from copublish.engine.spu.requests import Call, OwnedMatrix, Run
+from copublish.engines.spu.requests import Call, OwnedMatrix, Run
+from copublish.kernel.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
+from copublish.kernel.programs.noise import handicaps, noisy_argmax
 from divisions import EXPECTED, adult, agreement_for
 from measuring import NOT_THERE, Measuring, run
 from process_numbers import cpu_seconds, forget_peak, peak_mib

@@ -13,14 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from copublish.agreement.model import Agreement
-from copublish.engine.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
-from copublish.engine.programs.noise import handicaps, noisy_argmax
-from copublish.engine.programs.packing import add_drawn_noise, laplace
-from copublish.engine.spu.recording import CONNECT
-from copublish.engine.spu.requests import Call, Gather, Intersect, OwnedMatrix, Run, ShareOf
-from copublish.local.processes import throwaway_ledger
-from copublish.node.identity import load_identity
-from copublish.node.run import RunSettings, ready_party, run_party
+from copublish.engines.spu.recording import CONNECT
+from copublish.engines.spu.requests import Call, Gather, Intersect, OwnedMatrix, Run, ShareOf
+from copublish.kernel.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
+from copublish.kernel.programs.noise import handicaps, noisy_argmax
+from copublish.kernel.programs.packing import add_drawn_noise, laplace
+from copublish.party.keys.identity import load_identity
+from copublish.party.local.processes import throwaway_ledger
+from copublish.party.session import RunSettings, ready_party, run_party
 from copublish.progress import no_progress
 from copublish.release.preflight import prepare
 from process_numbers import cpu_seconds

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.fragments.fragment import Fragment
-from copublish.local.simulation import read_fragments
+from copublish.kernel.records.fragment import Fragment
 from copublish.mechanisms.shared.generalization import Generalization
+from copublish.party.local.simulation import read_fragments
 from copublish_reproduction.hpdp_paillier import paillier_library
 from paillier_moments import KEY_BITS, ciphertext_mib
 

@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 import copublish as cp
 from adult import ATTRIBUTES, CLASS, adult_agreement, read_adult, split_columns
 from copublish.agreement.domain import CategoricalDomain
-from copublish.local.simulation import read_fragments, simulate_fragments
+from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.release.folder import generalization_of
 from measuring import Measuring, needed, run, shortest_of
 

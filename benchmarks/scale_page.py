@@ -2,8 +2,8 @@
 
     python benchmarks/scale_page.py
 
-Coefficients come from the file beside `planning/costs.py`, checks from what `cost_model.py` measured last. Nothing is
-run but a release on the ideal engine, for the cut that predictions are about.
+Coefficients come from the file beside `tools/planning/costs.py`, checks from what `cost_model.py` measured last.
+Nothing is run but a release on the ideal engine, for the cut that predictions are about.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import fields, replace
 
 import copublish as cp
 from copublish.mechanisms.shared.work import Work
-from copublish.planning.costs import Surroundings, cost_of, dot, measured_coefficients
+from copublish.tools.planning.costs import Surroundings, cost_of, dot, measured_coefficients
 from cost_model import Case, work_with
 from measuring import ROOT, Row, markdown_of, write_between
 from run_all import RESULTS

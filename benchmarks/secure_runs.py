@@ -21,12 +21,12 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.engine.spu.compiling import text_of
-from copublish.engine.spu.engine import SpuEngine
-from copublish.engine.spu.recording import CONNECT
-from copublish.engine.spu.requests import Call, FirstUses, Gather, Intersect, Kept, OwnedMatrix, Run
-from copublish.local import processes
+from copublish.engines.spu.compiling import text_of
+from copublish.engines.spu.engine import SpuEngine
+from copublish.engines.spu.recording import CONNECT
+from copublish.engines.spu.requests import Call, FirstUses, Gather, Intersect, Kept, OwnedMatrix, Run
 from copublish.mechanisms.shared.generalization import Generalization
+from copublish.party.local import processes
 from copublish.progress import no_progress
 from copublish.release.folder import generalization_of
 from measuring import NOT_THERE, Cell, Row

@@ -20,10 +20,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import copublish as cp
-from copublish.engine.spu.requests import OwnedMatrix, Run
-from copublish.local.processes import simulate_in_processes
+from copublish.engines.spu.placement import Workers
+from copublish.engines.spu.requests import OwnedMatrix, Run
+from copublish.party.local.processes import simulate_in_processes
 from copublish.progress import no_progress
-from copublish.release.workers import Workers
 from measuring import Measuring, Row, run
 from one_party import FixedCoins
 from process_numbers import cpu_seconds, peak_mib

@@ -31,11 +31,11 @@ import duckdb
 from pyspark import SparkContext
 
 import copublish as cp
-from copublish.fragments.sources import Source
-from copublish.local.processes import simulate_in_processes
 from copublish.mechanisms.registry import mechanism_of
-from copublish.planning.costs import CountedBy, Surroundings, predict
+from copublish.party.local.processes import simulate_in_processes
 from copublish.progress import no_progress
+from copublish.rows.sources import Source
+from copublish.tools.planning.costs import CountedBy, Surroundings, predict
 from measuring import NOT_THERE, Measuring, Row, run
 from process_numbers import cpu_seconds, peak_mib
 from secure_runs import FixedCoins

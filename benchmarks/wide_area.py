@@ -30,7 +30,7 @@ import copublish as cp
 from adult import adult_agreement, read_adult, split_columns
 from copublish.agreement.parties import Party as AgreedParty
 from copublish.files.home import PROGRAMS_VARIABLE
-from copublish.node.identity import new_identity
+from copublish.party.keys.identity import new_identity
 from measuring import NOT_THERE, Measuring, run
 from one_party import Party
 from process_numbers import MIB

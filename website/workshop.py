@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import copublish
-from copublish.local.demo import write_demo
+from copublish.tools.drafting.demo import write_demo
 
 PEOPLE = 20_000
 """As many as `copublish demo` makes up."""

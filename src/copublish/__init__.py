@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     __version__: str
     from copublish.agreement.loading import agreement_from_mapping, load_agreement
     from copublish.agreement.model import Agreement
-    from copublish.auditing.audit import audit
-    from copublish.auditing.result import Audit
-    from copublish.drafting.differences import differences
-    from copublish.drafting.draft import Draft
-    from copublish.drafting.files import draft_from_text, hash_of_file, load_draft, save_draft
-    from copublish.drafting.form import DraftForm
-    from copublish.drafting.headers import dictionary_from_text, draft
-    from copublish.drafting.merge import compare_drafts, merge_drafts
-    from copublish.drafting.problems import DraftProblem, draft_problems
-    from copublish.drafting.text import draft_text
     from copublish.errors import (
         AgreementError,
         ApprovalError,
@@ -51,12 +41,17 @@ if TYPE_CHECKING:
         ReleaseError,
         SourceError,
     )
-    from copublish.evaluation.report.page import Report, report
-    from copublish.evaluation.scorecard import Evaluation, evaluate
-    from copublish.fragments.database import DatabaseTable
-    from copublish.local.simulation import simulate
+    from copublish.kernel.certificate.certificate import Certificate
+    from copublish.kernel.ledger.budget import Budget
+    from copublish.kernel.ledger.ledger import Ledger, Limit
+    from copublish.mechanisms.reading.estimate import Estimate
     from copublish.mechanisms.registry import mechanism_names
-    from copublish.node.approving import (
+    from copublish.party.audit_file import evidence_in_words, keep_audit
+    from copublish.party.check import Checked, check
+    from copublish.party.detached.jobs import job, jobs, start_job
+    from copublish.party.detached.runs import BeforeRun, before_run, follow, runs, start, stop
+    from copublish.party.detached.status import Job, Run
+    from copublish.party.keys.approving import (
         Approvals,
         add_approvals,
         approvals_of,
@@ -65,30 +60,35 @@ if TYPE_CHECKING:
         refuse,
         take_back_refusal,
     )
-    from copublish.node.identity import identities, make_identity, own_fingerprint
-    from copublish.node.party import run
-    from copublish.node.signing_key import SigningKey, signing_key
-    from copublish.planning.advice import plan_release as plan
-    from copublish.planning.links import Link, over_link, usual_links
-    from copublish.planning.meaning import Meaning, epsilon_for_error, how_sure, meaning
-    from copublish.planning.measured import measured_link
-    from copublish.planning.release_plan import ReleasePlan
-    from copublish.planning.side_by_side import MechanismTrial, cannot_be_told_apart, side_by_side, try_mechanism
-    from copublish.privacy.certificate import Certificate
-    from copublish.privacy.ledger import Ledger, Limit
-    from copublish.privacy.prices import Budget
-    from copublish.reading.estimate import Estimate
-    from copublish.release.audit_file import evidence_in_words, keep_audit
-    from copublish.release.check import Checked, check
+    from copublish.party.keys.identity import identities, make_identity, own_fingerprint
+    from copublish.party.keys.signing_key import SigningKey, signing_key
+    from copublish.party.local.simulation import simulate
+    from copublish.party.own_ledger import Price, price, set_limit
+    from copublish.party.proposal import bundle_of_proposal
+    from copublish.party.run import run
     from copublish.release.describe import Description, describe
     from copublish.release.folder import Release, load_release
-    from copublish.release.generalize import generalize
-    from copublish.release.own_ledger import Price, price, set_limit
-    from copublish.release.proposal import bundle_of_proposal
+    from copublish.release.report.page import Report, report
     from copublish.release.verify import Verification, verify_release
-    from copublish.running.jobs import job, jobs, start_job
-    from copublish.running.run import BeforeRun, before_run, follow, runs, start, stop
-    from copublish.running.seen import Job, Run
+    from copublish.rows.database import DatabaseTable
+    from copublish.tools.auditing.audit import audit
+    from copublish.tools.auditing.result import Audit
+    from copublish.tools.drafting.differences import differences
+    from copublish.tools.drafting.draft import Draft
+    from copublish.tools.drafting.files import draft_from_text, hash_of_file, load_draft, save_draft
+    from copublish.tools.drafting.form import DraftForm
+    from copublish.tools.drafting.headers import dictionary_from_text, draft
+    from copublish.tools.drafting.merge import compare_drafts, merge_drafts
+    from copublish.tools.drafting.problems import DraftProblem, draft_problems
+    from copublish.tools.drafting.text import draft_text
+    from copublish.tools.evaluation.generalize import generalize
+    from copublish.tools.evaluation.scorecard import Evaluation, evaluate
+    from copublish.tools.planning.advice import plan_release as plan
+    from copublish.tools.planning.links import Link, over_link, usual_links
+    from copublish.tools.planning.meaning import Meaning, epsilon_for_error, how_sure, meaning
+    from copublish.tools.planning.measured import measured_link
+    from copublish.tools.planning.release_plan import ReleasePlan
+    from copublish.tools.planning.side_by_side import MechanismTrial, cannot_be_told_apart, side_by_side, try_mechanism
 
 __all__ = [
     "Agreement",
@@ -196,22 +196,22 @@ __all__ = [
 _HOMES = {
     "copublish.agreement.loading": ("agreement_from_mapping", "load_agreement"),
     "copublish.agreement.model": ("Agreement",),
-    "copublish.auditing.audit": ("audit",),
-    "copublish.auditing.result": ("Audit",),
-    "copublish.drafting.differences": ("differences",),
-    "copublish.drafting.draft": ("Draft",),
-    "copublish.drafting.files": ("draft_from_text", "hash_of_file", "load_draft", "save_draft"),
-    "copublish.drafting.form": ("DraftForm",),
-    "copublish.drafting.headers": ("dictionary_from_text", "draft"),
-    "copublish.drafting.merge": ("compare_drafts", "merge_drafts"),
-    "copublish.drafting.problems": ("DraftProblem", "draft_problems"),
-    "copublish.drafting.text": ("draft_text",),
-    "copublish.evaluation.report.page": ("Report", "report"),
-    "copublish.evaluation.scorecard": ("Evaluation", "evaluate"),
-    "copublish.fragments.database": ("DatabaseTable",),
-    "copublish.local.simulation": ("simulate",),
+    "copublish.tools.auditing.audit": ("audit",),
+    "copublish.tools.auditing.result": ("Audit",),
+    "copublish.tools.drafting.differences": ("differences",),
+    "copublish.tools.drafting.draft": ("Draft",),
+    "copublish.tools.drafting.files": ("draft_from_text", "hash_of_file", "load_draft", "save_draft"),
+    "copublish.tools.drafting.form": ("DraftForm",),
+    "copublish.tools.drafting.headers": ("dictionary_from_text", "draft"),
+    "copublish.tools.drafting.merge": ("compare_drafts", "merge_drafts"),
+    "copublish.tools.drafting.problems": ("DraftProblem", "draft_problems"),
+    "copublish.tools.drafting.text": ("draft_text",),
+    "copublish.release.report.page": ("Report", "report"),
+    "copublish.tools.evaluation.scorecard": ("Evaluation", "evaluate"),
+    "copublish.rows.database": ("DatabaseTable",),
+    "copublish.party.local.simulation": ("simulate",),
     "copublish.mechanisms.registry": ("mechanism_names",),
-    "copublish.node.approving": (
+    "copublish.party.keys.approving": (
         "Approvals",
         "add_approvals",
         "approvals_of",
@@ -220,30 +220,35 @@ _HOMES = {
         "refuse",
         "take_back_refusal",
     ),
-    "copublish.node.identity": ("identities", "make_identity", "own_fingerprint"),
-    "copublish.node.party": ("run",),
-    "copublish.node.signing_key": ("SigningKey", "signing_key"),
-    "copublish.planning.advice": ("plan",),
-    "copublish.planning.links": ("Link", "over_link", "usual_links"),
-    "copublish.planning.measured": ("measured_link",),
-    "copublish.planning.meaning": ("Meaning", "epsilon_for_error", "how_sure", "meaning"),
-    "copublish.planning.release_plan": ("ReleasePlan",),
-    "copublish.planning.side_by_side": ("MechanismTrial", "cannot_be_told_apart", "side_by_side", "try_mechanism"),
-    "copublish.privacy.certificate": ("Certificate",),
-    "copublish.privacy.ledger": ("Ledger", "Limit"),
-    "copublish.privacy.prices": ("Budget",),
-    "copublish.reading.estimate": ("Estimate",),
-    "copublish.release.audit_file": ("evidence_in_words", "keep_audit"),
-    "copublish.release.check": ("Checked", "check"),
+    "copublish.party.keys.identity": ("identities", "make_identity", "own_fingerprint"),
+    "copublish.party.run": ("run",),
+    "copublish.party.keys.signing_key": ("SigningKey", "signing_key"),
+    "copublish.tools.planning.advice": ("plan",),
+    "copublish.tools.planning.links": ("Link", "over_link", "usual_links"),
+    "copublish.tools.planning.measured": ("measured_link",),
+    "copublish.tools.planning.meaning": ("Meaning", "epsilon_for_error", "how_sure", "meaning"),
+    "copublish.tools.planning.release_plan": ("ReleasePlan",),
+    "copublish.tools.planning.side_by_side": (
+        "MechanismTrial",
+        "cannot_be_told_apart",
+        "side_by_side",
+        "try_mechanism",
+    ),
+    "copublish.kernel.certificate.certificate": ("Certificate",),
+    "copublish.kernel.ledger.ledger": ("Ledger", "Limit"),
+    "copublish.kernel.ledger.budget": ("Budget",),
+    "copublish.mechanisms.reading.estimate": ("Estimate",),
+    "copublish.party.audit_file": ("evidence_in_words", "keep_audit"),
+    "copublish.party.check": ("Checked", "check"),
     "copublish.release.describe": ("Description", "describe"),
     "copublish.release.folder": ("Release", "load_release"),
-    "copublish.release.generalize": ("generalize",),
-    "copublish.release.own_ledger": ("Price", "price", "set_limit"),
-    "copublish.release.proposal": ("bundle_of_proposal",),
+    "copublish.tools.evaluation.generalize": ("generalize",),
+    "copublish.party.own_ledger": ("Price", "price", "set_limit"),
+    "copublish.party.proposal": ("bundle_of_proposal",),
     "copublish.release.verify": ("Verification", "verify_release"),
-    "copublish.running.jobs": ("job", "jobs", "start_job"),
-    "copublish.running.run": ("BeforeRun", "before_run", "follow", "runs", "start", "stop"),
-    "copublish.running.seen": ("Job", "Run"),
+    "copublish.party.detached.jobs": ("job", "jobs", "start_job"),
+    "copublish.party.detached.runs": ("BeforeRun", "before_run", "follow", "runs", "start", "stop"),
+    "copublish.party.detached.status": ("Job", "Run"),
 }
 """Where public names live; errors live in `errors`."""
 

@@ -26,16 +26,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import copublish as cp
-from copublish.engine.ideal import IdealEngine, Room
+from copublish.engines.ideal import IdealEngine, Room
 from copublish.errors import BudgetExceededError, LedgerError, ProgramMismatchError
-from copublish.fragments.commitment import commitment_to, told_to_peers
-from copublish.fragments.identifiers import Identifiers
-from copublish.local.simulation import read_fragments, run_room
+from copublish.kernel.ledger.comparisons import KEY_BYTES, Alignment, size_class
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.main_path import publish_release
+from copublish.kernel.protocol.table import CAN_PAY, LISTS
+from copublish.kernel.records.commitment import commitment_to, told_to_peers
+from copublish.kernel.records.identifiers import Identifiers
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.alignments import KEY_BYTES, Alignment, size_class
-from copublish.privacy.ledger import Ledger, Limit
-from copublish.protocol.table import CAN_PAY, LISTS
-from copublish.release.main_path import publish_release
+from copublish.party.local.simulation import read_fragments, run_room
 from support import fragment_frames, random_table, repartition, seeded, small_mapping
 
 KILLS = 6
@@ -247,7 +247,7 @@ import sys, types
 package = types.ModuleType("copublish")  # the ledger alone: a child must start quickly
 package.__path__ = [sys.argv[1]]
 sys.modules["copublish"] = package
-from copublish.privacy.ledger import Ledger
+from copublish.kernel.ledger.ledger import Ledger
 ledger, number = Ledger(sys.argv[2]), 0
 while True:
     number += 1

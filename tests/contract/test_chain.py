@@ -22,8 +22,8 @@ from typer.testing import CliRunner
 
 from copublish.cli import app
 from copublish.errors import EditedLedgerError, LedgerError
-from copublish.privacy.ledger import Ledger, Limit
-from copublish.privacy.ledger_chain import BEGUN, KEYS, append_tables
+from copublish.kernel.ledger.chain import BEGUN, KEYS, append_tables
+from copublish.kernel.ledger.ledger import Ledger, Limit
 from support.full_ledger import columns, full
 from support.profiles import examples
 
@@ -152,7 +152,7 @@ def test_a_chain_that_was_begun_twice_is_found_with_what_was_edited_before(tmp_p
 
 
 def test_a_chain_whose_hashes_were_all_computed_anew_is_found_by_what_was_signed(tmp_path: Path) -> None:
-    from copublish.privacy.ledger_chain import BEFORE_THE_FIRST, entries_of
+    from copublish.kernel.ledger.chain import BEFORE_THE_FIRST, entries_of
     from copublish.release.ledger_evidence import receipt_problems
 
     def forge(database: sqlite3.Connection) -> None:
@@ -171,7 +171,7 @@ def test_a_chain_whose_hashes_were_all_computed_anew_is_found_by_what_was_signed
 
 
 def test_two_ledgers_with_the_same_entries_have_heads_that_tell_nothing(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("copublish.privacy.ledger_file.now", lambda: "2026-11-16T00:00:00+00:00")
+    monkeypatch.setattr("copublish.kernel.ledger.database.now", lambda: "2026-11-16T00:00:00+00:00")
     heads = set()
     for number in range(3):
         book = Ledger(tmp_path / f"{number}.db")
@@ -258,7 +258,7 @@ def test_a_process_that_is_killed_while_it_writes_leaves_a_chain_that_holds(tmp_
 
 
 def test_a_process_that_is_killed_while_it_creates_a_ledger_leaves_a_file_that_is_begun_again(tmp_path: Path) -> None:
-    script = "\nimport os, signal\nfrom copublish.privacy import ledger_file as f\n"
+    script = "\nimport os, signal\nfrom copublish.kernel.ledger import database as f\n"
     kill = "lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)"
     for number, place in enumerate(("append_tables", "LedgerFile._create", "_schema_of")):
         path = tmp_path / f"{number}.db"

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 import copublish as cp
 from copublish.agreement.loading import agreement_from_mapping
-from copublish.engine.ideal import Room
+from copublish.engines.ideal import Room
 from copublish.errors import BudgetExceededError, LedgerError
-from copublish.local.simulation import read_fragments, run_room
+from copublish.kernel.accounting.cost import UNLIMITED, Cost
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.ledger.limits import DEFAULT_DELTA
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.accounting import UNLIMITED, Cost
-from copublish.privacy.ledger import Ledger, Limit
-from copublish.privacy.limits import DEFAULT_DELTA
+from copublish.party.local.simulation import read_fragments, run_room
 from support import fragment_frames, random_table, repartition, seeded, small_mapping
 from support.profiles import examples
 

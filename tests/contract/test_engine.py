@@ -19,12 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from copublish.engine.counts import SecretCounts
-from copublish.engine.ideal import IdealEngine, Room
-from copublish.engine.interface import NO_CELL, Columns, Marks
-from copublish.engine.programs.packing import Packing
-from copublish.engine.reveal import RevealGate
-from copublish.engine.secret import Secret
+from copublish.engines.ideal import IdealEngine, Room
 from copublish.errors import (
     BudgetExceededError,
     EngineError,
@@ -32,10 +27,15 @@ from copublish.errors import (
     ProgramMismatchError,
     SecretCannotBeReadError,
 )
-from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.concentrated import Concentrated, ConcentratedMeasure
-from copublish.privacy.disclosures import Disclosure, Measure, Select
-from copublish.privacy.ledger import Charge, Ledger, Limit
+from copublish.kernel.accounting.concentrated import Concentrated, ConcentratedMeasure
+from copublish.kernel.accounting.cost import Cost, cost_of
+from copublish.kernel.accounting.disclosures import Disclosure, Measure, Select
+from copublish.kernel.ledger.ledger import Charge, Ledger, Limit
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.secrets.engine import NO_CELL, Columns, Marks
+from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.secret import Secret
 from support import SeededCoins, seeded
 from support.protocol import HELLO, exchange
 

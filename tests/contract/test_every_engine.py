@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from copublish.engine.counts import SecretCounts
-from copublish.engine.ideal import Room
-from copublish.engine.interface import ProgramEngine, SumEngine
-from copublish.engine.masked.engine import MaskedSumEngine
-from copublish.engine.programs.packing import Packing
-from copublish.engine.reveal import RevealGate
+from copublish.engines.ideal import Room
+from copublish.engines.masked_sums.engine import MaskedSumEngine
 from copublish.errors import BudgetExceededError, EngineError, PartyLostError, ProgramMismatchError
-from copublish.privacy.accounting import Cost
-from copublish.privacy.disclosures import Measure, Select
-from copublish.privacy.ledger import Ledger, Limit
-from copublish.privacy.noise_shares import NoiseShares
+from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.accounting.disclosures import Measure, Select
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.noise.shared_laplace import NoiseShares
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.secrets.engine import ProgramEngine, SumEngine
+from copublish.kernel.secrets.gate import RevealGate
 from support import ConstantCoins, no_noise
 from support.messages import Post
 from support.owners import Nodes

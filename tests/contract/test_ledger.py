@@ -25,8 +25,8 @@ from hypothesis import strategies as st
 
 import copublish
 from copublish.errors import BudgetExceededError, LedgerError
-from copublish.privacy.accounting import NOTHING, Cost
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.kernel.accounting.cost import NOTHING, Cost
+from copublish.kernel.ledger.ledger import Ledger, Limit
 from support.profiles import examples
 
 KILLS = 16
@@ -346,8 +346,8 @@ package.__path__ = [sys.argv[1]]
 sys.modules["copublish"] = package
 from fractions import Fraction
 from copublish.errors import BudgetExceededError
-from copublish.privacy.accounting import Cost
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.ledger.ledger import Ledger, Limit
 
 def tell(*words):
     print(*words, flush=True)

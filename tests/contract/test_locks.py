@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 import copublish as cp
-from copublish.engine.ideal import Room
+from copublish.engines.ideal import Room
 from copublish.errors import EngineError, InvalidInputsError, LedgerError, LockedError
-from copublish.local.processes import _error
-from copublish.local.simulation import read_fragments, run_room
+from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.specialization.plan import SpecializationPlan
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.party.local.processes import _error
+from copublish.party.local.simulation import read_fragments, run_room
 from copublish.release.preflight import preflight
 from support import fragment_frames, random_table, seeded, small_mapping
 

@@ -22,15 +22,15 @@ from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app, run_command
-from copublish.engine.ideal import Room
+from copublish.engines.ideal import Room
 from copublish.errors import BudgetExceededError, LedgerError
-from copublish.local.demo import write_demo
-from copublish.local.simulation import read_fragments, run_room
+from copublish.kernel.accounting.accounts import SAMPLERS_PART, Accounts
+from copublish.kernel.accounting.cost import Cost, GaussianPart, RhoPrice, cost_of
+from copublish.kernel.accounting.zcdp import epsilon_for
+from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.accounting import Cost, GaussianPart, RhoPrice, cost_of
-from copublish.privacy.accounts import SAMPLERS_PART, Accounts
-from copublish.privacy.ledger import Ledger, Limit
-from copublish.privacy.zcdp import epsilon_for
+from copublish.party.local.simulation import read_fragments, run_room
+from copublish.tools.drafting.demo import write_demo
 from support import fragment_frames, random_table, repartition, small_mapping
 from support.profiles import examples
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.errors import BudgetExceededError
-from copublish.privacy.accounting import UNLIMITED, Cost
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.kernel.accounting.cost import UNLIMITED, Cost
+from copublish.kernel.ledger.ledger import Ledger, Limit
 from support.profiles import examples
 
 PRICES = st.fractions(Fraction(1, 50), 1, max_denominator=50)

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from copublish.errors import LedgerError, PartyLostError
+from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.ledger.ledger import ROOM_BYTES, Ledger, Limit
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.accounting import Cost
-from copublish.privacy.ledger import ROOM_BYTES, Ledger, Limit
 from copublish.release.preflight import preflight
 from support import random_table
 from support.messages import masked_agreement, publish_by_masked_sums, split_rows

@@ -80,8 +80,8 @@ ALLOWED = {
 }
 """For every package the packages that it may import; a package that is not listed here fails the test."""
 
-SEES_ROWS = ("copublish.fragments", "copublish.mechanisms.shared.joint_table", "copublish.mechanisms.shared.run_")
-SEES_SECRETS = tuple(f"copublish.engine.{name}" for name in ("interface", "reveal", "secret", "counts"))
+SEES_ROWS = ("copublish.rows", "copublish.kernel.records.joint_table", "copublish.mechanisms.shared.run_")
+SEES_SECRETS = tuple(f"copublish.engines.{name}" for name in ("interface", "reveal", "secret", "counts"))
 MAY_SEE = re.compile(r"run(_\w+)?\.py")
 """Files of a mechanism that may see rows and secrets: by their name."""
 
@@ -132,10 +132,10 @@ def test_there_is_no_module_outside_the_rooms():
 def test_the_import_check_can_fail(tmp_path, monkeypatch):
     bad = tmp_path / "privacy" / "peek.py"
     bad.parent.mkdir()
-    bad.write_text("from copublish.fragments import fragment\n")
+    bad.write_text("from copublish.kernel.records import fragment\n")
     monkeypatch.setattr("test_architecture.SOURCE", tmp_path)
     assert forbidden_imports(bad) == {"fragments"}
-    (tmp_path / "loose.py").write_text("from copublish.engine import reveal\n")
+    (tmp_path / "loose.py").write_text("from copublish.kernel.secrets import gate as reveal\n")
     assert forbidden_imports(tmp_path / "loose.py") == {"engine"}
 
 
@@ -193,7 +193,9 @@ def test_a_plan_takes_nothing_from_its_run_but_the_function_that_runs_it():
 def test_the_check_of_file_names_can_fail(tmp_path, monkeypatch):
     bad = tmp_path / "mechanisms" / "toy" / "publish.py"
     bad.parent.mkdir(parents=True)
-    bad.write_text("from copublish.fragments.fragment import Fragment\nfrom copublish.mechanisms.toy.run import peek\n")
+    bad.write_text(
+        "from copublish.kernel.records.fragment import Fragment\nfrom copublish.mechanisms.toy.run import peek\n"
+    )
     monkeypatch.setattr("test_architecture.SOURCE", tmp_path)
     assert {name.split(".")[1] for name in reach(bad)} == {"fragments", "mechanisms"}
 
@@ -264,17 +266,17 @@ def test_published_algorithms_stay_off_the_publish_path():
 def test_only_programs_and_the_gate_touch_what_is_inside_a_secret():
     """`_open` is called by the gate alone, and `_handle` is known to engines alone."""
     callers = {p.relative_to(SOURCE).as_posix() for p in MODULES if re.search(r"\._open\(", p.read_text())}
-    assert callers == {"engine/reveal.py"}
+    assert callers == {"kernel/secrets/gate.py"}
     tellers = {p.relative_to(SOURCE).as_posix() for p in MODULES if "join_columns(" in p.read_text()}
-    assert tellers == {"engine/reveal.py", "engine/own_columns.py"}
+    assert tellers == {"kernel/secrets/gate.py", "kernel/secrets/own_columns.py"}
     readers = {p.relative_to(SOURCE).as_posix() for p in MODULES if "._handle" in p.read_text()}
     own = {
-        "engine/ideal.py",
-        "engine/secret.py",
-        "engine/masked/engine.py",
-        "engine/spu/engine.py",
-        "engine/spu/expressions.py",
-        "engine/spu/node.py",
+        "engines/ideal.py",
+        "kernel/secrets/secret.py",
+        "engines/masked_sums/engine.py",
+        "engines/spu/engine.py",
+        "engines/spu/expressions.py",
+        "engines/spu/node.py",
     }
     assert readers <= own
 
@@ -315,10 +317,10 @@ def test_randomness_comes_from_the_operating_system_alone():
 
 
 ON_SECRETS = (
-    *("engine/programs/noise.py", "engine/programs/packing.py", "engine/programs/sums.py"),
+    *("kernel/programs/noise.py", "kernel/programs/packing.py", "kernel/programs/sums.py"),
     *("mechanisms/specialization/score_programs.py", "mechanisms/copula/run_products.py"),
     *("mechanisms/marginals/run_scores.py", "mechanisms/marginals/run_tables.py"),
-    *("mechanisms/shared/joint_table.py", "engine/masked/exact_coins.py", "engine/masked/noise_shares.py"),
+    *("kernel/records/joint_table.py", "kernel/noise/exact_coins.py", "kernel/noise/laplace_shares.py"),
 )
 
 
@@ -339,7 +341,7 @@ def test_spu_is_loaded_by_its_worker_alone():
     }
     parts = {"compiling", "intersection", "runtime"}
     assert loaders == {f"engine/spu/{name}.py" for name in (*parts, "worker")}
-    importers = {p.name for p in MODULES if imports_of(p) & {f"copublish.engine.spu.{name}" for name in parts}}
+    importers = {p.name for p in MODULES if imports_of(p) & {f"copublish.engines.spu.{name}" for name in parts}}
     assert importers == {"worker.py"}
 
 

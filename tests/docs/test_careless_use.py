@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 from copublish.agreement.loading import load_agreement
 from copublish.cli import app, run_command
-from copublish.local.demo import write_demo
-from copublish.local.processes import throwaway_ledger
+from copublish.kernel.accounting.statements import Law, Noise
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.statements import Law, Noise
-from copublish.privacy.words import epsilon_words, noise_words
+from copublish.mechanisms.shared.privacy_words import epsilon_words, noise_words
+from copublish.party.local.processes import throwaway_ledger
+from copublish.tools.drafting.demo import write_demo
 from support.commands import run
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app
-from copublish.local.demo import write_demo
+from copublish.tools.drafting.demo import write_demo
 from support.commands import run
 
 ROOT = Path(__file__).parents[2]

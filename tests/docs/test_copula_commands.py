@@ -10,7 +10,7 @@ from test_evaluation_commands import files_of
 from test_evaluation_commands import run as run_here
 
 import copublish as cp
-from copublish.local.demo import made_up_data, write_demo
+from copublish.tools.drafting.demo import made_up_data, write_demo
 from support.commands import run
 
 

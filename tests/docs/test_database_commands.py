@@ -10,7 +10,7 @@ import duckdb
 import pandas as pd
 import pytest
 
-from copublish.local.demo import write_demo
+from copublish.tools.drafting.demo import write_demo
 from support.commands import run
 from support.postgres import READER_PASSWORD, PostgresServer, server
 

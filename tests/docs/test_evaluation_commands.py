@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 
 from copublish.cli import main
-from copublish.local.demo import made_up_data, write_demo
+from copublish.tools.drafting.demo import made_up_data, write_demo
 
 
 def run(*arguments: object, cwd: Path | None = None, code: int = 0) -> SimpleNamespace:

@@ -16,10 +16,10 @@ from typer.testing import CliRunner, Result
 import copublish as cp
 from copublish.cli import app, run_command
 from copublish.errors import CopublishError
-from copublish.local.demo import made_up_data, write_demo
+from copublish.kernel.ledger.ledger import Ledger
 from copublish.mechanisms.idp_ir.settings import ACKNOWLEDGEMENT, WARNING
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.ledger import Ledger
+from copublish.tools.drafting.demo import made_up_data, write_demo
 
 FIRST = "THIS IS NOT DIFFERENTIAL PRIVACY"
 DATA = ["--data", "bank=bank.parquet", "--data", "loans=loans.csv"]

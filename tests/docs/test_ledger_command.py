@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 
 from copublish.agreement.loading import load_agreement
 from copublish.cli import app, run_command
-from copublish.local.demo import write_demo
+from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.accounting.formatting import show_at_least
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.ledger.limits import DEFAULT_DELTA
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.accounting import Cost
-from copublish.privacy.described import show_at_least
-from copublish.privacy.ledger import Ledger, Limit
-from copublish.privacy.limits import DEFAULT_DELTA
+from copublish.tools.drafting.demo import write_demo
 
 
 @pytest.fixture

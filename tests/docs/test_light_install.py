@@ -10,7 +10,7 @@ import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
-from copublish.release.engines import SPU_VERSION
+from copublish.engines.choice import SPU_VERSION
 
 ROOT = Path(__file__).parents[2]
 
@@ -30,7 +30,7 @@ for name in HIDDEN:
     sys.modules[name] = None  # importing it fails
 
 import copublish as cp
-from copublish.node.doctor import _secure_engine
+from copublish.party.doctor import _secure_engine
 from copublish.release.preflight import facts_of
 from support.owners import tiny_agreement, tiny_frames, tiny_moments
 

@@ -101,9 +101,9 @@ def test_a_sensitivity_without_a_proof_is_noticed(source: Path) -> None:
 def test_prices_of_the_package_are_among_what_needs_a_proof() -> None:
     """What the search finds, against some names by hand, one of every kind that it looks for."""
     assert to_be_proved() > {
-        "copublish.privacy.disclosures:HISTOGRAM_L1",
-        "copublish.privacy.perturbations:PerturbNumber.delta",
-        "copublish.privacy.concentrated:RhoFilter.let_pass",
+        "copublish.kernel.accounting.disclosures:HISTOGRAM_L1",
+        "copublish.kernel.accounting.perturbations:PerturbNumber.delta",
+        "copublish.kernel.accounting.concentrated:RhoFilter.let_pass",
         "copublish.mechanisms.copula.plan:products_l1",
         "copublish.mechanisms.specialization.score:MAX",
         "copublish.mechanisms.marginals.measurements:Measurements.choice",

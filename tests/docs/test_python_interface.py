@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import copublish as cp
-from copublish.local.demo import write_demo
+from copublish.tools.drafting.demo import write_demo
 
 
 @pytest.fixture(scope="module")

@@ -15,14 +15,14 @@ import pytest
 
 from copublish import agreement_from_mapping
 from copublish.errors import EvaluationError
-from copublish.evaluation.report.numbers import belief_bound, budget_shares
-from copublish.evaluation.report.page import report_page
-from copublish.evaluation.scorecard import evaluate
+from copublish.mechanisms.reading.noisy import deviation_of
 from copublish.mechanisms.specialization.report import partition_trees
 from copublish.mechanisms.specialization.snippets import snippets
 from copublish.mechanisms.specialization.values import estimates, noise_of_counts
-from copublish.reading.noisy import deviation_of
 from copublish.release.describe import grouped
+from copublish.release.report.numbers import belief_bound, budget_shares
+from copublish.release.report.page import report_page
+from copublish.tools.evaluation.scorecard import evaluate
 from support import random_table, repartition, seeded, simulate_with, small_mapping
 from support.browser import AUDIT, browser, open_page
 from support.packages import install

@@ -16,8 +16,8 @@ from rich.console import Console
 
 import copublish as cp
 from copublish.cli.show_command import print_release
-from copublish.evaluation.report.page import _partners_headline, report_page
-from copublish.local.simulation import read_fragments, simulate_fragments
+from copublish.party.local.simulation import read_fragments, simulate_fragments
+from copublish.release.report.page import _partners_headline, report_page
 from interval_coverage import MECHANISMS, made_up
 from support import seeded
 from support.packages import install

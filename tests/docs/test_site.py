@@ -13,9 +13,9 @@ import pytest
 from typer.testing import CliRunner
 
 from copublish.cli import app
-from copublish.node.options import options_of
-from copublish.node.request import RunOptions, RunRequest
-from copublish.planning.meaning import how_sure
+from copublish.party.options import options_of
+from copublish.party.request import RunOptions, RunRequest
+from copublish.tools.planning.meaning import how_sure
 from support.browser import browser
 from website import notebooks, pictures
 from website.build import build_site
@@ -81,7 +81,9 @@ def test_the_site_has_every_kind_of_page(build):
     ]:
         assert (build.site / f"{page}.html").is_file(), page
     names = (build.site / "reference" / "python-names.html").read_text()
-    assert 'id="copublish.local.simulation.simulate"' in names and "Privacy" in names  # mkdocstrings read the source
+    assert (
+        'id="copublish.party.local.simulation.simulate"' in names and "Privacy" in names
+    )  # mkdocstrings read the source
 
 
 def test_without_a_network_every_question_finds_its_page_first_or_second(build, chromium):

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from copublish.cli import app
 from copublish.errors import CopublishError
-from copublish.local.demo import write_demo
+from copublish.tools.drafting.demo import write_demo
 
 GAINS = '[budget]\nallocation = "information-gain"\nlabel = "default"\n'
 

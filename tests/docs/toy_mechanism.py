@@ -15,12 +15,12 @@ from copublish.agreement.columns import COUNT, NOISY_COUNT, PublicColumns
 from copublish.agreement.domain import DomainDescription, describe_domain
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings, Need, Partition
+from copublish.kernel.accounting.disclosures import HISTOGRAM_L1, Measure, Place
+from copublish.kernel.certificate.build import Method
+from copublish.kernel.noise.shared_laplace import NoiseShares
 from copublish.mechanisms.base import Contents, Details, Mechanism, Plan
 from copublish.mechanisms.registry import register
 from copublish.mechanisms.shared.post_processing import consistent_counts
-from copublish.privacy.certify import Method
-from copublish.privacy.disclosures import HISTOGRAM_L1, Measure, Place
-from copublish.privacy.noise_shares import NoiseShares
 from copublish.types import IntArray
 
 # settings.py: its keys, its traits, its rules.

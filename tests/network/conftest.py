@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from copublish.node.identity import Identity
+from copublish.party.keys.identity import Identity
 from support.circle import Circle, identities_in
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from copublish.node.identity import load_identity
-from copublish.privacy.ledger import Ledger
+from copublish.kernel.ledger.ledger import Ledger
+from copublish.party.keys.identity import load_identity
 from support.clocks import at_another_hour
 from support.node import NAMES, TwoParties, finish, on_loopback
 

@@ -10,16 +10,16 @@ import pytest
 
 import copublish as cp
 from copublish.errors import MeetingError
-from copublish.node import way_out
-from copublish.node.channel import Channel, RefusedError, UnreachableError
-from copublish.node.dialing import dial
-from copublish.node.listening import AlreadyRunningError
-from copublish.node.measuring import answer_measurements
-from copublish.node.offers import SPARE
-from copublish.node.parking import MAX_PARKED
-from copublish.node.port import Port
-from copublish.node.proxy import ProxyError, ProxyUnreachableError, connect_out
-from copublish.protocol.table import ACCEPTED, ALIVE, GREETING, PROBLEM, PROTOCOL
+from copublish.kernel.protocol.table import ACCEPTED, ALIVE, GREETING, PROBLEM, PROTOCOL
+from copublish.party.network import way_out
+from copublish.party.network.channel import Channel, RefusedError, UnreachableError
+from copublish.party.network.dialing import dial
+from copublish.party.network.listening import AlreadyRunningError
+from copublish.party.network.measuring import answer_measurements
+from copublish.party.network.offered_connections import SPARE
+from copublish.party.network.parked_connections import MAX_PARKED
+from copublish.party.network.port import Port
+from copublish.party.network.proxy import ProxyError, ProxyUnreachableError, connect_out
 from support.circle import SECONDS, Circle
 from support.waiting import wait_until
 
@@ -104,8 +104,8 @@ def test_of_many_parked_the_newest_are_kept_and_one_that_ended_is_passed_over(ci
 
 
 def test_one_that_has_parked_and_is_silent_is_told_from_one_that_has_not(circle, monkeypatch):
-    monkeypatch.setattr("copublish.node.dialing.HANDSHAKE_SECONDS", 0.3)
-    monkeypatch.setattr("copublish.node.port.DIAL_SECONDS", 0.3)
+    monkeypatch.setattr("copublish.party.network.dialing.HANDSHAKE_SECONDS", 0.3)
+    monkeypatch.setattr("copublish.party.network.port.DIAL_SECONDS", 0.3)
     p0 = circle.port("p0")
     with pytest.raises(UnreachableError, match="no answer from 'p2', which dials in itself and has not done so"):
         p0.dial("p2", "status")
@@ -117,7 +117,7 @@ def test_one_that_has_parked_and_is_silent_is_told_from_one_that_has_not(circle,
 
 def test_who_calls_on_a_parked_connection_cannot_pass_for_somebody_else(circle, monkeypatch):
     """p0 calls p2 and says that it is p1: the certificate of the connection says otherwise."""
-    monkeypatch.setattr("copublish.node.port.DOOR_SECONDS", 0.2)
+    monkeypatch.setattr("copublish.party.network.port.DOOR_SECONDS", 0.2)
     p0 = circle.port("p0")
     circle.port("p2")
     wait_until(lambda: bool(parked(p0, "p2")))
@@ -128,8 +128,8 @@ def test_who_calls_on_a_parked_connection_cannot_pass_for_somebody_else(circle, 
 
 
 def test_what_a_party_parks_says_nothing_and_answers_signs_of_life_alone(circle, monkeypatch):
-    monkeypatch.setattr("copublish.node.parking.SIGN_OF_LIFE_SECONDS", 0.2)
-    monkeypatch.setattr("copublish.node.parking.ANSWER_SECONDS", SECONDS)
+    monkeypatch.setattr("copublish.party.network.parked_connections.SIGN_OF_LIFE_SECONDS", 0.2)
+    monkeypatch.setattr("copublish.party.network.parked_connections.ANSWER_SECONDS", SECONDS)
     p0 = circle.port("p0")
     silent, answers = park(circle), park(circle)
     for _ in range(3):  # the silent one is asked first and keeps the other one from nothing

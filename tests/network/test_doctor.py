@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app
-from copublish.node import doctor as doctors
-from copublish.node.doctor import Doctor, Finding
-from copublish.node.port import Port
-from copublish.node.proxy import Proxy
-from copublish.node.relay import Limits
-from copublish.planning.costs import how_much_slower, measured_coefficients
-from copublish.planning.links import predict_over_link
+from copublish.party import doctor as doctors
+from copublish.party.doctor import Doctor, Finding
+from copublish.party.network.port import Port
+from copublish.party.network.proxy import Proxy
+from copublish.party.network.relay import Limits
+from copublish.tools.planning.costs import how_much_slower, measured_coefficients
+from copublish.tools.planning.links import predict_over_link
 from support import small_mapping
 from support.circle import SECONDS, Circle
 from support.http_proxy import HttpProxy
@@ -27,7 +27,7 @@ from support.relays import running_relay
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch):
-    monkeypatch.setattr("copublish.node.port.DIAL_SECONDS", 0.3)
+    monkeypatch.setattr("copublish.party.network.port.DIAL_SECONDS", 0.3)
     monkeypatch.setattr(doctors, "LINGER_SECONDS", 0)
 
 
@@ -143,7 +143,7 @@ def test_a_port_that_cannot_be_opened_is_told_from_that_of_ones_own_run(circle):
 
 
 def test_a_machine_before_its_certificate_has_a_wrong_clock(tmp_path):
-    from copublish.node.identity import Identity, new_identity
+    from copublish.party.keys.identity import Identity, new_identity
 
     who = new_identity("p0", tmp_path / "p0", days=1)
     assert doctors._own_clock(who).ok is True

@@ -81,8 +81,8 @@ def test_the_checks_can_fail(tmp_path):
     home = stage.parties.home("bank")
     (home / "release").mkdir()
     (home / "tmp" / "identifiers.csv").write_text("C0000001\n")
-    from copublish.privacy.accounting import Cost
-    from copublish.privacy.ledger import Ledger
+    from copublish.kernel.accounting.cost import Cost
+    from copublish.kernel.ledger.ledger import Ledger
 
     for _ in range(2):
         with Ledger(home / "ledger.db").reserve("customers-2026", "x", "y", Cost(add_remove=1, replace=2, delta=0)):

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from copublish.node.tuning import PROBES, Keepalive, tune
+from copublish.party.network.sockets import PROBES, Keepalive, tune
 from support.hosts import TwoHosts, linked_hosts
 from support.node import source_path
 
@@ -39,7 +39,7 @@ def test_the_system_takes_what_was_chosen(timeout):
 
 SERVER = f"""
 import socket
-from copublish.node.tuning import tune
+from copublish.party.network.sockets import tune
 server = socket.create_server(("0.0.0.0", 7000))
 print("listening", flush=True)
 peer, _ = server.accept()
@@ -50,7 +50,7 @@ peer.sendall(b"!")
 
 CLIENT = f"""
 import socket, sys
-from copublish.node.tuning import tune
+from copublish.party.network.sockets import tune
 peer = socket.create_connection((sys.argv[1], 7000), timeout=60)
 tune(peer, {TIMEOUT_SECONDS})
 print("connected", flush=True)

@@ -15,12 +15,12 @@ import pandas as pd
 import psutil
 import pytest
 
-from copublish.engine.spu.engine import SpuEngine
+from copublish.engines.spu.engine import SpuEngine
 from copublish.errors import CopublishError, EngineError
-from copublish.local.demo import write_demo
-from copublish.local.simulation import simulate
-from copublish.privacy.ledger import Ledger, Limit
-from copublish.protocol.table import CAN_PAY
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.protocol.table import CAN_PAY
+from copublish.party.local.simulation import simulate
+from copublish.tools.drafting.demo import write_demo
 from support.waiting import alive, wait_until
 
 TIMEOUT_SECONDS = 5

@@ -9,13 +9,13 @@ import pytest
 
 import copublish as cp
 from copublish.errors import MeetingError
-from copublish.node.channel import Channel, RefusedError
-from copublish.node.dialing import dial
-from copublish.node.identity import new_identity
-from copublish.node.port import Port
-from copublish.node.rendezvous import Rendezvous, in_words
-from copublish.protocol.message import Word, read_word
-from copublish.protocol.table import AGREED, ALIVE, HELLO, STOP
+from copublish.kernel.protocol.message import Word, read_word
+from copublish.kernel.protocol.table import AGREED, ALIVE, HELLO, STOP
+from copublish.party.keys.identity import new_identity
+from copublish.party.network.channel import Channel, RefusedError
+from copublish.party.network.dialing import dial
+from copublish.party.network.port import Port
+from copublish.party.network.rendezvous import Rendezvous, in_words
 from support.circle import FACTS, SECONDS, Circle, identities_in
 from support.waiting import wait_until
 
@@ -222,7 +222,7 @@ def test_who_stopped_first_is_named_even_if_another_one_is_heard_first(three):
 
 
 def test_a_loss_that_only_another_party_knows_of_is_passed_on(three, monkeypatch):
-    monkeypatch.setattr("copublish.node.meeting.LAST_WORD_SECONDS", 0.2)
+    monkeypatch.setattr("copublish.party.network.meeting.LAST_WORD_SECONDS", 0.2)
     meetings = three.all_meet(three.ports())
     meetings["p1"]._first_lost = "p2"
     meetings["p1"].say_lost()

@@ -12,11 +12,11 @@ import pytest
 
 import copublish as cp
 from copublish.errors import MeetingError
-from copublish.node.identity import new_identity
-from copublish.node.meeting import Meeting
-from copublish.node.port import Port
-from copublish.node.rendezvous import Rendezvous, refuse_differences
-from copublish.protocol.table import STOP
+from copublish.kernel.protocol.table import STOP
+from copublish.party.keys.identity import new_identity
+from copublish.party.network.meeting import Meeting
+from copublish.party.network.port import Port
+from copublish.party.network.rendezvous import Rendezvous, refuse_differences
 from support import small_mapping
 from support.node import free_port
 from support.waiting import SECONDS, wait_until
@@ -52,7 +52,7 @@ def meet_both(pair: Pair, bank: Port, loans: Port) -> tuple[Meeting, Meeting]:
 
 
 def test_parties_that_meet_agree_on_a_run_and_every_run_is_another_one(pair, monkeypatch):
-    monkeypatch.setattr("copublish.node.meeting.LAST_WORD_SECONDS", 0.1)  # no word will come
+    monkeypatch.setattr("copublish.party.network.meeting.LAST_WORD_SECONDS", 0.1)  # no word will come
     runs = set()
     for _ in range(2):
         with pair.port("bank") as bank, pair.port("loans") as loans:
@@ -88,7 +88,7 @@ def test_a_party_whose_connection_led_to_a_run_that_was_ending_dials_again(pair)
 
 def test_a_party_that_calls_is_called_back_at_once(pair, monkeypatch):
     """The bank has found nobody and would dial again long after everybody has given up."""
-    monkeypatch.setattr("copublish.node.rendezvous.RETRY_SECONDS", 2 * SECONDS)
+    monkeypatch.setattr("copublish.party.network.rendezvous.RETRY_SECONDS", 2 * SECONDS)
     waits, pause = threading.Event(), Rendezvous._pause
     monkeypatch.setattr(Rendezvous, "_pause", lambda self: (waits.set(), pause(self)))
     with pair.port("bank") as bank, ThreadPoolExecutor() as pool:

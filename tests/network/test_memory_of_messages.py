@@ -9,12 +9,12 @@ import numpy as np
 import psutil
 import pytest
 
-from copublish.engine.public_values import exchange_public
+from copublish.engines.public_values import exchange_public
 from copublish.errors import MeetingError, ProgramMismatchError
-from copublish.node.dialing import dial
-from copublish.node.messenger import HEADER, PortMessenger
-from copublish.protocol.message import COUNT_BYTES, MAX_LETTER_BYTES, PIECE_BYTES
-from copublish.protocol.table import CAN_PAY, MAX_ARRAY_BYTES, MODEL, SIGNERS
+from copublish.kernel.protocol.message import COUNT_BYTES, MAX_LETTER_BYTES, PIECE_BYTES
+from copublish.kernel.protocol.table import CAN_PAY, MAX_ARRAY_BYTES, MODEL, SIGNERS
+from copublish.party.network.dialing import dial
+from copublish.party.network.messenger import HEADER, PortMessenger
 from support.circle import SECONDS, Circle, identities_in
 from support.protocol import ANYTHING
 
@@ -139,7 +139,7 @@ def test_all_others_together_may_not_announce_more_than_one_may(identities):
 
 def test_what_nobody_has_asked_for_yet_is_not_read_beyond_what_may_wait(identities, monkeypatch):
     """Of every other party: what waits fills the room, and the next message stays with its sender."""
-    monkeypatch.setattr("copublish.node.messenger.MAX_WAITING_BYTES", 20 * 2**20)
+    monkeypatch.setattr("copublish.party.network.messenger.MAX_WAITING_BYTES", 20 * 2**20)
     with Attacked(identities, 3) as attacked, watched_memory() as grown:
         for name in ("p1", "p2"):
             channel = attacked.channel(name)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copublish.engine.messages import Messenger
+from copublish.engines.messages import Messenger
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
-from copublish.node import messenger as messenger_module
-from copublish.node.channel import RefusedError
-from copublish.node.dialing import dial
-from copublish.node.messenger import HEADER, PortMessenger
-from copublish.protocol.message import MAX_LETTER_BYTES, MAX_TOPIC_BYTES
+from copublish.kernel.protocol.message import MAX_LETTER_BYTES, MAX_TOPIC_BYTES
+from copublish.party.network import messenger as messenger_module
+from copublish.party.network.channel import RefusedError
+from copublish.party.network.dialing import dial
+from copublish.party.network.messenger import HEADER, PortMessenger
 from support.circle import SECONDS, Circle, identities_in
 from support.profiles import examples
 from support.protocol import ANYTHING, letter
@@ -167,7 +167,7 @@ def test_a_second_connection_of_the_same_party_is_not_listened_to(pair):
 
 
 def test_a_compute_node_s_engine_lets_no_other_party_in(identities, tmp_path, monkeypatch):
-    monkeypatch.setattr("copublish.node.port.DOOR_SECONDS", 0.3)
+    monkeypatch.setattr("copublish.party.network.port.DOOR_SECONDS", 0.3)
     with Circle(identities, 3) as circle:
         circle.port("p0").carry_engine(RUN, tmp_path / "own.sock", tmp_path / "1.sock", "p1")
         with pytest.raises(RefusedError, match="not under way"):

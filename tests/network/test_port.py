@@ -19,13 +19,13 @@ from hypothesis import strategies as st
 
 import copublish as cp
 from copublish.errors import MeetingError, plain_text
-from copublish.node.channel import Channel, RefusedError, UnreachableError
-from copublish.node.dialing import dial
-from copublish.node.identity import Identity, fingerprint, load_identity, new_identity
-from copublish.node.port import Port
-from copublish.node.pump import Frames
-from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places
-from copublish.protocol.table import GREETING, PROTOCOL
+from copublish.kernel.protocol.table import GREETING, PROTOCOL
+from copublish.party.keys.identity import Identity, fingerprint, load_identity, new_identity
+from copublish.party.network.channel import Channel, RefusedError, UnreachableError
+from copublish.party.network.connection_limits import MAX_OF_ONE_PARTY, Places
+from copublish.party.network.dialing import dial
+from copublish.party.network.forwarding import Frames
+from copublish.party.network.port import Port
 from support import small_mapping
 from support.certificates import Authority, self_signed
 from support.node import free_port
@@ -284,7 +284,7 @@ def test_bytes_are_carried_unchanged_in_both_directions_at_once(meeting, tmp_pat
 
 
 def test_a_hundred_silent_strangers_do_not_keep_the_agreed_party_out_for_good(meeting, monkeypatch):
-    monkeypatch.setattr("copublish.node.channel.HANDSHAKE_SECONDS", 2.0)
+    monkeypatch.setattr("copublish.party.network.channel.HANDSHAKE_SECONDS", 2.0)
     with meeting.port():
         strangers = [socket.create_connection(meeting.address(), timeout=SECONDS) for _ in range(100)]
         deadline, through = time.monotonic() + SECONDS, False
@@ -331,7 +331,7 @@ def test_refusals_beyond_a_number_are_counted_and_not_logged_each(meeting):
 def fuzzed(tmp_path_factory):
     meeting = Meeting(tmp_path_factory.mktemp("fuzzed"))
     with pytest.MonkeyPatch.context() as patch, meeting.port() as port:
-        patch.setattr("copublish.node.port.DOOR_SECONDS", 0)  # no run will be under way
+        patch.setattr("copublish.party.network.port.DOOR_SECONDS", 0)  # no run will be under way
         meeting.opened = port
         yield meeting
 
@@ -375,7 +375,7 @@ greetings = st.one_of(
 @given(greetings, st.integers(0, 60))
 def test_random_messages_after_the_handshake_are_clean_errors(fuzzed, greeting, keep):
     """An agreed party whose software is broken, or cut off in the middle of a message."""
-    from copublish.node.channel import secure_channel
+    from copublish.party.network.channel import secure_channel
 
     plain = socket.create_connection(fuzzed.address(), timeout=SECONDS)
     channel, _ = secure_channel(plain, fuzzed.identities["loans"], is_server=False)

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 import pytest
 
 from copublish.errors import MeetingError
-from copublish.node.channel import UnreachableError
-from copublish.node.proxy import Proxy, ProxyError, connect_out, proxy_from
+from copublish.party.network.channel import UnreachableError
+from copublish.party.network.proxy import Proxy, ProxyError, connect_out, proxy_from
 from support.http_proxy import HttpProxy
 from support.node import free_port
 
@@ -41,7 +41,7 @@ def answering(answer: bytes):
 @pytest.fixture
 def echo(monkeypatch):
     """A server on loopback that a proxy is used for."""
-    monkeypatch.setattr("copublish.node.proxy.means_loopback", lambda host: False)
+    monkeypatch.setattr("copublish.party.network.proxy.means_loopback", lambda host: False)
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -105,7 +105,7 @@ def test_a_wrong_password_is_said_and_never_shown():
 
 
 def test_a_silent_proxy_and_one_that_is_not_there_are_said(monkeypatch):
-    monkeypatch.setattr("copublish.node.proxy.ANSWER_SECONDS", 0.2)
+    monkeypatch.setattr("copublish.party.network.proxy.ANSWER_SECONDS", 0.2)
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         pytest.raises(UnreachableError, match=r"gave no answer about 192.0.2.1:7700"),

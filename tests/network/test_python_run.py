@@ -13,8 +13,8 @@ import sys
 import pytest
 
 import copublish as cp
-from copublish.node.identity import new_identity
-from copublish.privacy.ledger import Ledger
+from copublish.kernel.ledger.ledger import Ledger
+from copublish.party.keys.identity import new_identity
 from support.node import DATASET, TwoParties, free_port
 
 SCRIPT = """

@@ -27,15 +27,15 @@ from hypothesis import strategies as st
 
 import copublish as cp
 from copublish.errors import MeetingError, PartyLostError
-from copublish.node import run as node_run
-from copublish.node.channel import RefusedError, UnreachableError
-from copublish.node.dialing import dial
-from copublish.node.proxy import Proxy, ProxyError
-from copublish.node.relay import Limits
-from copublish.node.relay_talk import place_of
-from copublish.node.run import RunSettings, ready_party, run_party
-from copublish.privacy.ledger import Ledger, Limit
-from copublish.protocol.table import RELAY_PROTOCOL
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.protocol.table import RELAY_PROTOCOL
+from copublish.party import session as node_run
+from copublish.party.network.channel import RefusedError, UnreachableError
+from copublish.party.network.dialing import dial
+from copublish.party.network.proxy import Proxy, ProxyError
+from copublish.party.network.relay import Limits
+from copublish.party.network.relay_talk import place_of
+from copublish.party.session import RunSettings, ready_party, run_party
 from support import random_table
 from support.circle import SECONDS, Circle
 from support.http_proxy import HttpProxy
@@ -219,7 +219,7 @@ def test_a_relay_that_is_not_there_is_named_and_nothing_is_spent(identities, tmp
 def test_a_proxy_that_refuses_ends_the_run_before_anything_is_spent(
     identities, tmp_path, monkeypatch, ports, password, words
 ):
-    monkeypatch.setattr("copublish.node.proxy.means_loopback", lambda host: False)
+    monkeypatch.setattr("copublish.party.network.proxy.means_loopback", lambda host: False)
     gate = HttpProxy(ports=ports, credentials=password).start()
     with running_relay() as relay, hidden_parties(identities, relay.address) as circle:
         ends, _, ledgers = run_all(circle, tmp_path, monkeypatch, rounds=1, proxy=Proxy(*gate.address))
@@ -231,7 +231,7 @@ def test_a_proxy_that_refuses_ends_the_run_before_anything_is_spent(
 
 def test_a_relay_that_answers_nothing_may_be_tried_again(identities, monkeypatch):
     """It may be busy, or stopped for a moment: that is no refusal, which would end a run that waits."""
-    monkeypatch.setattr("copublish.node.relay_talk.HANDSHAKE_SECONDS", 0.2)
+    monkeypatch.setattr("copublish.party.network.relay_talk.HANDSHAKE_SECONDS", 0.2)
     with (
         running_relay(Limits(call_seconds=SECONDS)) as relay,
         hidden_parties(identities, relay.address) as circle,
@@ -270,8 +270,8 @@ def test_an_impostor_at_the_relay_who_knows_the_agreement_is_told_nothing(identi
 
 def _wait_as_impostor(agreement, identity) -> bytes:
     from copublish.errors import CopublishError
-    from copublish.node.channel import secure_channel
-    from copublish.node.relay_talk import enter_relay, wait_to_be_called
+    from copublish.party.network.channel import secure_channel
+    from copublish.party.network.relay_talk import enter_relay, wait_to_be_called
 
     waiting = enter_relay(agreement, "wait", caller="p0", callee="p1")
     channel, _ = secure_channel(wait_to_be_called(waiting), identity, is_server=True)
@@ -429,7 +429,7 @@ def joined(relay: RunningRelay) -> tuple[Stranger, Stranger]:
 
 def test_nothing_that_strangers_do_without_end_fills_the_log(monkeypatch):
     now = [100.0]  # one minute, however slow the machine is
-    monkeypatch.setattr("copublish.node.log.time", mock.Mock(monotonic=lambda: now[0]))
+    monkeypatch.setattr("copublish.party.log.time", mock.Mock(monotonic=lambda: now[0]))
     with running_relay(Limits(log_lines=3)) as relay:
         for times in range(1, 6):
             for stranger in (Stranger(relay, ["noise"]), *joined(relay)):

@@ -13,7 +13,7 @@ import sys
 import pandas as pd
 import pytest
 
-from copublish.privacy.ledger import Ledger
+from copublish.kernel.ledger.ledger import Ledger
 from copublish.release.ledger_evidence import receipt_problems, release_problems
 from copublish.release.verify import verify_release
 from support.node import NAMES, end_of, finish, on_loopback

@@ -16,14 +16,14 @@ from typer.testing import CliRunner
 import copublish as cp
 from copublish.cli import app
 from copublish.errors import CopublishError, FragmentError, InvalidInputsError, MeetingError, PartyLostError
-from copublish.fragments.reading import read_fragment
-from copublish.local.processes import throwaway_ledger
-from copublish.local.simulation import simulate_fragments
+from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.mechanisms.registry import plan_of
-from copublish.node import run as node_run
-from copublish.node.run import RunSettings, _link_nodes, ready_party, run_party
-from copublish.node.waiting_room import MAX_OF_ONE_PARTY, Places
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.party import session as node_run
+from copublish.party.local.processes import throwaway_ledger
+from copublish.party.local.simulation import simulate_fragments
+from copublish.party.network.connection_limits import MAX_OF_ONE_PARTY, Places
+from copublish.party.session import RunSettings, _link_nodes, ready_party, run_party
+from copublish.rows.reading import read_fragment
 from support import ConstantCoins, random_table, seeded
 from support.circle import SECONDS, Circle, identities_in
 from support.protocol import ANYTHING

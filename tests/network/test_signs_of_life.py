@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from copublish.node import meeting, messenger, offers, parking, proxy, pump, relay_talk, rendezvous
-from copublish.node.messenger import PortMessenger
-from copublish.node.port import Port
-from copublish.node.proxy import Proxy
-from copublish.node.pump import Frames
-from copublish.node.relay import Limits
-from copublish.node.way_out import WayOut
+from copublish.party.network import forwarding as pump
+from copublish.party.network import meeting, messenger, proxy, relay_talk, rendezvous
+from copublish.party.network import offered_connections as offers
+from copublish.party.network import parked_connections as parking
+from copublish.party.network.forwarding import Frames
+from copublish.party.network.messenger import PortMessenger
+from copublish.party.network.port import Port
+from copublish.party.network.proxy import Proxy
+from copublish.party.network.relay import Limits
+from copublish.party.network.way_out import WayOut
 from support.circle import SECONDS, Circle
 from support.http_proxy import HttpProxy
 from support.protocol import ANYTHING

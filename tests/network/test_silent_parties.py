@@ -20,10 +20,10 @@ import pytest
 
 import copublish as cp
 from copublish.errors import PartyLostError, SilenceError
-from copublish.local.messenger import PipeMessenger, pipes_between
-from copublish.local.processes import _error
-from copublish.node.messenger import PortMessenger
-from copublish.node.silence import who_is_silent
+from copublish.party.local.messenger import PipeMessenger, pipes_between
+from copublish.party.local.processes import _error
+from copublish.party.network.liveness import who_is_silent
+from copublish.party.network.messenger import PortMessenger
 from support import random_table
 from support.circle import SECONDS, Circle, identities_in
 from support.node import source_path
@@ -38,7 +38,7 @@ import json, sys
 from fractions import Fraction
 import pandas as pd
 import copublish as cp
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.kernel.ledger.ledger import Ledger, Limit
 
 folder, party, seconds = sys.argv[1], sys.argv[2], int(sys.argv[3])
 agreement = cp.agreement_from_mapping(json.load(open(f"{folder}/agreement.json")))
@@ -157,7 +157,7 @@ def test_half_a_message_and_then_nothing_is_silence(home):
 
 
 def test_who_answers_at_its_port_or_has_ended_is_not_silent_and_who_does_not_is(home, monkeypatch):
-    monkeypatch.setattr("copublish.node.silence.ANSWER_SECONDS", SECONDS)
+    monkeypatch.setattr("copublish.party.network.liveness.ANSWER_SECONDS", SECONDS)
     may_answer = threading.Event()
     with Circle(home[1], 3) as circle:
         ports = circle.ports(["p0", "p1"])
@@ -166,8 +166,8 @@ def test_who_answers_at_its_port_or_has_ended_is_not_silent_and_who_does_not_is(
         listener = ports["p1"]._listener
         ports["p1"]._closed.set()
         listener.setblocking(True)
-        monkeypatch.setattr("copublish.node.port.Port._attend", lambda *_: may_answer.wait(SECONDS))
-        monkeypatch.setattr("copublish.node.silence.ANSWER_SECONDS", 1.0)
+        monkeypatch.setattr("copublish.party.network.port.Port._attend", lambda *_: may_answer.wait(SECONDS))
+        monkeypatch.setattr("copublish.party.network.liveness.ANSWER_SECONDS", 1.0)
         ports["p1"]._closed.clear()
         assert who_is_silent(ports["p0"], None) == "p1"
         assert who_is_silent(ports["p0"], "p2") == "p1"  # p2 was waited for, and waits itself

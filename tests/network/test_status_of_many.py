@@ -37,7 +37,7 @@ def test_node_status_looks_at_every_other_party(tmp_path, monkeypatch):
         assert code == 8
         assert [found[f"node of p{number}"][0] for number in (1, 2, 3)] == [False, True, False]
         with socket.create_server(circle.agreement.parties["p0"].address), monkeypatch.context() as patch:
-            patch.setattr("copublish.node.channel.HANDSHAKE_SECONDS", 0.3)  # it is not a run, and says nothing
+            patch.setattr("copublish.party.network.channel.HANDSHAKE_SECONDS", 0.3)  # it is not a run, and says nothing
             assert (found["own port"][0], status(file, "p0")[1]["own port"][0]) == (True, False)
         assert status(file, "p2")[1]["own port"] == (
             True,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from copublish.engine.programs.noise import tournament_maximum
+from copublish.kernel.programs.noise import tournament_maximum
 
 
 def mixed(xp, values, words):

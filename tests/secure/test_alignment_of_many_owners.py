@@ -14,8 +14,8 @@ import pytest
 import copublish as cp
 from copublish.agreement.computation import Computation
 from copublish.errors import FragmentError
-from copublish.local.processes import simulate_in_processes, throwaway_ledger
 from copublish.mechanisms.registry import plan_of
+from copublish.party.local.processes import simulate_in_processes, throwaway_ledger
 from copublish.progress import no_progress
 from support import ConstantCoins, fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.idp_ir import idp_ir_mapping

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from copublish.engine.programs.packing import Packing
-from copublish.engine.spu import compiling
-from copublish.engine.spu.compiling import Compiler
-from copublish.engine.spu.requests import Call, Ranged, Run, Shared
+from copublish.engines.spu import compiling
+from copublish.engines.spu.compiling import Compiler
+from copublish.engines.spu.requests import Call, Ranged, Run, Shared
+from copublish.kernel.programs.packing import Packing
 from support.waiting import SECONDS, wait_until
 
 SHAPES, NAMES = [(3,), (3,)], ["input0", "input1"]
@@ -251,8 +251,8 @@ def test_keys_are_the_same_in_every_process_and_differ_for_different_programs():
         with pytest.raises(TypeError):
             compiling._plain(unclear)
     code = (
-        "import json; from copublish.engine.spu import compiling\n"
-        "from copublish.engine.programs.packing import Packing\n"
+        "import json; from copublish.engines.spu import compiling\n"
+        "from copublish.kernel.programs.packing import Packing\n"
         "print(json.dumps([compiling._plain(('a', {'b': 1, 'a': Packing(3)})), compiling._versions()]))"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONHASHSEED": "7"}

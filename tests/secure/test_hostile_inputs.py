@@ -16,19 +16,19 @@ import numpy as np
 import pytest
 
 import copublish as cp
-from copublish.engine.counts import SecretCounts
-from copublish.engine.ideal import IdealEngine, Room
-from copublish.engine.interface import NO_CELL, Columns, Marks
-from copublish.engine.programs.packing import Packing
-from copublish.engine.reveal import RevealGate
-from copublish.engine.spu import engine as spu_engine
-from copublish.engine.spu import marking, products
-from copublish.engine.spu import node as spu_node
-from copublish.engine.spu.products import Lines, tiles
-from copublish.engine.spu.requests import Call
-from copublish.privacy.accounting import Cost
-from copublish.privacy.disclosures import Measure
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.engines.ideal import IdealEngine, Room
+from copublish.engines.spu import engine as spu_engine
+from copublish.engines.spu import marking, products
+from copublish.engines.spu import node as spu_node
+from copublish.engines.spu.products import Lines, tiles
+from copublish.engines.spu.requests import Call
+from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.accounting.disclosures import Measure
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.secrets.engine import NO_CELL, Columns, Marks
+from copublish.kernel.secrets.gate import RevealGate
 from support import SeededCoins, fragment_frames, random_table, repartition, seeded, small_mapping
 from support.spu import PARTIES, Pair, publish
 

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copublish.engine.spu import intersection
-from copublish.engine.spu.intersection import _varint
-from copublish.protocol.table import CAN_PAY
+from copublish.engines.spu import intersection
+from copublish.engines.spu.intersection import _varint
+from copublish.kernel.protocol.table import CAN_PAY
 from support.profiles import examples
 from support.spu import Pair
 

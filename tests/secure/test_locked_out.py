@@ -12,13 +12,13 @@ import pytest
 from test_hostile_inputs import poisoned
 
 import copublish as cp
-from copublish.engine.spu import engine as spu_engine
+from copublish.engines.spu import engine as spu_engine
 from copublish.errors import LockedError
-from copublish.fragments.reading import read_fragment
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.main_path import publish_release
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.ledger import Ledger, Limit
 from copublish.progress import no_progress
-from copublish.release.main_path import publish_release
+from copublish.rows.reading import read_fragment
 from support import fragment_frames, random_table, repartition, small_mapping
 from support.spu import PARTIES, Pair
 

@@ -12,16 +12,16 @@ import numpy as np
 import pytest
 
 from copublish import agreement_from_mapping
-from copublish.engine.interface import AligningEngine, JoinEngine, ProgramEngine
-from copublish.engine.spu.engine import SpuEngine
-from copublish.engine.spu.guests import GuestEngine
-from copublish.engine.spu.node import SpuNode
-from copublish.engine.spu.requests import LinkSettings
-from copublish.engine.spu.worker import Worker
+from copublish.engines.spu.engine import SpuEngine
+from copublish.engines.spu.input_parties import GuestEngine
+from copublish.engines.spu.node import SpuNode
+from copublish.engines.spu.requests import LinkSettings
+from copublish.engines.spu.worker import Worker
 from copublish.errors import EngineError, PartyLostError
-from copublish.local.processes import simulate_in_processes
+from copublish.kernel.protocol.table import ON_DISK
+from copublish.kernel.secrets.engine import AligningEngine, JoinEngine, ProgramEngine
+from copublish.party.local.processes import simulate_in_processes
 from copublish.progress import no_progress
-from copublish.protocol.table import ON_DISK
 from support.owners import TINY, Nodes, coins_of_nodes, ideal_release, tiny_agreement, tiny_frames, tiny_moments
 
 

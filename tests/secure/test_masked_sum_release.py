@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import copublish as cp
-from copublish.engine.masked.engine import MaskedSumEngine
+from copublish.engines.masked_sums.engine import MaskedSumEngine
 from copublish.errors import FragmentError, PartyLostError
-from copublish.local.messenger import PipeMessenger, pipes_between
-from copublish.privacy.ledger import Ledger, Limit
-from copublish.protocol import table
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.protocol import table
+from copublish.party.local.messenger import PipeMessenger, pipes_between
 from support import ConstantCoins, random_table, seeded, simulate_with
 from support.messages import (
     Post,

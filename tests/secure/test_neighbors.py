@@ -20,20 +20,20 @@ import pandas as pd
 import pytest
 
 from copublish import Agreement, Release, agreement_from_mapping
-from copublish.engine.counts import SecretCounts
-from copublish.engine.ideal import IdealEngine
-from copublish.engine.interface import Marks
-from copublish.engine.reveal import RevealGate
-from copublish.engine.secret import Secret
+from copublish.engines.ideal import IdealEngine
 from copublish.errors import EngineError
-from copublish.local.simulation import read_fragments, simulate_fragments
+from copublish.kernel.accounting.disclosures import Disclosure, GaussianMeasure, Measure, Neighbors, Select
+from copublish.kernel.ledger.ledger import Ledger
+from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.secrets.engine import Marks
+from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.secret import Secret
 from copublish.mechanisms.marginals.run_scores import candidate_scores, refuse_out_of_bounds
 from copublish.mechanisms.specialization import run as specialization
 from copublish.mechanisms.specialization.cut import Candidates, Cut
 from copublish.mechanisms.specialization.run_scores import CandidateScores
 from copublish.mechanisms.specialization.score import Score
-from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Neighbors, Select
-from copublish.privacy.ledger import Ledger
+from copublish.party.local.simulation import read_fragments, simulate_fragments
 from support import mapping_by_default, random_table, repartition, seeded, small_mapping
 from support.protocol import exchange
 
@@ -121,7 +121,7 @@ def traced(agreement: Agreement, table: pd.DataFrame, replay: Trace | None = Non
     """Run a release and note everything; with `replay` the gate answers as it did then."""
     trace = Trace()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("copublish.release.main_path.datetime", FixedClock)
+        patch.setattr("copublish.kernel.main_path.datetime", FixedClock)
         # One key in all ledgers, as if they were kept: then a commitment is another one only if the list is.
         patch.setattr(Ledger, "key_of_lists", lambda ledger, dataset: bytes(32))
         _note_engine_calls(patch, trace)

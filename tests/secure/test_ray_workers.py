@@ -10,10 +10,10 @@ import psutil
 import pytest
 
 import copublish as cp
+from copublish.engines.spu.placement import Workers
 from copublish.errors import PartyLostError
-from copublish.local.processes import simulate_in_processes
+from copublish.party.local.processes import simulate_in_processes
 from copublish.progress import no_progress
-from copublish.release.workers import Workers
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.waiting import alive, wait_until
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import copublish as cp
-from copublish.engine.programs.packing import Packing
-from copublish.engine.spu.engine import SpuEngine
+from copublish.engines.spu.engine import SpuEngine
+from copublish.kernel.programs.packing import Packing
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.spu import Pair, publish
 

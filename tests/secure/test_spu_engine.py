@@ -18,24 +18,24 @@ import spu.utils.frontend as frontend
 from scipy import stats
 from spu import libspu
 
-from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import NO_CELL
-from copublish.engine.programs.noise import blinds_of, handicaps, noisy_argmax
-from copublish.engine.programs.packing import Packing
-from copublish.engine.programs.sums import add
-from copublish.engine.reveal import RevealGate
-from copublish.engine.spu.compiling import _as_jax
-from copublish.engine.spu.expressions import kept_step, steps_of
-from copublish.engine.spu.first_uses import first_product, first_programs
-from copublish.engine.spu.marks import half_of_square
-from copublish.engine.spu.requests import Call, FirstUses, LinkSettings, OwnedMatrix, Run, Xored
-from copublish.engine.spu.vetting import refuse_unvetted
-from copublish.engine.spu.worker import Worker
-from copublish.privacy.accounting import Cost
-from copublish.privacy.disclosures import Measure, Select
-from copublish.privacy.geometric import geometric_noise
-from copublish.privacy.ledger import Ledger, Limit
-from copublish.protocol.table import CAN_PAY
+from copublish.engines.spu.compiling import _as_jax
+from copublish.engines.spu.expressions import kept_step, steps_of
+from copublish.engines.spu.one_hot import half_of_square
+from copublish.engines.spu.requests import Call, FirstUses, LinkSettings, OwnedMatrix, Run, Xored
+from copublish.engines.spu.vetting import refuse_unvetted
+from copublish.engines.spu.warm_up import first_product, first_programs
+from copublish.engines.spu.worker import Worker
+from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.accounting.disclosures import Measure, Select
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.noise.geometric import geometric_noise
+from copublish.kernel.programs.noise import blinds_of, handicaps, noisy_argmax
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.programs.sums import add
+from copublish.kernel.protocol.table import CAN_PAY
+from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.secrets.engine import NO_CELL
+from copublish.kernel.secrets.gate import RevealGate
 from support.spu import PARTIES, Pair, run_parties
 
 SELECTIONS = 75

@@ -14,17 +14,17 @@ import pytest
 from scipy.stats import chi2, norm
 
 import copublish as cp
-from copublish.engine.interface import ProgramEngine
-from copublish.engine.reveal import RevealGate
-from copublish.engine.spu.engine import SpuEngine
-from copublish.fragments.reading import read_fragment
-from copublish.local.simulation import throwaway_ledger
+from copublish.engines.spu.engine import SpuEngine
+from copublish.kernel.accounting.cost import cost_of
+from copublish.kernel.accounting.disclosures import GaussianMeasure
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.main_path import publish_release
+from copublish.kernel.secrets.engine import ProgramEngine
+from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.accounting import cost_of
-from copublish.privacy.disclosures import GaussianMeasure
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.party.local.simulation import throwaway_ledger
 from copublish.progress import no_progress
-from copublish.release.main_path import publish_release
+from copublish.rows.reading import read_fragment
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.spu import run_parties
 

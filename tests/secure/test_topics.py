@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 import copublish as cp
-from copublish.engine.spu.recording import EngineRecorder
-from copublish.local.processes import throwaway_ledger
-from copublish.local.simulation import read_fragments
+from copublish.engines.choice import engine_for
+from copublish.engines.spu.recording import EngineRecorder
+from copublish.kernel.main_path import publish_release
+from copublish.kernel.protocol.table import INPUT_PART, OPENED, READY, entry_of
 from copublish.mechanisms.registry import plan_of
+from copublish.party.local.processes import throwaway_ledger
+from copublish.party.local.simulation import read_fragments
 from copublish.progress import no_progress
-from copublish.protocol.table import INPUT_PART, OPENED, READY, entry_of
-from copublish.release.engines import engine_for
-from copublish.release.main_path import publish_release
 from support import fragment_frames, random_table, repartition, seeded, small_mapping
 from support.messages import Post, all_of
 from support.owners import tiny_agreement, tiny_frames

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import copublish as cp
-from copublish.privacy.ledger import Ledger
+from copublish.kernel.ledger.ledger import Ledger
 from support import mapping_by_default, random_table, small_mapping
 from support.messages import Post, masked_agreement, publish_by_masked_sums, split_rows
 
@@ -58,7 +58,7 @@ def seen_by_others(agreement: cp.Agreement, frames: dict[str, pd.DataFrame]) -> 
 def cp_limit() -> Any:
     from fractions import Fraction
 
-    from copublish.privacy.ledger import Limit
+    from copublish.kernel.ledger.ledger import Limit
 
     return Limit(Fraction(100), "add-remove")
 

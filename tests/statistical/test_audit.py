@@ -17,17 +17,18 @@ import numpy as np
 import pytest
 
 import copublish as cp
-from copublish.auditing import audit as auditing
-from copublish.auditing import choosing, secure
-from copublish.auditing.game import Game, fair_coins
-from copublish.auditing.parts import Part
-from copublish.auditing.players import play_runs
-from copublish.auditing.result import Audit
-from copublish.auditing.statistics import Claim, judged, learned_columns
-from copublish.auditing.symbols import symbols_of
-from copublish.auditing.tables import invalid_pairs, pairs_against, valid_pairs
 from copublish.errors import AgreementError, FragmentError
-from copublish.privacy.coins import SystemCoins
+from copublish.kernel.noise.coins import SystemCoins
+from copublish.tools.auditing import audit as auditing
+from copublish.tools.auditing import pair_choice as choosing
+from copublish.tools.auditing import secure
+from copublish.tools.auditing.game import Game, fair_coins
+from copublish.tools.auditing.odd_records import symbols_of
+from copublish.tools.auditing.result import Audit
+from copublish.tools.auditing.single_disclosures import Part
+from copublish.tools.auditing.statistics import Claim, judged, learned_columns
+from copublish.tools.auditing.tables import invalid_pairs, pairs_against, valid_pairs
+from copublish.tools.auditing.workers import play_runs
 from support.audits import not_accused
 from support.broken_mechanisms import (
     CHOSEN,

@@ -15,18 +15,19 @@ import numpy as np
 import pytest
 
 import copublish as cp
-from copublish.auditing import openings, players
-from copublish.auditing.choices import Choices
-from copublish.auditing.claims import claim_of
-from copublish.auditing.coins import StretchedCoins
-from copublish.auditing.game import Game, fair_coins
-from copublish.auditing.laws import log_chance
-from copublish.auditing.openings import best_play, opening_of, play_promising
-from copublish.auditing.parts import parts_of
-from copublish.auditing.players import Players, least_to_play_on
-from copublish.auditing.statistics import judged
-from copublish.auditing.tables import few_rivals, valid_pairs
-from copublish.privacy.coins import SystemCoins
+from copublish.kernel.noise.coins import SystemCoins
+from copublish.tools.auditing import openings
+from copublish.tools.auditing import workers as players
+from copublish.tools.auditing.claims import claim_of
+from copublish.tools.auditing.coins import StretchedCoins
+from copublish.tools.auditing.game import Game, fair_coins
+from copublish.tools.auditing.laws import log_chance
+from copublish.tools.auditing.openings import best_play, opening_of, play_promising
+from copublish.tools.auditing.runs_after_choices import Choices
+from copublish.tools.auditing.single_disclosures import parts_of
+from copublish.tools.auditing.statistics import judged
+from copublish.tools.auditing.tables import few_rivals, valid_pairs
+from copublish.tools.auditing.workers import Players, least_to_play_on
 from support.audits import not_accused
 from support.broken_mechanisms import LEAVES, SMALL, laplace, noise_drawn_by
 

@@ -16,12 +16,12 @@ import pytest
 from scipy import signal, stats
 from test_shared_noise import ALPHA, discrete_laplace_law, p_value
 
-from copublish.engine.counts import SecretCounts
-from copublish.engine.masked.engine import MaskedSumEngine
-from copublish.engine.masked.masks import WORD, key_stream, pair_key
-from copublish.engine.programs.packing import Packing
-from copublish.privacy.noise_shares import NoiseShares, SharedLaplace
-from copublish.protocol.table import MASK_KEY
+from copublish.engines.masked_sums.engine import MaskedSumEngine
+from copublish.engines.masked_sums.masks import WORD, key_stream, pair_key
+from copublish.kernel.noise.shared_laplace import NoiseShares, SharedLaplace
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.protocol.table import MASK_KEY
+from copublish.kernel.secrets.counts import SecretCounts
 from support import SeededCoins
 from support.messages import Post, all_of
 

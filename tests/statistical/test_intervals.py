@@ -17,8 +17,8 @@ import pyarrow as pa
 import pytest
 
 import copublish as cp
-from copublish.local.simulation import read_fragments, simulate_fragments
 from copublish.mechanisms.base import Contents
+from copublish.party.local.simulation import read_fragments, simulate_fragments
 from interval_coverage import made_up, questions
 from support import no_noise
 

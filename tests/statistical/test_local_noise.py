@@ -19,8 +19,8 @@ import pytest
 from scipy import stats
 
 import copublish as cp
+from copublish.kernel.accounting.perturbations import PerturbCategory, PerturbNumber
 from copublish.mechanisms.vhdp.run_perturbation import perturb_categories, perturb_numbers
-from copublish.privacy.perturbations import PerturbCategory, PerturbNumber
 from support import SeededCoins, seeded, simulate_with, with_first_values
 
 ALPHA, RECORDS, ATTACKED, STANDARD_ERRORS = 1e-4, 40_000, 20_000, 5

@@ -19,17 +19,17 @@ from scipy.optimize import brentq
 from scipy.stats import beta, norm
 
 import copublish as cp
-from copublish.engine.ideal import Room
-from copublish.engine.reveal import RevealGate
-from copublish.local.simulation import read_fragments
+from copublish.engines.ideal import Room
+from copublish.kernel.accounting.concentrated import ConcentratedMeasure
+from copublish.kernel.accounting.disclosures import Disclosure, GaussianMeasure, Measure, Select
+from copublish.kernel.ledger.ledger import Charge
+from copublish.kernel.noise.discrete_gaussian import gaussian_noise
+from copublish.kernel.noise.geometric import geometric_noise
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.marginals.measurements import CHOSEN
 from copublish.mechanisms.registry import plan_of
-from copublish.mechanisms.shared.joint_table import JointTable
-from copublish.privacy.concentrated import ConcentratedMeasure
-from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Select
-from copublish.privacy.discrete_gaussian import gaussian_noise
-from copublish.privacy.geometric import geometric_noise
-from copublish.privacy.ledger import Charge
+from copublish.party.local.simulation import read_fragments
 from copublish.progress import no_progress
 from support import SeededCoins, with_first_values
 

@@ -20,15 +20,15 @@ import opendp.prelude as dp
 import pytest
 from scipy import stats
 
-from copublish.engine.counts import SecretCounts
-from copublish.engine.ideal import IdealEngine, Room
-from copublish.engine.programs.noise import geometric
-from copublish.engine.programs.packing import Packing
-from copublish.engine.reveal import RevealGate
-from copublish.privacy.accounting import Cost
-from copublish.privacy.disclosures import Measure, Neighbors
-from copublish.privacy.geometric import Geometric
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.engines.ideal import IdealEngine, Room
+from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.accounting.disclosures import Measure, Neighbors
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.noise.geometric import Geometric
+from copublish.kernel.programs.noise import geometric
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.secrets.gate import RevealGate
 from support import seeded
 
 SAMPLES, FEW_SAMPLES = 10**6, 10**5

@@ -17,13 +17,13 @@ import pytest
 from scipy import stats
 
 from copublish import agreement_from_mapping
-from copublish.engine.ideal import IdealEngine, Room
-from copublish.engine.reveal import RevealGate
+from copublish.engines.ideal import IdealEngine, Room
 from copublish.errors import EngineError
+from copublish.kernel.accounting.disclosures import NEIGHBORS, Neighbors, Select
+from copublish.kernel.ledger.ledger import Charge
+from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.score import MAX_SCORE_RANGE
-from copublish.privacy.disclosures import NEIGHBORS, Neighbors, Select
-from copublish.privacy.ledger import Charge
 from support import seeded, small_mapping
 
 SELECTIONS = 2000

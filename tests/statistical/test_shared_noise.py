@@ -16,16 +16,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from copublish.engine.counts import SecretCounts
-from copublish.engine.masked.engine import MaskedSumEngine
-from copublish.engine.masked.exact_coins import bernoulli, bernoulli_exp, bernoulli_of_parts, poisson
-from copublish.engine.masked.noise_shares import draw_share, negative_binomial
-from copublish.engine.programs.packing import Packing
-from copublish.engine.reveal import RevealGate
-from copublish.privacy.accounting import Cost
-from copublish.privacy.disclosures import Measure
-from copublish.privacy.ledger import Ledger, Limit
-from copublish.privacy.noise_shares import NoiseShares, SharedLaplace
+from copublish.engines.masked_sums.engine import MaskedSumEngine
+from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.accounting.disclosures import Measure
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.noise.exact_coins import bernoulli, bernoulli_exp, bernoulli_of_parts, poisson
+from copublish.kernel.noise.laplace_shares import draw_share, negative_binomial
+from copublish.kernel.noise.shared_laplace import NoiseShares, SharedLaplace
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.secrets.gate import RevealGate
 from support import SeededCoins
 from support.messages import Post, all_of
 

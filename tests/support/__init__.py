@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.fragments.fragment import Fragment
-from copublish.fragments.reading import read_and_tell
-from copublish.local.simulation import read_fragments, simulate_fragments
+from copublish.kernel.records.fragment import Fragment
+from copublish.party.local.simulation import read_fragments, simulate_fragments
+from copublish.rows.reading import read_and_tell
 
 
 class SeededCoins:

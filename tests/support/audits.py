@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import copublish as cp
-from copublish.auditing.result import VERDICT_LEVEL, Audit
-from copublish.auditing.statistics import Tested
+from copublish.tools.auditing.result import VERDICT_LEVEL, Audit
+from copublish.tools.auditing.statistics import Tested
 
 
 def not_accused(audit: Callable[[], Tested]) -> Tested:

@@ -15,21 +15,21 @@ from unittest.mock import patch
 import numpy as np
 
 import copublish as cp
-from copublish.auditing import symbols
-from copublish.auditing.parts import Part
-from copublish.auditing.statistics import Tested
-from copublish.auditing.symbols import symbols_of
-from copublish.auditing.tables import invalid_pairs
-from copublish.engine.counts import SecretCounts
-from copublish.engine.ideal import IdealEngine
-from copublish.engine.programs.sums import add
-from copublish.engine.reveal import RevealGate
+from copublish.engines.ideal import IdealEngine
 from copublish.errors import FragmentError
-from copublish.privacy.coins import SystemCoins
-from copublish.privacy.disclosures import HISTOGRAM_L1, GaussianMeasure, Measure, Select
-from copublish.privacy.discrete_gaussian import DiscreteGaussian, gaussian_noise
-from copublish.privacy.geometric import geometric_noise
-from copublish.privacy.noise_shares import NoiseShares
+from copublish.kernel.accounting.disclosures import HISTOGRAM_L1, GaussianMeasure, Measure, Select
+from copublish.kernel.noise.coins import SystemCoins
+from copublish.kernel.noise.discrete_gaussian import DiscreteGaussian, gaussian_noise
+from copublish.kernel.noise.geometric import geometric_noise
+from copublish.kernel.noise.shared_laplace import NoiseShares
+from copublish.kernel.programs.sums import add
+from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.secrets.gate import RevealGate
+from copublish.tools.auditing import odd_records as symbols
+from copublish.tools.auditing.odd_records import symbols_of
+from copublish.tools.auditing.single_disclosures import Part
+from copublish.tools.auditing.statistics import Tested
+from copublish.tools.auditing.tables import invalid_pairs
 from support.protocol import exchange as entry_for_tests
 
 ROWS_FOR_PROGRESS = entry_for_tests("rows, for progress")

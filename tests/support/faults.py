@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 
 from copublish.errors import CopublishError
-from copublish.privacy.ledger import Ledger
+from copublish.kernel.ledger.ledger import Ledger
 from copublish.release.folder import load_release
 from support.hosts import TwoHosts
 from support.many_parties import ManyParties, Together, many_on_loopback

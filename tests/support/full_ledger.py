@@ -11,9 +11,9 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from copublish.privacy.accounting import Cost
-from copublish.privacy.ledger import Ledger, Limit
-from copublish.privacy.ledger_chain import KEYS
+from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.ledger.chain import KEYS
+from copublish.kernel.ledger.ledger import Ledger, Limit
 
 PRICE = Cost(add_remove=Fraction(1, 10), replace=Fraction(1, 5))
 STATEMENT = json.dumps({"signers": {"bank": "a", "lab": "b"}, "ledger_heads": {"bank": None, "lab": "c"}})

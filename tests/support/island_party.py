@@ -10,11 +10,11 @@ from pathlib import Path
 import copublish as cp
 from copublish.cli import main
 from copublish.errors import CopublishError
-from copublish.node.identity import load_identity
-from copublish.node.log import EventLog, log_to
-from copublish.node.proxy import proxy_from
-from copublish.node.run import RunSettings, ready_party, run_party
-from copublish.privacy.ledger import Ledger
+from copublish.kernel.ledger.ledger import Ledger
+from copublish.party.keys.identity import load_identity
+from copublish.party.log import EventLog, log_to
+from copublish.party.network.proxy import proxy_from
+from copublish.party.session import RunSettings, ready_party, run_party
 from support import SeededCoins
 from support.http_proxy import HttpProxy
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from copublish.agreement.loading import load_agreement
-from copublish.node.identity import Identity, new_identity
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.party.keys.identity import Identity, new_identity
 from support import random_table
 from support.node import DATASET, free_port
 

@@ -12,16 +12,16 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.engine.masked.engine import MaskedSumEngine
-from copublish.engine.messages import Carried, Messenger, refuse_announced, taken
+from copublish.engines.masked_sums.engine import MaskedSumEngine
+from copublish.engines.messages import Carried, Messenger, refuse_announced, taken
 from copublish.errors import PartyLostError
-from copublish.fragments.reading import empty_fragment, read_fragment
-from copublish.local.processes import throwaway_ledger
+from copublish.kernel.ledger.ledger import Ledger
+from copublish.kernel.main_path import publish_release
+from copublish.kernel.noise.coins import Coins
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.coins import Coins
-from copublish.privacy.ledger import Ledger
+from copublish.party.local.processes import throwaway_ledger
 from copublish.progress import no_progress
-from copublish.release.main_path import publish_release
+from copublish.rows.reading import empty_fragment, read_fragment
 from support import repartition, small_mapping
 
 PATIENCE_SECONDS = 300.0

@@ -17,11 +17,11 @@ from typing import Any
 
 import copublish
 from copublish.agreement.loading import load_agreement
-from copublish.drafting.example import example_agreement
-from copublish.local.demo import made_up_data
-from copublish.node.identity import Identity, new_identity
-from copublish.node.port import Port
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.party.keys.identity import Identity, new_identity
+from copublish.party.network.port import Port
+from copublish.tools.drafting.demo import made_up_data
+from copublish.tools.drafting.example import example_agreement
 from support.commands import Begun
 
 NAMES = ("bank", "loans")

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 import copublish as cp
-from copublish.node.identity import load_identity
-from copublish.node.log import EventLog, log_to
-from copublish.node.run import RunSettings, ready_party, run_party
-from copublish.privacy.ledger import Ledger
+from copublish.kernel.ledger.ledger import Ledger
+from copublish.party.keys.identity import load_identity
+from copublish.party.log import EventLog, log_to
+from copublish.party.session import RunSettings, ready_party, run_party
 from support import SeededCoins
 
 

@@ -11,18 +11,18 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.engine.alignment.comparison import comparison_by
-from copublish.engine.spu.guests import GuestEngine, MarkingGuest
-from copublish.engine.spu.marking import MarkingNode, ReplicatedMarkingNode
-from copublish.engine.spu.node import SpuNode
-from copublish.local.messenger import PipeMessenger, pipes_between
-from copublish.local.processes import throwaway_ledger
-from copublish.local.simulation import read_fragments
+from copublish.engines.comparing.comparison import comparison_by
+from copublish.engines.spu.input_parties import GuestEngine, MarkingGuest
+from copublish.engines.spu.marking import MarkingNode, ReplicatedMarkingNode
+from copublish.engines.spu.node import SpuNode
+from copublish.kernel.ledger.ledger import Ledger
+from copublish.kernel.main_path import publish_release
+from copublish.kernel.noise.coins import Coins
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.coins import Coins
-from copublish.privacy.ledger import Ledger
+from copublish.party.local.messenger import PipeMessenger, pipes_between
+from copublish.party.local.processes import throwaway_ledger
+from copublish.party.local.simulation import read_fragments
 from copublish.progress import no_progress
-from copublish.release.main_path import publish_release
 from support import ConstantCoins, SeededCoins, fragment_frames, random_table, simulate_with, with_first_values
 
 Engine = SpuNode | GuestEngine

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from multiprocessing.context import ForkServerContext
 
-LOADED_ONCE = ["copublish.cli", "copublish.planning", "ibis.backends.duckdb", "pandas", "polars"]
+LOADED_ONCE = ["copublish.cli", "copublish.tools.planning", "ibis.backends.duckdb", "pandas", "polars"]
 
 
 def context() -> ForkServerContext:

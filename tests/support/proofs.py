@@ -34,7 +34,7 @@ SENSITIVITIES = {"score_range", "l1_sensitivity", "squared_l2_sensitivity"}
 PRICES = {"noise", "response", "epsilon", "rho", "delta", "agreed_rho", "delta_without_sampler", "let_pass"}
 """What a disclosure, or a budget that several share, says of its law and its price."""
 
-DISCLOSURES = tuple(f"copublish.privacy.{name}" for name in ("disclosures", "perturbations", "concentrated"))
+DISCLOSURES = tuple(f"copublish.kernel.accounting.{name}" for name in ("disclosures", "perturbations", "concentrated"))
 
 Definition = ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from copublish.protocol import table
-from copublish.protocol.message import MAX_LETTER_BYTES, MIB, Exchange, Letter, Step
-from copublish.protocol.shapes import Shape
+from copublish.kernel.protocol import table
+from copublish.kernel.protocol.message import MAX_LETTER_BYTES, MIB, Exchange, Letter, Step
+from copublish.kernel.protocol.shapes import Shape
 
 
 def letter(topic: str, max_bytes: int = MAX_LETTER_BYTES) -> Letter:

@@ -559,7 +559,7 @@ def computed(name: str, engine: str, seed: int = COINS) -> dict[str, Any]:
 def released(case: Case, frames: Mapping[str, pd.DataFrame], engine: str, seed: int) -> Any:
     """Return the release of a case: by the ideal engine, or by the agreed one with a process for every party."""
     from copublish import agreement_from_mapping
-    from copublish.local.processes import simulate_in_processes
+    from copublish.party.local.processes import simulate_in_processes
     from copublish.progress import no_progress
     from support import ConstantCoins, seeded, simulate_with
 

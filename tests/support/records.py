@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from copublish import Agreement, agreement_from_mapping
-from copublish.engine.ideal import Room
-from copublish.fragments.fragment import Fragment
-from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.engines.ideal import Room
+from copublish.kernel.records.fragment import Fragment
+from copublish.kernel.records.joint_table import JointTable
 from copublish.mechanisms.specialization.cut import Candidates, Cut, max_candidates
 from copublish.mechanisms.specialization.run_scores import CandidateScores
 from copublish.mechanisms.specialization.score import MAX, Score

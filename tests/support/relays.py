@@ -13,9 +13,9 @@ from typing import Any
 from unittest import mock
 
 from copublish.cli.relay_command import _context
-from copublish.node import passing
-from copublish.node.listening import listen_at
-from copublish.node.relay import Limits, Relay
+from copublish.party.network import passing
+from copublish.party.network.listening import listen_at
+from copublish.party.network.relay import Limits, Relay
 from support.node import free_port
 
 Meddle = Callable[[bytes, int], Awaitable[bytes | None]]

@@ -9,7 +9,7 @@ import zlib
 from types import SimpleNamespace
 from unittest.mock import patch
 
-from copublish.privacy import coins
+from copublish.kernel.noise import coins
 from measuring import Tables, given_of, tables_of
 
 

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 import copublish as cp
-from copublish.engine.ideal import IdealEngine, Room
-from copublish.evidence.approvals import Approval, approve, own_approvals
-from copublish.evidence.signing import Signer
-from copublish.local.processes import throwaway_ledger
-from copublish.local.simulation import read_fragments
+from copublish.engines.ideal import IdealEngine, Room
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.main_path import publish_release
 from copublish.mechanisms.registry import plan_of
-from copublish.node.identity import Identity, new_identity
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.party.evidence_exchange import Witness
+from copublish.party.keys.identity import Identity, new_identity
+from copublish.party.local.processes import throwaway_ledger
+from copublish.party.local.simulation import read_fragments
 from copublish.progress import no_progress
-from copublish.release.evidence import Witness
-from copublish.release.main_path import publish_release
+from copublish.release.evidence.approvals import Approval, approve, own_approvals
+from copublish.release.evidence.signing import Signer
 from support import fragment_frames, random_table, small_mapping
 
 NAMES = ("bank", "loans")

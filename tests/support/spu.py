@@ -9,12 +9,12 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import copublish as cp
-from copublish.engine.spu.engine import SpuEngine
-from copublish.fragments.reading import read_fragment
-from copublish.local.processes import throwaway_ledger
+from copublish.engines.spu.engine import SpuEngine
+from copublish.kernel.main_path import publish_release
 from copublish.mechanisms.registry import plan_of
+from copublish.party.local.processes import throwaway_ledger
 from copublish.progress import no_progress
-from copublish.release.main_path import publish_release
+from copublish.rows.reading import read_fragment
 from support.processes import context
 
 PARTIES = ("p0", "p1")

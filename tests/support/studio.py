@@ -14,8 +14,8 @@ import httpx
 import uvicorn
 
 from copublish.studio.app import studio_app
-from copublish.studio.desk import Desk
-from copublish.studio.entrance import Entrance
+from copublish.studio.context import Desk
+from copublish.studio.login import Entrance
 
 PORT = 8765
 ORIGIN = f"http://127.0.0.1:{PORT}"

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 import copublish as cp
-from copublish.engine.ideal import IdealEngine, Room
-from copublish.engine.spu.engine import SpuEngine
-from copublish.engine.spu.requests import Gather
+from copublish.engines.ideal import IdealEngine, Room
+from copublish.engines.spu.engine import SpuEngine
+from copublish.engines.spu.requests import Gather
 from copublish.errors import CopublishError
-from copublish.local.processes import throwaway_ledger
-from copublish.local.simulation import read_fragments, run_room
+from copublish.kernel.protocol.message import Exchange
 from copublish.mechanisms.registry import plan_of
-from copublish.protocol.message import Exchange
+from copublish.party.local.processes import throwaway_ledger
+from copublish.party.local.simulation import read_fragments, run_room
 from support import seeded
 from support.recorded_releases import CASES, made_up_frames
 from support.signed import Signers

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Iterator
 from typing import Any, get_args
 
-from copublish.privacy.certificate import CERTIFICATE_FORMAT, Certificate
+from copublish.kernel.certificate.certificate import CERTIFICATE_FORMAT, Certificate
 from website.reference.attributes import said_of
 from website.reference.tables import plain_type, table
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from copublish.node.options import Declared, options_of
-from copublish.node.request import RunRequest
+from copublish.party.options import Declared, options_of
+from copublish.party.request import RunRequest
 from website.reference.tables import table
 
 HEAD = """# Options of a run

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from copublish.engine.alignment.pseudonyms import Pseudonyms, have_repeated, positions_of, pseudonyms_of
+from copublish.engines.comparing.pseudonyms import Pseudonyms, have_repeated, positions_of, pseudonyms_of
 from copublish.errors import FragmentError
 from copublish_reproduction.idp_ir import IdpIr
 from copublish_reproduction.microdata import Microdata, refuse_common_columns, refuse_unusable

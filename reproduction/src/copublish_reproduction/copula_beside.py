@@ -17,9 +17,9 @@ import pandas as pd
 
 from copublish.agreement.loading import agreement_from_mapping
 from copublish.agreement.model import Agreement
-from copublish.evaluation.distances import rank_correlation_error, wasserstein_errors
-from copublish.fragments.fragment import Fragment
-from copublish.local.simulation import read_fragments, simulate_fragments
+from copublish.kernel.records.fragment import Fragment
+from copublish.party.local.simulation import read_fragments, simulate_fragments
+from copublish.tools.evaluation.distances import rank_correlation_error, wasserstein_errors
 from copublish_reproduction.copula_schemas import ATTRIBUTES
 from copublish_reproduction.figures import Tell
 from copublish_reproduction.first_values import with_first_values

@@ -16,7 +16,7 @@ from scipy import stats
 
 from copublish.agreement.taxonomy import parse_taxonomy
 from copublish.errors import SourceError
-from copublish.evaluation.benchmark_tables import COLUMNS
+from copublish.tools.evaluation.benchmark_tables import COLUMNS
 from copublish_reproduction.datasets import NUMERICAL, load_dataset
 from copublish_reproduction.plain_table import Floats, category_codes
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from copublish.agreement.domain import CategoricalDomain
 from copublish.agreement.taxonomy import parse_taxonomy
-from copublish.evaluation.benchmark_tables import CLASSES
+from copublish.tools.evaluation.benchmark_tables import CLASSES
 from copublish_reproduction.datasets import Dataset
 
 Ints = NDArray[np.int64]

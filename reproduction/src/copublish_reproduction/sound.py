@@ -10,8 +10,8 @@ import pandas as pd
 
 from copublish.agreement.columns import COUNT, NOISY_COUNT
 from copublish.agreement.model import Agreement
-from copublish.fragments.fragment import Fragment
-from copublish.local.simulation import read_fragments, simulate_fragments
+from copublish.kernel.records.fragment import Fragment
+from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.release.folder import Release, generalization_of
 from copublish_reproduction.datasets import Dataset, Partition, agreement_for, scatter_cells, split_columns
 from copublish_reproduction.top_down import WEIGHT

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from copublish.auditing.outputs import audit_outputs
-from copublish.auditing.statistics import Claim
+from copublish.tools.auditing.outputs import audit_outputs
+from copublish.tools.auditing.statistics import Claim
 from copublish_reproduction.audited_flaws import FLAWS
 from copublish_reproduction.selection import log_weights, segment_law
 

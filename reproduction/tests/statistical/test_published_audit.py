@@ -16,16 +16,16 @@ import pandas as pd
 import pytest
 
 import copublish as cp
-from copublish.engine.counts import SecretCounts
-from copublish.engine.ideal import IdealEngine, Room
-from copublish.engine.programs.packing import Packing
-from copublish.engine.reveal import RevealGate
-from copublish.local.simulation import read_fragments
+from copublish.engines.ideal import IdealEngine, Room
+from copublish.kernel.accounting.disclosures import HISTOGRAM_L1, UNPLACED, Measure
+from copublish.kernel.ledger.ledger import Charge
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.records.alignment import align_records
+from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.specialization.plan import SpecializationPlan
-from copublish.privacy.disclosures import HISTOGRAM_L1, UNPLACED, Measure
-from copublish.privacy.ledger import Charge
+from copublish.party.local.simulation import read_fragments
 from copublish.progress import no_progress
-from copublish.release.alignment import align_records
 from copublish_reproduction.arbdistdp import noisy_cells, split_scores
 from copublish_reproduction.audit import audit, epsilon_bound
 from copublish_reproduction.findings_selections import TABLE_1_AGES, TABLE_1_CLASSES, ages_table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from copublish.engine.alignment.pseudonyms import positions_of, pseudonyms_of
+from copublish.engines.comparing.pseudonyms import positions_of, pseudonyms_of
 from copublish.errors import AgreementError, FragmentError
 from copublish_reproduction.aggregator import release_by_pseudonym
 from copublish_reproduction.idp_ir import IdpIr, release_vertical

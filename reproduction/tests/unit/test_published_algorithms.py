@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from benchmark_files import write_benchmark_files
-from copublish.evaluation.classification import accuracy
+from copublish.tools.evaluation.classification import accuracy
 from copublish_reproduction.arbdistdp import ArbDistDP, noisy_cells
 from copublish_reproduction.bench import Bench
 from copublish_reproduction.diffp_c45 import DiffPC45, Node, estimated_errors, prune

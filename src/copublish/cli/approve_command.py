@@ -21,7 +21,7 @@ from copublish.cli.keys import (
 from copublish.cli.options import resolved, with_options
 from copublish.cli.terminal import Format, FormatOption, note, print_json, results_console
 from copublish.errors import visible
-from copublish.node.approving import approve as sign_and_write
+from copublish.party.keys.approving import approve as sign_and_write
 
 
 def register(app: typer.Typer) -> None:

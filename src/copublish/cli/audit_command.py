@@ -52,7 +52,7 @@ def audit(
 
     Example: copublish audit agreement.toml --minutes 3 --json agreement.audit.json --plot audit.svg
     """
-    from copublish.auditing.audit import audit as audit_agreement
+    from copublish.tools.auditing.audit import audit as audit_agreement
 
     for file in (json_file, plot):
         if file is not None and not file.resolve().parent.is_dir():

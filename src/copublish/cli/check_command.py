@@ -19,12 +19,12 @@ from copublish.cli.terminal import (
     results_console,
     warn_first,
 )
-from copublish.drafting.differences import differences
-from copublish.drafting.files import load_draft
 from copublish.errors import FragmentError, visible
-from copublish.fragments.sources import KINDS_OF_DATA, source_from
-from copublish.release.check import Checked
-from copublish.release.check import check as check_data
+from copublish.party.check import Checked
+from copublish.party.check import check as check_data
+from copublish.rows.sources import KINDS_OF_DATA, source_from
+from copublish.tools.drafting.differences import differences
+from copublish.tools.drafting.files import load_draft
 
 
 def register(app: typer.Typer) -> None:

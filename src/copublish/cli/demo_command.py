@@ -18,12 +18,12 @@ from copublish.cli.simulate_command import EngineChoice
 from copublish.cli.terminal import note, progress_bars, results_console
 from copublish.errors import CopublishError, EngineError
 from copublish.files.home import HOME_VARIABLE
-from copublish.local.demo import add_network, write_demo
-from copublish.local.simulation import simulate
-from copublish.node.identity import new_identity
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.party.keys.identity import new_identity
+from copublish.party.local.simulation import simulate
 from copublish.release.describe import describe
 from copublish.release.folder import load_release
+from copublish.tools.drafting.demo import add_network, write_demo
 
 MARKER = ".copublish-demo"
 """What a folder that the demo made has in it: no other folder is ever replaced."""

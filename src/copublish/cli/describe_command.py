@@ -13,9 +13,9 @@ from copublish.agreement.model import Agreement
 from copublish.cli.options import resolved, with_options
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console
 from copublish.errors import visible
-from copublish.privacy.ledger import open_existing_ledger
+from copublish.kernel.ledger.ledger import open_existing_ledger
+from copublish.party.own_ledger import price
 from copublish.release.describe import describe as describe_agreement
-from copublish.release.own_ledger import price
 
 
 def register(app: typer.Typer) -> None:

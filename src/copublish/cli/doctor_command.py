@@ -17,11 +17,11 @@ from copublish.cli.options import resolved, with_options
 from copublish.cli.terminal import Format, FormatOption, note, print_json, results_console
 from copublish.errors import MeetingError, PartyFileError
 from copublish.files.party_file import PARTY_FILE
-from copublish.node.doctor import Doctor, Finding
-from copublish.node.identity import Passphrase, identity_folder
-from copublish.node.measuring import Link
-from copublish.node.request import ResolvedRun
-from copublish.running.run import ledger_problem
+from copublish.party.detached.runs import ledger_problem
+from copublish.party.doctor import Doctor, Finding
+from copublish.party.keys.identity import Passphrase, identity_folder
+from copublish.party.network.measuring import Link
+from copublish.party.request import ResolvedRun
 
 
 def register(app: typer.Typer) -> None:
@@ -109,7 +109,7 @@ def _keep(agreement: Agreement, party: str, links: dict[str | None, Link]) -> No
     """Keep links for predictions, which can do without them: a folder that cannot be written is no finding."""
     if not links:
         return
-    from copublish.planning.measured import keep_link
+    from copublish.tools.planning.measured import keep_link
 
     with suppress(OSError):
         for peer, link in links.items():
@@ -126,7 +126,7 @@ def _predict(agreement: Agreement, links: dict[str | None, Link]) -> dict[str, A
     """What a run would take over the slowest link, by the cost model."""
     if not links:
         return None
-    from copublish.planning.links import predict_over_link
+    from copublish.tools.planning.links import predict_over_link
 
     return predict_over_link(
         agreement,

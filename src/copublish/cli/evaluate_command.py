@@ -90,8 +90,8 @@ def evaluate(
 
     Example: copublish evaluate release/ --train-on release --test holdout.csv --raw train.csv --target income
     """
-    from copublish.evaluation.classification import CLASSIFIERS
-    from copublish.evaluation.scorecard import evaluate as evaluate_release
+    from copublish.tools.evaluation.classification import CLASSIFIERS
+    from copublish.tools.evaluation.scorecard import evaluate as evaluate_release
 
     for written in (out, plot):
         if written is not None:
@@ -133,7 +133,7 @@ def evaluate(
 
 def print_scores(scores: dict[str, Any], console: Console) -> None:
     """Print scores for people."""
-    from copublish.evaluation.scorecard import TRAINED_ON
+    from copublish.tools.evaluation.scorecard import TRAINED_ON
 
     predicted = (
         f"the agreed interval of '{scores['target']}'" if scores["target_is_interval"] else f"'{scores['target']}'"
@@ -186,7 +186,7 @@ def _notes(scores: dict[str, Any]) -> list[str]:
 
 def _differences(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Yield what privacy costs and what the release is worth, by the best classifier, and whether that can be told."""
-    from copublish.evaluation.baseline import BASELINE
+    from copublish.tools.evaluation.baseline import BASELINE
 
     best = max(rows, key=lambda row: row["release"]["area"])
     compared = {"raw_minus_release": ("raw data", "the release"), "release_minus_baseline": ("the release", BASELINE)}
@@ -202,7 +202,7 @@ def _differences(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _print_distances(distances: dict[str, Any], reference: str, console: Console) -> None:
-    from copublish.evaluation.scorecard import TRAINED_ON
+    from copublish.tools.evaluation.scorecard import TRAINED_ON
 
     covered, none = distances["coverage"], {"value": None}
     rows = {}

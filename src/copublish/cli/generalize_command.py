@@ -22,11 +22,11 @@ from copublish.cli.terminal import (
 )
 from copublish.errors import ReleaseError, unsafe_texts
 from copublish.files.regular import read_regular
-from copublish.fragments.sources import KINDS_OF_DATA, source_from
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.release.folder import generalization_of, load_release
-from copublish.release.generalize import CANNOT, generalize_and_tell
 from copublish.release.stored import LARGEST_JSON
+from copublish.rows.sources import KINDS_OF_DATA, source_from
+from copublish.tools.evaluation.generalize import CANNOT, generalize_and_tell
 
 
 def register(app: typer.Typer) -> None:

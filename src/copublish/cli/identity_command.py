@@ -19,10 +19,10 @@ from copublish.cli.keys import (
     pin_from,
 )
 from copublish.cli.terminal import Format, FormatOption, note, print_json, results_console
-from copublish.node.identity import Identity, identity_folder, new_identity
-from copublish.node.party_file import draft_party_file
-from copublish.node.request import RunRequest
-from copublish.node.signers import AnyIdentity, load_signer
+from copublish.party.keys.identity import Identity, identity_folder, new_identity
+from copublish.party.keys.signers import AnyIdentity, load_signer
+from copublish.party.party_file import draft_party_file
+from copublish.party.request import RunRequest
 
 app = typer.Typer(no_args_is_help=True, help="Make and show the key and certificate by which other parties know you.")
 
@@ -144,7 +144,7 @@ def _on_token(
     pin: str,
     days: int,
 ) -> AnyIdentity:
-    from copublish.node.token import TokenPlace, new_token_identity
+    from copublish.party.keys.token import TokenPlace, new_token_identity
 
     place = TokenPlace(module=str(module.absolute()), token=token, key=key_label)
     return new_token_identity(name, folder or identity_folder(f"{name}-signer"), place, pin, days=days)

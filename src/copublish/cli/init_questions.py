@@ -9,7 +9,10 @@ from typing import Any
 from copublish.agreement.placeholders import FILL_IN
 from copublish.cli.questions import ask, confirm
 from copublish.cli.terminal import note
-from copublish.drafting.answers import (
+from copublish.errors import visible
+from copublish.rows.column_types import column_types, offered_values
+from copublish.rows.sources import Source
+from copublish.tools.drafting.answers import (
     bounds_from,
     column_from,
     epsilon_from,
@@ -21,11 +24,8 @@ from copublish.drafting.answers import (
     partition_from,
     values_from,
 )
-from copublish.drafting.dictionary import Dictionary
-from copublish.drafting.draft import Decided, Essentials, PartyColumns, columns_of, looks_like_identifier
-from copublish.errors import visible
-from copublish.fragments.column_types import column_types, offered_values
-from copublish.fragments.sources import Source
+from copublish.tools.drafting.dictionary import Dictionary
+from copublish.tools.drafting.draft import Decided, Essentials, PartyColumns, columns_of, looks_like_identifier
 
 MOST_OFFERED = 40
 """Columns with more values than this are left to the code book."""

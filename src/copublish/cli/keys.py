@@ -16,11 +16,11 @@ import typer
 
 from copublish.cli.terminal import errors_console
 from copublish.errors import PassphraseError
-from copublish.evidence.signing import Signer
 from copublish.files.regular import MIB, read_regular
-from copublish.node.identity import Passphrase
-from copublish.node.request import ResolvedRun
-from copublish.node.signers import load_signer
+from copublish.party.keys.identity import Passphrase
+from copublish.party.keys.signers import load_signer
+from copublish.party.request import ResolvedRun
+from copublish.release.evidence.signing import Signer
 
 PASSPHRASE_VARIABLE = "COPUBLISH_PASSPHRASE"  # noqa: S105  # the name of a variable
 PIN_VARIABLE = "COPUBLISH_PIN"

@@ -15,9 +15,9 @@ from copublish.cli.ledger_verify import verify
 from copublish.cli.terminal import Format, FormatOption, note, parse_pairs
 from copublish.errors import LedgerError, visible
 from copublish.files.home import default_ledger, make_private_folder
-from copublish.privacy.disclosures import NEIGHBORS, Neighbors
-from copublish.privacy.ledger import Ledger
-from copublish.privacy.limits import DEFAULT_DELTA, UNBOUNDED, Limit
+from copublish.kernel.accounting.disclosures import NEIGHBORS, Neighbors
+from copublish.kernel.ledger.ledger import Ledger
+from copublish.kernel.ledger.limits import DEFAULT_DELTA, UNBOUNDED, Limit
 
 MAX_DIGITS = 100
 """Before or after the point, of a number in a limit."""

@@ -8,13 +8,13 @@ from typing import Any
 
 from copublish.cli.terminal import Format, print_json, results_console
 from copublish.errors import visible
+from copublish.kernel.accounting.accounts import Accounts, Spent
+from copublish.kernel.accounting.formatting import show_at_least, show_bound, show_exact
+from copublish.kernel.ledger.budget import show_left
+from copublish.kernel.ledger.comparisons import ListedPeople
+from copublish.kernel.ledger.ledger import Entry, Ledger
+from copublish.kernel.ledger.limits import UNBOUNDED, Limit
 from copublish.mechanisms.shared.text_tables import add_row, text_table
-from copublish.privacy.accounts import Accounts, Spent
-from copublish.privacy.alignments import ListedPeople
-from copublish.privacy.described import show_at_least, show_bound, show_exact
-from copublish.privacy.ledger import Entry, Ledger
-from copublish.privacy.limits import UNBOUNDED, Limit
-from copublish.privacy.prices import show_left
 
 
 def print_ledger(book: Ledger, output: Format) -> None:

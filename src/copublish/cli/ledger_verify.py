@@ -10,7 +10,7 @@ import typer
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console
 from copublish.errors import LedgerError, visible
 from copublish.files.home import default_ledger
-from copublish.privacy.ledger import Ledger
+from copublish.kernel.ledger.ledger import Ledger
 from copublish.release.ledger_evidence import receipt_problems, release_problems
 
 

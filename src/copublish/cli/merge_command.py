@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from copublish.cli.terminal import Format, FormatOption, note, print_json
-from copublish.drafting.draft import Content, Draft
-from copublish.drafting.files import load_draft
-from copublish.drafting.merge import merge_drafts
-from copublish.drafting.problems import draft_problems
-from copublish.drafting.text import draft_text
 from copublish.errors import CopublishError
+from copublish.tools.drafting.draft import Content, Draft
+from copublish.tools.drafting.files import load_draft
+from copublish.tools.drafting.merge import merge_drafts
+from copublish.tools.drafting.problems import draft_problems
+from copublish.tools.drafting.text import draft_text
 
 
 def register(app: typer.Typer) -> None:

@@ -15,12 +15,12 @@ from copublish.cli.keys import PassphraseCommandOption, PassphraseFileOption, pa
 from copublish.cli.options import resolved, with_options
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console
 from copublish.errors import MeetingError
-from copublish.node.channel import UnreachableError
-from copublish.node.dialing import dial, own_run_listens, refuse_unfit_hosts
-from copublish.node.identity import Identity, Passphrase, load_identity
-from copublish.node.listening import listen_at
-from copublish.node.proxy import Proxy
-from copublish.node.way_out import WayOut
+from copublish.party.keys.identity import Identity, Passphrase, load_identity
+from copublish.party.network.channel import UnreachableError
+from copublish.party.network.dialing import dial, own_run_listens, refuse_unfit_hosts
+from copublish.party.network.listening import listen_at
+from copublish.party.network.proxy import Proxy
+from copublish.party.network.way_out import WayOut
 
 WORDS = {True: "ok", False: "NO", None: "?"}
 

@@ -11,8 +11,8 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from copublish.errors import OptionError
-from copublish.node.options import Address, Declared, options_of
-from copublish.node.request import ResolvedRun, RunRequest
+from copublish.party.options import Address, Declared, options_of
+from copublish.party.request import ResolvedRun, RunRequest
 
 R = TypeVar("R")
 

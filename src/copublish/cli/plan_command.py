@@ -68,9 +68,9 @@ def plan(
 
     Example: copublish plan agreement.toml --like public.csv --mechanism all --plot trade-off.svg
     """
-    from copublish.evaluation.prediction import RANKED_CLASSIFIERS
-    from copublish.planning import advice
-    from copublish.planning.plots import FORMATS
+    from copublish.tools.evaluation.prediction import RANKED_CLASSIFIERS
+    from copublish.tools.planning import advice
+    from copublish.tools.planning.plots import FORMATS
 
     if plot is not None and plot.suffix.lower() not in FORMATS:
         raise typer.BadParameter("end the name in .png or .svg", param_hint="--plot")
@@ -113,7 +113,7 @@ def _budget(text: str) -> str:
 
 
 def _known(names: list[str]) -> list[str]:
-    from copublish.planning.mechanisms import ALL, planned_names
+    from copublish.tools.planning.mechanisms import ALL, planned_names
 
     for name in names:
         if name not in (*planned_names(), ALL):

@@ -9,16 +9,16 @@ from typing import Any
 from rich.console import Console
 
 from copublish.cli.utility_text import print_distances, print_predictions, with_error
-from copublish.fragments.changes import Change
 from copublish.mechanisms.registry import mechanism_named
 from copublish.mechanisms.shared.text_tables import add_row, text_table
+from copublish.rows.changes import Change
 
 RAW_DISTANCES = "Of raw data: how far the test records are from those that were released, which no release need beat."
 
 
 def print_plan(result: dict[str, Any], console: Console) -> None:
     """Print a plan."""
-    from copublish.planning.plots import text_plot
+    from copublish.tools.planning.plots import text_plot
 
     _print_data(result, console)
     for line in text_plot(result):
@@ -76,7 +76,7 @@ def _accuracy_here(result: Mapping[str, Any]) -> str:
 
 
 def _kept_here(result: Mapping[str, Any]) -> str:
-    from copublish.planning.references import kept
+    from copublish.tools.planning.references import kept
 
     best = result["recommendation"]
     if best is None:
@@ -96,7 +96,7 @@ def _by_epsilon(rows: Sequence[Mapping[str, Any]], key: str, form: str) -> str:
 
 
 def _print_side_by_side(result: Mapping[str, Any], console: Console) -> None:
-    from copublish.planning.curves import rows_at_agreed_epsilon
+    from copublish.tools.planning.curves import rows_at_agreed_epsilon
 
     rows, epsilon = rows_at_agreed_epsilon(result), result["agreed"]["epsilon"]
     share = result["largest_class"]["accuracy"]

@@ -9,7 +9,7 @@ import typer
 
 from copublish.agreement.loading import load_agreement
 from copublish.cli.terminal import Format, FormatOption, note, print_json, refuse_unknown_party
-from copublish.release.proposal import write_proposal
+from copublish.party.proposal import write_proposal
 
 
 def register(app: typer.Typer) -> None:

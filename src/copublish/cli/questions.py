@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 import typer
 
 from copublish.agreement.placeholders import FILL_IN
-from copublish.drafting.answers import or_left_open
+from copublish.tools.drafting.answers import or_left_open
 
 T = TypeVar("T")
 

@@ -20,7 +20,7 @@ from copublish.cli.keys import (
 from copublish.cli.options import resolved, with_options
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console
 from copublish.errors import visible
-from copublish.node.approving import refuse as sign_refusal
+from copublish.party.keys.approving import refuse as sign_refusal
 
 
 def register(app: typer.Typer) -> None:

@@ -14,11 +14,11 @@ from typing import Annotated
 import typer
 
 from copublish.cli.terminal import note
-from copublish.node.identity import CERTIFICATE_FILE, KEY_FILE, load_identity, new_identity
-from copublish.node.listening import listen_at
-from copublish.node.log import EventLog, log_to, log_to_stream
-from copublish.node.options import address_of
-from copublish.node.relay import Limits, Relay
+from copublish.party.keys.identity import CERTIFICATE_FILE, KEY_FILE, load_identity, new_identity
+from copublish.party.log import EventLog, log_to, log_to_stream
+from copublish.party.network.listening import listen_at
+from copublish.party.network.relay import Limits, Relay
+from copublish.party.options import address_of
 
 DAYS = 3650
 """How long a certificate of a relay is valid that nobody checks."""

@@ -46,7 +46,7 @@ def report(
 
     Example: copublish report release/ --out report.html
     """
-    from copublish.evaluation.report.page import report_page
+    from copublish.release.report.page import report_page
 
     refuse_inside_release(out, folder)
     if out.exists() and not force:

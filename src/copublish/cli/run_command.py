@@ -35,22 +35,22 @@ from copublish.cli.terminal import (
     warn_first,
 )
 from copublish.errors import CopublishError, LedgerError
-from copublish.fragments.database import DatabaseTable
-from copublish.fragments.sources import KINDS_OF_DATA, source_from
+from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.accounting.formatting import show_exact
+from copublish.kernel.certificate.build import warning_of
+from copublish.kernel.ledger.budget import price_in_words, show_left, show_rho_left
+from copublish.kernel.ledger.ledger import Entry, Ledger, Limit
 from copublish.mechanisms.base import Plan
-from copublish.node.log import TellingHandler, log_to
-from copublish.node.options import options_of
-from copublish.node.party import Secrets, log_place, opened, run_logged
-from copublish.node.request import ResolvedRun, RunRequest
-from copublish.node.run import ReadyParty, RunResult
-from copublish.privacy.accounting import Cost
-from copublish.privacy.certify import warning_of
-from copublish.privacy.described import show_exact
-from copublish.privacy.ledger import Entry, Ledger, Limit
-from copublish.privacy.prices import price_in_words, show_left, show_rho_left
+from copublish.party.detached.runs import start_resolved
+from copublish.party.detached.status import Run
+from copublish.party.log import TellingHandler, log_to
+from copublish.party.options import options_of
+from copublish.party.request import ResolvedRun, RunRequest
+from copublish.party.run import Secrets, log_place, opened, run_logged
+from copublish.party.session import ReadyParty, RunResult
 from copublish.release.describe import describe_plan
-from copublish.running.run import start_resolved
-from copublish.running.seen import Run
+from copublish.rows.database import DatabaseTable
+from copublish.rows.sources import KINDS_OF_DATA, source_from
 
 
 def register(app: typer.Typer) -> None:

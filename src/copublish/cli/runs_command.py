@@ -9,8 +9,8 @@ import typer
 from copublish.cli.terminal import Format, FormatOption, note, print_json, results_console
 from copublish.errors import CopublishError, visible
 from copublish.mechanisms.shared.text_tables import add_row, text_table
-from copublish.running.run import follow, run_of, runs, stop
-from copublish.running.seen import Run
+from copublish.party.detached.runs import follow, run_of, runs, stop
+from copublish.party.detached.status import Run
 
 
 def register(app: typer.Typer) -> None:

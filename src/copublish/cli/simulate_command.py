@@ -23,11 +23,11 @@ from copublish.cli.terminal import (
     results_console,
     warn_first,
 )
-from copublish.fragments.sources import KINDS_OF_DATA, source_from
-from copublish.local.simulation import simulate as run_simulation
-from copublish.privacy.certify import warning_of
-from copublish.privacy.ledger import Entry, Ledger, open_existing_ledger
+from copublish.kernel.certificate.build import warning_of
+from copublish.kernel.ledger.ledger import Entry, Ledger, open_existing_ledger
+from copublish.party.local.simulation import simulate as run_simulation
 from copublish.release.folder import refuse_existing
+from copublish.rows.sources import KINDS_OF_DATA, source_from
 
 
 class EngineChoice(StrEnum):

@@ -10,7 +10,7 @@ from copublish.cli.terminal import note
 from copublish.errors import LedgerError, StoppedError
 
 if TYPE_CHECKING:  # help does not load the ledger
-    from copublish.privacy.ledger import Entry
+    from copublish.kernel.ledger.ledger import Entry
 
 NOTHING_CHARGED = "Stopped. Nothing was charged."
 ONLY_THE_DEMO = "Stopped. Nothing of yours was charged: the demo has ledgers of its own, in its folder."
@@ -67,7 +67,7 @@ def _what_ledgers_have(before: dict[str, list[Entry]], entries: Callable[[], dic
 
 
 def _charge(entry: Entry) -> str:
-    from copublish.privacy.described import show_exact
+    from copublish.kernel.accounting.formatting import show_exact
 
     epsilon = entry.cost.under("add-remove")
     price = "an unbounded charge" if epsilon is None else f"a charge of epsilon {show_exact(epsilon)}"

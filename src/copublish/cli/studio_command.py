@@ -12,7 +12,7 @@ import typer
 from copublish.cli.terminal import note, parse_pairs
 from copublish.errors import CopublishError
 from copublish.files.home import HOME_VARIABLE, default_ledger, home_folder, make_private_folder
-from copublish.fragments.database import DatabaseTable
+from copublish.rows.database import DatabaseTable
 
 NEEDS = ("starlette", "uvicorn", "python_multipart")
 HOW_TO_INSTALL = "The page needs packages that are not installed. Install them: pip install 'copublish[studio]'"
@@ -54,7 +54,7 @@ def studio(
     """
     if missing := [name for name in NEEDS if find_spec(name) is None]:
         raise CopublishError(f"{HOW_TO_INSTALL} (missing: {', '.join(missing)})")
-    from copublish.studio.desk import Desk
+    from copublish.studio.context import Desk
     from copublish.studio.server import serve
 
     if home is not None:

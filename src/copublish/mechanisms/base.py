@@ -21,24 +21,24 @@ from copublish.agreement.columns import PublicColumns
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.errors import ReleaseError
+from copublish.kernel.accounting.cost import Cost, cost_of
+from copublish.kernel.accounting.disclosures import Disclosure
+from copublish.kernel.certificate.build import Method
+from copublish.kernel.certificate.certificate import Certificate
 from copublish.mechanisms.shared.papers import Paper
 from copublish.mechanisms.shared.text_tables import add_row, text_table
-from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.certificate import Certificate
-from copublish.privacy.certify import Method
-from copublish.privacy.disclosures import Disclosure
 from copublish.types import TypedJson
 
 if TYPE_CHECKING:
-    from copublish.engine.interface import SumEngine
-    from copublish.engine.reveal import RevealGate
-    from copublish.fragments.fragment import Fragment
+    from copublish.kernel.records.fragment import Fragment
+    from copublish.kernel.records.joint_table import JointTable
+    from copublish.kernel.secrets.engine import SumEngine
+    from copublish.kernel.secrets.gate import RevealGate
+    from copublish.mechanisms.reading.interface import Reading
+    from copublish.mechanisms.reading.replicates import Draws
     from copublish.mechanisms.shared.generalization import Generalization
-    from copublish.mechanisms.shared.joint_table import JointTable
     from copublish.mechanisms.shared.tuning import Tuning
     from copublish.progress import Progress
-    from copublish.reading.interface import Reading
-    from copublish.reading.replicates import Draws
 
 R = TypeVar("R")
 P = TypeVar("P", bound="Plan[Any]")

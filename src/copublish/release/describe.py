@@ -17,16 +17,16 @@ from copublish.agreement.columns import coarse_grid_warnings, formula_warning
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.agreement.network import meeting_in_words
-from copublish.engine.spu.coalitions import assumptions_of
+from copublish.engines.spu.coalitions import assumptions_of
+from copublish.kernel.accounting.disclosures import Neighbors
+from copublish.kernel.accounting.formatting import show_exact, state_disclosure
+from copublish.kernel.accounting.statements import DisclosureStatement, EpsilonStatement, Noise
+from copublish.kernel.certificate.build import bound_on_delta, delta_words, state_epsilon, state_shares, warning_of
+from copublish.kernel.certificate.certificate import NoiseSharesStatement
+from copublish.kernel.certificate.promise import assumptions, not_protected, protected, view_of
 from copublish.mechanisms.base import Plan
+from copublish.mechanisms.shared.privacy_words import epsilon_rows, epsilon_words, noise_words
 from copublish.mechanisms.shared.text_tables import add_row, text_table
-from copublish.privacy.certificate import NoiseSharesStatement
-from copublish.privacy.certify import bound_on_delta, delta_words, state_epsilon, state_shares, warning_of
-from copublish.privacy.described import show_exact, state_disclosure
-from copublish.privacy.disclosures import Neighbors
-from copublish.privacy.promise import assumptions, not_protected, protected, view_of
-from copublish.privacy.statements import DisclosureStatement, EpsilonStatement, Noise
-from copublish.privacy.words import epsilon_rows, epsilon_words, noise_words
 from copublish.release.html import definition_list, html_table
 from copublish.release.preflight import prepare
 

@@ -19,7 +19,11 @@ import pyarrow.parquet as pq
 
 from copublish.agreement.columns import formula_warning
 from copublish.errors import AgreementError, ReleaseError, plain_text
-from copublish.evidence.signatures import (
+from copublish.mechanisms.base import FILES_OF_EVERY_RELEASE, Contents, Publication
+from copublish.mechanisms.registry import AnyMechanism, mechanism_named, mechanisms
+from copublish.mechanisms.shared.generalization import Generalization
+from copublish.mechanisms.shared.privacy_words import epsilon_rows
+from copublish.release.evidence.signatures import (
     CERTIFICATE_FILE,
     README_FILE,
     SIGNATURES_FILE,
@@ -27,10 +31,6 @@ from copublish.evidence.signatures import (
     digests_of,
     release_digest,
 )
-from copublish.mechanisms.base import FILES_OF_EVERY_RELEASE, Contents, Publication
-from copublish.mechanisms.registry import AnyMechanism, mechanism_named, mechanisms
-from copublish.mechanisms.shared.generalization import Generalization
-from copublish.privacy.words import epsilon_rows
 from copublish.release.html import definition_list, html_table
 from copublish.release.metadata import metadata_files
 from copublish.release.readme import folder_readme

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 from copublish.errors import ReleaseError
-from copublish.evidence.certificates import chain_from_pem, fingerprint
-from copublish.evidence.signatures import ReleaseStatement
-from copublish.evidence.signing import signature_problem
-from copublish.privacy.ledger import Ledger
-from copublish.privacy.receipts import Receipt
+from copublish.kernel.ledger.ledger import Ledger
+from copublish.kernel.ledger.receipts import Receipt
+from copublish.release.evidence.certificates import chain_from_pem, fingerprint
+from copublish.release.evidence.signatures import ReleaseStatement
+from copublish.release.evidence.signing import signature_problem
 from copublish.release.stored import read_stored_release
 
 

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from copublish.agreement.model import Agreement
+from copublish.engines.choice import refuse_missing_engine, refuse_unfit_engine, secure_engine_version
 from copublish.errors import plain_text
-from copublish.fragments.reading import check_columns
-from copublish.fragments.sources import Source
+from copublish.kernel.certificate.certificate import CERTIFICATE_FORMAT
+from copublish.kernel.ledger.ledger import Ledger
+from copublish.kernel.protocol.table import PROTOCOL
+from copublish.kernel.records.comparison import compares_identifiers
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import mechanisms, plan_of
-from copublish.privacy.certificate import CERTIFICATE_FORMAT
-from copublish.privacy.ledger import Ledger
-from copublish.protocol.table import PROTOCOL
-from copublish.release.comparison import compares_identifiers
-from copublish.release.engines import refuse_missing_engine, refuse_unfit_engine, secure_engine_version
 from copublish.release.folder import refuse_unwritable
+from copublish.rows.reading import check_columns
+from copublish.rows.sources import Source
 
 MAX_DIFFERENCES = 12
 """More are not listed."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from copublish.kernel.certificate.certificate import Certificate
 from copublish.mechanisms.base import About
-from copublish.privacy.certificate import Certificate
-from copublish.privacy.words import epsilon_rows
+from copublish.mechanisms.shared.privacy_words import epsilon_rows
 from copublish.release.metadata import metadata_table
 
 

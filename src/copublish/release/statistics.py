@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from copublish.mechanisms.base import Publication
-from copublish.reading.estimate import CONFIDENCE, Estimate, checked_confidence
-from copublish.reading.replicates import Draws, check_replicates, interval_by_replicates
+from copublish.mechanisms.reading.estimate import CONFIDENCE, Estimate, checked_confidence
+from copublish.mechanisms.reading.replicates import Draws, check_replicates, interval_by_replicates
 from copublish.release.sense import making_sense_of
 
 if TYPE_CHECKING:

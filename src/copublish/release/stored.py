@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from copublish.errors import ReleaseError, plain_text, unsafe_texts
-from copublish.evidence.signatures import CERTIFICATE_FILE, README_FILE, SIGNATURES_FILE, Signatures, digests_of
 from copublish.files.regular import MIB, read_inside
-from copublish.privacy.certificate import CERTIFICATE_FORMAT, Certificate
-from copublish.privacy.statements import UNBOUNDED, Law
+from copublish.kernel.accounting.statements import UNBOUNDED, Law
+from copublish.kernel.certificate.certificate import CERTIFICATE_FORMAT, Certificate
+from copublish.release.evidence.signatures import CERTIFICATE_FILE, README_FILE, SIGNATURES_FILE, Signatures, digests_of
 from copublish.release.staging import where_it_is
 
 LARGEST_JSON = 256 * MIB

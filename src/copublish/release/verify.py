@@ -14,10 +14,10 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from copublish.errors import ReleaseError, plain_text
-from copublish.evidence.approvals import PEERS_TOLERANCE, Approval, approval_problem, number_of_people
-from copublish.evidence.certificates import Chain, common_name, fingerprint, is_issued_by
-from copublish.evidence.signatures import SIGNATURES_FILE, Signatures, release_digest
-from copublish.privacy.certificate import Certificate
+from copublish.kernel.certificate.certificate import Certificate
+from copublish.release.evidence.approvals import PEERS_TOLERANCE, Approval, approval_problem, number_of_people
+from copublish.release.evidence.certificates import Chain, common_name, fingerprint, is_issued_by
+from copublish.release.evidence.signatures import SIGNATURES_FILE, Signatures, release_digest
 from copublish.release.stored import StoredRelease, read_stored_release
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 import copublish as cp
-from copublish.studio.desk import Desk
-from copublish.studio.entrance import Entrance
+from copublish.studio.context import Desk
 from copublish.studio.guard import Guard, cookie_name
+from copublish.studio.login import Entrance
 from copublish.studio.pages import REFUSED, bare_page, page
-from copublish.studio.places import PLACES
 from copublish.studio.routing import change, view, visit_of
+from copublish.studio.sections import PLACES
 
 STATIC = {
     "htmx.min.js": "text/javascript",
@@ -82,7 +82,7 @@ def _own_routes(port: int, entrance: Entrance) -> list[Route]:
 def _static(request: Request) -> Response:
     name = request.path_params["name"]
     if name == "shared.css":
-        content = resources.files("copublish").joinpath("evaluation", "report", name).read_bytes()
+        content = resources.files("copublish").joinpath("release", "report", name).read_bytes()
         return Response(content, media_type="text/css")
     if name not in STATIC:
         raise HTTPException(404)

@@ -24,7 +24,7 @@ from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from copublish.studio.entrance import Entrance
+from copublish.studio.login import Entrance
 
 MIB = 2**20
 LARGEST_BODY = 5 * MIB + 2**16

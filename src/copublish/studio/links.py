@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import copublish as cp
-from copublish.studio.desk import Situation
+from copublish.studio.context import Situation
 from copublish.studio.pages import Problem
 
 MEASURED, TYPED = "measured", "typed"

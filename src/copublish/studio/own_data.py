@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import copublish as cp
-from copublish.studio.desk import Desk
+from copublish.studio.context import Desk
 from copublish.studio.names import is_text
 
 FILES = (".csv", ".parquet")

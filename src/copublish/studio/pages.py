@@ -15,11 +15,11 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 import copublish as cp
-from copublish.studio.desk import Situation, situation_of
+from copublish.studio.context import Situation, situation_of
 from copublish.studio.routing import FORM_TOKEN, visit_of
 
 if TYPE_CHECKING:  # places import this module
-    from copublish.studio.places.place import Place
+    from copublish.studio.sections.place import Place
 
 REFUSED = 422
 """The status of a form that was read and not accepted. A page comes with it."""

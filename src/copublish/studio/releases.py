@@ -8,7 +8,7 @@ from pathlib import Path
 
 from starlette.exceptions import HTTPException
 
-from copublish.studio.desk import Situation
+from copublish.studio.context import Situation
 from copublish.studio.names import is_text
 
 CERTIFICATE = "certificate.json"

@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from copublish.studio.entrance import Visit
 from copublish.studio.guard import LARGEST_BODY, VISIT
+from copublish.studio.login import Visit
 
 FORM_TOKEN = "form_token"  # noqa: S105  # the name of a field
 MOST_FILES = 20

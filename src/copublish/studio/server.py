@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 import uvicorn
 
 from copublish.studio.app import studio_app
-from copublish.studio.desk import Desk
-from copublish.studio.entrance import Entrance
+from copublish.studio.context import Desk
+from copublish.studio.login import Entrance
 
 LOOPBACK = "127.0.0.1"
 """There is no option for another address."""

@@ -8,14 +8,14 @@ import pytest
 from typer.testing import CliRunner
 
 import copublish as cp
-from copublish.auditing import audit as auditing
-from copublish.auditing.result import Audit
-from copublish.auditing.symbols import Symbol
-from copublish.auditing.tables import invalid_pairs
 from copublish.cli import app
-from copublish.drafting.example import example_agreement
 from copublish.errors import AgreementError
-from copublish.release.audit_file import default_audit_file, read_audit
+from copublish.party.audit_file import default_audit_file, read_audit
+from copublish.tools.auditing import audit as auditing
+from copublish.tools.auditing.odd_records import Symbol
+from copublish.tools.auditing.result import Audit
+from copublish.tools.auditing.tables import invalid_pairs
+from copublish.tools.drafting.example import example_agreement
 
 
 @pytest.fixture

@@ -17,8 +17,8 @@ from copublish.cli.failures import WHAT_TO_DO, asks_for_json
 from copublish.cli.stopping import telling_what_ledgers_have, words_when_stopped
 from copublish.cli.suggestions import OTHER_WORDS, suggested_commands
 from copublish.errors import StoppedError
-from copublish.privacy.accounting import Cost
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.kernel.accounting.cost import Cost
+from copublish.kernel.ledger.ledger import Ledger, Limit
 
 DOCS = Path(__file__).parents[3] / "docs"
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from copublish.cli import app
 from copublish.cli.keys import PASSPHRASE_VARIABLE, PIN_VARIABLE, passphrase_from, pin_from
 from copublish.errors import MeetingError, PassphraseError
-from copublish.node.identity import load_identity, new_identity
+from copublish.party.keys.identity import load_identity, new_identity
 from support.waiting import SECONDS
 
 SECRET = "correct horse"

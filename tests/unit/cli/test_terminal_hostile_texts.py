@@ -23,9 +23,9 @@ from copublish.cli.run_command import _ask_consent
 from copublish.cli.show_command import print_release
 from copublish.cli.terminal import error, note, progress_bars, results_console, warn_first
 from copublish.errors import is_unsafe, unsafe_texts, visible
+from copublish.kernel.ledger.ledger import Ledger
+from copublish.kernel.ledger.limits import Limit
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.ledger import Ledger
-from copublish.privacy.limits import Limit
 from support import fragment_frames, random_table, seeded, simulate_with, small_mapping
 from support.commands import run
 from support.profiles import examples

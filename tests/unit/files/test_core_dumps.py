@@ -48,7 +48,7 @@ def test_a_crash_leaves_no_core_and_would_leave_one_otherwise(tmp_path):
 
 LOOK = """
 import ctypes, os, resource, subprocess, sys
-from copublish.engine.spu.confinement import bytes_written, open_counters
+from copublish.engines.spu.confinement import bytes_written, open_counters
 from copublish.files.core_dumps import forbid_core_dumps
 from copublish.files.scratch import Scratch
 

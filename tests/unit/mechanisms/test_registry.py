@@ -11,12 +11,12 @@ import pytest
 
 import copublish as cp
 from copublish.agreement.settings import MechanismSettings, contradictions, known_settings
-from copublish.local.simulation import simulate_fragments
+from copublish.kernel.ledger.ledger import Ledger
 from copublish.mechanisms.registry import mechanism_named, mechanism_of, mechanisms, plan_of, register
 from copublish.mechanisms.specialization import Specialization
-from copublish.planning.mechanisms import with_mechanism
-from copublish.privacy.ledger import Ledger
+from copublish.party.local.simulation import simulate_fragments
 from copublish.release.preflight import preflight, prepare, prepare_simulation
+from copublish.tools.planning.mechanisms import with_mechanism
 from support import small_mapping
 
 NAMES = ("specialization", "distdiffgen", "arbdistdp", "marginals", "copula", "hpdp", "vhdp", "idp-ir")

@@ -19,8 +19,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import copublish as cp
-from copublish.evidence.signatures import Signatures
 from copublish.release import folder as folder_module
+from copublish.release.evidence.signatures import Signatures
 from copublish.release.verify import refuse_wrong_signatures, verify_release
 from support.any_release import any_release
 from support.signed import NAMES, Signers

@@ -12,10 +12,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import copublish as cp
-from copublish.engine.spu.engine import SpuEngine
-from copublish.engine.spu.requests import ABY3
-from copublish.privacy.described import show_exact
-from copublish.privacy.statements import EpsilonStatement
+from copublish.engines.spu.engine import SpuEngine
+from copublish.engines.spu.requests import ABY3
+from copublish.kernel.accounting.formatting import show_exact
+from copublish.kernel.accounting.statements import EpsilonStatement
 from copublish.release.preflight import differences, facts_of
 from support import small_mapping
 from support.described_releases import described, files_of

@@ -22,8 +22,8 @@ from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app
-from copublish.evidence.signatures import Signatures, digests_of
-from copublish.evidence.signing import message_of
+from copublish.release.evidence.signatures import Signatures, digests_of
+from copublish.release.evidence.signing import message_of
 from copublish.release.verify import changed_files, refuse_wrong_signatures, verify_release
 from support import fragment_frames, random_table, small_mapping
 from support.profiles import examples

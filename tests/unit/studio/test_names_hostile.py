@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import copublish as cp
-from copublish.drafting.example import example_agreement
+from copublish.tools.drafting.example import example_agreement
 from support import fragment_frames, random_table
 from support.studio import entered
 

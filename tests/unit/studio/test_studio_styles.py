@@ -7,7 +7,7 @@ from importlib import resources
 
 import pytest
 
-SHARED = resources.files("copublish").joinpath("evaluation", "report", "shared.css").read_text()
+SHARED = resources.files("copublish").joinpath("release", "report", "shared.css").read_text()
 
 
 def colors(css: str) -> list[dict[str, str]]:

@@ -18,8 +18,8 @@ from copublish.mechanisms.copula.reading import CopulaReading
 from copublish.mechanisms.copula.replicate import replicate
 from copublish.mechanisms.copula.result import CopulaResult
 from copublish.mechanisms.copula.settings import CopulaSettings
-from copublish.reading.interface import Reading
-from copublish.reading.replicates import Draws
+from copublish.mechanisms.reading.interface import Reading
+from copublish.mechanisms.reading.replicates import Draws
 
 
 class Copula(Mechanism[CopulaPlan, CopulaResult, CopulaDetails]):

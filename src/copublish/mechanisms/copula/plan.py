@@ -10,6 +10,19 @@ from typing import TYPE_CHECKING, Any
 from copublish.agreement.budget import agreed_weights
 from copublish.agreement.domain import CategoricalDomain
 from copublish.agreement.model import Agreement
+from copublish.kernel.accounting.disclosures import (
+    HISTOGRAM_L1,
+    NEIGHBORS,
+    Disclosure,
+    Divided,
+    Influence,
+    Measure,
+    Place,
+)
+from copublish.kernel.accounting.formatting import show_exact
+from copublish.kernel.certificate.build import Method
+from copublish.kernel.certificate.masked_sums import how_noise_is_drawn
+from copublish.kernel.noise.shared_laplace import NoiseShares
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.copula.normal_scores import SCORE_LIMIT, score_limits
 from copublish.mechanisms.copula.settings import CopulaSettings
@@ -17,18 +30,13 @@ from copublish.mechanisms.shared.allocation import Allocation
 from copublish.mechanisms.shared.empty_ends import counts_of_records
 from copublish.mechanisms.shared.measured_noise import deviation
 from copublish.mechanisms.shared.number_errors import NumberError, number_errors, number_warnings, rounded_means
-from copublish.privacy.certify import Method
-from copublish.privacy.described import show_exact
-from copublish.privacy.disclosures import HISTOGRAM_L1, NEIGHBORS, Disclosure, Divided, Influence, Measure, Place
-from copublish.privacy.masked_sums import how_noise_is_drawn
-from copublish.privacy.noise_shares import NoiseShares
 from copublish.types import IntArray
 
 if TYPE_CHECKING:
-    from copublish.engine.interface import SumEngine
-    from copublish.engine.reveal import RevealGate
+    from copublish.kernel.records.joint_table import JointTable
+    from copublish.kernel.secrets.engine import SumEngine
+    from copublish.kernel.secrets.gate import RevealGate
     from copublish.mechanisms.copula.result import CopulaResult
-    from copublish.mechanisms.shared.joint_table import JointTable
     from copublish.progress import Progress
 
 MARGINALS, PRODUCTS = "marginal", "products"

@@ -9,16 +9,16 @@ from functools import cached_property
 import numpy as np
 
 from copublish.errors import ReleaseError
+from copublish.kernel.accounting.statements import Noise
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.copula.normal_scores import SCORE_LIMIT
 from copublish.mechanisms.copula.plan import MARGINALS, PRODUCTS
 from copublish.mechanisms.copula.publish import CopulaDetails
-from copublish.privacy.statements import Noise
-from copublish.reading.cells import ColumnCells, NoisyTable, OtherTotal
-from copublish.reading.estimate import Estimate
-from copublish.reading.moments import Moments, correlation
-from copublish.reading.noisy import NoisyNumber, deviation_of, excess_of
-from copublish.reading.of_cells import CellReading
+from copublish.mechanisms.reading.cells import ColumnCells, NoisyTable, OtherTotal
+from copublish.mechanisms.reading.estimate import Estimate
+from copublish.mechanisms.reading.moments import Moments, correlation
+from copublish.mechanisms.reading.noisy import NoisyNumber, deviation_of, excess_of
+from copublish.mechanisms.reading.of_cells import CellReading
 
 OF_SCORES = (
     "Pearson's, of the published scores of agreed cells (a correlation of ranks), from unbiased sums of products, by "

@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from copublish.agreement.axis import Axis
-from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import ProgramEngine, SumEngine, engine_as
-from copublish.engine.programs.packing import Packing
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.secrets.engine import ProgramEngine, SumEngine, engine_as
 from copublish.mechanisms.shared.eigen import pairs_of
-from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.mechanisms.shared.run_pairs import at_places, own_pairs, pair_counts
 from copublish.types import IntArray
 

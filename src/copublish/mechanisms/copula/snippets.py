@@ -6,10 +6,10 @@ from typing import cast
 
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.copula.words import details_of
+from copublish.mechanisms.reading.estimate import CONFIDENCE
+from copublish.mechanisms.reading.noisy import quantile
+from copublish.mechanisms.reading.of_cells import CellReading
 from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
-from copublish.reading.estimate import CONFIDENCE
-from copublish.reading.noisy import quantile
-from copublish.reading.of_cells import CellReading
 
 PYTHON = """\
 import json

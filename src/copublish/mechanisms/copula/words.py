@@ -10,8 +10,8 @@ from rich.console import RenderableType
 from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.copula.plan import MARGINALS, PRODUCTS
 from copublish.mechanisms.copula.publish import CopulaDetails
+from copublish.mechanisms.reading.pairs import correlations
 from copublish.mechanisms.shared.record_words import columns_table, correlations_table, label_table
-from copublish.reading.pairs import correlations
 
 STRONGEST = "Strongest correlations of scores"
 

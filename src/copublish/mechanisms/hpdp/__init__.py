@@ -18,8 +18,8 @@ from copublish.mechanisms.hpdp.reading import HpdpReading
 from copublish.mechanisms.hpdp.replicate import replicate
 from copublish.mechanisms.hpdp.result import HpdpResult
 from copublish.mechanisms.hpdp.settings import HpdpSettings
-from copublish.reading.interface import Reading
-from copublish.reading.replicates import Draws
+from copublish.mechanisms.reading.interface import Reading
+from copublish.mechanisms.reading.replicates import Draws
 
 
 class Hpdp(Mechanism[HpdpPlan, HpdpResult, HpdpDetails]):

@@ -23,7 +23,7 @@ from typing import cast
 import numpy as np
 
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
-from copublish.privacy.disclosures import Influence
+from copublish.kernel.accounting.disclosures import Influence
 from copublish.types import IntArray
 
 FRACTION_BITS = 8

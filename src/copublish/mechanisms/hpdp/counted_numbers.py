@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from copublish.errors import ReleaseError
+from copublish.kernel.accounting.statements import Noise
 from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates
 from copublish.mechanisms.hpdp.publish import HpdpDetails
-from copublish.privacy.statements import Noise
-from copublish.reading.cells import ColumnCells, NoisyTable, OtherTotal
-from copublish.reading.noisy import deviation_of, excess_of
-from copublish.reading.of_cells import CellReading
+from copublish.mechanisms.reading.cells import ColumnCells, NoisyTable, OtherTotal
+from copublish.mechanisms.reading.noisy import deviation_of, excess_of
+from copublish.mechanisms.reading.of_cells import CellReading
 
 
 class CountedNumbers(CellReading):

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from copublish.agreement.columns import coarse_grid_warnings
 from copublish.agreement.model import Agreement
+from copublish.kernel.accounting.disclosures import Disclosure, GaussianMeasure, Measure, Place
+from copublish.kernel.certificate.build import Method
+from copublish.kernel.certificate.masked_sums import how_noise_is_drawn
+from copublish.kernel.noise.shared_laplace import NoiseShares
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
 from copublish.mechanisms.hpdp.settings import MAX_SYNTHETIC_RECORDS, HpdpSettings
 from copublish.mechanisms.shared.measured_noise import deviation, refuse_without_noise
 from copublish.mechanisms.shared.number_errors import NumberError, number_errors, number_warnings, rounded_means
-from copublish.privacy.certify import Method
-from copublish.privacy.disclosures import Disclosure, GaussianMeasure, Measure, Place
-from copublish.privacy.masked_sums import how_noise_is_drawn
-from copublish.privacy.noise_shares import NoiseShares
 
 if TYPE_CHECKING:
-    from copublish.engine.interface import SumEngine
-    from copublish.engine.reveal import RevealGate
+    from copublish.kernel.records.joint_table import JointTable
+    from copublish.kernel.secrets.engine import SumEngine
+    from copublish.kernel.secrets.gate import RevealGate
     from copublish.mechanisms.hpdp.result import HpdpResult
-    from copublish.mechanisms.shared.joint_table import JointTable
     from copublish.progress import Progress
 
 MOMENTS = "moments"

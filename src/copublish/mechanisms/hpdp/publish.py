@@ -12,13 +12,13 @@ from pydantic.dataclasses import dataclass
 from copublish.agreement.columns import PublicColumns, describe_column
 from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, NumericalDomain
 from copublish.errors import ReleaseError
+from copublish.kernel.accounting.formatting import NORMAL_95
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
 from copublish.mechanisms.hpdp.records import Drawn, draw_records
 from copublish.mechanisms.hpdp.result import HpdpResult
 from copublish.mechanisms.shared.arrow import categories
 from copublish.mechanisms.shared.cells_as_numbers import mean_and_deviation, numbers_in_cells
-from copublish.privacy.described import NORMAL_95
 from copublish.types import TypedJson
 
 COLUMNS_OF_PRODUCTS = ("coordinate", "coordinate", "noisy sum", "weight it was multiplied with")

@@ -11,8 +11,8 @@ from copublish.mechanisms.hpdp.model import fit_moments
 from copublish.mechanisms.hpdp.plan import MOMENTS
 from copublish.mechanisms.hpdp.publish import HpdpDetails, coordinates_of, table_of
 from copublish.mechanisms.hpdp.records import draw_records
+from copublish.mechanisms.reading.replicates import Draws
 from copublish.mechanisms.shared.arrow import domains_as_published
-from copublish.reading.replicates import Draws
 
 
 def replicate(publication: Publication, details: HpdpDetails, draws: Draws) -> pa.Table:

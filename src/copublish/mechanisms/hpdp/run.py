@@ -7,16 +7,16 @@ matter, so it makes no difference how the records are spread over them.
 
 from __future__ import annotations
 
-from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import SumEngine
-from copublish.engine.programs.packing import Packing
-from copublish.engine.reveal import RevealGate
+from copublish.kernel.accounting.disclosures import GaussianMeasure
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.secrets.engine import SumEngine
+from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.hpdp.model import fit_moments
 from copublish.mechanisms.hpdp.plan import HpdpPlan
 from copublish.mechanisms.hpdp.result import HpdpResult
 from copublish.mechanisms.hpdp.run_moments import local_sums
-from copublish.mechanisms.shared.joint_table import JointTable
-from copublish.privacy.disclosures import GaussianMeasure
 from copublish.progress import Progress
 
 

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from copublish.agreement.domain import NumericalDomain
-from copublish.fragments.fragment import Fragment
+from copublish.kernel.records.fragment import Fragment
 from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates, quantized
 from copublish.types import IntArray
 

@@ -7,9 +7,9 @@ from copublish.mechanisms.hpdp.coordinates import UNIT
 from copublish.mechanisms.hpdp.plan import MOMENTS
 from copublish.mechanisms.hpdp.publish import coordinates_of
 from copublish.mechanisms.hpdp.words import details_of
+from copublish.mechanisms.reading.estimate import CONFIDENCE
+from copublish.mechanisms.reading.noisy import deviation_of, excess_of, quantile
 from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
-from copublish.reading.estimate import CONFIDENCE
-from copublish.reading.noisy import deviation_of, excess_of, quantile
 
 CENTERED = """\
 import json

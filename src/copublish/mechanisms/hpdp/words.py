@@ -12,12 +12,12 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from copublish.agreement.domain import NumericalDomain
+from copublish.kernel.accounting.statements import Law
 from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.hpdp.plan import MOMENTS
 from copublish.mechanisms.hpdp.publish import HpdpDetails
+from copublish.mechanisms.reading.pairs import CorrelatedPair, correlations
 from copublish.mechanisms.shared.record_words import columns_table, correlations_table
-from copublish.privacy.statements import Law
-from copublish.reading.pairs import CorrelatedPair, correlations
 
 STRONGEST = "Strongest correlations"
 

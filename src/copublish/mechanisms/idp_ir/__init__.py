@@ -16,10 +16,10 @@ from copublish.mechanisms.idp_ir.plan import IdpIrPlan
 from copublish.mechanisms.idp_ir.publish import IdpIrDetails
 from copublish.mechanisms.idp_ir.result import IdpIrResult
 from copublish.mechanisms.idp_ir.settings import IdpIrSettings
-from copublish.reading.interface import Reading
+from copublish.mechanisms.reading.interface import Reading
 
 if TYPE_CHECKING:
-    from copublish.fragments.fragment import Fragment
+    from copublish.kernel.records.fragment import Fragment
 
 
 class IdpIr(Mechanism[IdpIrPlan, IdpIrResult, IdpIrDetails]):

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import drawing_mechanisms
+from copublish.kernel.accounting.cost import UNLIMITED, Cost
+from copublish.kernel.accounting.disclosures import Disclosure, Place, Unprotected
+from copublish.kernel.accounting.formatting import show_exact
+from copublish.kernel.certificate.build import Method
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.idp_ir.settings import IdpIrSettings
 from copublish.mechanisms.shared.published_columns import published_columns
-from copublish.privacy.accounting import UNLIMITED, Cost
-from copublish.privacy.certify import Method
-from copublish.privacy.described import show_exact
-from copublish.privacy.disclosures import Disclosure, Place, Unprotected
 
 if TYPE_CHECKING:
-    from copublish.engine.interface import SumEngine
-    from copublish.engine.reveal import RevealGate
+    from copublish.kernel.records.joint_table import JointTable
+    from copublish.kernel.secrets.engine import SumEngine
+    from copublish.kernel.secrets.gate import RevealGate
     from copublish.mechanisms.idp_ir.result import IdpIrResult
-    from copublish.mechanisms.shared.joint_table import JointTable
     from copublish.progress import Progress
 
 CLUSTERS = "clusters"

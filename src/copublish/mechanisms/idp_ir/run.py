@@ -10,18 +10,18 @@ from __future__ import annotations
 import numpy as np
 
 from copublish.agreement.domain import CategoricalDomain, Domain
-from copublish.engine.interface import SumEngine
-from copublish.engine.own_columns import OwnColumns
-from copublish.engine.reveal import RevealGate
 from copublish.errors import FragmentError
-from copublish.fragments.fragment import Fragment
+from copublish.kernel.noise.coins import Coins
+from copublish.kernel.records.fragment import Fragment
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.secrets.engine import SumEngine
+from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.own_columns import OwnColumns
 from copublish.mechanisms.idp_ir.plan import IdpIrPlan
 from copublish.mechanisms.idp_ir.result import IdpIrResult
 from copublish.mechanisms.idp_ir.run_noisy_clusters import noisy_categories, noisy_column
-from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.mechanisms.shared.published_columns import published_columns
 from copublish.mechanisms.shared.record_order import order_without_meaning
-from copublish.privacy.coins import Coins
 from copublish.progress import Progress
 from copublish.types import IntArray
 

@@ -11,7 +11,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from copublish.engine.programs.noise import geometric
+from copublish.kernel.noise.coins import Coins
+from copublish.kernel.noise.geometric import Geometric
+from copublish.kernel.programs.noise import geometric
 from copublish.mechanisms.idp_ir.plan import Sensitivity
 from copublish.mechanisms.idp_ir.run_microaggregation import (
     by_frequency,
@@ -20,8 +22,6 @@ from copublish.mechanisms.idp_ir.run_microaggregation import (
     ranks,
     sensitivities,
 )
-from copublish.privacy.coins import Coins
-from copublish.privacy.geometric import Geometric
 from copublish.types import IntArray
 
 DRAWS_AT_ONCE = 2**14

@@ -20,8 +20,8 @@ from copublish.mechanisms.marginals.replicate import replicate
 from copublish.mechanisms.marginals.result import MarginalsResult
 from copublish.mechanisms.marginals.settings import MarginalsSettings
 from copublish.mechanisms.marginals.tables import TABLES, single_tables
-from copublish.reading.interface import Reading
-from copublish.reading.replicates import Draws
+from copublish.mechanisms.reading.interface import Reading
+from copublish.mechanisms.reading.replicates import Draws
 
 
 class Marginals(Mechanism[MarginalsPlan, MarginalsResult, MarginalsDetails]):

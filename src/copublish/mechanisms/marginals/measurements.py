@@ -9,6 +9,25 @@ from fractions import Fraction
 from functools import cached_property, partial
 
 from copublish.agreement.model import Agreement
+from copublish.kernel.accounting.concentrated import (
+    Concentrated,
+    ConcentratedMeasure,
+    ConcentratedRounds,
+    ConcentratedSelect,
+    selection_epsilon,
+)
+from copublish.kernel.accounting.disclosures import (
+    NEIGHBORS,
+    Disclosure,
+    Divided,
+    Influence,
+    Measure,
+    Neighbors,
+    Place,
+    Select,
+)
+from copublish.kernel.noise.discrete_gaussian import BATCHES
+from copublish.kernel.noise.shared_laplace import NoiseShares
 from copublish.mechanisms.marginals.junction_tree import Columns, cells_of
 from copublish.mechanisms.marginals.schedule import (
     LARGEST_SELECTIONS_SHARE,
@@ -19,16 +38,6 @@ from copublish.mechanisms.marginals.schedule import (
 )
 from copublish.mechanisms.marginals.settings import MarginalsSettings, candidate_tables, fixed_tables, numbered
 from copublish.mechanisms.shared.measured_noise import GAUSSIAN_MEAN_SIZE
-from copublish.privacy.concentrated import (
-    Concentrated,
-    ConcentratedMeasure,
-    ConcentratedRounds,
-    ConcentratedSelect,
-    selection_epsilon,
-)
-from copublish.privacy.disclosures import NEIGHBORS, Disclosure, Divided, Influence, Measure, Neighbors, Place, Select
-from copublish.privacy.discrete_gaussian import BATCHES
-from copublish.privacy.noise_shares import NoiseShares
 
 FIRST, CHOICE, CHOSEN, AGAIN, ROUNDS = "first tables", "choice", "chosen table", "first tables again", "rounds"
 """The steps of a run that open something; the last stands for all rounds in a plan."""

@@ -11,13 +11,13 @@ from pydantic.dataclasses import dataclass
 
 from copublish.agreement.columns import PublicColumns, describe_column
 from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, NumericalDomain
+from copublish.kernel.accounting.formatting import NORMAL_95
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.marginals.model import FACTOR_UNIT, NoisyTable
 from copublish.mechanisms.marginals.records import draw_codes, spread_evenly
 from copublish.mechanisms.marginals.result import MarginalsResult
 from copublish.mechanisms.marginals.tables import TABLES, rounds_of, tables_table
 from copublish.mechanisms.shared.arrow import categories, numbers
-from copublish.privacy.described import NORMAL_95
 from copublish.types import IntArray, TypedJson
 
 

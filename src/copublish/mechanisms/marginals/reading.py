@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 
 from copublish.agreement.columns import NOISY_COUNT
 from copublish.errors import ReleaseError
+from copublish.kernel.accounting.statements import Law
+from copublish.kernel.certificate.certificate import Certificate
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.marginals.measurements import AGAIN, CHOSEN, FIRST
 from copublish.mechanisms.marginals.publish import MarginalsDetails
 from copublish.mechanisms.marginals.tables import TABLES
-from copublish.privacy.certificate import Certificate
-from copublish.privacy.statements import Law
-from copublish.reading.cells import ColumnCells, NoisyTable, OtherTotal
-from copublish.reading.noisy import LAPLACE_EXCESS
-from copublish.reading.of_cells import CellReading
+from copublish.mechanisms.reading.cells import ColumnCells, NoisyTable, OtherTotal
+from copublish.mechanisms.reading.noisy import LAPLACE_EXCESS
+from copublish.mechanisms.reading.of_cells import CellReading
 from copublish.types import FloatArray
 
 

@@ -7,15 +7,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from copublish.agreement.columns import NOISY_COUNT
+from copublish.kernel.accounting.statements import Law, Noise
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.marginals.model import TABLE_BITS, NoisyTable, Problem, from_units
 from copublish.mechanisms.marginals.publish import MarginalsDetails, records_table
 from copublish.mechanisms.marginals.reading import law_of_tables
 from copublish.mechanisms.marginals.records import draw_codes
 from copublish.mechanisms.marginals.tables import TABLES
+from copublish.mechanisms.reading.replicates import Draws
 from copublish.mechanisms.shared.arrow import domains_as_published
-from copublish.privacy.statements import Law, Noise
-from copublish.reading.replicates import Draws
 
 
 def replicate(publication: Publication, details: MarginalsDetails, draws: Draws) -> pa.Table:

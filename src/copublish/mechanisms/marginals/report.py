@@ -11,8 +11,8 @@ from copublish.mechanisms.marginals.publish import TableDetails
 from copublish.mechanisms.marginals.snippets import snippets
 from copublish.mechanisms.marginals.tables import file_of
 from copublish.mechanisms.marginals.words import details_of
+from copublish.mechanisms.reading.estimate import CONFIDENCE
 from copublish.mechanisms.shared.report_columns import columns_with_counts, told_apart
-from copublish.reading.estimate import CONFIDENCE
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,15 @@ from fractions import Fraction
 import numpy as np
 
 from copublish.agreement.axis import Axis
-from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import ProgramEngine, SumEngine, engine_as
-from copublish.engine.programs.packing import Packing
-from copublish.engine.reveal import RevealGate
-from copublish.engine.secret import Secret
 from copublish.errors import EngineError
+from copublish.kernel.accounting.concentrated import ConcentratedMeasure
+from copublish.kernel.accounting.disclosures import Measure, Select
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.secrets.engine import ProgramEngine, SumEngine, engine_as
+from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.secret import Secret
 from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, most_cells
 from copublish.mechanisms.marginals.measurements import SMALLEST_REST
 from copublish.mechanisms.marginals.model import NoisyTable, Problem, State, estimated_total
@@ -36,10 +39,7 @@ from copublish.mechanisms.marginals.run_scores import (
 )
 from copublish.mechanisms.marginals.run_tables import kept, part_of, secret_tables
 from copublish.mechanisms.marginals.schedule import RoundBudget
-from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.mechanisms.shared.measured_noise import deviation, mean_size, within_95_percent
-from copublish.privacy.concentrated import ConcentratedMeasure
-from copublish.privacy.disclosures import Measure, Select
 from copublish.progress import Progress
 from copublish.types import IntArray
 

@@ -13,8 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from copublish.engine.interface import SumEngine
 from copublish.errors import EngineError
+from copublish.kernel.protocol.message import Exchange
+from copublish.kernel.protocol.table import ANSWERS, CLIQUES, MODEL, SAME_HASH
+from copublish.kernel.secrets.engine import SumEngine
 from copublish.mechanisms.marginals.junction_tree import Columns, marginals
 from copublish.mechanisms.marginals.model import (
     ACCEPTED,
@@ -25,8 +27,6 @@ from copublish.mechanisms.marginals.model import (
     from_units,
     in_units,
 )
-from copublish.protocol.message import Exchange
-from copublish.protocol.table import ANSWERS, CLIQUES, MODEL, SAME_HASH
 from copublish.types import FloatArray, IntArray
 
 NOT_TOLD = np.zeros(0, dtype=np.uint8)

@@ -16,9 +16,9 @@ from typing import cast
 
 import numpy as np
 
-from copublish.engine.programs.noise import selection_fits
-from copublish.engine.programs.ranges import bits_within
 from copublish.errors import EngineError
+from copublish.kernel.programs.noise import selection_fits
+from copublish.kernel.programs.ranges import bits_within
 from copublish.types import IntArray
 
 LARGEST_ANSWER, LARGEST_SUM, LARGEST_OFFSET = 2**31, 2**32, 2**40

@@ -12,10 +12,10 @@ from typing import cast
 import numpy as np
 
 from copublish.agreement.axis import Axis, n_cells
-from copublish.engine.interface import ProgramEngine, SumEngine, engine_as
-from copublish.engine.programs.sums import in_agreed_order
-from copublish.engine.secret import Secret
-from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.kernel.programs.sums import in_agreed_order
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.secrets.engine import ProgramEngine, SumEngine, engine_as
+from copublish.kernel.secrets.secret import Secret
 from copublish.mechanisms.shared.run_pairs import at_places, pair_counts
 from copublish.types import IntArray
 

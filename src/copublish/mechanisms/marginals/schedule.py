@@ -1,7 +1,7 @@
 """How a budget is spent: so much for the tables that are measured for sure, and the rest in rounds.
 
 All numbers are exact fractions of one currency: rho where the noise is Gaussian, epsilon where it is Laplace. Every
-round is refused unless what is left covers it; `privacy/concentrated.py` has the proof that this is enough.
+round is refused unless what is left covers it; `kernel/accounting/concentrated.py` has the proof that this is enough.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from pydantic.dataclasses import dataclass as typed
 
 from copublish.agreement.budget import LARGEST_GAIN_WEIGHT, LEAST_GAIN_WEIGHT, agreed_weights
 from copublish.agreement.model import Agreement
-from copublish.privacy.described import show_exact, state_noise
-from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, Divided, Measure, Neighbors, Place
+from copublish.kernel.accounting.disclosures import HISTOGRAM_L1, Disclosure, Divided, Measure, Neighbors, Place
+from copublish.kernel.accounting.formatting import show_exact, state_noise
 from copublish.types import IntArray, TypedJson
 
 TABLES = "table by label"

@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from copublish.agreement.model import Agreement
+from copublish.kernel.accounting.cost import Cost, cost_of
+from copublish.kernel.accounting.disclosures import Disclosure, Influence, Measure, Place
+from copublish.kernel.accounting.formatting import show_exact
+from copublish.kernel.certificate.build import Method
+from copublish.kernel.certificate.certificate import ClassDisagreement
 from copublish.mechanisms.base import Plan
-from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.certificate import ClassDisagreement
-from copublish.privacy.certify import Method
-from copublish.privacy.described import show_exact
-from copublish.privacy.disclosures import Disclosure, Influence, Measure, Place
 from copublish.types import IntArray
 
 if TYPE_CHECKING:
-    from copublish.engine.interface import SumEngine
-    from copublish.engine.reveal import RevealGate
-    from copublish.mechanisms.shared.joint_table import JointTable
+    from copublish.kernel.records.joint_table import JointTable
+    from copublish.kernel.secrets.engine import SumEngine
+    from copublish.kernel.secrets.gate import RevealGate
     from copublish.progress import Progress
 
 STEP = "class disagreement"

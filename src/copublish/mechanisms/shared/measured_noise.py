@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError
-from copublish.privacy.described import NORMAL_95
-from copublish.privacy.disclosures import GaussianMeasure, Measure
+from copublish.kernel.accounting.disclosures import GaussianMeasure, Measure
+from copublish.kernel.accounting.formatting import NORMAL_95
 
 GAUSSIAN_MEAN_SIZE = math.sqrt(2 / math.pi)
 """Of noise with deviation 1."""

@@ -16,7 +16,7 @@ from statistics import median
 from copublish.agreement.columns import USUAL_CELLS
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.round_grid import round_split_points
-from copublish.privacy.described import NORMAL_95
+from copublish.kernel.accounting.formatting import NORMAL_95
 
 LARGE_MEAN_ERROR = 0.25
 """Of the usual distance from 0: from here on people are warned."""

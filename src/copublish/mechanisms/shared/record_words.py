@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
+from copublish.mechanisms.reading.estimate import TOO_FEW
+from copublish.mechanisms.reading.interface import ColumnSummary
+from copublish.mechanisms.reading.pairs import CorrelatedPair
 from copublish.mechanisms.shared.label_information import LabelInformation
 from copublish.mechanisms.shared.text_tables import add_row, text_table
-from copublish.reading.estimate import TOO_FEW
-from copublish.reading.interface import ColumnSummary
-from copublish.reading.pairs import CorrelatedPair
 
 SPARKLINE_WIDTH, BARS = 24, " ▁▂▃▄▅▆▇█"
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from copublish.engine.counts import SecretCounts
-from copublish.engine.interface import JoinEngine, SumEngine, engine_as
-from copublish.engine.programs.packing import Packing
-from copublish.engine.programs.sums import add_chosen
-from copublish.engine.reveal import RevealGate
-from copublish.engine.secret import Secret
-from copublish.mechanisms.shared.joint_table import JointTable
-from copublish.privacy.disclosures import Measure
+from copublish.kernel.accounting.disclosures import Measure
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.programs.sums import add_chosen
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.secrets.engine import JoinEngine, SumEngine, engine_as
+from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.secret import Secret
 from copublish.progress import Progress
 from copublish.types import IntArray
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from copublish.agreement.axis import Axis
-from copublish.engine.interface import SumEngine
-from copublish.engine.reveal import RevealGate
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.secrets.engine import SumEngine
+from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.shared.allocation import Allocation, Gains, weights_by_gain
 from copublish.mechanisms.shared.information import gain_ratio
-from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.mechanisms.shared.post_processing import consistent_counts
 from copublish.progress import Progress
 from copublish.types import IntArray

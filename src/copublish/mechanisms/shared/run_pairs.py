@@ -16,11 +16,11 @@ from typing import cast
 import numpy as np
 
 from copublish.agreement.axis import Axis, n_cells
-from copublish.engine.interface import NO_CELL, Columns, JoinEngine, MarkEngine, Marks, SumEngine, engine_as
-from copublish.engine.programs.packing import Packing
-from copublish.engine.secret import Secret
-from copublish.fragments.fragment import partial_cells
-from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.records.fragment import partial_cells
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.secrets.engine import NO_CELL, Columns, JoinEngine, MarkEngine, Marks, SumEngine, engine_as
+from copublish.kernel.secrets.secret import Secret
 from copublish.types import IntArray
 
 Group = Sequence[Axis]

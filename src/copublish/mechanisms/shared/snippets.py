@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from copublish.errors import ReleaseError
 from copublish.mechanisms.base import Publication
-from copublish.reading.estimate import CONFIDENCE, Estimate
+from copublish.mechanisms.reading.estimate import CONFIDENCE, Estimate
 
 
 @dataclass(frozen=True)

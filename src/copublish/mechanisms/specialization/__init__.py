@@ -11,6 +11,8 @@ from rich.console import RenderableType
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, MeasuredCounts, Mechanism, Publication
+from copublish.mechanisms.reading.interface import Reading
+from copublish.mechanisms.reading.replicates import Draws
 from copublish.mechanisms.shared.papers import Paper
 from copublish.mechanisms.specialization import publish, report, words
 from copublish.mechanisms.specialization.measured import measured_counts
@@ -23,8 +25,6 @@ from copublish.mechanisms.specialization.result import SpecializationResult
 from copublish.mechanisms.specialization.settings import SpecializationSettings
 from copublish.mechanisms.specialization.tuning import SpecializationTuning
 from copublish.mechanisms.specialization.values import details_of
-from copublish.reading.interface import Reading
-from copublish.reading.replicates import Draws
 
 
 class Specialization(Mechanism[SpecializationPlan, SpecializationResult, CutDetails]):

@@ -9,9 +9,9 @@ from math import log2, prod
 from copublish.agreement.axis import evenly_divided
 from copublish.agreement.domain import Domain, NumericalDomain
 from copublish.agreement.model import Agreement
-from copublish.engine.programs.noise import WORD_BITS
-from copublish.engine.programs.packing import Packing
-from copublish.engine.spu.products import most_records, padded_records
+from copublish.engines.spu.products import most_records, padded_records
+from copublish.kernel.programs.noise import WORD_BITS
+from copublish.kernel.programs.packing import Packing
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.mechanisms.shared.work import Work
 from copublish.mechanisms.specialization.cut import max_candidates

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from markupsafe import Markup
 
+from copublish.mechanisms.reading.estimate import Estimate
 from copublish.mechanisms.shared.svg import Figure
 from copublish.mechanisms.specialization.report import Node
-from copublish.reading.estimate import Estimate
 
 CHARACTER_WIDTH = 6.9
 """Of the small text of figures, in its units; labels are cut where they would run into something."""

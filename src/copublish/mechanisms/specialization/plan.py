@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError
+from copublish.kernel.accounting.cost import Cost, cost_of
+from copublish.kernel.accounting.disclosures import HISTOGRAM_L1, Disclosure, Influence, Measure, Place, Select
+from copublish.kernel.certificate.build import Method
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.specialization.cut import max_candidates
 from copublish.mechanisms.specialization.score import WIDEST_RANGE, ScoreName, points_per_person
 from copublish.mechanisms.specialization.settings import MAX_CELLS, SpecializationSettings
-from copublish.privacy.accounting import Cost, cost_of
-from copublish.privacy.certify import Method
-from copublish.privacy.disclosures import HISTOGRAM_L1, Disclosure, Influence, Measure, Place, Select
 
 if TYPE_CHECKING:
-    from copublish.engine.interface import SumEngine
-    from copublish.engine.reveal import RevealGate
-    from copublish.mechanisms.shared.joint_table import JointTable
+    from copublish.kernel.records.joint_table import JointTable
+    from copublish.kernel.secrets.engine import SumEngine
+    from copublish.kernel.secrets.gate import RevealGate
     from copublish.mechanisms.specialization.result import SpecializationResult
     from copublish.progress import Progress
 

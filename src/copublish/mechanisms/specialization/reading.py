@@ -11,16 +11,16 @@ import numpy as np
 import pyarrow as pa
 
 from copublish.agreement.columns import NOISY_COUNT
+from copublish.kernel.accounting.statements import Noise
 from copublish.mechanisms.base import Publication
+from copublish.mechanisms.reading.build import estimate_count
+from copublish.mechanisms.reading.cells import ColumnCells, NoisyTable
+from copublish.mechanisms.reading.estimate import CONFIDENCE, Estimate, exactly
+from copublish.mechanisms.reading.interface import Among
+from copublish.mechanisms.reading.noisy import NoisyNumber, deviation_of, excess_of
+from copublish.mechanisms.reading.of_cells import BY_COUNTS, CellReading
 from copublish.mechanisms.specialization.plan import LEAVES
 from copublish.mechanisms.specialization.publish import CutDetails
-from copublish.privacy.statements import Noise
-from copublish.reading.build import estimate_count
-from copublish.reading.cells import ColumnCells, NoisyTable
-from copublish.reading.estimate import CONFIDENCE, Estimate, exactly
-from copublish.reading.interface import Among
-from copublish.reading.noisy import NoisyNumber, deviation_of, excess_of
-from copublish.reading.of_cells import BY_COUNTS, CellReading
 from copublish.types import FloatArray, IntArray
 
 

@@ -7,10 +7,10 @@ import pyarrow as pa
 
 from copublish.agreement.columns import COUNT, NOISY_COUNT
 from copublish.mechanisms.base import Publication
+from copublish.mechanisms.reading.replicates import Draws
 from copublish.mechanisms.shared.post_processing import consistent_counts, consistent_counts_by_class
 from copublish.mechanisms.specialization.publish import CutDetails, records_of
 from copublish.mechanisms.specialization.values import noise_of_counts
-from copublish.reading.replicates import Draws
 
 
 def replicate(publication: Publication, details: CutDetails, draws: Draws) -> pa.Table:

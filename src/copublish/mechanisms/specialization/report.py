@@ -8,6 +8,8 @@ from typing import Any
 
 from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain
 from copublish.mechanisms.base import Publication
+from copublish.mechanisms.reading.estimate import CONFIDENCE, Estimate
+from copublish.mechanisms.reading.noisy import deviation_of
 from copublish.mechanisms.specialization.values import (
     cells_told_apart,
     details_of,
@@ -15,8 +17,6 @@ from copublish.mechanisms.specialization.values import (
     largest_cells,
     noise_of_counts,
 )
-from copublish.reading.estimate import CONFIDENCE, Estimate
-from copublish.reading.noisy import deviation_of
 
 LARGEST_CELLS = 12
 MEMBERS_SHOWN = 8

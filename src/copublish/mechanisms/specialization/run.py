@@ -8,9 +8,9 @@ in one step from public candidates; nothing but the winner's index is opened.
 from __future__ import annotations
 
 from copublish.agreement.axis import Axis
-from copublish.engine.interface import ProgramEngine, SumEngine, engine_as
-from copublish.engine.reveal import RevealGate
-from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.secrets.engine import ProgramEngine, SumEngine, engine_as
+from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.shared.post_processing import consistent_counts, consistent_counts_by_class
 from copublish.mechanisms.specialization.cut import Cut, max_candidates
 from copublish.mechanisms.specialization.plan import SpecializationPlan

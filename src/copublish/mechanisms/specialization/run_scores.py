@@ -15,13 +15,13 @@ from typing import Literal
 import numpy as np
 
 from copublish.agreement.axis import Axis
-from copublish.engine.interface import ProgramEngine
-from copublish.engine.programs.ranges import bits_within
-from copublish.engine.programs.sums import add, in_agreed_order
-from copublish.engine.reveal import MAX_RECORDS
-from copublish.engine.secret import Secret
 from copublish.errors import EngineError
-from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.kernel.programs.ranges import bits_within
+from copublish.kernel.programs.sums import add, in_agreed_order
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.secrets.engine import ProgramEngine
+from copublish.kernel.secrets.gate import MAX_RECORDS
+from copublish.kernel.secrets.secret import Secret
 from copublish.mechanisms.specialization.cut import Candidates, max_candidates
 from copublish.mechanisms.specialization.score import MAX, Score
 from copublish.mechanisms.specialization.score_programs import range_counts

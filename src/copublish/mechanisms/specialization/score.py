@@ -21,8 +21,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from copublish.kernel.accounting.disclosures import Influence
 from copublish.mechanisms.specialization.score_programs import balanced_gains, max_scores, tv_gains
-from copublish.privacy.disclosures import Influence
 from copublish.types import IntArray, Program
 
 ScoreName = Literal["max", "tv-gain", "balanced-gain"]

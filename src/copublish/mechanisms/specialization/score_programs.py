@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy as np
 
-from copublish.engine.programs.noise import tournament_maximum
+from copublish.kernel.programs.noise import tournament_maximum
 from copublish.types import IntArray
 
 

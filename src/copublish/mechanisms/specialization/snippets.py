@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from copublish.mechanisms.base import Publication
+from copublish.mechanisms.reading.noisy import deviation_of
 from copublish.mechanisms.shared.snippets import Snippets, quoted, with_copublish
 from copublish.mechanisms.specialization.values import details_of, noise_of_counts
-from copublish.reading.noisy import deviation_of
 
 PYTHON = """\
 import pandas as pd

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, get_args
 import numpy as np
 
 from copublish.agreement.model import Agreement
+from copublish.kernel.noise.geometric import laplace_quantile
 from copublish.mechanisms.shared.tuning import Column, Setting, Tuning, spell
 from copublish.mechanisms.shared.work import Work
 from copublish.mechanisms.specialization.costs import work_of
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.settings import SpecializationSettings
-from copublish.privacy.geometric import laplace_quantile
 
 if TYPE_CHECKING:
     from copublish.mechanisms.base import Publication

@@ -7,13 +7,13 @@ from typing import cast
 
 import numpy as np
 
+from copublish.kernel.accounting.statements import Noise
+from copublish.kernel.certificate.certificate import Certificate
 from copublish.mechanisms.base import Publication
+from copublish.mechanisms.reading.estimate import CONFIDENCE, Estimate
 from copublish.mechanisms.specialization.plan import LEAVES
 from copublish.mechanisms.specialization.publish import CutDetails
 from copublish.mechanisms.specialization.reading import SpecializationReading
-from copublish.privacy.certificate import Certificate
-from copublish.privacy.statements import Noise
-from copublish.reading.estimate import CONFIDENCE, Estimate
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from rich.console import RenderableType
 from rich.table import Table
 
 from copublish.mechanisms.base import About, Publication, in_words
+from copublish.mechanisms.reading.noisy import deviation_of
 from copublish.mechanisms.shared.record_words import columns_table
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.mechanisms.specialization.values import details_of, estimates, largest_cells, noise_of_counts
-from copublish.reading.noisy import deviation_of
 
 BAR_WIDTH = 24
 

@@ -10,13 +10,13 @@ from rich.console import RenderableType
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
+from copublish.mechanisms.reading.interface import Reading
 from copublish.mechanisms.vhdp import publish, report, words
 from copublish.mechanisms.vhdp.plan import VhdpPlan
 from copublish.mechanisms.vhdp.publish import VhdpDetails
 from copublish.mechanisms.vhdp.reading import VhdpReading
 from copublish.mechanisms.vhdp.result import VhdpResult
 from copublish.mechanisms.vhdp.settings import VhdpSettings
-from copublish.reading.interface import Reading
 
 
 class Vhdp(Mechanism[VhdpPlan, VhdpResult, VhdpDetails]):

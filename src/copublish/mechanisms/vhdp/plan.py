@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 from copublish.agreement.domain import CategoricalDomain
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import drawing_mechanisms
+from copublish.kernel.accounting.disclosures import Disclosure, Place
+from copublish.kernel.accounting.perturbations import Perturb, PerturbCategory, PerturbNumber
+from copublish.kernel.certificate.build import Method
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.shared.allocation import Allocation
-from copublish.privacy.certify import Method
-from copublish.privacy.disclosures import Disclosure, Place
-from copublish.privacy.perturbations import Perturb, PerturbCategory, PerturbNumber
 
 if TYPE_CHECKING:
-    from copublish.engine.interface import SumEngine
-    from copublish.engine.reveal import RevealGate
-    from copublish.mechanisms.shared.joint_table import JointTable
+    from copublish.kernel.records.joint_table import JointTable
+    from copublish.kernel.secrets.engine import SumEngine
+    from copublish.kernel.secrets.gate import RevealGate
     from copublish.mechanisms.vhdp.result import VhdpResult
     from copublish.progress import Progress
 

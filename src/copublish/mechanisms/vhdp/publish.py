@@ -10,13 +10,13 @@ from pydantic.dataclasses import dataclass
 
 from copublish.agreement.columns import PublicColumns, describe_column
 from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription
+from copublish.kernel.accounting.formatting import state_noise
+from copublish.kernel.accounting.statements import Noise
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.shared.allocation import Division, describe_division
 from copublish.mechanisms.shared.arrow import categories, numbers
 from copublish.mechanisms.shared.label_information import LabelInformation, describe_information
 from copublish.mechanisms.vhdp.result import VhdpResult
-from copublish.privacy.described import state_noise
-from copublish.privacy.statements import Noise
 from copublish.types import IntArray, TypedJson
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from copublish.mechanisms.base import Publication
+from copublish.mechanisms.shared.privacy_words import epsilon_decimal, noise_words
 from copublish.mechanisms.vhdp.plan import PERTURBED
 from copublish.mechanisms.vhdp.snippets import snippets
 from copublish.mechanisms.vhdp.words import details_of
-from copublish.privacy.words import epsilon_decimal, noise_words
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from copublish.agreement.domain import Domain, NumericalDomain
+from copublish.kernel.accounting.perturbations import Perturb
 from copublish.mechanisms.shared.allocation import Allocation, Gains
-from copublish.privacy.perturbations import Perturb
 from copublish.types import IntArray
 
 

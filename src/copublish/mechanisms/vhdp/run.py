@@ -10,19 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 from copublish.agreement.domain import CategoricalDomain, Domain
-from copublish.engine.interface import SumEngine
-from copublish.engine.own_columns import OwnColumns
-from copublish.engine.reveal import RevealGate
-from copublish.fragments.fragment import Fragment
-from copublish.mechanisms.shared.joint_table import JointTable
+from copublish.kernel.accounting.perturbations import Perturb, PerturbCategory
+from copublish.kernel.noise.coins import Coins
+from copublish.kernel.records.fragment import Fragment
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.secrets.engine import SumEngine
+from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.own_columns import OwnColumns
 from copublish.mechanisms.shared.published_columns import published_columns
 from copublish.mechanisms.shared.record_order import order_without_meaning
 from copublish.mechanisms.shared.run_gains import measure_gains
 from copublish.mechanisms.vhdp.plan import VhdpPlan
 from copublish.mechanisms.vhdp.result import VhdpResult
 from copublish.mechanisms.vhdp.run_perturbation import perturb_categories, perturb_numbers
-from copublish.privacy.coins import Coins
-from copublish.privacy.perturbations import Perturb, PerturbCategory
 from copublish.progress import Progress
 from copublish.types import IntArray
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from copublish.engine.programs.noise import geometric
-from copublish.privacy.coins import Coins
-from copublish.privacy.geometric import COIN_BITS, Geometric
-from copublish.privacy.perturbations import PerturbCategory, PerturbNumber
-from copublish.privacy.randomized_response import RandomizedResponse
+from copublish.kernel.accounting.perturbations import PerturbCategory, PerturbNumber
+from copublish.kernel.noise.coins import Coins
+from copublish.kernel.noise.geometric import COIN_BITS, Geometric
+from copublish.kernel.noise.randomized_response import RandomizedResponse
+from copublish.kernel.programs.noise import geometric
 from copublish.types import IntArray
 
 RECORDS_PER_BLOCK = 65_536

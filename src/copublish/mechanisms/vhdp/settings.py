@@ -11,7 +11,7 @@ from copublish.agreement.domain import CategoricalDomain, NumericalDomain
 from copublish.agreement.model import Agreement
 from copublish.agreement.rules import constant_columns
 from copublish.agreement.settings import MechanismSettings, Need, Partition, drawing_mechanisms
-from copublish.privacy.randomized_response import fits
+from copublish.kernel.noise.randomized_response import fits
 
 MAX_COLUMNS = 64
 """Columns of a release, the class included."""

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from copublish.kernel.certificate.certificate import Certificate
 from copublish.mechanisms.base import Publication, in_words
-from copublish.privacy.certificate import Certificate
 
 CROISSANT_FILE = "croissant.json"
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from copublish.kernel.certificate.certificate import Certificate
 from copublish.mechanisms.base import in_words
-from copublish.privacy.certificate import Certificate
-from copublish.privacy.words import epsilon_rows
+from copublish.mechanisms.shared.privacy_words import epsilon_rows
 
 DEPLOYMENT_FILE = "deployment.yaml"
 

@@ -12,7 +12,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from copublish.privacy.certificate import Certificate
+from copublish.kernel.certificate.certificate import Certificate
 
 PROVENANCE_FILE = "prov.json"
 

@@ -16,10 +16,11 @@ import pytest
 from scipy.stats import multivariate_normal
 
 import copublish as cp
-from copublish.engine.ideal import Room
-from copublish.engine.programs.noise import measurement_fits
-from copublish.engine.reveal import MAX_RECORDS
-from copublish.local.simulation import read_fragments
+from copublish.engines.ideal import Room
+from copublish.kernel.accounting.disclosures import NEIGHBORS, Divided
+from copublish.kernel.programs.noise import measurement_fits
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.secrets.gate import MAX_RECORDS
 from copublish.mechanisms.copula.model import correlation_for, fit_copula, hermite_coefficients
 from copublish.mechanisms.copula.normal_scores import SCORE_LIMIT, normal_scores
 from copublish.mechanisms.copula.plan import CopulaPlan, products_l1
@@ -31,9 +32,8 @@ from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.cells_as_numbers import grid_in_units
 from copublish.mechanisms.shared.drawing import key_of
 from copublish.mechanisms.shared.eigen import pairs_of, symmetric_eigen
-from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.mechanisms.shared.normal import REACH, STEPS, density, normal_steps, quantile
-from copublish.privacy.disclosures import NEIGHBORS, Divided
+from copublish.party.local.simulation import read_fragments
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 
 

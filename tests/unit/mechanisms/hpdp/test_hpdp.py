@@ -17,17 +17,17 @@ import pytest
 import copublish as cp
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.agreement.taxonomy import flat_taxonomy
-from copublish.engine.programs.noise import measurement_fits
-from copublish.engine.reveal import MAX_RECORDS
 from copublish.errors import AgreementError
-from copublish.local.simulation import read_fragments
+from copublish.kernel.accounting.disclosures import NEIGHBORS
+from copublish.kernel.programs.noise import measurement_fits
+from copublish.kernel.secrets.gate import MAX_RECORDS
 from copublish.mechanisms.hpdp import coordinates as moments
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates, quantized
 from copublish.mechanisms.hpdp.plan import HpdpPlan
 from copublish.mechanisms.hpdp.run_moments import local_sums
 from copublish.mechanisms.hpdp.settings import MAX_COORDINATES, MIN_EPSILON
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.disclosures import NEIGHBORS
+from copublish.party.local.simulation import read_fragments
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 
 

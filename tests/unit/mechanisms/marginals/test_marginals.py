@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 
 import copublish as cp
-from copublish.engine.ideal import IdealEngine
-from copublish.engine.reveal import RevealGate
+from copublish.engines.ideal import IdealEngine
 from copublish.errors import EngineError
+from copublish.kernel.accounting.disclosures import NEIGHBORS
+from copublish.kernel.protocol.table import ANSWERS
+from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.mechanisms.marginals.publish import MarginalsDetails
 from copublish.mechanisms.marginals.tables import file_of
 from copublish.mechanisms.registry import plan_of
-from copublish.privacy.disclosures import NEIGHBORS
-from copublish.protocol.table import ANSWERS
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 
 N_RECORDS = 600

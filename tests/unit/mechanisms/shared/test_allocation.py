@@ -15,6 +15,7 @@ from scipy.stats import entropy as scipy_entropy
 
 import copublish as cp
 from copublish.agreement.budget import least_shares
+from copublish.kernel.accounting.disclosures import NEIGHBORS
 from copublish.mechanisms.copula.normal_scores import LEAST_LIMIT, SCORE_LIMIT, score_limits
 from copublish.mechanisms.copula.plan import CopulaPlan, products_l1
 from copublish.mechanisms.registry import plan_of
@@ -22,7 +23,6 @@ from copublish.mechanisms.shared.allocation import Allocation, divide, weights_b
 from copublish.mechanisms.shared.information import entropy, gain_ratio, information_kept, mutual_information
 from copublish.mechanisms.shared.post_processing import consistent_counts
 from copublish.mechanisms.vhdp.plan import VhdpPlan
-from copublish.privacy.disclosures import NEIGHBORS
 from support import fragment_frames, random_table, repartition, seeded, simulate_with, small_mapping
 from support.profiles import examples
 

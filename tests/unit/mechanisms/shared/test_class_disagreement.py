@@ -18,10 +18,12 @@ from typer.testing import CliRunner
 
 import copublish as cp
 from copublish.cli import app
-from copublish.engine.ideal import Room
-from copublish.engine.reveal import RevealGate
-from copublish.fragments.reading import read_fragment
-from copublish.local.simulation import read_fragments, run_room
+from copublish.engines.ideal import Room
+from copublish.kernel.accounting.disclosures import NEIGHBORS
+from copublish.kernel.ledger.ledger import Ledger, Limit
+from copublish.kernel.records.alignment import align_records
+from copublish.kernel.records.joint_table import JointTable
+from copublish.kernel.secrets.gate import RevealGate
 from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.class_disagreement import (
     INFLUENCE,
@@ -29,11 +31,9 @@ from copublish.mechanisms.shared.class_disagreement import (
     class_disagreement,
     counts_disagreement_first,
 )
-from copublish.mechanisms.shared.joint_table import JointTable
 from copublish.mechanisms.shared.run_class_disagreement import _count_differing, run_class_disagreement
-from copublish.privacy.disclosures import NEIGHBORS
-from copublish.privacy.ledger import Ledger, Limit
-from copublish.release.alignment import align_records
+from copublish.party.local.simulation import read_fragments, run_room
+from copublish.rows.reading import read_fragment
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 
 SHARE = Fraction(1, 20)

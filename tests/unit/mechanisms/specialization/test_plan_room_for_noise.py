@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import copublish as cp
-from copublish.engine.reveal import MAX_RECORDS
 from copublish.errors import AgreementError
+from copublish.kernel.secrets.gate import MAX_RECORDS
 from copublish.mechanisms.specialization.plan import MOST_RECORDS
 from support import repartition, small_mapping
 

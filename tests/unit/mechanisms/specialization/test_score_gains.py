@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 from copublish import AgreementError, agreement_from_mapping
-from copublish.engine.programs.noise import measurement_fits, selection_fits
-from copublish.engine.reveal import MAX_RECORDS
+from copublish.kernel.accounting.disclosures import NEIGHBORS
+from copublish.kernel.programs.noise import measurement_fits, selection_fits
+from copublish.kernel.secrets.gate import MAX_RECORDS
 from copublish.mechanisms.specialization.cut import Candidates, Cut
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.score import (
@@ -28,7 +29,6 @@ from copublish.mechanisms.specialization.score import (
     gain_score,
     tv_gain,
 )
-from copublish.privacy.disclosures import NEIGHBORS
 from support import repartition, small_mapping
 from support.records import (
     NAMES,

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from copublish.kernel.accounting.disclosures import HISTOGRAM_L1
 from copublish.mechanisms.specialization.cut import Candidates, Cut, max_candidates
 from copublish.mechanisms.specialization.score import MAX_SCORE_RANGE
 from copublish.mechanisms.specialization.score_programs import max_scores, range_counts
-from copublish.privacy.disclosures import HISTOGRAM_L1
 from support.records import (
     NAMES,
     PARTITIONS,

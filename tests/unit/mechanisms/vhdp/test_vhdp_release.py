@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 
 import copublish as cp
-from copublish.engine.ideal import Room
+from copublish.engines.ideal import Room
 from copublish.errors import AgreementError, BudgetExceededError
-from copublish.evaluation.report.page import report_page
-from copublish.local.simulation import read_fragments, run_room
+from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.record_order import order_without_meaning
 from copublish.mechanisms.vhdp.result import cells_of
-from copublish.privacy.ledger import Ledger, Limit
+from copublish.party.local.simulation import read_fragments, run_room
 from copublish.release.describe import describe
+from copublish.release.report.page import report_page
 from support import (
     ConstantCoins,
     fragment_frames,

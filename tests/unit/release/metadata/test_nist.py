@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from copublish.evaluation.report.page import report_page
 from copublish.release.metadata.nist import nist_claims
+from copublish.release.report.page import report_page
 from support.described_releases import DESCRIBED, described, files_of
 from support.recorded_releases import CASES
 

@@ -1,0 +1,1 @@
+"""Disclosures and what they cost."""

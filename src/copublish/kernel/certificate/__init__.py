@@ -1,0 +1,1 @@
+"""What a release guarantees, to whom, under which assumptions."""

@@ -1,0 +1,207 @@
+"""What an agreement's release protects and what not, what each party sees, and what that rests on, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from copublish.agreement.model import Agreement
+from copublish.kernel.accounting.formatting import show_bound, show_exact
+from copublish.kernel.certificate.comparing import (
+    assumptions_of_comparing,
+    lengths_told,
+    not_protected_in_comparing,
+    seen_in_comparing,
+)
+from copublish.kernel.certificate.masked_sums import (
+    assumptions_about_noise,
+    limits_of_masked_sums,
+    seen_by_aggregator,
+)
+
+IGNORED_BY_RULE = {
+    "ignore-case": "upper and lower case",
+    "ignore-spaces": "spaces",
+    "ignore-punctuation": "punctuation",
+    "ignore-leading-zeros": "leading zeros of numbers",
+}
+"""What the agreement's identifier_rules leave out, in words."""
+
+
+def protected(agreement: Agreement) -> list[str]:
+    """What is protected, in plain words."""
+    no_promise = agreement.mechanism.no_promise(agreement)
+    if no_promise is not None:
+        return list(no_promise.protected)
+    epsilon = show_exact(agreement.epsilon)
+    if agreement.delta:
+        epsilon += f", delta {show_bound(agreement.delta)}"
+    if agreement.privacy.neighbors == "add-remove":
+        return [
+            f"Whether any one person is in the data at all, with all their cells at every party (epsilon {epsilon}).",
+            "Every attribute and the class of every person.",
+        ]
+    return [f"Every value of any one person, the class included, with all their cells (epsilon {epsilon})."]
+
+
+def not_protected(agreement: Agreement) -> list[str]:
+    """What is not, in plain words."""
+    no_promise = agreement.mechanism.no_promise(agreement)
+    found = [
+        *(() if no_promise is None else no_promise.not_protected),
+        "The agreement itself: schema, domains, parties, parameters.",
+        "Facts about groups of people: the release is made to tell them.",
+        "Earlier or later releases of the same people, unless they are in the same ledgers.",
+        "The people in an honest party's data from a party that changed its engine.",
+        "Anything that a party publishes of its own data.",
+    ]
+    found += limits_of_masked_sums(agreement)
+    if agreement.partition != "horizontal":
+        found.append(f"From the other parties: who is in the table, how many they are{lengths_told(agreement)}.")
+    if agreement.joins_by_identifier:
+        found.append("From the other parties: whether a party lists the same people as when this agreement ran last.")
+    if agreement.partition == "arbitrary":
+        found.append("From the other parties: which party holds which cell.")
+    if agreement.publishes_each_record:
+        found.append(_whose_rows(agreement))
+    found += not_protected_in_comparing(agreement)
+    if agreement.class_is_shared:
+        found.append("From the other parties: the class, which all of them hold.")
+    if agreement.records.public:
+        found.append("The number of records, which the agreement makes public.")
+        if agreement.partition == "horizontal":
+            found.append("From the other parties: each party's own number of records.")
+    return found
+
+
+def assumptions(agreement: Agreement, engine_assumptions: Sequence[str]) -> list[str]:
+    """Assumptions of the guarantee."""
+    found = [
+        f"One person is one record{_told_apart(agreement)}.",
+        "Domains, bounds, grids and the expected number of records in the agreement come from public knowledge.",
+        *_encoding(agreement),
+        *_coins(agreement),
+        *assumptions_of_comparing(agreement),
+        *engine_assumptions,
+    ]
+    if agreement.joins_by_identifier:
+        found.append(
+            "Parties list the people they have. Each party's ledger shows who listed other people than when this "
+            "agreement ran before: that does not prevent a first wrong list, and data that grew look the same."
+        )
+    if agreement.compared_identifiers is not None:
+        found.append(
+            f"No party lists more than {agreement.compared_identifiers:,} people, twice records.expected: whether "
+            "those beyond are at another party too is not compared."
+        )
+    if agreement.partition == "horizontal" and agreement.records.identifier is None:
+        found.append("No person is listed by two parties (the agreement names no identifier to check it).")
+    if agreement.partition != "horizontal" and agreement.records.alignment == "row-order":
+        found.append("All parties list the same people in the same order (the agreement says row-order).")
+    return found
+
+
+def _encoding(agreement: Agreement) -> list[str]:
+    """What becomes of values that are not as agreed, which owners have to know, because no run ends for them."""
+    found = [
+        "Values that are not as agreed end no run; each owner's software changes them by the agreement, row by row."
+    ]
+    kinds = {attribute.kind for attribute in agreement.attributes.values()}
+    if "numerical" in kinds:
+        found.append(
+            "A number past its bounds is the nearer bound; a missing or unreadable one is a category of its own, or "
+            "the number that the agreement names."
+        )
+    if "categorical" in kinds:
+        found.append(
+            "A category that is not listed, or missing without a category for it, is the value that the agreement "
+            "names."
+        )
+    null = "is the first listed one" if agreement.publishes_each_record else "makes the record count nowhere"
+    found.append(f"A class that is not listed, or missing, {null}.")
+    if agreement.records.identifier is not None and agreement.records.alignment == "identifier":
+        found.append(
+            "Of several rows of one identifier one is taken, the smallest in codes; rows without one are left out."
+        )
+    if agreement.partition == "arbitrary":
+        found.append("A cell that two parties hold is that of the first of them; one that nobody holds is missing.")
+    return found
+
+
+def _coins(agreement: Agreement) -> list[str]:
+    """Whose coins make the noise unknown."""
+    jointly = assumptions_about_noise(agreement) or [_joint_coins(agreement)]
+    if not agreement.publishes_each_record:
+        return jointly
+    alone = "Every owner's own coins are uniform and secret: it alone draws the noise of its values."
+    return [*jointly, alone] if computes_jointly(agreement) else [alone]
+
+
+def _joint_coins(agreement: Agreement) -> str:
+    # A party knows its own coins, so those of somebody else have to hide the noise from it.
+    if not agreement.guests and agreement.engine.agreed_protocol == "cheetah":
+        return "Every party's coins are uniform and secret: from each party, those of another one hide the noise."
+    nodes = ", ".join(f"'{party}'" for party in agreement.compute_nodes)
+    return (
+        f"The coins of the compute nodes {nodes} are uniform and secret: from each of them, those of another one hide "
+        "the noise."
+    )
+
+
+def view_of(agreement: Agreement, party: str) -> list[str]:
+    """Everything one party sees during a run."""
+    own = "its own fragment and its own coins" if party in agreement.owners else "its own coins"
+    seen = [own, "the agreement"]
+    if agreement.guests and party in agreement.compute_nodes and computes_jointly(agreement):
+        guests = ", ".join(f"'{guest}'" for guest in agreement.guests)
+        seen.append(
+            f"one share of each input of {guests}, uniform, which tells nothing without those of the other nodes"
+        )
+    if agreement.engine.agreed_protocol == "aby3" and party in agreement.compute_nodes and computes_jointly(agreement):
+        seen.append("two of three parts of every other node's inputs and coins, uniform, which tell nothing")
+    seen += seen_in_comparing(agreement, party, compared_by(agreement))
+    if agreement.partition != "horizontal":
+        by_identifier = agreement.records.alignment == "identifier"
+        seen.append("the number of common records" if by_identifier else "every party's number of rows")
+    elif agreement.records.public:
+        seen.append("the number of records of every party")
+    if agreement.partition == "arbitrary":
+        seen.append("which party holds which cell")
+    seen += seen_by_aggregator(agreement, party)
+    if agreement.publishes_each_record:
+        if party in agreement.owners:
+            seen.append("the noise of its own values, which it draws alone; nobody else knows it")
+        seen.append("the values of every other party, perturbed, record by record as they are aligned")
+    if agreement.uses_gaussian_noise:
+        seen.append(
+            "which candidates for noise were kept: coins decided that, and it tells nothing of data or of noise"
+        )
+    seen.append("the disclosures listed here, and nothing else")
+    return seen
+
+
+def computes_jointly(agreement: Agreement) -> bool:
+    """Whether anything is computed on secrets or sums, beside what owners perturb alone."""
+    measures_first = agreement.budget.allocation == "information-gain" or bool(agreement.privacy.class_disagreement)
+    return not agreement.publishes_each_record or measures_first
+
+
+def _whose_rows(agreement: Agreement) -> str:
+    if agreement.partition == "horizontal":
+        return "From the other parties: from which of them each row of the release comes."
+    whose = "From the other parties: whose record each row of the release is"
+    if agreement.mechanism.no_promise(agreement) is not None:
+        return f"{whose}."
+    return f"{whose}; its perturbed values tell them no more about the true ones than epsilon allows."
+
+
+def _told_apart(agreement: Agreement) -> str:
+    by = compared_by(agreement)
+    return f": two records are the same person's exactly if they agree {by}" if by else ""
+
+
+def compared_by(agreement: Agreement) -> str:
+    """How people are compared, in words; nothing where there is no identifier."""
+    if agreement.records.identifier is None:
+        return ""
+    ignored = ", ".join(IGNORED_BY_RULE[rule] for rule in agreement.records.identifier_rules)
+    return f"by '{agreement.records.identifier}'" + (f" ignoring {ignored}" if ignored else "")

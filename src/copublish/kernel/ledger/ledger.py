@@ -1,0 +1,254 @@
+"""A party's durable record of the privacy budget spent on its data, over all releases.
+
+A charge is reserved as a whole before anything is computed and is never given back: a crash, a kill or a failed
+release leaves it spent. Every disclosure is written, and on disk, before its value is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from copublish.errors import BudgetExceededError, LedgerError
+from copublish.kernel.accounting.accounts import Account, Spent
+from copublish.kernel.accounting.cost import NOTHING, Cost
+from copublish.kernel.ledger.budget import Budget, budget_of
+from copublish.kernel.ledger.cells import (
+    COMPLETE,
+    ENDED_EARLY,
+    RESERVED,
+    Disclosed,
+    Entry,
+    read_disclosed,
+    read_entry,
+    read_limit,
+    read_text,
+)
+from copublish.kernel.ledger.chain import head_of
+from copublish.kernel.ledger.comparisons import Alignments
+from copublish.kernel.ledger.database import ROOM_BYTES, now
+from copublish.kernel.ledger.history import History
+from copublish.kernel.ledger.limits import UNBOUNDED, Limit
+from copublish.kernel.ledger.locks import Locks
+from copublish.kernel.ledger.receipts import Receipts
+
+__all__ = ["CHANGED", "ROOM_BYTES", "UNBOUNDED", "Charge", "Disclosed", "Entry", "Ledger", "Limit"]
+
+CHANGED = "The ledger was changed after it was shown. No limit was set. Look at it again."
+
+
+class Ledger(Alignments, Locks, Receipts, History):
+    """The ledger in one SQLite file; `":memory:"` keeps it for the life of this process.
+
+    Safe under several processes at once: every change is one immediate, fully synchronized transaction.
+    """
+
+    def set_limit(self, dataset: str, limit: Limit, *, seen_head: str | None = None) -> None:
+        """State the most that may be spent on a data set. The newest limit holds; the file keeps the older ones.
+
+        Args:
+            dataset: The people who are counted.
+            limit: The most.
+            seen_head: The ledger's `head` when somebody decided; nothing is set if it has another one now.
+
+        Raises:
+            LedgerError: If the ledger was changed since, or cannot be written.
+        """
+        epsilon = UNBOUNDED if limit.epsilon is None else str(limit.epsilon)
+        accounts = [None] * 4 if limit.accounts is None else [str(number) for number in vars(limit.accounts).values()]
+        with self._transaction():
+            # Inside the transaction: who writes at the same moment comes before it or after it.
+            if seen_head not in (None, head_of(self._database)[1]):
+                raise LedgerError(CHANGED)
+            self._insert(
+                "limits",
+                dataset=dataset,
+                neighbors=limit.neighbors,
+                epsilon=epsilon,
+                delta=str(limit.delta),
+                set_at=now(),
+                **dict(zip(("pure_epsilon", "rho", "delta_for_rho", "delta_for_rest"), accounts, strict=True)),
+            )
+
+    def limit(self, dataset: str) -> Limit | None:
+        """The limit of a data set, if one was set."""
+        with self._reading():
+            query = (
+                "SELECT epsilon, neighbors, delta, pure_epsilon, rho, delta_for_rho, delta_for_rest FROM limits "
+                "WHERE dataset = ? ORDER BY id DESC LIMIT 1"
+            )
+            row = self._database.execute(query, (dataset,)).fetchone()
+            return None if row is None else read_limit(dataset, row)
+
+    def limited_datasets(self) -> list[str]:
+        """The data sets that have a limit."""
+        with self._reading():
+            rows = self._database.execute("SELECT DISTINCT dataset FROM limits ORDER BY dataset")
+            return [read_text(dataset, dataset, "limits.dataset") for (dataset,) in rows]
+
+    def spent(self, dataset: str) -> Cost:
+        """Everything ever reserved on a data set, finished or not, in epsilon and delta."""
+        return self.spent_by_account(dataset).in_all
+
+    def spent_by_account(self, dataset: str) -> Spent:
+        """Everything ever reserved on a data set, by what it was paid from."""
+        total = Spent()
+        for entry in self.entries():
+            if entry.dataset == dataset:
+                total = total.plus(entry.cost, entry.in_rho, entry.account)
+        return total
+
+    def entries(self) -> list[Entry]:
+        """All charges, oldest first."""
+        with self._reading():
+            rows = self._database.execute(
+                "SELECT dataset, release, agreement_hash, epsilon_add_remove, epsilon_replace, delta, account, "
+                "rho_add_remove, rho_replace, rho_delta, rho_distance, state, reserved_at, "
+                "(SELECT count(*) FROM disclosures WHERE charge = charges.id) FROM charges ORDER BY id"
+            )
+            return [read_entry(row) for row in rows]
+
+    def budgets(self) -> list[Budget]:
+        """What there is for every data set, and what was spent of it, in words."""
+        entries = self.entries()
+        datasets = sorted({entry.dataset for entry in entries} | set(self.limited_datasets()))
+        return [budget_of(name, self.limit(name), self.spent_by_account(name), entries) for name in datasets]
+
+    def disclosures(self, agreement_hash: str) -> list[list[Disclosed]]:
+        """For every charge of an agreement, oldest first, what was written against it before it was opened."""
+        with self._reading():
+            charges = self._database.execute(
+                "SELECT id, dataset FROM charges WHERE agreement_hash = ? ORDER BY id", (agreement_hash,)
+            ).fetchall()
+            query = (
+                "SELECT label, epsilon_add_remove, epsilon_replace, delta, charged_at FROM disclosures "
+                "WHERE charge = ? ORDER BY position"
+            )
+            return [
+                [read_disclosed(dataset, row) for row in self._database.execute(query, (number,))]
+                for number, dataset in charges
+            ]
+
+    def refuse_if_over(self, dataset: str, cost: Cost) -> None:
+        """Raise if a cost is more than is left, of epsilon or of delta, and write nothing.
+
+        Raises:
+            BudgetExceededError: If it is, or if no limit was set.
+        """
+        limit = self.limit(dataset)
+        if limit is None:
+            raise BudgetExceededError(
+                f"The ledger '{self.path}' has no limit for data set '{dataset}', so nothing may be spent. "
+                f"Nothing was measured. Set one: copublish ledger {self.path} --limit {dataset}=EPSILON"
+            )
+        if why := limit.refusal(self.spent_by_account(dataset), cost, dataset=dataset, ledger=self.path):
+            raise BudgetExceededError(why)
+
+    def account_for(self, dataset: str, cost: Cost) -> Account:
+        """What a release would pay from.
+
+        Raises:
+            BudgetExceededError: If it may not be made.
+        """
+        self.refuse_if_over(dataset, cost)
+        limit = self.limit(dataset)
+        account = None if limit is None else limit.account_for(self.spent_by_account(dataset), cost)
+        if account is None:
+            raise BudgetExceededError(f"Nothing is left for data set '{dataset}'. Nothing was measured.")
+        return account
+
+    @contextmanager
+    def reserve(self, dataset: str, release: str, agreement_hash: str, cost: Cost) -> Iterator[Charge]:
+        """Reserve the whole cost of a release, then record how it ended.
+
+        Raises:
+            BudgetExceededError: If the limit does not suffice. Nothing is written then.
+        """
+        with self._transaction():
+            account = self.account_for(dataset, cost)
+            number = self._insert(
+                "charges",
+                dataset=dataset,
+                release=release,
+                agreement_hash=agreement_hash,
+                state=RESERVED,
+                reserved_at=now(),
+                account=account,
+                **_write_cost(cost),
+                **_write_rho(cost),
+            )
+        charge = Charge(self, number, cost)
+        try:
+            yield charge
+        except BaseException:
+            if not charge.is_complete:
+                self._end(charge, ENDED_EARLY)
+            raise
+        charge.complete()
+
+    def _end(self, charge: Charge, state: str) -> None:
+        # A ledger that cannot be written now keeps the state 'reserved', which counts as spent: nothing is lost.
+        with suppress(LedgerError), self._transaction():
+            self._change("charges", charge.id, state=state, ended_at=now())
+
+
+class Charge:
+    """A reservation that disclosures are written against, each before it is opened."""
+
+    def __init__(self, ledger: Ledger, charge_id: int, reserved: Cost) -> None:
+        self.id = charge_id
+        self._ledger, self._reserved = ledger, reserved
+        self._disclosed, self._position = NOTHING, 0
+        self.is_complete = False
+
+    def complete(self) -> None:
+        """Record that the release is published: what fails after that does not change it."""
+        if not self.is_complete:
+            self.is_complete = True
+            self._ledger._end(self, COMPLETE)
+
+    def disclose(self, label: str, cost: Cost) -> None:
+        """Write one disclosure durably.
+
+        Raises:
+            BudgetExceededError: If the disclosures would add up to more than was reserved.
+        """
+        total = self._disclosed + cost
+        if not total.fits_in(self._reserved):
+            raise BudgetExceededError(
+                f"'{label}' would cost more than was reserved for this release. It was not opened."
+            )
+        with self._ledger._transaction():
+            self._ledger._insert(
+                "disclosures",
+                charge=self.id,
+                position=self._position,
+                label=label,
+                charged_at=now(),
+                **_write_cost(cost),
+            )
+        self._disclosed, self._position = total, self._position + 1
+
+
+def _write_cost(cost: Cost) -> dict[str, str | None]:
+    return {
+        "epsilon_add_remove": None if cost.add_remove is None else str(cost.add_remove),
+        "epsilon_replace": None if cost.replace is None else str(cost.replace),
+        "delta": str(cost.delta),
+    }
+
+
+def _write_rho(cost: Cost) -> dict[str, str | None]:
+    price = cost.in_rho()
+    return {f"rho_{name}": None if number is None else str(number) for name, number in vars(price).items()}
+
+
+def open_existing_ledger(file: str | Path, dataset: str) -> Ledger:
+    """Open a ledger that is to be charged; one that is not there is a slip, and an empty one would hide it."""
+    if not Path(file).exists():
+        raise LedgerError(
+            f"There is no ledger '{file}'. Make one by setting the most that may ever be spent on these data: "
+            f"copublish ledger {file} --limit {dataset}=EPSILON"
+        )
+    return Ledger(file)

@@ -1,0 +1,1 @@
+"""Laws of noise, and how they are sampled from fair coins."""

@@ -1,0 +1,1 @@
+"""One party's part of the joined table: cells, people, order."""

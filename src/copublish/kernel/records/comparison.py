@@ -1,0 +1,72 @@
+"""Before identifiers are compared: the ledger is asked and written first, and each party commits to its list.
+
+Nothing here ends a run because of what a list holds. Who lists other people than before is shown, to its own person
+and, where parties know each other's people anyway, to the others.
+"""
+
+from __future__ import annotations
+
+from copublish.agreement.model import Agreement
+from copublish.kernel.certificate.promise import compared_by
+from copublish.kernel.ledger.ledger import Ledger
+from copublish.kernel.protocol.table import LISTS, NO_LIST
+from copublish.kernel.records.commitment import commitment_to, told_to_peers
+from copublish.kernel.records.fragment import Fragment
+from copublish.kernel.records.identifiers import Identifiers
+from copublish.kernel.secrets.engine import SumEngine
+
+
+def compares_identifiers(agreement: Agreement, party: str) -> bool:
+    """Whether a party's identifiers are about to be compared with others'."""
+    return party in agreement.owners and agreement.compares_people
+
+
+def record_comparison(agreement: Agreement, fragment: Fragment, engine: SumEngine, ledger: Ledger) -> list[str]:
+    """Write into the ledger that identifiers are about to be compared, before anything about them is sent.
+
+    Returns:
+        Sentences for this party's person: whose list is another one than before.
+
+    Raises:
+        BudgetExceededError: If the data set was compared as often as its owner allows.
+        ProgramMismatchError: If a party told something else than a commitment.
+
+    Privacy:
+        Reveals: where records are joined by an identifier, to the other parties, whether this party lists the same
+            people as in the last run of this agreement. They learn who is in the table, too. Where every party has
+            other people, nothing: there even their number is protected, and one person more would show.
+    """
+    party, number, told = fragment.party, None, NO_LIST
+    if compares_identifiers(agreement, party):
+        listed = fragment.identifiers or Identifiers([])
+        key = ledger.key_of_lists(agreement.dataset)
+        commitment = commitment_to(listed, key)
+        number = ledger.record_alignment(
+            dataset=agreement.dataset,
+            release=agreement.name,
+            agreement_hash=agreement.hash,
+            kind="common records" if agreement.joins_by_identifier else "people at two parties",
+            compared_by=compared_by(agreement),
+            peers=[peer for peer in _who_compares(agreement) if peer != party],
+            length=len(listed),
+            commitment=commitment,
+        )
+        told = told_to_peers(commitment, agreement.hash, key)
+    of_peers = _exchange_commitments(agreement, told, engine) if agreement.joins_by_identifier else {}
+    if number is None:
+        return []
+    return ledger.record_peer_lists(number, of_peers).changes()
+
+
+def _who_compares(agreement: Agreement) -> tuple[str, ...]:
+    """The owners, and who compares pseudonyms for them if somebody does."""
+    return tuple(party for party in agreement.parties if party in agreement.owners or party == agreement.helper)
+
+
+def _exchange_commitments(agreement: Agreement, own: str, engine: SumEngine) -> dict[str, str]:
+    """Tell every party this one's commitment; return those of the other owners."""
+    told = dict(zip(agreement.parties, engine.exchange(LISTS, own), strict=True))
+    for party, said in told.items():
+        if (said == NO_LIST) == (party in agreement.owners):
+            raise LISTS.wrong(party)
+    return {party: said for party, said in told.items() if party in agreement.owners and party != engine.party}

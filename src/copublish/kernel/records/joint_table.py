@@ -1,0 +1,186 @@
+"""Counting records by cells whose columns several parties hold.
+
+Null rows, records without a listed class, are in no cell: whoever holds the class puts in nothing for them. A table
+that has no column of such a party counts them, as its owner does not know better.
+
+Leakage: none beyond who holds which cell, which is public between the parties. The result is secret and NOT safe
+to open: exact counts would show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from copublish.agreement.axis import Axis, evenly_divided, n_cells
+from copublish.agreement.model import Agreement
+from copublish.kernel.programs.packing import Packing
+from copublish.kernel.records.fragment import Fragment, partial_cells
+from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.secrets.engine import NO_CELL, JoinEngine, MarkEngine, Marks, SumEngine, engine_as
+from copublish.kernel.secrets.secret import Secret
+from copublish.types import BoolArray, IntArray
+
+
+@dataclass(frozen=True)
+class JointTable:
+    """One party's view of the joined table.
+
+    Attributes:
+        agreement: What all parties agreed on.
+        fragment: This party's own aligned cells; where owners have whole rows, their counts may be all there is.
+        public_total: The number of records, if the agreement makes it public.
+    """
+
+    agreement: Agreement
+    fragment: Fragment
+    public_total: int | None = None
+
+    def is_additive(self, axes: Sequence[Axis]) -> bool:
+        """Whether for every record one party holds all these axes, so that local counts add up to joint ones."""
+        if self.agreement.partition == "horizontal":
+            return True
+        own = [axis for axis in axes if not self._is_shared_class(axis)]
+        holders = {self.agreement.holders(axis.column) for axis in own}
+        one_holder_each = len(holders) == 1 and len(next(iter(holders))) == 1
+        return len(own) <= 1 or one_holder_each
+
+    def count_locally(self, axes: Sequence[Axis]) -> IntArray:
+        """This party's part of additive counts, shape (n_cells,), last axis fastest."""
+        is_counted_here = any(not self._is_shared_class(axis) for axis in axes) or self._counts_class()
+        if not is_counted_here:
+            return np.zeros(n_cells(axes), dtype=np.int64)
+        return self.fragment.histogram(axes)
+
+    def count_jointly(
+        self,
+        axes: Sequence[Axis],
+        engine: SumEngine,
+        *,
+        noise_bits: int | None,
+        progress: Callable[[int, int], None] = lambda done, of: None,
+    ) -> SecretCounts:
+        """The secret counts of the joined table.
+
+        Args:
+            axes: The columns of the table and the cells their codes fall into.
+            engine: This party's end of the engine.
+            noise_bits: Bits of the noise that will be added; counts share ring elements so that it fits. None if the
+                counts are for computing: packed ones can be measured and nothing else.
+            progress: Told how many records are counted and how many there are.
+        """
+        split = [axis for axis in axes if axis.n_cells > 1]  # an attribute that is not split needs no join
+        if self.is_additive(split):
+            return SecretCounts(engine.share(self.count_locally(split).reshape(-1, 1)), Packing(1))
+        joining = engine_as(MarkEngine, engine)
+        is_spread = any(len(self.holders([axis])) > 1 for axis in split)
+        is_helped = len(self.agreement.owners) < len(self.agreement.parties)  # the last party may hold no rows' places
+        if is_spread or is_helped or not isinstance(engine, JoinEngine):
+            down, across = _halves(split)
+            count = partial(self._count_matches, down, across)
+        else:
+            # The last party's own columns and a class that all know make up the rows; the others number the rows.
+            across = [axis for axis in split if self._is_in_every_row(axis)]
+            # Rows are numbered party by party.
+            down = sorted((axis for axis in split if axis not in across), key=self._holder)
+            count = partial(self._count_pairs, down, across)
+        row = n_cells(across)
+        packing = Packing(row) if noise_bits is None else Packing.densest(row, self.fragment.n_records, noise_bits)
+        secret = joining.sum_over_records(
+            partial(count, packing),
+            self.fragment.n_records,
+            size=joining.rows_per_product(n_cells(down), packing),
+            shape=(n_cells(down), packing.elements),
+            done=progress,
+        )
+        return SecretCounts(secret, packing, _order([*down, *across], split))
+
+    def _count_pairs(
+        self, down: Sequence[Axis], across: Sequence[Axis], packing: Packing, engine: JoinEngine, rows: slice
+    ) -> Secret:
+        """Count columns that one party each holds: every party numbers its own cells."""
+        own = [axis for axis in down if self._holder(axis) == self._number()]
+        sizes = tuple(
+            n_cells([axis for axis in down if self._holder(axis) == number])
+            for number in range(len(self.agreement.parties))
+        )
+        # A null row is in no cell of its owner's, so it is in none of the table.
+        cells = np.where(self.fragment.counts(rows), partial_cells(self.fragment, own, rows), NO_CELL)
+        places = partial_cells(self.fragment, across, rows) if self._is_last() else None
+        return engine.joint_histogram(cells, places, sizes, packing)
+
+    def _count_matches(
+        self, down: Sequence[Axis], across: Sequence[Axis], packing: Packing, engine: MarkEngine, rows: slice
+    ) -> Secret:
+        """Count columns whose cells are spread: every party says which cells a record may be in."""
+        return engine.joint_matches(self.marks(down, rows), self.marks(across, rows), packing)
+
+    def marks(self, axes: Sequence[Axis], rows: slice) -> Marks:
+        """What this party knows of the cells that records may be in, and who knows something."""
+        return Marks(self.matches(axes, rows), self.holders(axes))
+
+    def holders(self, axes: Sequence[Axis]) -> tuple[int, ...]:
+        """The numbers of the parties that hold cells of some columns; of a class that all hold, its owner's counts."""
+        names = self.agreement.party_names
+        found = set()
+        for axis in axes:
+            owners = (
+                (self.agreement.class_owner,) if self._is_shared_class(axis) else self.agreement.holders(axis.column)
+            )
+            found |= {names.index(owner) for owner in owners}
+        return tuple(sorted(found))
+
+    def matches(self, axes: Sequence[Axis], rows: slice) -> BoolArray:
+        """For each cell and record whether what this party holds fits: shape (n_cells, n_records).
+
+        A party that holds nothing of a record fits everywhere, so that the others decide. A null row fits nowhere.
+        """
+        found = self.fragment.counts(rows)[None, :]
+        for axis in axes:
+            fits = np.ones((axis.n_cells, found.shape[1]), dtype=np.bool_)
+            is_left_to_another = self._is_shared_class(axis) and not self._counts_class()
+            if axis.column in self.fragment.private_codes and not is_left_to_another:
+                codes = self.fragment.private_codes[axis.column][rows]
+                elsewhere = ~self.fragment.holds(axis.column, rows)
+                cells = np.append(axis.cell_of_code, 0)[codes]
+                fits = (cells == np.arange(axis.n_cells)[:, None]) | elsewhere
+            found = (found[:, None, :] & fits[None, :, :]).reshape(-1, found.shape[1])
+        return found
+
+    def _is_shared_class(self, axis: Axis) -> bool:
+        return axis.column == self.agreement.class_.name and self.agreement.class_is_shared
+
+    def _counts_class(self) -> bool:
+        """Whether this party's class column is the one that counts; others use theirs for their own attributes."""
+        return self.fragment.party == self.agreement.class_owner
+
+    def _is_in_every_row(self, axis: Axis) -> bool:
+        return self._is_shared_class(axis) or self.agreement.holders(axis.column) == self.agreement.party_names[-1:]
+
+    def _holder(self, axis: Axis) -> int:
+        return self.agreement.party_names.index(self.agreement.holders(axis.column)[0])
+
+    def _is_last(self) -> bool:
+        return self._number() == len(self.agreement.parties) - 1
+
+    def _number(self) -> int:
+        return self.agreement.party_names.index(self.fragment.party)
+
+
+def _halves(axes: Sequence[Axis]) -> tuple[list[Axis], list[Axis]]:
+    """Divide axes so that the two tables have as few cells together as can be: each is marked for every record."""
+    chosen = evenly_divided([axis.n_cells for axis in axes])
+    halves = [[axis for number, axis in enumerate(axes) if (number in chosen) is first] for first in (True, False)]
+    return halves[0], halves[1]
+
+
+def _order(present: Sequence[Axis], wanted: Sequence[Axis]) -> IntArray | None:
+    """For each place in the present order of axes its cell in the wanted one; none if they are the same."""
+    if list(wanted) == list(present):
+        return None
+    numbers = np.arange(n_cells(wanted), dtype=np.int64).reshape([axis.n_cells for axis in wanted])
+    axes = [next(i for i, axis in enumerate(wanted) if axis is target) for target in present]
+    return numbers.transpose(axes).ravel()

@@ -1,0 +1,1 @@
+"""Secret values, what an engine offers, and the gate that opens."""

@@ -1,0 +1,144 @@
+"""Is one party's data what was agreed? For its owner's eyes: nothing leaves this machine, nothing is spent.
+
+A run takes any values, by the rules of the agreement, and tells nobody. So this is where an owner sees what they did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from copublish.agreement.loading import load_agreement
+from copublish.agreement.model import Agreement
+from copublish.agreement.network import meeting_in_words
+from copublish.errors import CopublishError, FragmentError
+from copublish.kernel.certificate.build import warning_of
+from copublish.mechanisms.registry import mechanism_of
+from copublish.release.html import definition_list
+from copublish.release.preflight import prepare
+from copublish.rows.changes import Change
+from copublish.rows.rows_or_counts import tell_of_rows_or_counts
+from copublish.rows.sources import Source
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Checked:
+    """An agreement that is complete and, if data were given, data that fit it.
+
+    Attributes:
+        warning: What is said first of a mechanism that is not differentially private.
+        agreement: Name of the agreement.
+        agreement_hash: Its hash.
+        party: Whose data were checked; none if none were.
+        records: How many records there are: for the owner alone.
+        columns: The columns that were read.
+        checked_before_join: Whether the mechanism asks more of the records that all parties have in common.
+        problems: Every reason why no run would begin: column and rule, never a value. With `strict`, broken rules of
+            values as well.
+        rules: What the agreement's rules changed: column, rule and number of rows. For the owner alone.
+        meeting: How every two parties would meet on the network; nothing if the agreement does not say where they are.
+    """
+
+    warning: str | None
+    agreement: str
+    agreement_hash: str
+    party: str | None = None
+    records: int | None = None
+    columns: tuple[str, ...] = ()
+    checked_before_join: bool = False
+    problems: tuple[str, ...] = ()
+    rules: tuple[Change, ...] = ()
+    meeting: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether a run can begin; with `strict`, whether every value is as agreed."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was checked, as plain JSON values."""
+        found: dict[str, Any] = {} if self.warning is None else {"warning": self.warning}
+        found |= {"agreement": self.agreement, "agreement_hash": self.agreement_hash, "ok": self.ok}
+        if self.meeting:
+            found["meeting"] = list(self.meeting)
+        if self.party is not None and self.ok:
+            found |= {"party": self.party, "records": self.records, "columns": list(self.columns)}
+        elif self.party is not None:
+            found |= {"party": self.party, "problems": list(self.problems)}
+        if self.party is not None:
+            found["rules"] = [rule.to_dict() for rule in self.rules]
+        return found
+
+    def __str__(self) -> str:
+        warning = "" if self.warning is None else f"WARNING: {self.warning}\n\n"
+        if self.party is None:
+            return f"{warning}The agreement '{self.agreement}' is complete."
+        if self.ok:
+            fit = f"The data of '{self.party}' fit the agreement '{self.agreement}': {self.records:,} records."
+            return warning + "\n  - ".join([fit, *map(str, self.rules)])
+        not_fit = f"The data of '{self.party}' do not fit the agreement '{self.agreement}'."
+        return warning + "\n  - ".join([not_fit, *self.problems])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return definition_list(self.to_dict())
+
+
+def check(
+    agreement: Agreement | str | Path,
+    party: str | None = None,
+    data: Source | None = None,
+    *,
+    strict: bool = False,
+    rows: bool = False,
+) -> Checked:
+    """Check an agreement and, with a party and its data, whether they fit it. Costs nothing.
+
+    No value ends a run: what is not as agreed is clamped, mapped or left out by the agreement's rules. `rules` of the
+    result says what they changed.
+
+    Args:
+        agreement: The agreement, or the path of its file.
+        party: Whose data.
+        data: A CSV or Parquet file, a `DatabaseTable`, or a pandas, Polars or Arrow table or DuckDB relation.
+        strict: Whether values that had to be changed are problems.
+        rows: Whether the numbers of their rows are told, too: from 1, in the order of the source.
+
+    Privacy:
+        Reveals: facts about single people, to the owner of the data. Whoever declines a run because of them tells the
+            other parties as much, so look before you agree, not after.
+
+    Raises:
+        AgreementError: If the agreement is not one that can be run, with every problem.
+        SourceError: If the data cannot be read at all.
+    """
+    agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
+    plan, mechanism = prepare(agreement), mechanism_of(agreement)
+    said = Checked(
+        warning=warning_of(agreement),
+        agreement=agreement.name,
+        agreement_hash=agreement.hash,
+        meeting=tuple(meeting_in_words(agreement)),
+    )
+    if party is None and data is None:
+        return said
+    if party is None:
+        raise CopublishError("Say whose data these are: name the party.")
+    try:
+        fragment, changes = tell_of_rows_or_counts(agreement, party, data, with_rows=rows)
+        if mechanism.checks_records:
+            mechanism.refuse_unfit_records(plan, fragment)
+    except FragmentError as exc:
+        return replace(said, party=party, problems=exc.problems)
+    if strict and changes:
+        return replace(said, party=party, problems=tuple(change.problem for change in changes), rules=changes)
+    return replace(
+        said,
+        party=party,
+        records=fragment.n_records,
+        columns=tuple(fragment.sizes),
+        rules=changes,
+        checked_before_join=mechanism.checks_records and agreement.partition != "horizontal",
+    )

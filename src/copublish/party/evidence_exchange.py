@@ -1,0 +1,259 @@
+"""What the parties show each other before a run, and sign after it: certificates, approvals, ledgers, the release.
+
+Everything here is public between the parties and depends on no private value.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any
+
+from copublish.agreement.model import Agreement
+from copublish.errors import (
+    BehindLedgerError,
+    EngineError,
+    LedgerError,
+    MeetingError,
+    ProgramMismatchError,
+)
+from copublish.kernel.ledger.ledger import Ledger
+from copublish.kernel.protocol.message import Message
+from copublish.kernel.protocol.table import AS_HEARD, HEADS, LEDGERS, SHOWN_HEADS, SIGNATURES, SIGNERS
+from copublish.kernel.secrets.engine import SumEngine
+from copublish.release.evidence.approvals import Approval, needed_approvals, told_approvals
+from copublish.release.evidence.certificates import Chain, certificate_problem, chain_from_pem, fingerprint, pem_of
+from copublish.release.evidence.signatures import ReleaseStatement, Signatures
+from copublish.release.evidence.signing import Signer, is_hash, spelled
+from copublish.release.folder import Release
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Who signs for a party, and which of its people have approved of the agreement.
+
+    Attributes:
+        signer: Its key, in a file or on a token.
+        approvals: Checked when they were read.
+    """
+
+    signer: Signer
+    approvals: tuple[Approval, ...] = ()
+
+
+@dataclass(frozen=True)
+class Gathering:
+    """What the parties of a run know of each other before anything is spent.
+
+    Attributes:
+        run: The id of the run.
+        chains: The certificates of every party's signer.
+        approvals: Every party's approvals.
+        witness: This party's own.
+    """
+
+    run: str
+    chains: Mapping[str, Chain]
+    approvals: Mapping[str, tuple[Approval, ...]]
+    witness: Witness
+
+
+def signer_problem(agreement: Agreement, party: str, chain: Chain) -> str | None:
+    """Reason why certificates are not those of a party's signer by the agreement; nothing if they are."""
+    agreed = agreement.parties[party]
+    pinned = agreed.signer or agreed.certificate
+    return certificate_problem(chain, party, pinned=pinned, authority=None if pinned else agreed.authority)
+
+
+def gather(
+    agreement: Agreement, party: str, witness: Witness | None, run: str | None, engine: SumEngine, ledger: Ledger
+) -> Gathering | None:
+    """Show the others who signs here, who approved, and that this ledger has everything it was signed for.
+
+    Args:
+        agreement: The agreement.
+        party: Which party this is.
+        witness: Who signs for it; none in a run without identities, where nobody signs.
+        run: The id of the run that the parties drew when they met.
+        engine: Its end of the engine.
+        ledger: Its ledger.
+
+    Returns:
+        What the others showed; nothing where nobody signs.
+
+    Raises:
+        ApprovalError: If a party has too few approvals, or one does not count.
+        BehindLedgerError: If a party's ledger lacks what that party signed in an earlier run with this one.
+        LedgerError: If this party holds data, and its ledger is gone with its process.
+        MeetingError: If a party shows another certificate than the agreed one.
+        ProgramMismatchError: If a party told something else than it should, or not the same to all.
+
+    Privacy:
+        Reveals: names, roles and notes of who approved, to all parties and later to the public. Of a ledger nothing:
+            heads are salted, and are shown as hashes with this run's number, always as many and sorted. A third party
+            can tell neither how many are real nor in which order they came. Of a release whose head it knows it can
+            tell whether the two have signed 16 or more since.
+    """
+    if witness is None:
+        return None
+    if agreement.parties[party].data and not ledger.lasts:
+        raise LedgerError(
+            f"The ledger '{ledger.path}' is not kept, and a party that holds data has to show at the next run what it "
+            "has signed in this one. Nothing was measured. Make one in a file: copublish ledger --limit DATASET=EPSILON"
+        )
+    if run is None or not is_hash(run):
+        raise MeetingError("The parties drew no id for this run, and what is signed names it. Nothing was measured.")
+    own = {
+        "certificates": [pem_of(certificate) for certificate in witness.signer.chain],
+        "approvals": [approval.to_json() for approval in witness.approvals],
+    }
+    told = dict(zip(agreement.parties, engine.exchange(SIGNERS, own), strict=True))
+    chains = {name: _chain(agreement, name, said) for name, said in told.items()}
+    today = datetime.now(UTC).date()
+    approvals = {name: _approvals(agreement, name, said, chains[name], today) for name, said in told.items()}
+    gathering = Gathering(run, chains, approvals, witness)
+    # Before ledgers are looked at: who has another id of the run would find every other ledger behind.
+    shown = [{name: list(map(fingerprint, chain)) for name, chain in chains.items()}, _digests(approvals)]
+    _refuse_if_heard_otherwise(engine, [run, *shown], SIGNERS)
+    _refuse_ledgers_behind(gathering, party, engine, ledger)
+    return gathering
+
+
+def sign_release(
+    release: Release, agreement: Agreement, party: str, gathering: Gathering | None, engine: SumEngine, ledger: Ledger
+) -> Release:
+    """Sign a release together with the others, and keep their signatures in the ledger as receipts.
+
+    Raises:
+        EngineError: If a party's signature is not one under the same statement, an owner of data tells no head, or
+            a party did not tell all others the same. Nothing is published then.
+
+    Privacy:
+        Reveals: the head of this party's ledger, which tells nothing about what is in it, to everybody.
+    """
+    if gathering is None:
+        return release
+    own_head = ledger.head() if ledger.lasts else None
+    heads = dict(zip(agreement.parties, engine.exchange(HEADS, own_head), strict=True))
+    if without := [name for name, head in heads.items() if head is None and agreement.parties[name].data]:
+        raise ProgramMismatchError(
+            f"Party '{without[0]}' told no head of a ledger, and it holds data: it could show any ledger at the next "
+            "run. Nothing is published."
+        )
+    _refuse_if_heard_otherwise(engine, heads, HEADS)
+    statement = ReleaseStatement(
+        release=agreement.name,
+        agreement_hash=agreement.hash,
+        run=gathering.run,
+        digest=release.digest(),
+        files=release.file_digests,
+        signers={name: fingerprint(chain[0]) for name, chain in gathering.chains.items()},
+        issuers={name: tuple(map(fingerprint, chain[1:])) for name, chain in gathering.chains.items()},
+        ledger_heads=heads,
+        approvals_needed=needed_approvals(agreement),
+        approvals={name: tuple(digests) for name, digests in _digests(gathering.approvals).items()},
+    )
+    # Before the signature leaves: what others can hold of this ledger, it has to know itself.
+    number = None
+    if own_head is not None:
+        number = ledger.give_receipt(
+            run=gathering.run,
+            release=agreement.name,
+            agreement_hash=agreement.hash,
+            party=party,
+            head=own_head,
+            statement=statement.text,
+        )
+    signature = gathering.witness.signer.sign(statement.message)
+    told = dict(zip(agreement.parties, engine.exchange(SIGNATURES, signature), strict=True))
+    signed = Signatures(
+        statement=statement,
+        signatures=told,
+        certificates={name: tuple(map(pem_of, chain)) for name, chain in gathering.chains.items()},
+        approvals=dict(gathering.approvals),
+    )
+    for name, chain in gathering.chains.items():
+        if problem := signed.problem_with(name, chain):
+            raise EngineError(f"What party '{name}' signed {problem}. Nothing is published.")
+    if number is not None:
+        kept = {"certificates": signed.certificates, "signatures": signed.signatures}
+        ledger.keep_signatures(number, spelled(kept))
+    # One key can sign the same twice with other numbers, and all shall end with the same bytes.
+    _refuse_if_heard_otherwise(engine, signed.signatures, SIGNATURES)
+    return release.signed_with(signed)
+
+
+def _digests(approvals: Mapping[str, tuple[Approval, ...]]) -> dict[str, list[str]]:
+    return {name: [approval.digest for approval in told] for name, told in approvals.items()}
+
+
+def _refuse_if_heard_otherwise(engine: SumEngine, heard: object, message: Message) -> None:
+    """Raise unless every party has heard the same from every other one.
+
+    Who tells one party this and another that makes them differ in what they sign, and each would take the other one
+    for a liar. From two digests nobody can tell who it was, so nobody is named.
+
+    Raises:
+        ProgramMismatchError: If two parties have heard different things.
+    """
+    digest = hashlib.sha256(spelled(heard).encode()).hexdigest()
+    if any(other != digest for other in engine.exchange(AS_HEARD.of(message=message.topic), digest)):
+        raise ProgramMismatchError(
+            f"The parties heard different things about {message.topic}: one of them told the others not the same, or "
+            "their software differs. Nobody can tell from here which one. Nothing is published."
+        )
+
+
+def _chain(agreement: Agreement, party: str, said: Any) -> Chain:
+    try:
+        chain = chain_from_pem(said["certificates"])
+    except ValueError:
+        raise MeetingError(f"Party '{party}' showed no certificate for its signatures. Nothing was measured.") from None
+    if problem := signer_problem(agreement, party, chain):
+        raise MeetingError(f"For its signatures party '{party}' {problem}. Nothing was measured.")
+    return chain
+
+
+def _approvals(agreement: Agreement, party: str, said: Any, chain: Chain, today: date) -> tuple[Approval, ...]:
+    return told_approvals(said["approvals"], agreement, party, chain, today=today)
+
+
+def _refuse_ledgers_behind(gathering: Gathering, party: str, engine: SumEngine, ledger: Ledger) -> None:
+    """Show every other party that this ledger knows what was signed with it, and look at what the others show."""
+    shown = {
+        peer: _shown_to(gathering.run, party, peer, ledger.heads_given_to(fingerprint(chain[0])))
+        for peer, chain in gathering.chains.items()
+        if peer != party
+    }
+    told = dict(zip(gathering.chains, engine.exchange(LEDGERS, shown), strict=True))
+    for peer, chain in gathering.chains.items():
+        held = None if peer == party else ledger.head_held_of(fingerprint(chain[0]))
+        if held is None:
+            continue
+        earlier_run, head, when = held
+        if _shown_head(gathering.run, peer, party, earlier_run, head) not in _list_of(peer, told[peer], party):
+            raise BehindLedgerError(
+                f"On {when[:10]} party '{peer}' signed what its ledger held, and the ledger that it runs with now does "
+                "not know of it: it was restored from an old copy, edited, or is another file. Budget that it spent "
+                "may be missing there. Nothing was measured. Ask what happened; to go on with that ledger: copublish "
+                f"ledger {ledger.path} --forget-receipts {peer}"
+            )
+
+
+def _list_of(peer: str, told: Mapping[str, list[str]], party: str) -> list[str]:
+    if party not in told:
+        raise LEDGERS.wrong(peer)
+    return told[party]
+
+
+def _shown_to(run: str, party: str, peer: str, given: list[tuple[str, str]]) -> list[str]:
+    """The last heads that a peer may hold, in hashes that mean something to it alone, and random ones among them."""
+    real = [_shown_head(run, party, peer, earlier, head) for earlier, head in given[:SHOWN_HEADS]]
+    return sorted(real + [os.urandom(32).hex() for _ in range(SHOWN_HEADS - len(real))])
+
+
+def _shown_head(run: str, party: str, peer: str, earlier_run: str, head: str) -> str:
+    return hashlib.sha256(spelled(["shown head", run, party, peer, earlier_run, head]).encode()).hexdigest()

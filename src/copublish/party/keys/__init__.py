@@ -1,0 +1,1 @@
+"""Who a party is, and what signs for it."""

@@ -1,0 +1,154 @@
+"""Hearing from the other parties while a run is under way, from the moment all have met to their last words."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from copublish.errors import MeetingError, plain_text
+from copublish.kernel.protocol.message import Word, WrongWordError
+from copublish.kernel.protocol.table import AGREED, ALIVE, DONE, HELLO, STOP
+from copublish.party.network.port import Log, Port
+from copublish.party.network.rendezvous import Rendezvous, Waiting, left, lost_word
+from copublish.party.network.sockets import SIGN_OF_LIFE_SECONDS
+
+LAST_WORD_SECONDS = 2.0
+FOR_EVER_SECONDS = 10.0**7
+
+
+class Meeting:
+    """The connections to the other parties, from rendezvous to the end of a run.
+
+    Args:
+        port: This party's port.
+        facts: What has to be the same at all parties: parts of the agreement and versions.
+        wait_seconds: How long the other parties may take to come.
+        waiting: Told what is being waited for.
+        log: Told about events.
+        workers: How many engine processes of this party count at the same time.
+
+    Attributes:
+        peers: The other parties.
+        run: The id of this run, drawn by all.
+        workers: How many engine processes every party has at least.
+    """
+
+    def __init__(
+        self,
+        port: Port,
+        facts: dict[str, str],
+        *,
+        wait_seconds: float,
+        waiting: Waiting,
+        log: Log,
+        workers: int = 1,
+    ) -> None:
+        self.peers = port.peers
+        rendezvous = Rendezvous(port, facts, waiting, log, workers=workers)
+        self._lines, self.run = rendezvous.keep(time.monotonic() + wait_seconds)
+        self.workers = rendezvous.workers
+        self._log = log
+        self._lock, self._speaking = threading.Lock(), threading.Lock()
+        self._lost: str | None = None
+        self._first_lost = ""
+        self._first_reason: str | None = None
+        self._first_is_known = threading.Event()
+        self._on_loss: list[Callable[[], None]] = []
+        self._over = False
+        log("met", peers=", ".join(self.peers), run=self.run)
+        self._over_what = port.over
+        self._ends = threading.Event()
+        for peer in self.peers:
+            threading.Thread(target=self._listen, args=(peer,), daemon=True).start()
+        threading.Thread(target=self._keep_alive, daemon=True).start()
+
+    def on_loss(self, act: Callable[[], None]) -> None:
+        """Have something done as soon as a peer is known to have stopped."""
+        with self._lock:
+            self._on_loss.append(act)
+            is_late = self._lost is not None
+        if is_late:
+            act()
+
+    def loss(self) -> str | None:
+        """Who stopped and why, if somebody did; the engine may have noticed a moment before their word came.
+
+        Of several the one that stopped first: the others say that they lost it.
+        """
+        self._first_is_known.wait(LAST_WORD_SECONDS)
+        return self._lost
+
+    def _listen(self, peer: str) -> None:
+        """Wait for a peer's last word; before that it gives signs of life alone."""
+        sentence, said = self._hear_last_word(peer)
+        if sentence is None or self._over:
+            return
+        with self._lock:
+            if not self._first_is_known.is_set() and (self._lost is None or "lost" not in said):
+                self._lost = sentence
+                self._first_lost = said["lost"] if said.get("lost") in self._lines else peer
+                why = said.get("why" if self._first_lost != peer else "reason")
+                # As it is passed on: what a peer sent may hold what is not to be shown.
+                self._first_reason = None if why is None else plain_text(why)
+            if "lost" not in said:
+                self._first_is_known.set()
+            acts = tuple(self._on_loss)
+        for act in acts:
+            act()
+        self._log("peer stopped", peer=peer, reason=plain_text(said.get("reason", "connection lost")))
+
+    def _hear_last_word(self, peer: str) -> tuple[str | None, dict[str, str]]:
+        """A sentence on how a peer stopped, none if it has finished; and what it said about it, if anything."""
+        _, from_peer = self._lines[peer]
+        word: Word = ALIVE
+        content: Any = None
+        try:
+            while word is ALIVE:
+                word, content = from_peer.receive_word(
+                    ALIVE, DONE, STOP, HELLO, AGREED, sender=f"Party '{peer}'", seconds=FOR_EVER_SECONDS
+                )
+        except WrongWordError as exc:
+            return str(exc), {"reason": "it sent what is no message"}
+        except (MeetingError, OSError, ValueError):  # the connection ended without a last word
+            return left(peer, None, self._over_what(peer)), {}
+        finally:
+            from_peer.close()
+        if word is STOP:
+            return left(peer, content["reason"]), content
+        return (None, {}) if word is DONE else (f"Party '{peer}' stopped (it is in another run).", {})
+
+    def _keep_alive(self) -> None:
+        """Say something now and then, so that nothing on the way ends what is idle."""
+        while not self._ends.wait(SIGN_OF_LIFE_SECONDS):
+            for to_peer, _ in self._lines.values():
+                with self._speaking:
+                    if not self._over and to_peer.is_idle():
+                        with contextlib.suppress(MeetingError):  # it has left: whoever listens notices
+                            to_peer.send_word(ALIVE)
+
+    def say_stop(self, reason: str) -> None:
+        """Tell the peers that we stop, and the kind of reason: nothing about our data."""
+        self._last_word(STOP, {"reason": reason})
+
+    def say_lost(self, silent: str | None = None) -> None:
+        """Tell the peers that we stop because somebody else did, or is silent, so that all can name the first one."""
+        lost = silent or self._first_lost
+        why = self._first_reason if silent is None else "it was silent"
+        self._last_word(STOP, lost_word(lost, why))
+
+    def say_done(self) -> None:
+        """Tell the peers that we are finished, so that our leaving is no loss."""
+        self._last_word(DONE)
+
+    def _last_word(self, word: Word, content: object = True) -> None:
+        with self._speaking:  # no sign of life comes after it, or into it
+            self._over = True
+        self._ends.set()
+        for to_peer, from_peer in self._lines.values():
+            with contextlib.suppress(MeetingError):  # it has left already
+                to_peer.send_word(word, content)
+            to_peer.close()
+            from_peer.break_off()  # the thread that listens closes it

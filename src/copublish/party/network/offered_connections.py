@@ -1,0 +1,139 @@
+"""Connections that a party which nobody can dial opens itself and offers to the others, so that they can call it.
+
+Where another party can be dialed they are parked there, and checked first. At a relay they wait for the other party's
+call, and are checked then. Either way what comes is attended to as at a port.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar, cast
+
+from copublish.agreement.model import Agreement
+from copublish.agreement.network import way_between
+from copublish.errors import MeetingError
+from copublish.kernel.protocol.table import ALIVE, GREETING
+from copublish.party.keys.identity import Identity
+from copublish.party.network.channel import Channel
+from copublish.party.network.dialing import dial
+from copublish.party.network.relay_talk import enter_relay, wait_to_be_called
+from copublish.party.network.sockets import SIGN_OF_LIFE_SECONDS
+from copublish.party.network.way_out import WayOut
+
+SPARE = 2
+"""How many connections wait at once for calls of one party. One that is used is replaced at once."""
+
+RETRY_SECONDS = 0.5
+
+T = TypeVar("T")
+
+
+class Offers:
+    """Offers of one party to all others.
+
+    Args:
+        agreement: Names the parties and the relay.
+        party: Which of them this is: one that nobody can dial.
+        identity: Its key and certificate.
+        way_out: How it reaches others.
+        welcome: Does what a party wants that calls on a parked connection; it is known already.
+        attend: Finds out who calls at the relay, and does what it wants.
+        log: Told about what is in the way.
+    """
+
+    def __init__(
+        self,
+        agreement: Agreement,
+        party: str,
+        identity: Identity | None,
+        *,
+        way_out: WayOut,
+        welcome: Callable[[Channel, str, dict[str, Any]], None],
+        attend: Callable[[socket.socket, str], None],
+        log: Callable[..., None],
+    ) -> None:
+        self._agreement, self._party, self._identity = agreement, party, identity
+        self._way_out, self._welcome, self._attend, self._log = way_out, welcome, attend, log
+        self._closed, self._lock, self._open = threading.Event(), threading.Lock(), set[Channel]()
+        for peer in agreement.parties:
+            if peer != party:
+                wait = self._at_relay if way_between(agreement, peer, party) == "relay" else self._at_peer
+                for number in range(SPARE):
+                    threading.Thread(target=self._offer, args=(peer, wait, number == 0), daemon=True).start()
+
+    def close(self) -> None:
+        """Take back every offer."""
+        self._closed.set()
+        with self._lock:
+            offered = tuple(self._open)
+        for channel in offered:
+            channel.break_off()
+
+    def _offer(self, peer: str, wait: Callable[[str], Callable[[], None]], tells: bool) -> None:
+        """Offer one connection after the other, and have every call attended to in a thread of its own."""
+        in_the_way = None
+        while not self._closed.is_set():
+            try:
+                attend = wait(peer)
+            except (MeetingError, OSError) as exc:
+                if tells and str(exc) != in_the_way and not self._closed.is_set():
+                    in_the_way = str(exc)
+                    self._log("cannot be called", peer=peer, reason=in_the_way)
+                self._closed.wait(RETRY_SECONDS)
+            else:
+                in_the_way = None
+                threading.Thread(target=attend, daemon=True).start()
+
+    def _at_peer(self, peer: str) -> Callable[[], None]:
+        """Park a connection at another party until it calls on it."""
+        channel = dial(
+            self._agreement,
+            self._party,
+            self._identity,
+            peer,
+            "parked",
+            way_out=self._way_out,
+        )
+        greeting = self._while_open(channel, partial(_next_greeting, peer))
+        return lambda: self._welcome(channel, peer, greeting)
+
+    def _at_relay(self, peer: str) -> Callable[[], None]:
+        """Wait at the relay until another party calls there."""
+        channel = enter_relay(
+            self._agreement,
+            "wait",
+            caller=peer,
+            callee=self._party,
+            way_out=self._way_out,
+        )
+        sock = self._while_open(channel, wait_to_be_called)
+        return lambda: self._attend(sock, f"relay {self._agreement.network.relay}")
+
+    def _while_open(self, channel: Channel, wait: Callable[[Channel], T]) -> T:
+        """Wait on a connection that is taken back when the party leaves."""
+        with self._lock:
+            self._open.add(channel)
+        try:
+            if self._closed.is_set():
+                raise MeetingError("the run has ended")
+            return wait(channel)
+        except BaseException:
+            channel.close()
+            raise
+        finally:
+            with self._lock:
+                self._open.discard(channel)
+
+
+def _next_greeting(peer: str, channel: Channel) -> dict[str, Any]:
+    """What the other party wants, once it calls; signs of life are answered until then."""
+    while True:
+        word, content = channel.receive_word(
+            ALIVE, GREETING, sender=f"Party '{peer}'", seconds=3 * SIGN_OF_LIFE_SECONDS
+        )
+        if word is GREETING:
+            return cast(dict[str, Any], content)
+        channel.send_word(ALIVE)

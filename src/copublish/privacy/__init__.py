@@ -1,1 +1,0 @@
-"""Parameters of privacy: noise, disclosures, accounting, the ledger, the certificate. Never data."""

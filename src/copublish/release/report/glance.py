@@ -1,0 +1,136 @@
+"""Every column at a glance: a small picture, mean and median with error bars. Released values only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from markupsafe import Markup
+
+from copublish.mechanisms.reading.estimate import Estimate
+from copublish.mechanisms.reading.interface import CellSummary, ColumnSummary
+from copublish.mechanisms.shared.svg import Figure
+
+WIDTH = 300.0
+BARS_HEIGHT, ROW = 64.0, 18.0
+ROOM_FOR_WORD = 60.0
+"""What "median" needs beside its interval; where there is no room on either side, the words below say it."""
+
+MOST_ROWS = 8
+"""Values of a category that a picture has room for."""
+
+MOST_BARS = 60
+LABELS, NUMBERS = 88.0, 112.0
+"""Width of the names and of the numbers beside bars."""
+
+CHARACTER = 6.8
+"""Width of a character of the small text of figures."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """One column: its picture, and what is known of it in words."""
+
+    name: str
+    figure: Markup | None
+    mean: Estimate | None
+    median: Estimate | None
+    others: int
+    note: str
+
+
+def cards(summaries: Sequence[ColumnSummary]) -> list[Card]:
+    """A card for every column."""
+    return [_card(number, summary) for number, summary in enumerate(summaries)]
+
+
+def _card(number: int, summary: ColumnSummary) -> Card:
+    name = f"glance-{number}"
+    if summary.is_number and len(summary.shares) > 1:
+        figure, others = _histogram(name, summary), 0
+    elif len(summary.cells) > 1:
+        shown = sorted(summary.cells, key=lambda cell: -(cell.share.value or 0.0))[:MOST_ROWS]
+        kept = [cell for cell in summary.cells if cell in shown]
+        figure, others = _rows(name, summary.name, kept), len(summary.cells) - len(kept)
+    else:
+        figure, others = None, 0
+    note = "published as one value" if len(summary.cells) == 1 else summary.note
+    return Card(summary.name, figure, summary.mean, summary.median, others, note)
+
+
+def _histogram(name: str, summary: ColumnSummary) -> Markup:
+    """Bars of equal width, one for each cell, with whiskers; below them mean and median on the same axis."""
+    shares = summary.shares
+    reach = [cell.share.high if cell.share.tells else 0.0 for cell in summary.cells] or [0.0]
+    most = max(*shares, *reach, 1e-9)
+    marks = [(what, said) for what, said in (("mean", summary.mean), ("median", summary.median)) if said is not None]
+    height = BARS_HEIGHT + 6 + ROW * len(marks)
+    described = "; ".join(f"{what} {said.in_range}" for what, said in marks)
+    figure = Figure(name, WIDTH, height, f"How '{summary.name}' is spread", described or "Shares of its values.")
+    step = WIDTH / len(shares)
+    for place, share in enumerate(shares):
+        x, bar = place * step, BARS_HEIGHT * share / most
+        cell = summary.cells[place] if summary.cells else None
+        tooltip = f"{cell.label}: {cell.share.words}" if cell is not None else f"{share:.1%} of published records"
+        gap = min(1.0, step / 5)
+        figure.add(
+            "rect",
+            tooltip=tooltip,
+            class_="bar" if cell is not None else "drawn",
+            x=x,
+            y=BARS_HEIGHT - bar,
+            width=step - gap,
+            height=max(bar, 0.5),
+        )
+        if cell is not None and cell.share.tells and len(shares) <= MOST_BARS:
+            ends = [BARS_HEIGHT * (1 - end / most) for end in (cell.share.low, cell.share.high)]
+            figure.add("line", class_="error", x1=x + step / 2, x2=x + step / 2, y1=ends[0], y2=ends[1])
+    figure.add("line", class_="rule", x1=0, x2=WIDTH, y1=BARS_HEIGHT + 0.5, y2=BARS_HEIGHT + 0.5)
+    for row, (what, said) in enumerate(marks):
+        _mark(figure, what, said, summary.axis, BARS_HEIGHT + 6 + ROW * (row + 0.5))
+    return figure.markup()
+
+
+def _mark(figure: Figure, what: str, said: Estimate, axis: Sequence[tuple[float, float]], y: float) -> None:
+    """Draw an estimate as a point with its interval, where its numbers lie among the bars."""
+
+    def place(value: float) -> float:
+        for (low, start), (high, stop) in pairwise(axis):
+            if value <= high:
+                part = (value - low) / (high - low) if high > low else 0.0
+                return WIDTH * (start + (stop - start) * min(max(part, 0.0), 1.0))
+        return WIDTH
+
+    low, high = place(said.low), place(said.high)
+    figure.add("line", tooltip=f"{what}: {said.in_range}", class_="interval", x1=low, x2=max(high, low + 2), y1=y, y2=y)
+    if WIDTH - high >= ROOM_FOR_WORD:
+        figure.add("text", what, class_="tick", x=high + 8, y=y + 4, text_anchor="start")
+    elif low >= ROOM_FOR_WORD:
+        figure.add("text", what, class_="tick", x=low - 8, y=y + 4, text_anchor="end")
+    if said.value is not None:
+        figure.add("circle", tooltip=f"{what}: {said.words}", class_="leaf", cx=place(said.value), cy=y, r=4.0)
+
+
+def _rows(name: str, column: str, cells: Sequence[CellSummary]) -> Markup:
+    """A bar for each value of a category, with its share and error."""
+    described = "; ".join(f"{cell.label}: {cell.share.words}" for cell in cells)
+    figure = Figure(name, WIDTH, ROW * len(cells), f"How '{column}' is spread", described)
+    room = WIDTH - LABELS - NUMBERS
+    most = max(max(cell.share.value or 0.0, cell.share.high if cell.share.tells else 0.0) for cell in cells) or 1.0
+    for number, cell in enumerate(cells):
+        y = ROW * number
+        figure.add("text", _cut(cell.label), tooltip=cell.label, x=0, y=y + 13)
+        figure.add("text", cell.share.words, class_="number", x=WIDTH, y=y + 13, text_anchor="end")
+        if not cell.share.tells:
+            continue
+        share = max(cell.share.value or 0.0, 0.0)
+        figure.add("rect", class_="bar", x=LABELS, y=y + 3, width=max(room * share / most, 0.5), height=12)
+        ends = [LABELS + room * min(end / most, 1.0) for end in (cell.share.low, cell.share.high)]
+        figure.add("line", class_="error", x1=ends[0], x2=ends[1], y1=y + 9, y2=y + 9)
+    return figure.markup()
+
+
+def _cut(text: str) -> str:
+    most = int((LABELS - 6) / CHARACTER)
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,153 @@
+"""What was not as agreed in one party's rows, and what was done about it: for their owner's eyes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, NumericalDomain, format_number
+from copublish.agreement.encoding_rules import ColumnRule
+from copublish.rows.encoding import Rule, broken_rule, texts_of
+from copublish.rows.spelling import spelled_otherwise
+from copublish.types import BoolArray, IntArray
+
+AnyRule = Literal[Rule, "null class", "doubled", "no identifier", "not compared"]
+"""Of a cell; of a record whose class is not listed; of identifiers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """One rule that rows of a party broke.
+
+    Attributes:
+        column: Whose.
+        rule: Which.
+        rows: How many rows break it.
+        broken: What they have, in words without a value.
+        effect: What was done, in words.
+        row_numbers: Which rows, from 1 in the order of the source; nothing unless they were asked for.
+
+    Privacy:
+        Reveals: facts about single people. It is shown to the owner of the rows, offline, and goes nowhere else: an
+            owner who stops a run after seeing it tells the others as much.
+    """
+
+    column: str
+    rule: AnyRule
+    rows: int = field(repr=False)
+    broken: str
+    effect: str
+    row_numbers: tuple[int, ...] | None = field(default=None, repr=False)
+
+    @property
+    def problem(self) -> str:
+        """The broken rule as an error states it: without a number of rows."""
+        return f"Column '{self.column}' has {self.broken}."
+
+    def __str__(self) -> str:
+        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
+        return f"Column '{self.column}' has {self.broken}: {rows}, {self.effect}."
+
+    def to_dict(self) -> dict[str, Any]:
+        """The change as plain JSON values."""
+        found: dict[str, Any] = {
+            "column": self.column,
+            "rule": self.rule,
+            "rows": self.rows,
+            "broken": self.broken,
+            "effect": self.effect,
+        }
+        if self.row_numbers is not None:
+            found["row_numbers"] = list(self.row_numbers)
+        return found
+
+
+class Changes:
+    """Counts of broken rules, column by column, as batches come in.
+
+    Args:
+        with_rows: Whether the numbers of rows are kept, too.
+    """
+
+    def __init__(self, *, with_rows: bool) -> None:
+        self._with_rows = with_rows
+        self._found: dict[tuple[str, AnyRule, tuple[str, str]], tuple[int, list[IntArray]]] = {}
+
+    def note(
+        self,
+        column: str,
+        rule: AnyRule,
+        words: tuple[str, str],
+        rows: BoolArray,
+        *,
+        first: int = 0,
+        weights: IntArray | None = None,
+    ) -> None:
+        """Count the rows that break a rule.
+
+        Args:
+            column: Whose.
+            rule: Which.
+            words: What the rows have, and what is done about it.
+            rows: Where.
+            first: How many rows came before these.
+            weights: How many rows each one stands for, if it is not one.
+        """
+        count, numbers = self._found.get((column, rule, words), (0, []))
+        found = np.flatnonzero(rows)
+        if self._with_rows:
+            numbers.append(found.astype(np.int64) + first + 1)
+        if more := len(found) if weights is None else int(weights[found].sum()):
+            self._found[column, rule, words] = count + more, numbers
+
+    def listed(self) -> tuple[Change, ...]:
+        """Every broken rule, by column and rule."""
+        return tuple(
+            Change(
+                column=column,
+                rule=rule,
+                rows=count,
+                broken=broken,
+                effect=effect,
+                row_numbers=tuple(np.concatenate(numbers).tolist()) if self._with_rows else None,
+            )
+            for (column, rule, (broken, effect)), (count, numbers) in sorted(self._found.items(), key=itemgetter(0))
+        )
+
+
+def changed_cells(
+    rule: Rule, rows: BoolArray, column: ColumnRule, values: pa.Array | None, *, is_class: bool
+) -> Iterator[tuple[tuple[str, str], BoolArray]]:
+    """Yield what cells have that break a rule and what is done about it, in words, and which cells.
+
+    Args:
+        rule: The one that is broken.
+        rows: Where.
+        column: The column's domain, and where values go that are not in it.
+        values: The column as it came from the source, if its spelling is to be looked at: not in a run, in which
+            nothing may fail that is not needed.
+        is_class: Whether it is the class.
+    """
+    effect = _effect(rule, column)
+    if values is not None and rule == "unlisted" and isinstance(column.domain, CategoricalDomain):
+        for words, found in spelled_otherwise(texts_of(values), rows, column.domain):
+            yield (words, effect), found
+            rows = rows & ~found
+    if rows.any():
+        yield (broken_rule(rule, column.domain, is_class=is_class), effect), rows
+
+
+def _effect(rule: Rule, column: ColumnRule) -> str:
+    if rule == "clamped":
+        return "taken as the nearer bound"
+    if column.makes_null_rows:
+        return "kept as null rows, which count nowhere"
+    if isinstance(column.domain, NumericalDomain):
+        number = column.number_for_missing
+        return f"taken as {MISSING_LABEL if number is None else format_number(number)}"
+    return f"taken as '{column.domain.values[column.unlisted if rule == 'unlisted' else column.missing]}'"

@@ -1,0 +1,307 @@
+"""Reading one party's rows and encoding them, batch by batch.
+
+Columns that are not as agreed end it, before anybody is called. Values never do: every row becomes codes by the rules
+of the agreement, and what they changed is told to the rows' owner, where it asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from copublish.agreement.domain import Domain, NumericalDomain
+from copublish.agreement.model import Agreement
+from copublish.errors import FragmentError, NotCountedThereError, SourceError
+from copublish.kernel.records.fragment import Fragment
+from copublish.kernel.records.identifiers import Identifiers, normalize_batch
+from copublish.rows.agreed_columns import column_problems
+from copublish.rows.changes import AnyRule, Change, Changes, changed_cells
+from copublish.rows.coded_columns import CHANGED, CodedColumn, learn_column
+from copublish.rows.encoding import encode_batch, need_of, quantize, texts_of
+from copublish.rows.sources import OpenRows, OpenSource, Source, has_order, open_rows
+from copublish.types import BoolArray, Codes, IntArray
+
+NO_ORDER = (
+    'The agreement joins records by their order (alignment = "row-order"), and rows of a database table or a query '
+    "have none. Write them to a file in the agreed order, or join by an identifier."
+)
+
+
+def read_fragment(agreement: Agreement, party: str, source: Source | None) -> Fragment:
+    """Read and encode one party's rows. A party that holds no data by the agreement has no source.
+
+    Raises:
+        FragmentError: If columns are not as agreed. No value raises it.
+        SourceError: If the source cannot be read at all.
+
+    Privacy:
+        Stability: `encode_batch` and `rows_that_stay` state it for each step. One person more or less is one record
+            more or less; a person with other values is one record with other codes.
+    """
+    return _read(agreement, party, source, with_rows=False, explains=False)[0]
+
+
+def read_and_tell(
+    agreement: Agreement, party: str, source: Source | None, *, with_rows: bool = False
+) -> tuple[Fragment, tuple[Change, ...]]:
+    """As `read_fragment`, and what had to be changed for it: for the owner of the rows alone, offline.
+
+    Args:
+        agreement: What is agreed.
+        party: Whose rows.
+        source: Where they are.
+        with_rows: Whether the numbers of the changed rows are kept, too.
+
+    Raises:
+        FragmentError: If columns are not as agreed. No value raises it.
+        SourceError: If the source cannot be read at all.
+    """
+    return _read(agreement, party, source, with_rows=with_rows, explains=True)
+
+
+def _read(
+    agreement: Agreement, party: str, source: Source | None, *, with_rows: bool, explains: bool
+) -> tuple[Fragment, tuple[Change, ...]]:
+    if refuse_unagreed_source(agreement, party, source) is None:
+        return empty_fragment(agreement, party), ()
+    with opened_for(agreement, party, source) as opened:
+        reader = _Reader(agreement, party, with_rows=with_rows, explains=explains)
+        return reader.read(opened), reader.changes.listed()
+
+
+def refuse_unagreed_source(agreement: Agreement, party: str, source: Source | None) -> Source | None:
+    """The source, unless the agreement says something else about whether this party holds data.
+
+    Raises:
+        FragmentError: If there is no such party, or there are data and should be none.
+        SourceError: If there are none and should be some.
+    """
+    if party not in agreement.parties:
+        known = ", ".join(f"'{name}'" for name in agreement.parties)
+        raise FragmentError(party, [f"There is no such party in the agreement. Parties: {known}."])
+    if source is None and agreement.parties[party].data:
+        raise SourceError(f"There are no data of party '{party}', and by the agreement it holds some. Name them.")
+    if source is not None and not agreement.parties[party].data:
+        rule = f"parties.{party}.data"
+        raise FragmentError(party, [f"By {rule} in the agreement this party holds none. Leave them out."])
+    return source
+
+
+def empty_fragment(agreement: Agreement, party: str) -> Fragment:
+    """The fragment of a party that computes and holds no data."""
+    identifiers = None if agreement.records.identifier is None else Identifiers([])
+    return Fragment(party, 0, {}, {}, identifiers)
+
+
+def check_columns(agreement: Agreement, party: str, source: Source | None) -> None:
+    """Open one party's data and check that all agreed columns are there and may be read. No row is read.
+
+    Raises:
+        FragmentError: If columns are missing or not as agreed; it lists every broken rule.
+        SourceError: If the source cannot be opened or read.
+    """
+    if refuse_unagreed_source(agreement, party, source) is None:
+        return
+    with opened_for(agreement, party, source) as opened:
+        opened.try_out(_Reader(agreement, party).expressions(opened))
+
+
+@contextmanager
+def opened_for(agreement: Agreement, party: str, source: Source) -> Iterator[OpenRows]:
+    """Open a source that has the columns of a party, to read its rows.
+
+    Raises:
+        FragmentError: If it has not.
+    """
+    if not has_order(source) and agreement.records.alignment == "row-order":
+        raise FragmentError(party, [NO_ORDER])
+    with open_rows(source, subject_of(party)) as opened:
+        refuse_other_columns(agreement, party, opened)
+        yield opened
+
+
+def refuse_other_columns(agreement: Agreement, party: str, opened: OpenRows) -> None:
+    """Raise unless a source has the columns of a party.
+
+    Raises:
+        FragmentError: If it has not.
+    """
+    if problems := column_problems(agreement, party, list(opened.columns)):
+        raise FragmentError(party, problems)
+
+
+def subject_of(party: str) -> str:
+    """How an error calls a party's data."""
+    return f"The data of party '{party}'"
+
+
+def rows_that_stay(fragment: Fragment) -> IntArray:
+    """The positions of one record for each identifier, in the order of their first rows; rows without one are left out.
+
+    Of several rows with one identifier the smallest stays: by its codes, column by column in agreed order, then by its
+    numbers. So the choice follows from what the rows say, and not from their order in a file or a database.
+
+    Privacy:
+        Stability: for a person with all rows that have the identifier, 1 for adding or removing them, 1 for replacing
+            their values: other identifiers' rows play no part. A single row more at a person who has one already is a
+            replacement at most. A row without an identifier is nobody's and changes nothing; identifiers say who a
+            person is, so replacing a person's values does not change them.
+    """
+    identifiers = fragment.identifiers
+    if identifiers is None:
+        return np.arange(fragment.n_records, dtype=np.int64)
+    stay: IntArray = np.flatnonzero(~identifiers.is_empty()).astype(np.int64)
+    if not identifiers.has_repeated():
+        return stay
+    person = identifiers.numbered()
+    repeated = np.bincount(person)[person[stay]] > 1
+    several, once = stay[repeated], stay[~repeated]
+    columns = [*fragment.private_codes.values(), *fragment.private_numbers.values()]
+    order = several[np.lexsort([*(column[several] for column in reversed(columns)), person[several]])]
+    chosen = order[np.diff(person[order], prepend=-1) != 0]  # ascending in person
+    # Each at the place of the person's first row, so that the list of identifiers follows from identifiers alone.
+    places = np.full(int(person.max()) + 1, fragment.n_records, dtype=np.int64)
+    np.minimum.at(places, person[several], several)
+    found = np.concatenate([once, chosen])
+    return cast(IntArray, found[np.argsort(np.concatenate([once, places[person[chosen]]]))])
+
+
+class _Reader:
+    """Goes through the rows once and keeps nothing of them but codes, identifiers and what was changed.
+
+    Args:
+        agreement: What is agreed.
+        party: Whose rows.
+        with_rows: Whether the numbers of changed rows are kept.
+        explains: Whether it is looked for why values are not in an agreed list.
+    """
+
+    def __init__(self, agreement: Agreement, party: str, *, with_rows: bool = False, explains: bool = False) -> None:
+        self.agreement, self.party, self._explains = agreement, party, explains
+        self.changes = Changes(with_rows=with_rows)
+        self._rules = {column: agreement.encoding[column] for column in agreement.columns_of(party)}
+        self._domains: dict[str, Domain] = {column: rule.domain for column, rule in self._rules.items()}
+        self._codes: dict[str, list[Codes]] = {column: [] for column in self._domains}
+        self._numbers: dict[str, list[IntArray]] = {
+            column: []
+            for column, domain in self._domains.items()
+            if agreement.mechanism.reads_numbers and isinstance(domain, NumericalDomain)
+        }
+        self._identifiers: list[pa.Array] = []
+        self._coded: dict[str, CodedColumn] = {}
+
+    def learn(self, opened: OpenRows) -> None:
+        """Leave encoding to a source that writes what it computes to a disk: a code takes less room there than a value.
+
+        Columns stay as they are of which numbers are needed, or of which is to be said what was changed.
+        """
+        if not isinstance(opened, OpenSource) or not opened.is_spark or self._explains:
+            return
+        for column, rule in self._rules.items():
+            if column not in self._numbers and not self._is_spread(column):
+                with suppress(NotCountedThereError):
+                    self._coded[column] = learn_column(opened.connection, opened.table, rule)
+
+    def expressions(self, opened: OpenRows) -> list[Any]:
+        """Expressions that the source is asked for."""
+        expressions = [
+            self._coded[column].codes(opened.table)
+            if isinstance(opened, OpenSource) and column in self._coded
+            else opened.expression(column, need_of(domain))
+            for column, domain in self._domains.items()
+        ]
+        if (identifier := self.agreement.records.identifier) is not None:
+            expressions.append(opened.expression(identifier, "text"))
+        return expressions
+
+    def read(self, opened: OpenRows) -> Fragment:
+        """The fragment, whatever is in the cells."""
+        identifier, class_name = self.agreement.records.identifier, self.agreement.class_.name
+        n_records = 0
+        self.learn(opened)
+        for batch in opened.batches(self.expressions(opened), sorted_by=identifier):
+            for column, domain in self._domains.items():
+                if column in self._coded:
+                    codes = batch.column(column).to_numpy(zero_copy_only=False)
+                    self._codes[column].append(codes.astype(np.min_scalar_type(domain.size)))
+                else:
+                    self._encode(column, batch, n_records)
+            if identifier is not None:
+                rules = self.agreement.records.identifier_rules
+                self._identifiers.append(normalize_batch(texts_of(batch.column(identifier)), rules))
+            n_records += batch.num_rows
+        fragment = Fragment(
+            self.party,
+            n_records,
+            {column: self._unchanged(column, self._joined(column)) for column in self._domains},
+            {column: domain.size for column, domain in self._domains.items()},
+            None if identifier is None else Identifiers(self._identifiers),
+            {column: np.concatenate([np.empty(0, np.int64), *parts]) for column, parts in self._numbers.items()},
+            class_name if class_name in self._domains else None,
+        )
+        return fragment if identifier is None else self._with_one_row_each(identifier, fragment)
+
+    def _encode(self, column: str, batch: Any, first: int) -> None:
+        rule, is_class = self._rules[column], column == self.agreement.class_.name
+        encoded = encode_batch(rule, batch, null_is_elsewhere=self._is_spread(column))
+        self._codes[column].append(encoded.codes)
+        if column in self._numbers and isinstance(rule.domain, NumericalDomain) and encoded.numbers is not None:
+            self._numbers[column].append(quantize(rule.domain, encoded.numbers, encoded.codes))
+        for broken, rows in encoded.changed.items():
+            named: AnyRule = "null class" if rule.makes_null_rows else broken
+            values = batch.column(column) if self._explains else None
+            for words, found in changed_cells(broken, rows, rule, values, is_class=is_class):
+                self.changes.note(column, named, words, found, first=first)
+
+    def _is_spread(self, column: str) -> bool:
+        """Whether an empty cell is one that another party holds."""
+        is_class = column == self.agreement.class_.name
+        return self.agreement.partition == "arbitrary" and not is_class and len(self.agreement.holders(column)) > 1
+
+    def _unchanged(self, column: str, codes: Codes) -> Codes:
+        """The codes of a column, unless those that the source has written are others than it had counted."""
+        known = self._coded.get(column)
+        if known is not None:
+            counts = np.bincount(codes, minlength=len(known.private_counts))
+            if not np.array_equal(counts, known.private_counts):
+                raise SourceError(CHANGED.format(subject=subject_of(self.party)))
+        return codes
+
+    def _joined(self, column: str) -> Codes:
+        parts = self._codes.pop(column)  # freed column by column, so that memory holds the codes about once
+        return np.concatenate([np.empty(0, dtype=np.min_scalar_type(self._domains[column].size)), *parts])
+
+    def _with_one_row_each(self, column: str, fragment: Fragment) -> Fragment:
+        """The fragment with one record for each identifier. Where the order of rows joins them, all rows stay."""
+        identifiers, agreed = fragment.identifiers or Identifiers([]), self.agreement
+        stay = rows_that_stay(fragment)
+        in_order = agreed.records.alignment == "row-order"
+        if len(stay) < fragment.n_records:
+            rules = ", ".join(f'"{rule}"' for rule in agreed.records.identifier_rules)
+            under = f" under identifier_rules = [{rules}]" if rules else ""
+            left_out, empty = np.ones(fragment.n_records, dtype=np.bool_), identifiers.is_empty()
+            left_out[stay] = False
+            kept = "kept: the order of rows joins them"
+            words = f"empty identifiers{under}. Every record needs one", kept if in_order else "left out"
+            self.changes.note(column, "no identifier", words, empty)
+            effect = kept if in_order else "left out: of the rows of one identifier the smallest in codes stays"
+            words = f"duplicate identifiers{under}. One person is one record", effect
+            self.changes.note(column, "doubled", words, left_out & ~empty)
+        fragment = fragment if in_order else fragment.take(stay)
+        self._note_length(column, fragment)
+        return fragment
+
+    def _note_length(self, column: str, fragment: Fragment) -> None:
+        """Note that a horizontal list is longer than what is compared of it."""
+        length = self.agreement.compared_identifiers
+        if length is not None and fragment.n_records > length:
+            words = (
+                "more people than twice records.expected, the public number that is compared with other parties'",
+                "beyond it, so nobody would notice that they are at another party, too; agree on a larger number",
+            )
+            beyond: BoolArray = np.arange(fragment.n_records) >= length
+            self.changes.note(column, "not compared", words, beyond)

@@ -1,0 +1,255 @@
+"""The place Approve: decide, knowing what is opened, to whom, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+import copublish as cp
+from copublish.studio.context import Situation, situation_of
+from copublish.studio.pages import REFUSED, Problem, SameStep, attachment, command_line, page
+from copublish.studio.routing import change, file_of, secret_of, text_of, view
+from copublish.studio.sections import approve_audit
+from copublish.studio.sections.approve_audit import USUAL_MINUTES, evidence_of
+from copublish.studio.sections.place import Place
+
+WORDS_OF_SECRETS = {"passphrase": "passphrase", "pin": "PIN"}
+TYPED = ("name", "role", "note", "reason", "until")
+
+
+def show(request: Request) -> Response:
+    """The page of the place."""
+    return _page(request)
+
+
+def _page(request: Request, *problems: Problem, form: FormData | None = None, told: Sequence[str] = ()) -> Response:
+    situation = situation_of(request)
+    agreement, file = situation.agreement, situation.desk.agreement_file
+    if agreement is None:
+        return page(
+            request,
+            "approve_none.html.j2",
+            place="approve",
+            title="Approve",
+            problem=situation.problem,
+            exists=file.exists(),
+        )
+    party = situation.party
+    step = SameStep(
+        command=command_line("copublish", "describe", file.name)
+        + "\n"
+        + command_line(
+            "copublish", "approve", file.name, "--party", party or "PARTY", "--as", "ROLE", "--name", "NAME"
+        ),
+        python=f"cp.describe({file.name!r})\ncp.approve({file.name!r}, party={party or 'PARTY'!r}, name=..., role=...)",
+    )
+    described = cp.describe(agreement)
+    is_named = party is not None and party in agreement.parties
+    return page(
+        request,
+        "approve.html.j2",
+        place="approve",
+        title=f"Approve {agreement.name}",
+        step=step,
+        problems=problems,
+        status=REFUSED if problems else 200,
+        agreement=agreement,
+        described=described,
+        price=cp.price(agreement),
+        approvals=cp.approvals_of(file),
+        evidence=evidence_of(situation),
+        is_part=False,
+        minutes_problem="minutes" in {problem.field for problem in problems},
+        minutes=USUAL_MINUTES if form is None else text_of(form, "minutes") or USUAL_MINUTES,
+        typed={key: "" if form is None else text_of(form, key) for key in TYPED},
+        key=cp.signing_key(agreement, party) if is_named and party is not None else None,
+        told=told,
+    )
+
+
+def approve(request: Request, form: FormData) -> Response:
+    """Sign an approval of the agreement that was shown."""
+    return _sign(request, form, refusing=False)
+
+
+def refuse(request: Request, form: FormData) -> Response:
+    """Sign a refusal of the agreement that was shown."""
+    return _sign(request, form, refusing=True)
+
+
+def _sign(request: Request, form: FormData, *, refusing: bool) -> Response:
+    situation = situation_of(request)
+
+    def typed(field: str) -> Callable[[str], str]:
+        def asked(what: str) -> str:
+            secret = secret_of(form, field)
+            if secret is None:
+                raise cp.PassphraseError(f"There is a {WORDS_OF_SECRETS[field]} to {what}. Type it beside the button.")
+            return secret
+
+        return asked
+
+    said = {
+        "party": situation.party or "",
+        "name": text_of(form, "name"),
+        "role": text_of(form, "role"),
+        "passphrase": typed("passphrase"),
+        "pin": typed("pin"),
+        "shown": text_of(form, "shown"),
+    }
+    try:
+        if refusing:
+            cp.refuse(situation.desk.agreement_file, reason=text_of(form, "reason"), **said)  # type: ignore[arg-type]
+        else:
+            cp.approve(
+                situation.desk.agreement_file,
+                note=text_of(form, "note"),
+                until=_day(text_of(form, "until")),
+                **said,  # type: ignore[arg-type]
+            )
+    except cp.CopublishError as exc:
+        return _page(request, Problem(str(exc), _field(exc, refusing=refusing)), form=form)
+    return RedirectResponse("/approve#approvals", 303)
+
+
+def _day(text: str) -> date | None:
+    if not text:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise cp.ApprovalError(f"The last day is written like 2026-12-31, got '{text}'.") from None
+
+
+def _field(exc: cp.CopublishError, *, refusing: bool) -> str:
+    """The id of the field that a refusal is about."""
+    before, sentence = "refuse-" if refusing else "", str(exc)
+    if isinstance(exc, cp.PassphraseError):
+        return f"{before}secret"
+    known = {
+        "The name": "name",
+        "The role": "role",
+        "The note": "note",
+        "The reason": "reason",
+        "The last day": "until",
+    }
+    found = next((field for start, field in known.items() if sentence.startswith(start)), None)
+    return f"{before}{found}" if found in ("name", "role") else found or "decide"
+
+
+def take_back(request: Request, form: FormData) -> Response:
+    """Take a refusal of this party back."""
+    situation = situation_of(request)
+    file = text_of(form, "file")
+    try:
+        refused = cp.approvals_of(situation.desk.agreement_file).refused.get(file)
+        if refused is None or refused.party != situation.party:
+            raise cp.ApprovalError("There is no such refusal of your party.")
+        cp.take_back_refusal(situation.desk.agreement_file, file)
+    except cp.CopublishError as exc:
+        return _page(request, Problem(str(exc)))
+    return RedirectResponse("/approve#approvals", 303)
+
+
+def limit(request: Request, form: FormData) -> Response:
+    """State the most that may ever be spent on these people."""
+    situation = situation_of(request)
+    if situation.agreement is None:
+        return _page(request)
+    try:
+        cp.set_limit(
+            situation.agreement.dataset,
+            text_of(form, "limit_epsilon"),
+            delta=text_of(form, "limit_delta"),
+            neighbors=situation.agreement.privacy.neighbors,
+            ledger_state=text_of(form, "ledger_state"),  # a form without it was not made from a ledger
+        )
+    except cp.LedgerError as exc:
+        return _page(request, Problem(str(exc), "limit_delta" if "delta" in str(exc) else "limit_epsilon"))
+    return RedirectResponse("/approve#ledger", 303)
+
+
+def start_audit(request: Request, form: FormData) -> Response:
+    """Start an audit, as a job of its own."""
+    if situation_of(request).agreement is None:
+        return _page(request)
+    try:
+        problem = approve_audit.start(situation_of(request), form)
+    except cp.CopublishError as exc:
+        problem = Problem(str(exc), "minutes")
+    return RedirectResponse("/approve#evidence", 303) if problem is None else _page(request, problem, form=form)
+
+
+def keep_audit(request: Request, form: FormData) -> Response:
+    """Put what an audit found beside the agreement."""
+    try:
+        approve_audit.keep(situation_of(request))
+    except cp.CopublishError as exc:
+        return _page(request, Problem(str(exc), "evidence"))
+    return RedirectResponse("/approve#evidence", 303)
+
+
+def add(request: Request, form: FormData) -> Response:
+    """Put approvals that others sent beside the agreement."""
+    content = file_of(form, "approvals_file")
+    if content is None:
+        return _page(request, Problem("Choose a file that another party sent.", "approvals_file"))
+    try:
+        told = cp.add_approvals(situation_of(request).desk.agreement_file, content)
+    except cp.CopublishError as exc:
+        return _page(request, Problem(str(exc), "approvals_file"))
+    return _page(request, told=told)
+
+
+def proposal(request: Request) -> Response:
+    """The bundle for the people who decide, at all parties."""
+    situation = situation_of(request)
+    return attachment(cp.bundle_of_proposal(situation.desk.agreement_file), f"{situation.agreement_name}-proposal.zip")
+
+
+def own_approvals(request: Request) -> Response:
+    """This party's approvals with its certificate, for the others."""
+    situation = situation_of(request)
+    if (party := situation.party) is None:
+        raise cp.ApprovalError("It is not known which party you are. Start the page with --party NAME.")
+    return attachment(
+        cp.bundle_of_approvals(situation.desk.agreement_file, party),
+        f"{situation.agreement_name}-{party}-approvals.zip",
+    )
+
+
+def state(situation: Situation) -> str:
+    """Its state in words."""
+    if situation.agreement is None:
+        return ""
+    found = cp.approvals_of(situation.desk.agreement_file)
+    if found.refused:
+        return "refused"
+    needed = sum(found.needed.values())
+    there = needed - sum(found.missing.values())
+    return f"{there} of {needed}" if needed else "none needed"
+
+
+PLACE = Place(
+    name="approve",
+    title="Approve",
+    state=state,
+    routes=(
+        view("/approve", show),
+        change("/approve/approve", approve),
+        change("/approve/refuse", refuse),
+        change("/approve/take-back", take_back),
+        change("/approve/limit", limit),
+        change("/approve/add", add),
+        view("/approve/audit", approve_audit.show_part),
+        change("/approve/audit", start_audit),
+        change("/approve/audit/cancel", approve_audit.cancel),
+        change("/approve/audit/keep", keep_audit),
+        view("/approve/proposal.zip", proposal),
+        view("/approve/own.zip", own_approvals),
+    ),
+)

@@ -1,0 +1,362 @@
+"""The place Draft: write the agreement with the rules checked while typing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+import copublish as cp
+from copublish.studio.context import Desk, Situation, desk_of, situation_of
+from copublish.studio.own_data import choices, chosen
+from copublish.studio.pages import REFUSED, Problem, SameStep, command_line, fragment, page
+from copublish.studio.routing import change, file_of, text_of, view
+from copublish.studio.sections.draft_merge import ROUTES as MERGE_ROUTES
+from copublish.studio.sections.place import Place
+
+STARTED_FROM = "started_from"
+ROWS = ("parties", "columns")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A draft as it stands in the fields, with what has to change.
+
+    Attributes:
+        text: The file as it would be saved.
+        problems: Sentences of `check`, with the names of their fields.
+    """
+
+    text: str
+    problems: tuple[Problem, ...]
+
+    @property
+    def by_field(self) -> Mapping[str, Sequence[str]]:
+        """The sentences under each field."""
+        found: dict[str, list[str]] = {}
+        for problem in self.problems:
+            found.setdefault(problem.field or "", []).append(problem.sentence)
+        return found
+
+
+def checked(form: cp.DraftForm, folder: Path) -> Checked:
+    """Read fields, and ask the rules."""
+    draft, unread = form.read()
+    problems = [Problem(one.sentence, one.place) for one in unread]
+    problems += [Problem(one.sentence, form.field_of(one.place)) for one in whole_problems(draft, folder)]
+    return Checked(cp.draft_text(draft), tuple(problems))
+
+
+def whole_problems(draft: cp.Draft, folder: Path) -> tuple[cp.DraftProblem, ...]:
+    """What `check` says: the rules of the agreement, and whether the agreed engine can run it."""
+    found = cp.draft_problems(draft, folder=folder)
+    if found:
+        return found
+    try:
+        cp.describe(cp.agreement_from_mapping(draft.content, folder=folder))
+    except cp.AgreementError as exc:
+        return tuple(cp.DraftProblem("", sentence) for sentence in exc.problems)
+    except cp.CopublishError as exc:
+        return (cp.DraftProblem("", str(exc)),)
+    return ()
+
+
+def show(request: Request) -> Response:
+    """The draft in fields; as text if it is asked for, or cannot be shown otherwise; how to start if there is none."""
+    desk = desk_of(request)
+    if not desk.agreement_file.exists():
+        return start_page(request)
+    if request.query_params.get("view") == "text":
+        return show_text(request, desk.agreement_file.read_text(encoding="utf-8-sig", errors="replace"))
+    try:
+        draft = cp.load_draft(desk.agreement_file)
+    except cp.AgreementError as exc:
+        text = desk.agreement_file.read_bytes()[:MOST_TEXT].decode("utf-8-sig", errors="replace")
+        return show_text(request, text, [Problem(sentence, "text") for sentence in exc.problems])
+    return show_form(request, cp.DraftForm.of(draft), saved="saved" in request.query_params)
+
+
+MOST_TEXT = 4 * 2**20
+
+
+def show_form(
+    request: Request,
+    form: cp.DraftForm,
+    *,
+    saved: bool = False,
+    started_from: str | None = None,
+    problems: Sequence[Problem] = (),
+    changed: Sequence[str] | None = None,
+) -> Response:
+    """The page with fields.
+
+    Args:
+        request: What is answered.
+        form: What stands in the fields.
+        saved: Whether the file was just written.
+        started_from: The hash of the file that this work began with; that of the file as it is, if not said.
+        problems: Why something was not done.
+        changed: What the file says differently from the fields, if somebody else has written it.
+    """
+    desk = desk_of(request)
+    here = checked(form, desk.agreement_file.parent)
+    own = {name: cp.own_fingerprint(name) for name in cp.identities()}
+    return page(
+        request,
+        "draft.html.j2",
+        place="draft",
+        title="Draft",
+        step=check_step(desk),
+        problems=problems,
+        status=REFUSED if problems else 200,
+        form=form,
+        checked=here,
+        is_part=False,
+        said=here.by_field,
+        saved=saved,
+        changed=changed,
+        started_from=cp.hash_of_file(desk.agreement_file) if started_from is None else started_from,
+        hash_now=cp.hash_of_file(desk.agreement_file),
+        file_name=desk.agreement_file.name,
+        mechanisms=[("", "not decided"), *((name, name) for name in cp.mechanism_names())],
+        own=own,
+    )
+
+
+def show_text(
+    request: Request, text: str, problems: Sequence[Problem] = (), started_from: str | None = None
+) -> Response:
+    """The page with the file as text."""
+    desk = desk_of(request)
+    return page(
+        request,
+        "draft_text.html.j2",
+        place="draft",
+        title="Draft as text",
+        step=check_step(desk),
+        problems=problems,
+        status=REFUSED if problems and request.method == "POST" else 200,
+        text=text,
+        started_from=cp.hash_of_file(desk.agreement_file) if started_from is None else started_from,
+        file_name=desk.agreement_file.name,
+    )
+
+
+def form_from(form: FormData) -> cp.DraftForm:
+    """The fields of a posted form."""
+    return cp.DraftForm.from_fields({name: value for name, value in form.items() if isinstance(value, str)})
+
+
+def check_fields(request: Request, form: FormData) -> Response:
+    """What the rules say about what is typed: a part of the page, asked for while somebody types."""
+    here = checked(form_from(form), desk_of(request).agreement_file.parent)
+    return fragment(request, "draft_side.html.j2", checked=here, is_part=True)
+
+
+def edit(request: Request, form: FormData) -> Response:
+    """Add or take out a row, or show other fields for another kind. Nothing is saved."""
+    typed = form_from(form)
+    act, _, what = text_of(form, "act").partition(" ")
+    kind, _, number = what.partition(" ")
+    if act == "add" and kind in ROWS:
+        typed.add(kind)
+    elif act == "remove" and kind in ROWS and number.isdecimal():
+        typed.remove(kind, int(number))
+    elif act == "identity" and number.isdecimal() and int(number) < len(typed.parties):
+        row = typed.parties[int(number)]
+        row.certificate = cp.own_fingerprint(row.name) or row.certificate
+    return show_form(request, typed, started_from=text_of(form, STARTED_FROM))
+
+
+def save(request: Request, form: FormData) -> Response:
+    """Write the file, unless it is not any more what the work began with."""
+    typed, desk = form_from(form), desk_of(request)
+    draft, unread = typed.read()
+    started_from = text_of(form, STARTED_FROM)
+    if unread:
+        problems = [Problem(one.sentence, one.place) for one in unread]
+        return show_form(request, typed, started_from=started_from, problems=problems)
+    try:
+        cp.save_draft(cp.draft_text(draft), desk.agreement_file, started_from=started_from)
+    except cp.DraftChangedError as exc:
+        return show_form(
+            request,
+            typed,
+            started_from=started_from,
+            problems=[Problem(str(exc), "changed")],
+            changed=changed_since(desk.agreement_file, draft),
+        )
+    return RedirectResponse("/draft?saved", 303)
+
+
+def changed_since(file: Path, draft: cp.Draft) -> list[str]:
+    """What the fields would change in the file as it is now."""
+    if not file.exists():
+        return ["The file is gone."]
+    try:
+        return cp.differences(cp.load_draft(file), draft)
+    except cp.AgreementError as exc:
+        return list(exc.problems)
+
+
+def save_text(request: Request, form: FormData) -> Response:
+    """Write the file as it was typed, comments and all, if it can be read."""
+    desk = desk_of(request)
+    raw = form.get("text")
+    text = raw.replace("\r\n", "\n") if isinstance(raw, str) else ""
+    started_from = text_of(form, STARTED_FROM)
+    try:
+        cp.draft_from_text(text, desk.agreement_file.name)
+        cp.save_draft(text, desk.agreement_file, started_from=started_from)
+    except cp.AgreementError as exc:
+        return show_text(request, text, [Problem(sentence, "text") for sentence in exc.problems], started_from)
+    except cp.DraftChangedError as exc:
+        found = changed_since(desk.agreement_file, cp.draft_from_text(text))
+        problems = [Problem(str(exc), "text"), *(Problem(f"Yours against the file now: {one}") for one in found)]
+        return show_text(request, text, problems, started_from)
+    return RedirectResponse("/draft?saved", 303)
+
+
+def start(request: Request, form: FormData) -> Response:
+    """Begin a draft: from a header, a dictionary, an uploaded draft or the example."""
+    try:
+        draft = started_draft(request, form)
+    except (cp.AgreementError, cp.SourceError, UnicodeDecodeError) as exc:
+        sentences = exc.problems if isinstance(exc, cp.AgreementError) else [_plain(exc)]
+        return start_page(request, form, [Problem(sentence, _start_field(sentence)) for sentence in sentences])
+    desk = desk_of(request)
+    if desk.agreement_file.exists():
+        return show_form(request, cp.DraftForm.of(draft))
+    cp.save_draft(cp.draft_text(draft), desk.agreement_file, started_from="")
+    return RedirectResponse("/draft?saved", 303)
+
+
+ESSENTIALS = ("name", "dataset", "partition", "identifier", "class_name", "epsilon", "expected")
+
+
+def started_draft(request: Request, form: FormData) -> cp.Draft:
+    """The draft that was asked for.
+
+    Privacy:
+        Data are named by a path below the folders of the start; names and types of columns are read, and no value.
+    """
+    way = text_of(form, "way")
+    if way == "example":
+        return cp.draft()
+    if way == "open":
+        content = file_of(form, "draft")
+        if content is None:
+            raise cp.AgreementError("The form", ["draft: choose a file"])
+        return cp.draft_from_text(content.decode("utf-8-sig"), "The draft")
+    said = {key: text for key in ESSENTIALS if (text := text_of(form, key))}
+    party = text_of(form, "party") or None
+    uploaded = file_of(form, "dictionary")
+    dictionary = None
+    if uploaded is not None:
+        dictionary = cp.dictionary_from_text(uploaded.decode("utf-8-sig"), _file_name(form, "dictionary"))
+    path = text_of(form, "data")
+    if path and party is None:
+        raise cp.AgreementError("The form", ["party: say whose data these are"])
+    data = {party: chosen(desk_of(request), path, text_of(form, "table"))} if path and party is not None else None
+    if data is None and dictionary is None:
+        raise cp.AgreementError("The form", ["data: name a file, or choose a dictionary"])
+    return cp.draft(data, dictionary=dictionary, party=party, **said)
+
+
+def _plain(exc: Exception) -> str:
+    # The message of a decoding error would show a byte of what may be the wrong file.
+    return "It is not UTF-8 text." if isinstance(exc, UnicodeDecodeError) else str(exc)
+
+
+def _start_field(sentence: str) -> str | None:
+    word = sentence.partition(":")[0]
+    return word if word in (*ESSENTIALS, "party", "data", "draft") else None
+
+
+def _file_name(form: FormData, name: str) -> str:
+    return str(getattr(form.get(name), "filename", "") or "dictionary")
+
+
+def start_page(request: Request, form: FormData | None = None, problems: Sequence[Problem] = ()) -> Response:
+    """How to start."""
+    desk = desk_of(request)
+    typed = {key: text_of(form, key) if form is not None else "" for key in (*ESSENTIALS, "party", "data")}
+    typed["party"] = typed["party"] or situation_of(request).party or ""
+    return page(
+        request,
+        "draft_start.html.j2",
+        place="draft",
+        title="Draft",
+        step=start_step(desk),
+        problems=problems,
+        status=REFUSED if problems else 200,
+        typed=typed,
+        files=choices(desk),
+        file_name=desk.agreement_file.name,
+        exists=desk.agreement_file.exists(),
+        own={name: cp.own_fingerprint(name) for name in cp.identities()},
+    )
+
+
+def identity(request: Request, form: FormData) -> Response:
+    """Make a key and a certificate for a party, on this machine."""
+    try:
+        raw = form.get("passphrase")
+        cp.make_identity(text_of(form, "party"), passphrase=raw if isinstance(raw, str) else None)
+    except cp.CopublishError as exc:
+        return page(request, "message.html.j2", place="draft", title="Not done", message=str(exc), status=REFUSED)
+    return RedirectResponse("/draft#identity", 303)
+
+
+def start_step(desk: Desk) -> SameStep:
+    """The same as a command and as Python."""
+    name = desk.agreement_file.name
+    return SameStep(
+        command=f"{command_line('copublish', 'init', name)} --from PARTY=DATA.csv --dictionary DICTIONARY.csv",
+        python='draft = cp.draft({"PARTY": "DATA.csv"}, dictionary="DICTIONARY.csv")\n'
+        f'cp.save_draft(cp.draft_text(draft), {name!r}, started_from="")',
+    )
+
+
+def check_step(desk: Desk) -> SameStep:
+    """The same as a command and as Python."""
+    return SameStep(
+        command=command_line("copublish", "check", desk.agreement_file.name),
+        python=f"cp.draft_problems(cp.load_draft({desk.agreement_file.name!r}))",
+    )
+
+
+def state(situation: Situation) -> str:
+    """Its state in words."""
+    file = situation.desk.agreement_file
+    if not file.exists():
+        return "not begun"
+    if situation.agreement is not None:
+        return "complete"
+    try:
+        number = len(cp.draft_problems(cp.load_draft(file), folder=file.parent))
+    except cp.AgreementError:
+        return "cannot be read"
+    return "1 open point" if number == 1 else f"{number} open points"
+
+
+PLACE = Place(
+    name="draft",
+    title="Draft",
+    state=state,
+    routes=(
+        view("/draft", show),
+        view("/draft/new", start_page),
+        change("/draft/start", start),
+        change("/draft/check", check_fields),
+        change("/draft/edit", edit),
+        change("/draft/save", save),
+        change("/draft/text", save_text),
+        change("/draft/identity", identity),
+        *MERGE_ROUTES,
+    ),
+)

@@ -1,0 +1,1 @@
+"""What people use before and after a release: drafts, plans, scores, audits."""

@@ -1,0 +1,235 @@
+"""A draft of an agreement: what is known, and open questions where nothing is."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from copublish.agreement.placeholders import FILL_IN, places_to_fill_in
+from copublish.mechanisms.registry import FIRST_CHOICE, mechanism_named
+from copublish.rows.column_types import ColumnType
+from copublish.tools.drafting.answers import Bounds
+from copublish.tools.drafting.comments import Comment
+from copublish.tools.drafting.dictionary import ColumnEntry, Dictionary
+from copublish.tools.drafting.grids import default_grid
+
+Content = dict[str, Any]
+"""An agreement as nested mappings, with the keys of `agreement.toml`; parts may be missing or open."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An agreement that may lack something.
+
+    Attributes:
+        content: What it says.
+        words: Of columns, sentences about each for people: they mean nothing to a run.
+        hints: Of places that are to be filled in, what may help.
+        comments: Everything else that people have written beside it; a file that is written anew has it, too.
+    """
+
+    content: Content
+    words: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    hints: Mapping[str, str] = field(default_factory=dict)
+    comments: Sequence[Comment] = ()
+
+    @property
+    def open_places(self) -> list[str]:
+        """Everything that is still to be filled in."""
+        return list(places_to_fill_in(self.content))
+
+
+@dataclass(frozen=True)
+class PartyColumns:
+    """The columns of one party's data, with their types; the party is not known where a dictionary alone says them."""
+
+    party: str | None
+    types: Mapping[str, ColumnType]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Essentials:
+    """What no column says; `FILL IN` where nobody has decided."""
+
+    name: str = FILL_IN
+    dataset: str = FILL_IN
+    partition: str = FILL_IN
+    identifier: str = FILL_IN
+    class_name: str = FILL_IN
+    epsilon: Decimal | str = FILL_IN
+    expected: int | str = FILL_IN
+    parties: Sequence[str] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decided:
+    """What a person said about columns, beyond the dictionary."""
+
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)
+
+
+def looks_like_identifier(column: str) -> bool:
+    """Whether a column's name says that it identifies people."""
+    name = column.lower()
+    return name == "id" or name.endswith(("_id", "-id"))
+
+
+def columns_of(parts: Sequence[PartyColumns]) -> dict[str, ColumnType]:
+    """Every column of all parties once; its type is known if all that know one say the same."""
+    found: dict[str, ColumnType] = {}
+    for part in parts:
+        for name, kind in part.types.items():
+            known = found.get(name, "unknown")
+            same = kind if known in ("unknown", kind) else known if kind == "unknown" else "unknown"
+            found[name] = same
+    return found
+
+
+def draft_agreement(
+    essentials: Essentials, parts: Sequence[PartyColumns], dictionary: Dictionary, decided: Decided | None = None
+) -> Draft:
+    """A draft from names and types of columns, a dictionary and what people said.
+
+    Privacy:
+        Values and bounds are never drafted from data: an agreement is public, and a value that occurs once in
+        private data would be published by it. Those in `decided` were typed or confirmed by a person.
+    """
+    return _Builder(essentials, parts, dictionary, decided or Decided()).draft()
+
+
+class _Builder:
+    def __init__(
+        self, essentials: Essentials, parts: Sequence[PartyColumns], dictionary: Dictionary, decided: Decided
+    ) -> None:
+        self.said, self.parts, self.dictionary, self.decided = essentials, parts, dictionary, decided
+        named = [part.party for part in parts if part.party is not None]
+        self.parties = list(dict.fromkeys([*essentials.parties, *named]))
+        self.types = columns_of(parts)
+        self.hints: dict[str, str] = {}
+
+    def draft(self) -> Draft:
+        said = self.said
+        identifier, class_name = self._identifier(), self._class_name()
+        left_out = {identifier, class_name, *self._perhaps_identifiers(identifier)}
+        attributes = {column: self._attribute(column) for column in self._shared() if column not in left_out}
+        content: Content = {
+            "format": 1,
+            "name": said.name,
+            "dataset": said.dataset,
+            "partition": said.partition,
+            "parties": {party: {} for party in self.parties},
+            "records": {
+                "identifier": identifier,
+                "expected": said.expected,
+                "public": False,
+                "missing_spellings": ["?", "NA"],
+            },
+            "class": self._class(class_name),
+            "attributes": attributes,
+            "privacy": {"epsilon": said.epsilon, "neighbors": "add-remove"},
+            **tomllib.loads(mechanism_named(FIRST_CHOICE).example, parse_float=Decimal),
+        }
+        words = {name: self.dictionary[name].words for name in (*attributes, class_name) if name in self.dictionary}
+        return Draft(content, {name: said for name, said in words.items() if said}, self.hints)
+
+    def _shared(self) -> Iterator[str]:
+        """The columns that are drafted: of whole rows, those that every party has."""
+        for column in self.types:
+            if self.said.partition != "horizontal" or all(column in part.types for part in self.parts):
+                yield column
+
+    def _identifier(self) -> str:
+        if self.said.identifier != FILL_IN:
+            return self.said.identifier
+        described = [name for name, entry in self.dictionary.items() if entry.kind == "identifier"]
+        if described:
+            return described[0]
+        if perhaps := self._perhaps_identifiers(FILL_IN):
+            listed = ", ".join(f'"{name}"' for name in perhaps)
+            self.hints["records.identifier"] = f"perhaps {listed}, left out below because of the name"
+        return FILL_IN
+
+    def _perhaps_identifiers(self, identifier: str) -> list[str]:
+        """Columns that may be the identifier while nobody has said which one is."""
+        return [name for name in self.types if identifier == FILL_IN and looks_like_identifier(name)]
+
+    def _class_name(self) -> str:
+        described = [name for name, entry in self.dictionary.items() if entry.kind == "class"]
+        return described[0] if self.said.class_name == FILL_IN and described else self.said.class_name
+
+    def _class(self, name: str) -> Content:
+        section: Content = {"name": name, "values": self._values(name) or FILL_IN}
+        holders = self._holders(name)
+        owners = [part.party for part in self.parts if part.party is not None]
+        if self.said.partition == "horizontal" or name == FILL_IN or not owners or set(holders) == set(self.parties):
+            return section
+        if not holders:
+            self.hints["class.held_by"] = "none of these data have it"
+        return {**section, "held_by": holders or FILL_IN}
+
+    def _holders(self, column: str) -> list[str]:
+        return [part.party for part in self.parts if part.party is not None and column in part.types]
+
+    def _values(self, column: str) -> list[str] | None:
+        if column in self.decided.values:
+            return list(self.decided.values[column])
+        entry = self.dictionary.get(column)
+        if entry is not None and entry.values is not None:
+            return list(entry.values)
+        # What truth values are read as is a matter of their type, and tells nothing about data.
+        return ["false", "true"] if self.types.get(column) == "truth value" else None
+
+    def _attribute(self, column: str) -> Content:
+        entry = self.dictionary.get(column, ColumnEntry(name=column))
+        kind, place = self._kind(column, entry), f"attributes.{column}"
+        section: Content = {"kind": kind}
+        if kind == "categorical":
+            section |= {"values": self._values(column) or FILL_IN, "missing": "category"}
+            if self.types[column] == "truth word":
+                self.hints[f"{place}.values"] = "truth values, as the file writes them: true, TRUE or True"
+        elif kind == "numerical":
+            bounds = self.decided.bounds.get(column, entry.bounds)
+            is_whole = entry.is_whole or self.types[column] == "whole number"
+            section |= {"bounds": FILL_IN if bounds is None else list(bounds)}
+            section |= {"grid": default_grid(bounds, is_whole=is_whole), "missing": "category"}
+        else:
+            self.hints[f"{place}.kind"] = KIND_HINTS.get(self.types[column], "")
+        return section | self._held_by(column)
+
+    def _kind(self, column: str, entry: ColumnEntry) -> str:
+        if column in self.decided.kinds:
+            return self.decided.kinds[column]
+        if column in self.decided.bounds:
+            return "numerical"
+        if entry.kind in ("categorical", "numerical"):
+            return entry.kind
+        return KIND_OF_TYPE.get(self.types[column], FILL_IN)
+
+    def _held_by(self, column: str) -> Content:
+        if self.said.partition == "horizontal":
+            return {}
+        holders = self._holders(column)
+        if self.said.partition == "vertical" and len(holders) > 1:
+            listed = " and ".join(f'"{party}"' for party in holders)
+            self.hints[f"attributes.{column}.held_by"] = f"{listed} have it, and in vertical data one party does"
+            return {"held_by": FILL_IN}
+        return {"held_by": (holders[0] if len(holders) == 1 else holders) or FILL_IN}
+
+
+KIND_OF_TYPE: Mapping[ColumnType, str] = {
+    "text": "categorical",
+    "truth value": "categorical",
+    "truth word": "categorical",
+    "number": "numerical",
+}
+"""Kinds that follow from a type. A whole number may be a code, and a date is neither."""
+
+KIND_HINTS: Mapping[ColumnType, str] = {
+    "whole number": "the data have whole numbers: codes of categories, or amounts?",
+    "date": "the data have dates: categories as they are; for a number, let the source count days or years",
+}

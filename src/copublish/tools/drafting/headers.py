@@ -1,0 +1,91 @@
+"""A draft from what is known at the start: names and types of columns, a public dictionary, or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from copublish.errors import AgreementError
+from copublish.rows.column_types import column_types
+from copublish.rows.sources import Source
+from copublish.tools.drafting.answers import (
+    column_from,
+    epsilon_from,
+    expected_from,
+    name_from,
+    or_left_open,
+    partition_from,
+)
+from copublish.tools.drafting.dictionary import Dictionary, dictionary_from_csv, dictionary_from_json, read_dictionary
+from copublish.tools.drafting.draft import Draft, Essentials, PartyColumns, columns_of, draft_agreement
+from copublish.tools.drafting.example import example_agreement
+from copublish.tools.drafting.files import draft_from_text
+
+READERS = {
+    "name": name_from,
+    "dataset": name_from,
+    "partition": partition_from,
+    "epsilon": epsilon_from,
+    "expected": expected_from,
+}
+"""What may be said beside columns, and how it is read."""
+
+
+def draft(
+    data: Mapping[str, Source] | None = None,
+    *,
+    dictionary: Dictionary | str | Path | None = None,
+    party: str | None = None,
+    **essentials: str,
+) -> Draft:
+    """A draft from columns of data, a dictionary and what is said; the complete example if there is nothing of that.
+
+    Args:
+        data: Data of each party that is known. Names and types of columns are read, and nothing else.
+        dictionary: A public data dictionary, or the path of one.
+        party: Who drafts, where a dictionary alone says the columns.
+        essentials: What is decided: name, dataset, partition, identifier, class_name, epsilon, expected. What is not
+            said is left open.
+
+    Raises:
+        AgreementError: If an answer cannot be used, naming it, or the dictionary has mistakes.
+        SourceError: If data cannot be read.
+
+    Privacy:
+        Reveals: names and types of columns, to who sees the draft. Values and bounds never come from data.
+    """
+    described = read_dictionary(dictionary) if isinstance(dictionary, str | Path) else dictionary or {}
+    parts = [PartyColumns(name, column_types(source)) for name, source in (data or {}).items()]
+    if not (parts or described or party or essentials):
+        return draft_from_text(example_agreement())
+    if not parts:
+        parts = [PartyColumns(party, dict.fromkeys(described, "unknown"))]
+    known = list(columns_of(parts))
+    # A class that nobody here holds is named all the same; a dictionary may know it.
+    readers = {
+        **READERS,
+        "identifier": column_from(known),
+        "class_name": column_from([*known, *described] if described else []),
+    }
+    said: dict[str, Any] = {}
+    problems = []
+    for key, text in essentials.items():
+        try:
+            said[key] = or_left_open(readers[key])(text)
+        except ValueError as exc:
+            problems.append(f"{key}: {exc}")
+    if problems:
+        raise AgreementError("What was said", problems)
+    parties = [part.party for part in parts if part.party is not None]
+    return draft_agreement(Essentials(**said, parties=parties), parts, described)
+
+
+def dictionary_from_text(text: str, name: str) -> Dictionary:
+    """A data dictionary from its text; its name says whether it is JSON or CSV.
+
+    Raises:
+        AgreementError: With one sentence for every problem found.
+    """
+    read = dictionary_from_json if name.lower().endswith(".json") else dictionary_from_csv
+    return read(text, name)

@@ -1,0 +1,121 @@
+"""What is scored, whatever mechanism published it: what classifiers train on, and the records in plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from copublish.agreement.columns import COUNT, NOISY_COUNT
+from copublish.agreement.domain import Domain, NumericalDomain
+from copublish.errors import EvaluationError
+from copublish.mechanisms.base import Publication
+from copublish.mechanisms.shared.generalization import Generalization
+from copublish.tools.evaluation import values
+
+
+@dataclass(frozen=True)
+class Published:
+    """Published values in the forms that scores need.
+
+    Attributes:
+        domains: Public domain of every column.
+        target: The column that is predicted.
+        cells: What classifiers are trained on, in published terms.
+        weights: The column of `cells` that says how many records a row stands for; nothing if each stands for one.
+        records: The published records as values of the domains.
+        cut: How values were generalized; nothing if they were not.
+    """
+
+    domains: Mapping[str, Domain]
+    target: str
+    cells: pd.DataFrame
+    weights: str | None
+    records: pd.DataFrame
+    cut: Generalization | None = None
+
+    @classmethod
+    def of_records(cls, records: pd.DataFrame, domains: Mapping[str, Domain], target: str) -> Published:
+        """Records that hold values of the domains, synthetic or perturbed, as what is scored."""
+        return cls(domains, target, as_features(domains, target, records), None, records)
+
+    @classmethod
+    def of_release(cls, release: Publication, target: str) -> Published:
+        """What any release published. Of generalized values its class is the target."""
+        columns, cut = release.details.public_columns, release.generalization
+        if cut is None:
+            return cls.of_records(release.records.to_pandas(), columns.domains, target)
+        counts = release.contents.tables["counts"].to_pandas().drop(columns=NOISY_COUNT)
+        return cls(columns.domains, columns.class_name, counts, COUNT, values.plain_records(release, cut), cut)
+
+    def in_its_terms(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Other records, values of the domains, in the terms of `cells`."""
+        if self.cut is None:
+            return self.as_features(frame)
+        codes = values.published_codes(self.cut, values.codes_of(self.domains, frame))
+        return values.published_labels(self.cut, codes)
+
+    def labels(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Other records, values of the domains, as texts: the labels that published tables name their cells by."""
+        if self.cut is not None:
+            return self.in_its_terms(frame).astype(str)
+        codes = values.codes_of(self.domains, frame)
+        return pd.DataFrame(
+            {
+                name: np.array(_labels(domain), dtype=object)[codes[name].to_numpy()]
+                for name, domain in self.domains.items()
+            }
+        )
+
+    def as_features(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Records, values of the domains, as classifiers take them."""
+        return as_features(self.domains, self.target, frame)
+
+
+def as_features(domains: Mapping[str, Domain], target: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """Records as classifiers take them, so that raw and published ones are encoded alike.
+
+    Categories are in agreed order, numbers as they are; of a numerical target, the interval of the agreed grid.
+    """
+    codes = values.codes_of(domains, frame)
+    return pd.DataFrame(
+        {
+            name: frame[name].to_numpy()
+            if isinstance(domain, NumericalDomain) and name != target
+            else pd.Categorical.from_codes(codes[name].to_numpy(), categories=_labels(domain))
+            for name, domain in domains.items()
+        }
+    )
+
+
+def _labels(domain: Domain) -> list[str]:
+    return [domain.label((code, code + 1)) for code in range(domain.size)]
+
+
+def check_target(release: Publication, target: str | None) -> str:
+    """What is predicted: the class, unless another column is asked for and can be predicted.
+
+    Raises:
+        EvaluationError: If it cannot.
+    """
+    columns = release.details.public_columns
+    class_name = columns.class_name
+    if target is None or target == class_name:
+        return class_name
+    if target not in columns.domains:
+        raise EvaluationError(
+            f"The release has no column '{target}'. Its class is '{class_name}': use that as --target."
+        )
+    if release.generalization is not None:
+        raise EvaluationError(
+            f"'{target}' is an attribute of this release, not its class: the release was made to predict "
+            f"'{class_name}', and its splits were chosen for that. Use --target {class_name}."
+        )
+    if not release.mechanism.predicts_any_column:
+        raise EvaluationError(
+            f"'{target}' is an attribute of this release, not its class: its records were drawn for each "
+            f"'{class_name}'. Use --target {class_name}."
+        )
+    return target

@@ -1,0 +1,178 @@
+"""One release, scored against data that the user brings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from copublish.agreement.columns import PublicColumns
+from copublish.agreement.domain import NumericalDomain
+from copublish.errors import EvaluationError, FragmentError
+from copublish.progress import Progress, no_progress
+from copublish.release.folder import Release, making_sense_of
+from copublish.release.html import definition_list, html_table
+from copublish.rows.changes import Change
+from copublish.rows.sources import Source
+from copublish.tools.evaluation.baseline import BASELINE, ClassTables
+from copublish.tools.evaluation.classification import CLASSIFIERS, ClassifierName
+from copublish.tools.evaluation.generalize import read_values
+from copublish.tools.evaluation.prediction import METRICS
+from copublish.tools.evaluation.published import Published, check_target
+from copublish.tools.evaluation.scores import TrainOn, score
+
+if TYPE_CHECKING:
+    from copublish.tools.evaluation.plots import Plot
+
+DISCLOSURE = (
+    "These scores were computed from real records without noise. They are a disclosure of their own that no ledger "
+    "was charged for. Keep them inside, or publish them only if the data are public."
+)
+
+
+TRAINED_ON = {"raw data": "raw", "release": "release", BASELINE: "baseline"}
+"""What classifiers are trained on, in words, and under which key their scores are."""
+
+
+@dataclass(frozen=True, repr=False)
+class Evaluation:
+    """Scores of a release. They come from real records without noise: a disclosure of their own.
+
+    Attributes:
+        scores: The scores as plain JSON values.
+        rules: What was not as agreed in the test and in the raw training data, and what was done about it. It is no
+            part of the scores.
+    """
+
+    scores: dict[str, Any]
+    rules: Mapping[str, tuple[Change, ...]] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The scores as plain JSON values."""
+        return self.scores
+
+    def plot(self, path: str | Path | None = None) -> Plot:
+        """The areas under the ROC curve, of the release and beside it; with a path also written, as .png or .svg."""
+        from copublish.tools.evaluation.plots import Plot, evaluation_figure
+
+        plot = Plot(evaluation_figure(self.scores, TRAINED_ON))
+        if path is not None:
+            plot.write(path)
+        return plot
+
+    def __repr__(self) -> str:
+        best = max(self.scores["classification"], key=lambda row: row["release"]["area"])
+        area = best["release"]["area"]
+        return f"Evaluation({self.scores['release']!r}, largest area {area:.3f} by {best['classifier']})"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (row["classifier"], what, *("" if one[key] is None else f"{one[key]:.3f}" for key in METRICS))
+            for row in self.scores["classification"]
+            for what, key_of_row in TRAINED_ON.items()
+            if (one := row[key_of_row]) is not None
+        ]
+        facts = {
+            "Release": self.scores["release"],
+            "Predicts": self.scores["target"],
+            "Note": self.scores["disclosure"],
+        }
+        headings = ("classifier", "trained on", *(metric.replace("_", " ") for metric in METRICS))
+        return definition_list(facts) + html_table(headings, rows)
+
+
+def evaluate(
+    release: Release,
+    test: Source,
+    *,
+    raw: Source | None = None,
+    target: str | None = None,
+    train_on: TrainOn = "release",
+    classifiers: Sequence[ClassifierName] = CLASSIFIERS,
+    strict: bool = False,
+    progress: Progress = no_progress,
+) -> Evaluation:
+    """Score a release on data that the user brings; the same call gives the same numbers.
+
+    Values that are not as agreed are changed by the rules by which the release was made, as a run changes them; `rules`
+    of the result has them. Records without a listed class are not scored.
+
+    Args:
+        release: The release.
+        test: Records that the classifiers are tested on, with the release's attributes and class.
+        raw: The training records as they are, for what raw data give, for the trivial baseline, as the reference of
+            tables and numbers, and to check published error bars.
+        target: What is predicted: the release's class, or another column where records were published for any use.
+            Of a number, the interval of the agreed grid is predicted.
+        train_on: What the classifiers of CA are trained on: the release, or `raw` generalized as the release is but
+            without noise.
+        classifiers: Which ones.
+        strict: Whether values that would have to be changed are an error.
+        progress: Told about every classifier.
+
+    Raises:
+        EvaluationError: If the data do not fit the release, or something is asked for that it does not offer.
+
+    Privacy:
+        The scores depend on the records of `test` and `raw` exactly: they are a disclosure that nothing accounts for.
+        The baseline's noise comes from a seed: it protects nobody.
+    """
+    columns, predicted = release.details.public_columns, check_target(release, target)
+    is_generalized = release.generalization is not None
+    if train_on == "generalized" and not is_generalized:
+        raise EvaluationError("This release has records and no generalized values. Use --train-on release.")
+    if train_on == "generalized" and raw is None:
+        raise EvaluationError("Training on generalized records needs the raw ones. Give them with --raw.")
+    tested, changed = _read(columns, test, "test", strict=strict)
+    rules = {"test": changed}
+    trained = None
+    if raw is not None:
+        trained, rules["raw training"] = _read(columns, raw, "raw training", strict=strict)
+    with making_sense_of(release):
+        published = Published.of_release(release, predicted)
+    scores = {
+        **release.warning,
+        "evaluation_format": 1,
+        "disclosure": DISCLOSURE,
+        "release": release.certificate.release,
+        "release_digest": release.digest(),
+        "published": "generalized values" if is_generalized else "records",
+        "target": predicted,
+        "target_is_interval": isinstance(columns.domains[predicted], NumericalDomain),
+        "trained_on": train_on,
+        "test_records": len(tested),
+        **score(
+            published,
+            tested,
+            trained,
+            release=release,
+            baseline=ClassTables.beside_release(release.certificate, columns.domains),
+            train_on=train_on,
+            classifiers=classifiers,
+            progress=progress,
+        ),
+    }
+    return Evaluation(scores, rules)
+
+
+def _read(
+    columns: PublicColumns, source: Source, what: str, *, strict: bool
+) -> tuple[pd.DataFrame, tuple[Change, ...]]:
+    try:
+        told = read_values(columns, source, strict=strict)
+    except FragmentError as exc:
+        lines = [f"The {what} data do not fit the release. Nothing was scored.", *exc.problems]
+        raise EvaluationError("\n  - ".join(lines)) from None
+    if columns.class_name not in told.table.column_names:
+        raise EvaluationError(
+            f"The {what} data have no column '{columns.class_name}', the class of the release. Nothing was scored."
+        )
+    if not told.table.num_rows:
+        raise EvaluationError(f"The {what} data have no rows. Nothing was scored.")
+    frame = told.records_with_a_class(columns.class_name)
+    if not len(frame):
+        raise EvaluationError(f"The {what} data have no row with a class of the release. Nothing was scored.")
+    return frame, told.changes

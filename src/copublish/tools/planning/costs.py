@@ -1,0 +1,204 @@
+"""Processor time, traffic, memory and waiting of a secure run, predicted from public shapes that fix its messages.
+
+The model is linear in the quantities of `Work`. `benchmarks/cost_model.py` measures runs of different shapes, fits what
+one unit of each costs, and writes that into `coefficients.json` beside this file, with date and machine. Plans, links
+and `docs/scale.md` have their numbers from there; what is said of rows that are counted where they lie is here.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal
+
+from copublish.agreement.model import Agreement
+from copublish.mechanisms.shared.work import Work
+from copublish.tools.planning.speed import loop_seconds
+
+MIB = 2**20
+COEFFICIENTS = "coefficients.json"
+
+CountedBy = Literal["duckdb", "spark"]
+
+COUNTING: dict[CountedBy, tuple[float, float]] = {"duckdb": (0.0185, 0.58), "spark": (0.058, 0.65)}
+"""For rows that are counted where they lie: processor seconds of a million comparisons, and seconds of one of those on
+two cores, which both use. Between what `benchmarks/where_they_lie.py` takes with 100 million rows and what files of
+whole numbers take, on the machine of `coefficients.json`; Spark in local mode."""
+
+WRITING_SECONDS = 0.0085
+"""For a million cells of published records, from the same runs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coefficients:
+    """What one unit of each kind of work costs.
+
+    Attributes:
+        cpu_seconds: Processor time of all processes of all parties.
+        mib_sent: MiB that all parties together send.
+        round_trips: How often parties wait for each other.
+        fixed_ratio: Seconds for a processor second of what does not go with records, with two parties on one quiet
+            machine with two cores, which mostly work at the same time.
+        record_ratio: The same of what goes with records: parties take turns with products, and read.
+        worker_mib: The largest worker of the engine: chunks of records have a fixed size, so it does not grow.
+        party_mib: The process of a party with hardly any records.
+        mib_per_million_cells: What it has more for every million records and column of that party.
+        measured: When and on what: date, processor, what a fixed loop took there, cores, load, versions.
+    """
+
+    cpu_seconds: Work
+    mib_sent: Work
+    round_trips: Work
+    fixed_ratio: float
+    record_ratio: float
+    worker_mib: float
+    party_mib: float
+    mib_per_million_cells: float
+    measured: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """Where a run takes place.
+
+    Attributes:
+        workers: Sessions that count shards at the same time, each on a core of its own at every node: the smaller
+            number of two parties, and no more than there are shards.
+        round_trip_seconds: How long a message and its answer take; none on one machine.
+        bytes_per_second: What the slower direction of the link carries.
+        counted_by: What counts rows that stay where they lie.
+        slower: How many times as long computing takes as on the machine that was measured.
+    """
+
+    workers: int = 1
+    round_trip_seconds: float = 0.0
+    bytes_per_second: float | None = None
+    counted_by: CountedBy = "duckdb"
+    slower: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a secure run costs.
+
+    Attributes:
+        cpu_seconds: Of all processes of all parties.
+        seconds: From the first process to the release.
+        waiting_seconds: For messages, a part of them.
+        transfer_seconds: For bytes on the link, a part of them.
+        mib_sent: By all parties.
+        largest_process_mib: Memory.
+    """
+
+    cpu_seconds: float
+    seconds: float
+    waiting_seconds: float
+    transfer_seconds: float
+    mib_sent: float
+    largest_process_mib: float
+
+
+@cache
+def measured_coefficients() -> Coefficients:
+    """The coefficients that were measured last."""
+    known = json.loads((files("copublish.tools.planning") / COEFFICIENTS).read_text(encoding="utf-8"))
+    for name in ("cpu_seconds", "mib_sent", "round_trips"):
+        known[name] = Work(**known[name])
+    return Coefficients(**known)
+
+
+def cost_of(
+    work: Work, *, cells: float = 0.0, surroundings: Surroundings | None = None, by: Coefficients | None = None
+) -> Cost:
+    """What some work costs.
+
+    Args:
+        work: From public shapes.
+        cells: Records times columns of the party that holds most, in millions; for memory.
+        surroundings: By default both parties on one quiet machine with two cores.
+        by: Coefficients; by default those that were measured last.
+    """
+    known, around = by or measured_coefficients(), surroundings or Surroundings()
+    work = with_sessions(work, around.workers)
+    cpu, mib = dot(known.cpu_seconds, work), dot(known.mib_sent, work)
+    counting_cpu, counting_ratio = COUNTING[around.counted_by]
+    counting, writing = counting_cpu * work.counted, WRITING_SECONDS * work.published
+    sharded = dot(known.cpu_seconds, sharded_part(work))
+    computing = known.fixed_ratio * (cpu - sharded) + known.record_ratio * sharded / max(1.0, work.products)
+    waiting = dot(known.round_trips, work) * around.round_trip_seconds
+    # While one sends the other mostly waits for it; on one machine that takes no time.
+    transfer = 0.0 if around.bytes_per_second is None else mib * MIB / around.bytes_per_second
+    return Cost(
+        cpu_seconds=around.slower * (cpu + counting + writing),
+        seconds=around.slower * (computing + counting_ratio * counting + writing) + waiting + transfer,
+        waiting_seconds=waiting,
+        transfer_seconds=transfer,
+        mib_sent=mib,
+        largest_process_mib=max(known.worker_mib, known.party_mib + known.mib_per_million_cells * cells),
+    )
+
+
+def with_sessions(work: Work, sessions: int) -> Work:
+    """The same work by so many sessions, if there is anything to divide among them."""
+    return replace(work, starts=float(sessions), products=float(sessions)) if work.products else work
+
+
+def sharded_part(work: Work) -> Work:
+    """The part of some work that sessions do at the same time: what goes with records, and starting further ones."""
+    return Work(
+        products=work.products,
+        product_columns=work.product_columns,
+        marks=work.marks,
+        starts=max(0.0, work.starts - 1.0),
+    )
+
+
+@cache
+def how_much_slower() -> float:
+    """How many times as long a core of this machine takes as one of those that the model was measured on."""
+    return loop_seconds() / float(measured_coefficients().measured["loop_seconds"])
+
+
+def unknown_cost(agreement: Agreement) -> dict[str, Any]:
+    """No prediction: for a mechanism that the model was not measured with, and what to do instead."""
+    return _nothing(
+        f"The cost model was not measured with the mechanism '{agreement.mechanism.name}' and says nothing about "
+        f"it. 'copublish simulate --engine {agreement.engine.name}' on public or made-up data measures a run."
+    )
+
+
+def predict(agreement: Agreement, work: Work, surroundings: Surroundings | None = None) -> dict[str, Any]:
+    """The seconds and MiB of a secure run with this work, or why there is no prediction."""
+    if len(agreement.compute_nodes) != 2 or agreement.engine.name != "spu":
+        return _nothing(
+            "The cost model was measured with two compute nodes of the secure engine, and this agreement has others."
+        )
+    cells = agreement.records.expected / 1e6 * max(len(agreement.columns_of(party)) for party in agreement.owners)
+    around = surroundings or Surroundings()
+    slower = around.slower * how_much_slower()
+    around = replace(around, workers=min(around.workers, agreement.engine.agreed_shards), slower=slower)
+    found = cost_of(work, cells=cells, surroundings=around)
+    in_spark = cost_of(work, cells=cells, surroundings=replace(around, counted_by="spark"))
+    return {
+        "seconds": round(found.seconds, 1),
+        "seconds_if_spark_counts": round(in_spark.seconds, 1) if work.counted else None,
+        "cpu_seconds": round(found.cpu_seconds, 1),
+        "mib_sent": round(found.mib_sent, 1),
+        "largest_process_mib": round(found.largest_process_mib),
+        "waiting_seconds": round(found.waiting_seconds, 1),
+        "transfer_seconds": round(found.transfer_seconds, 1),
+        "why": "A linear model of public shapes, measured with all parties on one machine with two cores. For a fixed "
+        f"loop this machine takes {slower:.2f} times as long, and is taken to do so for everything.",
+    }
+
+
+def _nothing(why: str) -> dict[str, Any]:
+    return {"seconds": None, "cpu_seconds": None, "mib_sent": None, "largest_process_mib": None, "why": why}
+
+
+def dot(coefficients: Work, work: Work) -> float:
+    """The cost of some work."""
+    pairs = zip(vars(coefficients).values(), vars(work).values(), strict=True)
+    return float(sum(coefficient * amount for coefficient, amount in pairs))

@@ -1,0 +1,95 @@
+"""The worker's process: it loads no more than it needs, and does not outlive a party that has no use for it."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from copublish.engines.spu.process import LoadingWorker, WorkerProcess
+from copublish.engines.spu.requests import Call, LoadMain, Run, Shared
+from copublish.errors import SourceError
+from copublish.kernel.ledger.ledger import Ledger
+from copublish.kernel.programs.sums import add
+from copublish.party import session as run
+from copublish.party.session import RunSettings, ready_party
+
+pytestmark = pytest.mark.slow  # engine processes
+
+LOADS = """
+import sys
+from copublish.engines.spu.requests import LoadMain
+from copublish.engines.spu.runtime import load_spu
+from copublish.engines.spu.worker import load_main
+load_spu()
+import spu.api
+print("spu.libspu" in sys.modules, any(name in sys.modules for name in ("jax", "pydantic")))
+load_main(LoadMain(None, sys.argv[1]))
+print(sys.modules["__main__"].own_program(3))
+from copublish.engines.spu.compiling import load_frontend
+load_frontend()
+print("jax" in sys.modules)
+"""
+
+
+def test_jax_is_loaded_to_compile_and_the_partys_program_when_it_is_needed(tmp_path):
+    main = tmp_path / "main.py"
+    main.write_text("def own_program(x):\n    return 2 * x\n\nif __name__ == '__main__':\n    raise SystemExit(1)\n")
+    done = subprocess.run([sys.executable, "-c", LOADS, main], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "False", "6", "True"]
+
+
+def test_a_worker_that_nobody_wants_any_more_ends():
+    worker = LoadingWorker()
+    number, folder = worker.process.pid, worker.scratch.path
+    assert worker.connection.recv() == ("loaded", None)
+    assert psutil.pid_exists(number) and folder.exists()
+    del worker
+    gc.collect()
+    assert not psutil.pid_exists(number) and not folder.exists()
+
+
+def test_a_run_that_ends_before_anybody_is_asked_leaves_no_worker(monkeypatch, tmp_path):
+    started: list[Any] = []
+
+    class Remembered(LoadingWorker):
+        def __init__(self) -> None:
+            super().__init__()
+            started.append(self.process)
+
+    def unreadable(*_: object) -> None:
+        assert [process.poll() for process in started] == [None]  # it loads while data are read
+        raise SourceError("gone")
+
+    agreement = SimpleNamespace(engine=SimpleNamespace(name="spu"), compute_nodes=("a",))
+    monkeypatch.setattr(run, "preflight", lambda *_, **__: None)
+    monkeypatch.setattr(run, "refuse_unfit_hosts", lambda *_: None)
+    monkeypatch.setattr(run, "_witness", lambda *_: None)
+    monkeypatch.setattr(run, "loading_worker", lambda *_: Remembered())
+    monkeypatch.setattr(run, "refuse_unfit_workers", lambda *_: None)
+    monkeypatch.setattr(run, "read_rows_or_counts", unreadable)
+    with pytest.raises(SourceError):
+        ready_party(agreement, "a", None, None, Ledger(":memory:"), RunSettings(tmp_path))
+    assert [process.poll() is None for process in started] == [False]
+
+
+def test_the_partys_program_is_loaded_once_and_only_for_functions_of_its_own():
+    def of_main(xp: Any, x: Any) -> Any:
+        return x
+
+    of_main.__module__ = "__main__"
+    sent: list[object] = []
+    worker = WorkerProcess.__new__(WorkerProcess)
+    worker._has_main, worker._connection = False, SimpleNamespace(send=sent.append)  # type: ignore[assignment]
+    number = Shared(np.zeros(1, dtype=np.int64))
+    worker._load_main_for(Run((number, Call(add, (0,), {}))))
+    assert not sent
+    for _ in range(2):
+        worker._load_main_for(Run((number, Call(of_main, (0,), {}))))
+    assert [type(request) for request in sent] == [LoadMain]
