@@ -26,7 +26,7 @@ import adult
 import copublish as cp
 import nursery
 from copublish.agreement.columns import COUNT
-from copublish.kernel.noise.coins import Coins
+from copublish.kernel.noise.geometric import Coins
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.release.folder import generalization_of

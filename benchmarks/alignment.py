@@ -64,7 +64,7 @@ def mutual_tls() -> Iterator[Meeting]:
     from copublish.agreement.parties import Party
     from copublish.party.keys.identity import new_identity
     from copublish.party.network.port import Port
-    from copublish.tools.drafting.example import example_agreement
+    from copublish.tools.drafting.demo import example_agreement
 
     with tempfile.TemporaryDirectory(prefix="copublish-benchmark-") as name, ExitStack() as stack:
         folder = Path(name)

@@ -27,7 +27,7 @@ import numpy as np
 import copublish as cp
 from copublish.tools.auditing.result import VERDICT_LEVEL, Number
 from copublish.tools.auditing.statistics import Tested
-from copublish.tools.drafting.example import COLUMNS_AND_PARTIES
+from copublish.tools.drafting.demo import COLUMNS_AND_PARTIES
 from copublish_reproduction.audited_flaws import FLAWS
 from measuring import Measuring, run, write_between
 from support.broken_mechanisms import SMALL, TELLING, VARIANTS, symbol_of

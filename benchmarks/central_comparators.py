@@ -27,7 +27,7 @@ import pyarrow as pa
 import copublish as cp
 from copublish.mechanisms.marginals.publish import _column
 from copublish.party.local.simulation import read_fragments, simulate_fragments
-from copublish.tools.evaluation.marginals import marginal_errors
+from copublish.tools.evaluation.distances import marginal_errors
 from divisions import EXPECTED, TABLES, Division, agreement_for, halves
 from marginals_accuracy import DELTAS, best_area, codes_of
 from measuring import Measuring, Row, needed, run, with_error

@@ -40,10 +40,8 @@ from copublish.tools.evaluation.prediction import METRICS, RANKED_CLASSIFIERS
 from copublish.tools.evaluation.published import Published
 from copublish.tools.evaluation.utility import DISTANCES, Utility, raw_utility, utility_of
 from copublish.tools.planning.advice import plan_release
-from copublish.tools.planning.choice import choose_setting
-from copublish.tools.planning.mechanisms import with_mechanism
 from copublish.tools.planning.tables import made_up_table, read_like
-from copublish.tools.planning.trials import Trial, TrialGround, try_setting
+from copublish.tools.planning.trials import Trial, TrialGround, choose_setting, try_setting, with_mechanism
 from copublish_reproduction import datasets
 from divisions import TABLES, Division, agreement_for
 from measuring import Cell, Measuring, Row, mean_and_error, run

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 import copublish as cp
-from copublish.kernel.noise.coins import Coins
+from copublish.kernel.noise.geometric import Coins
 from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.tools.evaluation.distances import rank_correlation_error, wasserstein_errors
 from copublish_reproduction import datasets

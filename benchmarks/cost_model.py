@@ -30,7 +30,7 @@ import pyarrow.parquet as pq
 from scipy.optimize import nnls
 
 import copublish as cp
-from copublish.mechanisms.shared.work import Work
+from copublish.mechanisms.shared.tuning import Work
 from copublish.mechanisms.specialization.costs import work_of
 from copublish.party.local.processes import simulate_in_processes
 from copublish.party.local.simulation import read_fragments, simulate_fragments

@@ -25,7 +25,7 @@ import pandas as pd
 
 import copublish as cp
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
-from copublish.mechanisms.reading.interface import ColumnSummary
+from copublish.mechanisms.reading.estimate import ColumnSummary
 from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish_reproduction.first_values import with_first_values
 from measuring import NOT_THERE, Measuring, run

@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from copublish.tools.planning.speed import loop_seconds
+from copublish.tools.planning.costs import loop_seconds
 
 PACKAGES = ("copublish", "spu", "jax", "numpy", "pandas", "pyarrow")
 

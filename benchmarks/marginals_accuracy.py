@@ -33,7 +33,7 @@ from comparison_page import TITLES
 from copublish.agreement.domain import NumericalDomain
 from copublish.party.local.simulation import read_fragments, simulate_fragments
 from copublish.tools.evaluation.classification import ClassifierName
-from copublish.tools.evaluation.marginals import marginal_errors
+from copublish.tools.evaluation.distances import marginal_errors
 from copublish.tools.evaluation.prediction import RANKED_CLASSIFIERS, prediction_scores
 from divisions import TABLES, agreement_for, halves
 from measuring import ERROR, Measuring, Row, needed, public_guess, run, with_error, write_between

@@ -13,8 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from copublish.agreement.model import Agreement
-from copublish.engines.spu.recording import CONNECT
-from copublish.engines.spu.requests import Call, Gather, Intersect, OwnedMatrix, Run, ShareOf
+from copublish.engines.spu.requests import CONNECT, Call, Gather, Intersect, OwnedMatrix, Run, ShareOf
 from copublish.kernel.programs.gaussian_noise import add_chosen_noise, gaussian_candidates
 from copublish.kernel.programs.noise import handicaps, noisy_argmax
 from copublish.kernel.programs.packing import add_drawn_noise, laplace

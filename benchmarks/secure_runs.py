@@ -23,8 +23,7 @@ import pandas as pd
 import copublish as cp
 from copublish.engines.spu.compiling import text_of
 from copublish.engines.spu.engine import SpuEngine
-from copublish.engines.spu.recording import CONNECT
-from copublish.engines.spu.requests import Call, FirstUses, Gather, Intersect, Kept, OwnedMatrix, Run
+from copublish.engines.spu.requests import CONNECT, Call, FirstUses, Gather, Intersect, Kept, OwnedMatrix, Run
 from copublish.mechanisms.shared.generalization import Generalization
 from copublish.party.local import processes
 from copublish.progress import no_progress

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import copublish as cp
-from copublish.engines.spu.placement import Workers
+from copublish.engines.spu.parallel_sessions import Workers
 from copublish.engines.spu.requests import OwnedMatrix, Run
 from copublish.party.local.processes import simulate_in_processes
 from copublish.progress import no_progress

@@ -75,18 +75,17 @@ if TYPE_CHECKING:
     from copublish.tools.auditing.result import Audit
     from copublish.tools.drafting.differences import differences
     from copublish.tools.drafting.draft import Draft
+    from copublish.tools.drafting.fields import DraftProblem, draft_problems
     from copublish.tools.drafting.files import draft_from_text, hash_of_file, load_draft, save_draft
     from copublish.tools.drafting.form import DraftForm
     from copublish.tools.drafting.headers import dictionary_from_text, draft
     from copublish.tools.drafting.merge import compare_drafts, merge_drafts
-    from copublish.tools.drafting.problems import DraftProblem, draft_problems
     from copublish.tools.drafting.text import draft_text
     from copublish.tools.evaluation.generalize import generalize
     from copublish.tools.evaluation.scorecard import Evaluation, evaluate
     from copublish.tools.planning.advice import plan_release as plan
-    from copublish.tools.planning.links import Link, over_link, usual_links
+    from copublish.tools.planning.links import Link, measured_link, over_link, usual_links
     from copublish.tools.planning.meaning import Meaning, epsilon_for_error, how_sure, meaning
-    from copublish.tools.planning.measured import measured_link
     from copublish.tools.planning.release_plan import ReleasePlan
     from copublish.tools.planning.side_by_side import MechanismTrial, cannot_be_told_apart, side_by_side, try_mechanism
 
@@ -204,7 +203,7 @@ _HOMES = {
     "copublish.tools.drafting.form": ("DraftForm",),
     "copublish.tools.drafting.headers": ("dictionary_from_text", "draft"),
     "copublish.tools.drafting.merge": ("compare_drafts", "merge_drafts"),
-    "copublish.tools.drafting.problems": ("DraftProblem", "draft_problems"),
+    "copublish.tools.drafting.fields": ("DraftProblem", "draft_problems"),
     "copublish.tools.drafting.text": ("draft_text",),
     "copublish.release.report.page": ("Report", "report"),
     "copublish.tools.evaluation.scorecard": ("Evaluation", "evaluate"),
@@ -224,8 +223,7 @@ _HOMES = {
     "copublish.party.run": ("run",),
     "copublish.party.keys.signing_key": ("SigningKey", "signing_key"),
     "copublish.tools.planning.advice": ("plan",),
-    "copublish.tools.planning.links": ("Link", "over_link", "usual_links"),
-    "copublish.tools.planning.measured": ("measured_link",),
+    "copublish.tools.planning.links": ("Link", "measured_link", "over_link", "usual_links"),
     "copublish.tools.planning.meaning": ("Meaning", "epsilon_for_error", "how_sure", "meaning"),
     "copublish.tools.planning.release_plan": ("ReleasePlan",),
     "copublish.tools.planning.side_by_side": (

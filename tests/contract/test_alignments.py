@@ -32,7 +32,7 @@ from copublish.kernel.ledger.comparisons import KEY_BYTES, Alignment, size_class
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.main_path import publish_release
 from copublish.kernel.protocol.table import CAN_PAY, LISTS
-from copublish.kernel.records.commitment import commitment_to, told_to_peers
+from copublish.kernel.records.comparison import commitment_to, told_to_peers
 from copublish.kernel.records.identifiers import Identifiers
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.simulation import read_fragments, run_room

@@ -32,10 +32,9 @@ from copublish.kernel.accounting.cost import Cost, cost_of
 from copublish.kernel.accounting.disclosures import Disclosure, Measure, Select
 from copublish.kernel.ledger.ledger import Charge, Ledger, Limit
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.engine import NO_CELL, Columns, Marks
 from copublish.kernel.secrets.gate import RevealGate
-from copublish.kernel.secrets.secret import Secret
+from copublish.kernel.secrets.secret import Secret, SecretCounts
 from support import SeededCoins, seeded
 from support.protocol import HELLO, exchange
 

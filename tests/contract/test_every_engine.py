@@ -24,9 +24,9 @@ from copublish.kernel.accounting.disclosures import Measure, Select
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.noise.shared_laplace import NoiseShares
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.engine import ProgramEngine, SumEngine
 from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.secret import SecretCounts
 from support import ConstantCoins, no_noise
 from support.messages import Post
 from support.owners import Nodes

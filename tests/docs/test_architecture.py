@@ -275,7 +275,7 @@ def test_only_programs_and_the_gate_touch_what_is_inside_a_secret():
         "kernel/secrets/secret.py",
         "engines/masked_sums/engine.py",
         "engines/spu/engine.py",
-        "engines/spu/expressions.py",
+        "engines/spu/shares.py",
         "engines/spu/node.py",
     }
     assert readers <= own
@@ -317,10 +317,10 @@ def test_randomness_comes_from_the_operating_system_alone():
 
 
 ON_SECRETS = (
-    *("kernel/programs/noise.py", "kernel/programs/packing.py", "kernel/programs/sums.py"),
+    *("kernel/programs/noise.py", "kernel/programs/packing.py", "kernel/programs/packing.py"),
     *("mechanisms/specialization/score_programs.py", "mechanisms/copula/run_products.py"),
-    *("mechanisms/marginals/run_scores.py", "mechanisms/marginals/run_tables.py"),
-    *("kernel/records/joint_table.py", "kernel/noise/exact_coins.py", "kernel/noise/laplace_shares.py"),
+    *("mechanisms/marginals/run_tables.py", "mechanisms/marginals/run_tables.py"),
+    *("kernel/records/joint_table.py", "kernel/noise/laplace_shares.py", "kernel/noise/laplace_shares.py"),
 )
 
 

@@ -20,7 +20,7 @@ from copublish.mechanisms.specialization.report import partition_trees
 from copublish.mechanisms.specialization.snippets import snippets
 from copublish.mechanisms.specialization.values import estimates, noise_of_counts
 from copublish.release.describe import grouped
-from copublish.release.report.numbers import belief_bound, budget_shares
+from copublish.release.report.glance import belief_bound, budget_shares
 from copublish.release.report.page import report_page
 from copublish.tools.evaluation.scorecard import evaluate
 from support import random_table, repartition, seeded, simulate_with, small_mapping

@@ -13,8 +13,7 @@ from copublish.errors import MeetingError
 from copublish.kernel.protocol.table import ACCEPTED, ALIVE, GREETING, PROBLEM, PROTOCOL
 from copublish.party.network import way_out
 from copublish.party.network.channel import Channel, RefusedError, UnreachableError
-from copublish.party.network.dialing import dial
-from copublish.party.network.listening import AlreadyRunningError
+from copublish.party.network.dialing import AlreadyRunningError, dial
 from copublish.party.network.measuring import answer_measurements
 from copublish.party.network.offered_connections import SPARE
 from copublish.party.network.parked_connections import MAX_PARKED

@@ -9,7 +9,7 @@ import numpy as np
 import psutil
 import pytest
 
-from copublish.engines.public_values import exchange_public
+from copublish.engines.messages import exchange_public
 from copublish.errors import MeetingError, ProgramMismatchError
 from copublish.kernel.protocol.message import COUNT_BYTES, MAX_LETTER_BYTES, PIECE_BYTES
 from copublish.kernel.protocol.table import CAN_PAY, MAX_ARRAY_BYTES, MODEL, SIGNERS

@@ -22,10 +22,10 @@ from copublish.errors import MeetingError, plain_text
 from copublish.kernel.protocol.table import GREETING, PROTOCOL
 from copublish.party.keys.identity import Identity, fingerprint, load_identity, new_identity
 from copublish.party.network.channel import Channel, RefusedError, UnreachableError
-from copublish.party.network.connection_limits import MAX_OF_ONE_PARTY, Places
 from copublish.party.network.dialing import dial
 from copublish.party.network.forwarding import Frames
 from copublish.party.network.port import Port
+from copublish.party.network.sockets import MAX_OF_ONE_PARTY, Places
 from support import small_mapping
 from support.certificates import Authority, self_signed
 from support.node import free_port

@@ -21,7 +21,7 @@ from copublish.mechanisms.registry import plan_of
 from copublish.party import session as node_run
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.local.simulation import simulate_fragments
-from copublish.party.network.connection_limits import MAX_OF_ONE_PARTY, Places
+from copublish.party.network.sockets import MAX_OF_ONE_PARTY, Places
 from copublish.party.session import RunSettings, _link_nodes, ready_party, run_party
 from copublish.rows.reading import read_fragment
 from support import ConstantCoins, random_table, seeded

@@ -26,9 +26,9 @@ from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.disclosures import Measure
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.engine import NO_CELL, Columns, Marks
 from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.secret import SecretCounts
 from support import SeededCoins, fragment_frames, random_table, repartition, seeded, small_mapping
 from support.spu import PARTIES, Pair, publish
 

@@ -24,11 +24,10 @@ from copublish.engines.ideal import IdealEngine
 from copublish.errors import EngineError
 from copublish.kernel.accounting.disclosures import Disclosure, GaussianMeasure, Measure, Neighbors, Select
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.engine import Marks
 from copublish.kernel.secrets.gate import RevealGate
-from copublish.kernel.secrets.secret import Secret
-from copublish.mechanisms.marginals.run_scores import candidate_scores, refuse_out_of_bounds
+from copublish.kernel.secrets.secret import Secret, SecretCounts
+from copublish.mechanisms.marginals.run_tables import candidate_scores, refuse_out_of_bounds
 from copublish.mechanisms.specialization import run as specialization
 from copublish.mechanisms.specialization.cut import Candidates, Cut
 from copublish.mechanisms.specialization.run_scores import CandidateScores

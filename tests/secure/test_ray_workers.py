@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 import copublish as cp
-from copublish.engines.spu.placement import Workers
+from copublish.engines.spu.parallel_sessions import Workers
 from copublish.errors import PartyLostError
 from copublish.party.local.processes import simulate_in_processes
 from copublish.progress import no_progress

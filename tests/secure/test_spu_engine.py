@@ -19,23 +19,30 @@ from scipy import stats
 from spu import libspu
 
 from copublish.engines.spu.compiling import _as_jax
-from copublish.engines.spu.expressions import kept_step, steps_of
 from copublish.engines.spu.one_hot import half_of_square
-from copublish.engines.spu.requests import Call, FirstUses, LinkSettings, OwnedMatrix, Run, Xored
-from copublish.engines.spu.vetting import refuse_unvetted
-from copublish.engines.spu.warm_up import first_product, first_programs
+from copublish.engines.spu.requests import (
+    Call,
+    FirstUses,
+    LinkSettings,
+    OwnedMatrix,
+    Run,
+    Xored,
+    first_product,
+    first_programs,
+    refuse_unvetted,
+)
+from copublish.engines.spu.shares import kept_step, steps_of
 from copublish.engines.spu.worker import Worker
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.disclosures import Measure, Select
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.noise.geometric import geometric_noise
 from copublish.kernel.programs.noise import blinds_of, handicaps, noisy_argmax
-from copublish.kernel.programs.packing import Packing
-from copublish.kernel.programs.sums import add
+from copublish.kernel.programs.packing import Packing, add
 from copublish.kernel.protocol.table import CAN_PAY
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.engine import NO_CELL
 from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.secret import SecretCounts
 from support.spu import PARTIES, Pair, run_parties
 
 SELECTIONS = 75

@@ -10,7 +10,7 @@ import numpy as np
 
 import copublish as cp
 from copublish.engines.choice import engine_for
-from copublish.engines.spu.recording import EngineRecorder
+from copublish.engines.spu.requests import EngineRecorder
 from copublish.kernel.main_path import publish_release
 from copublish.kernel.protocol.table import INPUT_PART, OPENED, READY, entry_of
 from copublish.mechanisms.registry import plan_of

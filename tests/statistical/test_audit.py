@@ -18,7 +18,7 @@ import pytest
 
 import copublish as cp
 from copublish.errors import AgreementError, FragmentError
-from copublish.kernel.noise.coins import SystemCoins
+from copublish.kernel.noise.geometric import SystemCoins
 from copublish.tools.auditing import audit as auditing
 from copublish.tools.auditing import pair_choice as choosing
 from copublish.tools.auditing import secure

@@ -15,17 +15,15 @@ import numpy as np
 import pytest
 
 import copublish as cp
-from copublish.kernel.noise.coins import SystemCoins
+from copublish.kernel.noise.geometric import SystemCoins
 from copublish.tools.auditing import openings
 from copublish.tools.auditing import workers as players
-from copublish.tools.auditing.claims import claim_of
-from copublish.tools.auditing.coins import StretchedCoins
+from copublish.tools.auditing.bounds import StretchedCoins, log_chance
 from copublish.tools.auditing.game import Game, fair_coins
-from copublish.tools.auditing.laws import log_chance
 from copublish.tools.auditing.openings import best_play, opening_of, play_promising
 from copublish.tools.auditing.runs_after_choices import Choices
 from copublish.tools.auditing.single_disclosures import parts_of
-from copublish.tools.auditing.statistics import judged
+from copublish.tools.auditing.statistics import claim_of, judged
 from copublish.tools.auditing.tables import few_rivals, valid_pairs
 from copublish.tools.auditing.workers import Players, least_to_play_on
 from support.audits import not_accused

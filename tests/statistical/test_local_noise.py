@@ -20,7 +20,7 @@ from scipy import stats
 
 import copublish as cp
 from copublish.kernel.accounting.perturbations import PerturbCategory, PerturbNumber
-from copublish.mechanisms.vhdp.run_perturbation import perturb_categories, perturb_numbers
+from copublish.mechanisms.vhdp.run import perturb_categories, perturb_numbers
 from support import SeededCoins, seeded, simulate_with, with_first_values
 
 ALPHA, RECORDS, ATTACKED, STANDARD_ERRORS = 1e-4, 40_000, 20_000, 5

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import copublish as cp
-from copublish.tools.evaluation.marginals import marginal_errors
+from copublish.tools.evaluation.distances import marginal_errors
 from marginals_accuracy import TARGETS, codes_of, measure_releases
 from support import seeded, simulate_with, with_first_values
 

@@ -27,8 +27,8 @@ from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.noise.geometric import Geometric
 from copublish.kernel.programs.noise import geometric
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.secret import SecretCounts
 from support import seeded
 
 SAMPLES, FEW_SAMPLES = 10**6, 10**5

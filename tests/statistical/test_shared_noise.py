@@ -20,12 +20,18 @@ from copublish.engines.masked_sums.engine import MaskedSumEngine
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.disclosures import Measure
 from copublish.kernel.ledger.ledger import Ledger, Limit
-from copublish.kernel.noise.exact_coins import bernoulli, bernoulli_exp, bernoulli_of_parts, poisson
-from copublish.kernel.noise.laplace_shares import draw_share, negative_binomial
+from copublish.kernel.noise.laplace_shares import (
+    bernoulli,
+    bernoulli_exp,
+    bernoulli_of_parts,
+    draw_share,
+    negative_binomial,
+    poisson,
+)
 from copublish.kernel.noise.shared_laplace import NoiseShares, SharedLaplace
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.secret import SecretCounts
 from support import SeededCoins
 from support.messages import Post, all_of
 

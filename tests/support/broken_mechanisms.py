@@ -18,13 +18,12 @@ import copublish as cp
 from copublish.engines.ideal import IdealEngine
 from copublish.errors import FragmentError
 from copublish.kernel.accounting.disclosures import HISTOGRAM_L1, GaussianMeasure, Measure, Select
-from copublish.kernel.noise.coins import SystemCoins
 from copublish.kernel.noise.discrete_gaussian import DiscreteGaussian, gaussian_noise
-from copublish.kernel.noise.geometric import geometric_noise
+from copublish.kernel.noise.geometric import SystemCoins, geometric_noise
 from copublish.kernel.noise.shared_laplace import NoiseShares
-from copublish.kernel.programs.sums import add
-from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.programs.packing import add
 from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.secret import SecretCounts
 from copublish.tools.auditing import odd_records as symbols
 from copublish.tools.auditing.odd_records import symbols_of
 from copublish.tools.auditing.single_disclosures import Part

@@ -20,8 +20,7 @@ from copublish.agreement.loading import load_agreement
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.party.keys.identity import Identity, new_identity
 from copublish.party.network.port import Port
-from copublish.tools.drafting.demo import made_up_data
-from copublish.tools.drafting.example import example_agreement
+from copublish.tools.drafting.demo import example_agreement, made_up_data
 from support.commands import Begun
 
 NAMES = ("bank", "loans")

@@ -17,7 +17,7 @@ from copublish.engines.spu.marking import MarkingNode, ReplicatedMarkingNode
 from copublish.engines.spu.node import SpuNode
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.main_path import publish_release
-from copublish.kernel.noise.coins import Coins
+from copublish.kernel.noise.geometric import Coins
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.messenger import PipeMessenger, pipes_between
 from copublish.party.local.processes import throwaway_ledger

@@ -13,8 +13,8 @@ from typing import Any
 from unittest import mock
 
 from copublish.cli.relay_command import _context
-from copublish.party.network import passing
-from copublish.party.network.listening import listen_at
+from copublish.party.network import relay as passing
+from copublish.party.network.dialing import listen_at
 from copublish.party.network.relay import Limits, Relay
 from support.node import free_port
 

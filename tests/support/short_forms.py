@@ -9,7 +9,7 @@ import zlib
 from types import SimpleNamespace
 from unittest.mock import patch
 
-from copublish.kernel.noise import coins
+from copublish.kernel.noise import geometric as coins
 from measuring import Tables, given_of, tables_of
 
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import httpx
 import uvicorn
 
-from copublish.studio.app import studio_app
 from copublish.studio.context import Desk
 from copublish.studio.login import Entrance
+from copublish.studio.server import studio_app
 
 PORT = 8765
 ORIGIN = f"http://127.0.0.1:{PORT}"

@@ -1,7 +1,7 @@
 """The flaws of the published algorithms as views that can be audited: what somebody sees of two neighboring tables.
 
-Each flaw is a function from coins to outputs, as `copublish.tools.auditing.outputs` plays them, with the epsilon that
-the paper promises of it. The numbers are those of the findings (docs/results).
+Each flaw is a function from coins to outputs, as `copublish.tools.auditing.coalitions` plays them, with the epsilon
+that the paper promises of it. The numbers are those of the findings (docs/results).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from copublish.mechanisms.idp_ir.run_microaggregation import by_frequency
-from copublish.tools.auditing.outputs import View, audit_outputs
+from copublish.tools.auditing.coalitions import View, audit_outputs
 from copublish.tools.auditing.statistics import Claim, Tested
 from copublish_reproduction.arbdistdp import noisy_cells
 from copublish_reproduction.findings_noise import UNIFORM_BITS, possible, scale_if_variance, textbook_laplace

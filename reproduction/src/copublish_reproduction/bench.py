@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from copublish.party.local.simulation import simulate
-from copublish.tools.evaluation.benchmark_tables import CLASSES, DatasetName
 from copublish.tools.evaluation.classification import accuracy, majority_accuracy
+from copublish.tools.evaluation.values import CLASSES, DatasetName
 from copublish_reproduction.arbdistdp import ArbDistDP
 from copublish_reproduction.datasets import Dataset, Partition, agreement_for, load_dataset, scatter_cells
 from copublish_reproduction.diffp_c45 import DiffPC45

@@ -14,7 +14,7 @@ import pandas as pd
 from copublish.agreement.loading import agreement_from_mapping
 from copublish.agreement.model import Agreement
 from copublish.errors import SourceError
-from copublish.tools.evaluation.benchmark_tables import CLASSES, COLUMNS, DatasetName
+from copublish.tools.evaluation.values import CLASSES, COLUMNS, DatasetName
 from copublish_reproduction.first_values import with_first_values
 
 Partition = Literal["vertical", "arbitrary"]

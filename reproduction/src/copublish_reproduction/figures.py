@@ -11,7 +11,7 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from copublish.mechanisms.shared.papers import BA, LA, Printed
-from copublish.tools.evaluation.benchmark_tables import DatasetName
+from copublish.tools.evaluation.values import DatasetName
 from copublish_reproduction.bench import Algorithm, Bench
 from copublish_reproduction.datasets import FILES, Partition
 from copublish_reproduction.printed import printed

@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from copublish.agreement.taxonomy import parse_taxonomy
+from copublish.agreement.domain import parse_taxonomy
 from copublish.errors import SourceError
-from copublish.tools.evaluation.benchmark_tables import COLUMNS
+from copublish.tools.evaluation.values import COLUMNS
 from copublish_reproduction.datasets import NUMERICAL, load_dataset
 from copublish_reproduction.plain_table import Floats, category_codes
 

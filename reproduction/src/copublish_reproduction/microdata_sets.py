@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from copublish.agreement.taxonomy import parse_taxonomy
+from copublish.agreement.domain import parse_taxonomy
 from copublish.errors import SourceError
 from copublish_reproduction.datasets import FILES, NUMERICAL, load_dataset
 from copublish_reproduction.microdata import Attribute, Microdata

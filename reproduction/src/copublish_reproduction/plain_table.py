@@ -15,9 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from copublish.agreement.domain import CategoricalDomain
-from copublish.agreement.taxonomy import parse_taxonomy
-from copublish.tools.evaluation.benchmark_tables import CLASSES
+from copublish.agreement.domain import CategoricalDomain, parse_taxonomy
+from copublish.tools.evaluation.values import CLASSES
 from copublish_reproduction.datasets import Dataset
 
 Ints = NDArray[np.int64]

@@ -14,12 +14,12 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from copublish.agreement.domain import parse_taxonomy
 from copublish.agreement.loading import agreement_from_mapping
 from copublish.agreement.model import Agreement
-from copublish.agreement.taxonomy import parse_taxonomy
 from copublish.kernel.records.fragment import Fragment
 from copublish.party.local.simulation import read_fragments, simulate_fragments
-from copublish.tools.evaluation.benchmark_tables import CLASSES, COLUMNS
+from copublish.tools.evaluation.values import CLASSES, COLUMNS
 from copublish_reproduction.datasets import NUMERICAL, Dataset, load_dataset
 from copublish_reproduction.first_values import with_first_values
 from copublish_reproduction.hpdp_sets import FIRST_POST_SECONDARY, Target, attribute_columns, load_nltcs

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from copublish.tools.auditing.outputs import audit_outputs
+from copublish.tools.auditing.coalitions import audit_outputs
 from copublish.tools.auditing.statistics import Claim
 from copublish_reproduction.audited_flaws import FLAWS
 from copublish_reproduction.selection import log_weights, segment_law

@@ -21,8 +21,8 @@ from copublish.kernel.accounting.disclosures import HISTOGRAM_L1, UNPLACED, Meas
 from copublish.kernel.ledger.ledger import Charge
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.records.alignment import align_records
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.secret import SecretCounts
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.party.local.simulation import read_fragments
 from copublish.progress import no_progress

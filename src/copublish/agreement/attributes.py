@@ -11,11 +11,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from copublish.agreement.domain import MISSING_LABEL, CategoricalDomain, NumericalDomain
-from copublish.agreement.numbers import MAX_DIGITS, Number, Whole
+from copublish.agreement.domain import (
+    MISSING_LABEL,
+    ROOT_LABEL,
+    CategoricalDomain,
+    NumericalDomain,
+    TaxonomyNode,
+    flat_taxonomy,
+    parse_taxonomy,
+)
 from copublish.agreement.round_grid import round_split_points
-from copublish.agreement.section import Section
-from copublish.agreement.taxonomy import ROOT_LABEL, TaxonomyNode, flat_taxonomy, parse_taxonomy
+from copublish.agreement.section import MAX_DIGITS, Number, Section, Whole
 
 OTHER_LABEL = "other"
 """The category that `unlisted = "other"` adds to a list or tree that has no such value."""

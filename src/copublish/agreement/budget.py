@@ -7,8 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
-from copublish.agreement.numbers import BudgetShare, Weight
-from copublish.agreement.section import Section
+from copublish.agreement.section import BudgetShare, Section, Weight
 from copublish.agreement.settings import known_settings
 
 if TYPE_CHECKING:

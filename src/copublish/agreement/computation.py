@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from copublish.agreement.numbers import Whole
-from copublish.agreement.section import Section
+from copublish.agreement.section import Section, Whole
 
 if TYPE_CHECKING:
     from copublish.agreement.model import Agreement

@@ -19,8 +19,7 @@ from copublish.agreement.attributes import CategoricalAttribute, ClassAttribute,
 from copublish.agreement.budget import Budget
 from copublish.agreement.computation import Computation
 from copublish.agreement.model import Agreement, Privacy, Records
-from copublish.agreement.network import Network
-from copublish.agreement.parties import Party
+from copublish.agreement.parties import Network, Party
 from copublish.agreement.placeholders import places_to_fill_in
 from copublish.agreement.settings import MechanismSettings, known_settings, names_of_mechanisms
 from copublish.errors import AgreementError, plain_text, unsafe_texts

@@ -20,15 +20,12 @@ from copublish.agreement.attributes import Attribute, ClassAttribute, distinct
 from copublish.agreement.budget import Budget
 from copublish.agreement.canonical import canonical_spelling, hashes_of_parts
 from copublish.agreement.computation import NODES_OF_PROTOCOL, Computation
-from copublish.agreement.domain import CategoricalDomain, Domain
+from copublish.agreement.domain import CategoricalDomain, Domain, flat_taxonomy
 from copublish.agreement.encoding_rules import ColumnRule, rule_of_attribute, rule_of_class
-from copublish.agreement.network import Network
-from copublish.agreement.numbers import BudgetShare, Number, Whole, refuse_bool
-from copublish.agreement.parties import Party
+from copublish.agreement.parties import Network, Party
 from copublish.agreement.rules import broken_rules
-from copublish.agreement.section import Section
+from copublish.agreement.section import BudgetShare, Number, Section, Whole, refuse_bool
 from copublish.agreement.settings import MechanismSettings, Partition, known_settings, names_of_mechanisms
-from copublish.agreement.taxonomy import flat_taxonomy
 
 MAX_EXPECTED = 10**12
 

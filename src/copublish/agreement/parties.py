@@ -1,14 +1,112 @@
-"""The parties of an agreement, and how they find and recognize each other on the network."""
+"""How the parties of an agreement find each other: who can be dialed, who dials out alone, and where two of those meet.
+
+A party that can be dialed has a host. One behind a firewall that lets no connection in has none, and says
+`reach = "dial-out"`: it opens no port, dials the others, and leaves connections open there for them to call it on. Two
+such parties meet at a relay, which passes bytes that it cannot read.
+
+The parties of an agreement, and how they find and recognize each other on the network.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Literal
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, StrictBool, field_validator, model_validator
 
-from copublish.agreement.numbers import Whole
-from copublish.agreement.section import Section
+from copublish.agreement.section import Section, Whole
+
+if TYPE_CHECKING:
+    from copublish.agreement.model import Agreement
+
+Way = Literal["dial", "call back", "relay"]
+"""How one party gets a connection to another: by dialing it, on one that the other left open here, or at the relay."""
+
+
+class Network(Section):
+    """What the parties use of the network besides each other."""
+
+    relay: str | None = None
+
+    @field_validator("relay")
+    @classmethod
+    def _check_relay(cls, relay: str | None) -> str | None:
+        if relay is not None and not HOST_PATTERN.fullmatch(relay):
+            raise ValueError(f"write name and port, like \"relay.example:443\", got '{relay}'")
+        return relay
+
+    @property
+    def relay_address(self) -> tuple[str, int]:
+        """Name and port of the relay."""
+        if self.relay is None:
+            raise ValueError("the agreement names no relay")
+        return split_address(self.relay)
+
+
+def way_between(agreement: Agreement, caller: str, callee: str) -> Way:
+    """How one party gets a connection to another."""
+    if not agreement.parties[callee].dials_out:
+        return "dial"
+    return "relay" if agreement.parties[caller].dials_out else "call back"
+
+
+def over_what(agreement: Agreement, party: str, peer: str) -> str:
+    """What is between two parties, for messages about a link that broke: ` over the relay`, or nothing."""
+    return f" over the relay {agreement.network.relay}" if way_between(agreement, party, peer) == "relay" else ""
+
+
+def broken_network_rules(agreement: Agreement) -> Iterator[str]:
+    """Yield one sentence for every rule about the network that the agreement breaks."""
+    for key in ("host", "certificate"):
+        first: dict[str, str] = {}
+        for name, party in agreement.parties.items():
+            value = getattr(party, key)
+            if value is not None and first.setdefault(value, name) != name:
+                yield f"parties.{name}.{key}: it is the same as that of '{first[value]}'. Every party has its own"
+    hidden = _dialing_out(agreement)
+    relay = agreement.network.relay
+    if len(hidden) > 1 and relay is None:
+        yield (
+            f"network.relay: {_listed(hidden)} dial out alone, so none of them can be dialed by another. Name a relay "
+            'where they meet, like relay = "relay.example:443", or give all but one of them a host'
+        )
+    if len(hidden) < 2 and relay is not None:
+        yield (
+            "network.relay: it is for two parties that dial out alone, and the agreement has "
+            f'{"one" if hidden else "none"} of these. Remove it, or write reach = "dial-out" for those behind firewalls'
+        )
+    for name, party in agreement.parties.items():
+        if relay is not None and party.host == relay:
+            yield f"parties.{name}.host: it is the same as network.relay, which is no party"
+
+
+def meeting_in_words(agreement: Agreement) -> Iterator[str]:
+    """Sentences that say how every two parties will meet; none where the agreement does not say where they are."""
+    dialed = [f"{name} ({party.host})" for name, party in agreement.parties.items() if party.host is not None]
+    hidden = _dialing_out(agreement)
+    if len(dialed) > 1:
+        yield f"{_listed(dialed)} dial each other."
+    if dialed and hidden:
+        opens, dials = ("opens", "dials") if len(hidden) == 1 else ("open", "dial")
+        yield (
+            f"{_listed(hidden)} {opens} no port and {dials} {_listed(dialed)}; what goes the other way uses "
+            "connections that were dialed so."
+        )
+    if len(hidden) > 1:
+        yield (
+            f"{_listed(hidden)} meet each other at the relay {agreement.network.relay}, which sees who, when and how "
+            "much, and no content."
+        )
+
+
+def _dialing_out(agreement: Agreement) -> list[str]:
+    return [name for name, party in agreement.parties.items() if party.dials_out]
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
 
 _PORT = r"([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d{2}|655[0-2]\d|6553[0-5])"
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"

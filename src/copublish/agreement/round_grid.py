@@ -16,7 +16,7 @@ import decimal
 from dataclasses import dataclass
 from decimal import Decimal
 
-from copublish.agreement.numbers import MAX_DIGITS
+from copublish.agreement.section import MAX_DIGITS
 
 LEAST_BEND, LARGEST_BEND, STEPS_PER_BEND = 20, 300, 5
 """The range over c. Numbers with few steps, like ages, need cells that hardly widen; amounts up to hundreds of

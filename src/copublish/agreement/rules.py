@@ -11,7 +11,7 @@ from copublish.agreement.attributes import OTHER_LABEL, CategoricalAttribute
 from copublish.agreement.budget import broken_budget_rules
 from copublish.agreement.computation import broken_engine_rules
 from copublish.agreement.domain import MISSING_LABEL, NumericalDomain
-from copublish.agreement.network import broken_network_rules
+from copublish.agreement.parties import broken_network_rules
 from copublish.agreement.settings import known_settings
 
 if TYPE_CHECKING:

@@ -109,7 +109,7 @@ def _keep(agreement: Agreement, party: str, links: dict[str | None, Link]) -> No
     """Keep links for predictions, which can do without them: a folder that cannot be written is no finding."""
     if not links:
         return
-    from copublish.tools.planning.measured import keep_link
+    from copublish.tools.planning.links import keep_link
 
     with suppress(OSError):
         for peer, link in links.items():

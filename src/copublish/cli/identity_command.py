@@ -20,7 +20,7 @@ from copublish.cli.keys import (
 )
 from copublish.cli.terminal import Format, FormatOption, note, print_json, results_console
 from copublish.party.keys.identity import Identity, identity_folder, new_identity
-from copublish.party.keys.signers import AnyIdentity, load_signer
+from copublish.party.keys.signing_key import AnyIdentity, load_signer
 from copublish.party.party_file import draft_party_file
 from copublish.party.request import RunRequest
 

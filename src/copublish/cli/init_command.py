@@ -9,12 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from copublish.cli.init_questions import Owner, ask_about_columns, ask_essentials, ask_for_columns
+from copublish.cli.init_questions import Owner, ask_about_columns, ask_essentials, ask_for_columns, option
 from copublish.cli.merge_command import tell_what_is_open, what_is_open
-from copublish.cli.questions import option
 from copublish.cli.terminal import note
 from copublish.errors import CopublishError
-from copublish.rows.column_types import column_types
+from copublish.rows.agreed_columns import column_types
 from copublish.rows.sources import source_from
 from copublish.tools.drafting.answers import (
     column_from,
@@ -24,9 +23,9 @@ from copublish.tools.drafting.answers import (
     number_from,
     partition_from,
 )
+from copublish.tools.drafting.demo import example_agreement
 from copublish.tools.drafting.dictionary import Dictionary, read_dictionary
 from copublish.tools.drafting.draft import Decided, Draft, Essentials, PartyColumns, columns_of, draft_agreement
-from copublish.tools.drafting.example import example_agreement
 from copublish.tools.drafting.text import draft_text
 
 PARTY_AND_DATA = re.compile(r"(?P<party>[A-Za-z0-9][A-Za-z0-9._-]*)=(?P<data>.+)", re.S)

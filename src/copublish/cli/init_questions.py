@@ -1,16 +1,20 @@
-"""What `copublish init` asks at a terminal: the essentials, and about every column what no dictionary says."""
+"""Questions at a terminal: an answer is checked while it is typed, and asked for again until it can be used.
+
+What `copublish init` asks at a terminal: the essentials, and about every column what no dictionary says.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar, cast
+
+import typer
 
 from copublish.agreement.placeholders import FILL_IN
-from copublish.cli.questions import ask, confirm
 from copublish.cli.terminal import note
 from copublish.errors import visible
-from copublish.rows.column_types import column_types, offered_values
+from copublish.rows.agreed_columns import column_types, offered_values
 from copublish.rows.sources import Source
 from copublish.tools.drafting.answers import (
     bounds_from,
@@ -20,12 +24,54 @@ from copublish.tools.drafting.answers import (
     kind_from,
     name_from,
     names_from,
+    or_left_open,
     parties_from,
     partition_from,
     values_from,
 )
 from copublish.tools.drafting.dictionary import Dictionary
 from copublish.tools.drafting.draft import Decided, Essentials, PartyColumns, columns_of, looks_like_identifier
+
+T = TypeVar("T")
+
+
+def ask(text: str, read: Callable[[str], T], default: str = FILL_IN) -> T | str:
+    """Ask a question; Enter takes the default, and FILL IN leaves it open in the draft.
+
+    Args:
+        text: The question.
+        read: Reads an answer, or raises a ValueError that says what to write.
+        default: What Enter means.
+    """
+    reader = or_left_open(read)
+
+    def checked(answer: str) -> T | str:
+        try:
+            return reader(answer)
+        except ValueError as exc:
+            raise typer.BadParameter(f"{exc}") from None
+
+    return cast("T | str", typer.prompt(text, default=default, value_proc=checked, err=True))
+
+
+def option(text: str | None, read: Callable[[str], T], name: str) -> T | str | None:
+    """What an option says, read as an answer would be; nothing if it was not given.
+
+    Raises:
+        BadParameter: If it cannot be used.
+    """
+    if text is None:
+        return None
+    try:
+        return or_left_open(read)(text)
+    except ValueError as exc:
+        raise typer.BadParameter(f"{exc}", param_hint=name) from None
+
+
+def confirm(text: str) -> bool:
+    """Ask whether; no is the default."""
+    return bool(typer.confirm(text, default=False, err=True))
+
 
 MOST_OFFERED = 40
 """Columns with more values than this are left to the code book."""

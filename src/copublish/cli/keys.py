@@ -18,7 +18,7 @@ from copublish.cli.terminal import errors_console
 from copublish.errors import PassphraseError
 from copublish.files.regular import MIB, read_regular
 from copublish.party.keys.identity import Passphrase
-from copublish.party.keys.signers import load_signer
+from copublish.party.keys.signing_key import load_signer
 from copublish.party.request import ResolvedRun
 from copublish.release.evidence.signing import Signer
 

@@ -10,9 +10,9 @@ import typer
 from copublish.cli.terminal import Format, FormatOption, note, print_json
 from copublish.errors import CopublishError
 from copublish.tools.drafting.draft import Content, Draft
+from copublish.tools.drafting.fields import draft_problems
 from copublish.tools.drafting.files import load_draft
 from copublish.tools.drafting.merge import merge_drafts
-from copublish.tools.drafting.problems import draft_problems
 from copublish.tools.drafting.text import draft_text
 
 

@@ -10,15 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from copublish.agreement.model import Agreement
-from copublish.agreement.network import way_between
+from copublish.agreement.parties import way_between
 from copublish.cli.keys import PassphraseCommandOption, PassphraseFileOption, passphrase_from
 from copublish.cli.options import resolved, with_options
 from copublish.cli.terminal import Format, FormatOption, print_json, results_console
 from copublish.errors import MeetingError
 from copublish.party.keys.identity import Identity, Passphrase, load_identity
 from copublish.party.network.channel import UnreachableError
-from copublish.party.network.dialing import dial, own_run_listens, refuse_unfit_hosts
-from copublish.party.network.listening import listen_at
+from copublish.party.network.dialing import dial, listen_at, own_run_listens, refuse_unfit_hosts
 from copublish.party.network.proxy import Proxy
 from copublish.party.network.way_out import WayOut
 

@@ -113,7 +113,7 @@ def _budget(text: str) -> str:
 
 
 def _known(names: list[str]) -> list[str]:
-    from copublish.tools.planning.mechanisms import ALL, planned_names
+    from copublish.tools.planning.trials import ALL, planned_names
 
     for name in names:
         if name not in (*planned_names(), ALL):

@@ -76,7 +76,7 @@ def _accuracy_here(result: Mapping[str, Any]) -> str:
 
 
 def _kept_here(result: Mapping[str, Any]) -> str:
-    from copublish.tools.planning.references import kept
+    from copublish.tools.planning.meaning import kept
 
     best = result["recommendation"]
     if best is None:

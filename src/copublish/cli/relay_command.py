@@ -16,7 +16,7 @@ import typer
 from copublish.cli.terminal import note
 from copublish.party.keys.identity import CERTIFICATE_FILE, KEY_FILE, load_identity, new_identity
 from copublish.party.log import EventLog, log_to, log_to_stream
-from copublish.party.network.listening import listen_at
+from copublish.party.network.dialing import listen_at
 from copublish.party.network.relay import Limits, Relay
 from copublish.party.options import address_of
 

@@ -17,12 +17,11 @@ from copublish.engines.spu.input_parties import GuestEngine, MarkingGuest
 from copublish.engines.spu.marking import MarkingNode, ReplicatedMarkingNode
 from copublish.engines.spu.node import SpuNode
 from copublish.engines.spu.process import LOADING_SECONDS, LoadingWorker, StartWorker, WorkerProcess
-from copublish.engines.spu.recording import EngineRecorder
-from copublish.engines.spu.requests import CHEETAH, FirstUses
+from copublish.engines.spu.requests import CHEETAH, EngineRecorder, FirstUses
 from copublish.errors import AgreementError, EngineError
 from copublish.kernel.certificate.comparing import way_of
 from copublish.kernel.certificate.promise import computes_jointly
-from copublish.kernel.noise.coins import Coins
+from copublish.kernel.noise.geometric import Coins
 from copublish.kernel.protocol.table import MAX_LIST_BYTES
 
 SPU_VERSION = "0.9.5"

@@ -18,16 +18,13 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from copublish.errors import PartyLostError, ProgramMismatchError
-from copublish.kernel.noise.coins import Coins, SystemCoins
-from copublish.kernel.noise.geometric import Geometric
+from copublish.kernel.noise.geometric import Coins, Geometric, SystemCoins
 from copublish.kernel.noise.shared_laplace import SharedLaplace
-from copublish.kernel.programs.packing import Packing
-from copublish.kernel.programs.ranges import as_bits, sum_within
+from copublish.kernel.programs.packing import Packing, as_bits, sum_within
 from copublish.kernel.protocol.message import Exchange
 from copublish.kernel.secrets.added_noise import add_noise_inside
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.engine import NO_CELL, Columns, Marks
-from copublish.kernel.secrets.secret import Secret
+from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.kernel.secrets.shards import Count, Done, no_word, sum_in_turn
 from copublish.types import BoolArray, IntArray, Program
 

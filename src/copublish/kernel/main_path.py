@@ -10,8 +10,8 @@ from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.errors import EngineError, InvalidInputsError, LedgerError, LostAtTheLastStepError, PartyLostError
-from copublish.kernel.certificate.audited import AuditStatement
 from copublish.kernel.certificate.build import Circumstances, build_certificate
+from copublish.kernel.certificate.certificate import AuditStatement
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.protocol.table import CAN_PAY, DATE, FIT, ON_DISK, RELEASE
 from copublish.kernel.records.alignment import align_records

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from copublish.kernel.records.joint_table import JointTable
     from copublish.kernel.secrets.engine import SumEngine
     from copublish.kernel.secrets.gate import RevealGate
-    from copublish.mechanisms.reading.interface import Reading
+    from copublish.mechanisms.reading.estimate import Reading
     from copublish.mechanisms.reading.replicates import Draws
     from copublish.mechanisms.shared.generalization import Generalization
     from copublish.mechanisms.shared.tuning import Tuning

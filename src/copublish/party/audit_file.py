@@ -12,7 +12,7 @@ from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError
 from copublish.files.regular import read_regular
-from copublish.kernel.certificate.audited import AuditedNumber, AuditStatement
+from copublish.kernel.certificate.certificate import AuditedNumber, AuditStatement
 from copublish.kernel.protocol.table import AUDIT
 from copublish.kernel.secrets.engine import SumEngine
 from copublish.progress import Notice

@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from copublish.agreement.model import Agreement
-from copublish.agreement.network import way_between
+from copublish.agreement.parties import way_between
 from copublish.engines.choice import WITHOUT_ENGINE, has_secure_engine, secure_engine_version
 from copublish.errors import MeetingError, plain_text
 from copublish.party.keys.identity import CLOCK_TOLERANCE, Identity, Passphrase, load_identity
 from copublish.party.network.channel import Channel, RefusedError, UnprovenPeerError, UnreachableError
-from copublish.party.network.dialing import dial, own_run_listens, refuse_unfit_hosts, status_of
-from copublish.party.network.listening import AlreadyRunningError
+from copublish.party.network.dialing import AlreadyRunningError, dial, own_run_listens, refuse_unfit_hosts, status_of
 from copublish.party.network.measuring import Link, ask_to_dial_back, measure
 from copublish.party.network.port import Port
 from copublish.party.network.proxy import Proxy, ProxyError, connect_out

@@ -25,9 +25,17 @@ from copublish.kernel.protocol.message import Message
 from copublish.kernel.protocol.table import AS_HEARD, HEADS, LEDGERS, SHOWN_HEADS, SIGNATURES, SIGNERS
 from copublish.kernel.secrets.engine import SumEngine
 from copublish.release.evidence.approvals import Approval, needed_approvals, told_approvals
-from copublish.release.evidence.certificates import Chain, certificate_problem, chain_from_pem, fingerprint, pem_of
 from copublish.release.evidence.signatures import ReleaseStatement, Signatures
-from copublish.release.evidence.signing import Signer, is_hash, spelled
+from copublish.release.evidence.signing import (
+    Chain,
+    Signer,
+    certificate_problem,
+    chain_from_pem,
+    fingerprint,
+    is_hash,
+    pem_of,
+    spelled,
+)
 from copublish.release.folder import Release
 
 

@@ -13,7 +13,7 @@ from copublish.agreement.loading import LARGEST_FILE, load_agreement, taxonomy_f
 from copublish.agreement.model import Agreement
 from copublish.errors import AgreementError, ReleaseError
 from copublish.files.regular import read_inside, read_regular
-from copublish.kernel.certificate.audited import AuditStatement
+from copublish.kernel.certificate.certificate import AuditStatement
 from copublish.party.audit_file import LARGEST_AUDIT, default_audit_file, read_audit
 from copublish.release.describe import Description, describe
 

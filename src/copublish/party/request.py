@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypedDict
 
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
-from copublish.engines.spu.placement import HERE, ONE_WORKER, Workers
+from copublish.engines.spu.parallel_sessions import HERE, ONE_WORKER, Workers
 from copublish.errors import MeetingError, OptionError, SourceError
 from copublish.files.home import home_folder, identities_folder
 from copublish.files.party_file import PARTY_FILE

@@ -17,7 +17,7 @@ from copublish.kernel.certificate.build import warning_of
 from copublish.kernel.ledger.ledger import open_existing_ledger
 from copublish.mechanisms.registry import plan_of
 from copublish.party.keys.identity import Passphrase, load_identity
-from copublish.party.keys.signers import load_signer
+from copublish.party.keys.signing_key import load_signer
 from copublish.party.local.processes import throwaway_ledger
 from copublish.party.log import EventLog, log_file, log_to
 from copublish.party.network.rendezvous import Waiting

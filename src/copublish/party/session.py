@@ -12,9 +12,9 @@ from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.engines.choice import engine_for, loading_seconds, loading_worker
-from copublish.engines.spu.placement import refuse_unfit_workers, sessions_of
+from copublish.engines.spu.parallel_sessions import refuse_unfit_workers, sessions_of
 from copublish.engines.spu.process import LoadingWorker
-from copublish.engines.spu.recording import EngineRecorder
+from copublish.engines.spu.requests import EngineRecorder
 from copublish.errors import (
     ApprovalError,
     BehindLedgerError,
@@ -30,12 +30,12 @@ from copublish.errors import (
     SilenceError,
     SourceError,
 )
-from copublish.files.core_dumps import forbid_core_dumps
+from copublish.files.interrupts import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
-from copublish.kernel.certificate.audited import AuditStatement
+from copublish.kernel.certificate.certificate import AuditStatement
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.main_path import publish_release
-from copublish.kernel.noise.coins import Coins
+from copublish.kernel.noise.geometric import Coins
 from copublish.kernel.records.fragment import Fragment
 from copublish.mechanisms.base import Plan
 from copublish.party.audit_file import read_audit

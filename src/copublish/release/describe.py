@@ -16,7 +16,7 @@ from rich.text import Text
 from copublish.agreement.columns import coarse_grid_warnings, formula_warning
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
-from copublish.agreement.network import meeting_in_words
+from copublish.agreement.parties import meeting_in_words
 from copublish.engines.spu.coalitions import assumptions_of
 from copublish.kernel.accounting.disclosures import Neighbors
 from copublish.kernel.accounting.formatting import show_exact, state_disclosure
@@ -27,8 +27,8 @@ from copublish.kernel.certificate.promise import assumptions, not_protected, pro
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.shared.privacy_words import epsilon_rows, epsilon_words, noise_words
 from copublish.mechanisms.shared.text_tables import add_row, text_table
-from copublish.release.html import definition_list, html_table
 from copublish.release.preflight import prepare
+from copublish.release.readme import definition_list, html_table
 
 WEAK_EPSILON = 3
 

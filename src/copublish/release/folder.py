@@ -31,9 +31,8 @@ from copublish.release.evidence.signatures import (
     digests_of,
     release_digest,
 )
-from copublish.release.html import definition_list, html_table
 from copublish.release.metadata import metadata_files
-from copublish.release.readme import folder_readme
+from copublish.release.readme import definition_list, folder_readme, html_table
 from copublish.release.sense import making_sense_of
 from copublish.release.staging import refuse_existing, refuse_unwritable, staged_folder
 from copublish.release.statistics import ReadableRelease

@@ -8,9 +8,8 @@ from pathlib import Path
 from copublish.errors import ReleaseError
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.ledger.receipts import Receipt
-from copublish.release.evidence.certificates import chain_from_pem, fingerprint
 from copublish.release.evidence.signatures import ReleaseStatement
-from copublish.release.evidence.signing import signature_problem
+from copublish.release.evidence.signing import chain_from_pem, fingerprint, signature_problem
 from copublish.release.stored import read_stored_release
 
 

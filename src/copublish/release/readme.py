@@ -1,13 +1,34 @@
-"""The plain-language README that lies in every release folder."""
+"""Small pieces of HTML for notebooks. Everything that goes in is escaped.
+
+The plain-language README that lies in every release folder.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
 
 from copublish.kernel.certificate.certificate import Certificate
 from copublish.mechanisms.base import About
 from copublish.mechanisms.shared.privacy_words import epsilon_rows
 from copublish.release.metadata import metadata_table
+
+
+def definition_list(facts: Mapping[str, object]) -> str:
+    """Headings and what is said under each."""
+    rows = "".join(f"<tr>{_cell('th', name)}{_cell('td', said)}</tr>" for name, said in facts.items())
+    return f"<table>{rows}</table>"
+
+
+def html_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table with a row of headings."""
+    head = "".join(_cell("th", heading) for heading in headings)
+    body = "".join(f"<tr>{''.join(_cell('td', cell) for cell in row)}</tr>" for row in rows)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _cell(tag: str, content: object) -> str:
+    return f'<{tag} style="text-align:left">{escape(str(content))}</{tag}>'
 
 
 def folder_readme(certificate: Certificate, about: About, formulas: str | None = None) -> str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from copublish.errors import ReleaseError
-from copublish.files.exchange import exchange
+from copublish.files.regular import exchange
 from copublish.files.scratch import Scratch
 
 

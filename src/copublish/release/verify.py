@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from copublish.errors import ReleaseError, plain_text
 from copublish.kernel.certificate.certificate import Certificate
 from copublish.release.evidence.approvals import PEERS_TOLERANCE, Approval, approval_problem, number_of_people
-from copublish.release.evidence.certificates import Chain, common_name, fingerprint, is_issued_by
 from copublish.release.evidence.signatures import SIGNATURES_FILE, Signatures, release_digest
+from copublish.release.evidence.signing import Chain, common_name, fingerprint, is_issued_by
 from copublish.release.stored import StoredRelease, read_stored_release
 
 if TYPE_CHECKING:

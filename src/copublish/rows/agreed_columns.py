@@ -1,10 +1,110 @@
-"""Are the columns of a source those that were agreed? Names are compared, and no value is looked at."""
+"""Names and types of a source's columns, and single values that its owner may want to make public.
+
+For drafting an agreement. A type is a hint about what a column is; values are read where the owner asks for them alone.
+
+Are the columns of a source those that were agreed? Names are compared, and no value is looked at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
 
 from copublish.agreement.model import Agreement
+from copublish.files.regular import open_regular
+from copublish.rows.csv_files import csv_options
+from copublish.rows.encoding import as_text
+from copublish.rows.sources import OPEN_FILES, OpenSource, Source, open_source
+
+ColumnType = Literal["text", "whole number", "number", "truth value", "truth word", "date", "unknown"]
+"""What a source says of a column. A truth value is one by its type; a truth word is text of a CSV file that looks like
+one, and is read as it is written. Unknown is what a file without rows says."""
+
+FEW_ROWS = 20
+"""A value in fewer rows is called rare, so that its owner thinks twice."""
+
+
+@dataclass(frozen=True)
+class OfferedValue:
+    """A value of private data that its owner may confirm for a public agreement.
+
+    Privacy:
+        Reveals: it occurs in the data, to the owner alone. Whoever confirms it makes that public.
+    """
+
+    text: str
+    is_rare: bool
+
+    def __repr__(self) -> str:
+        return "OfferedValue(...)"
+
+
+def column_types(source: Source) -> dict[str, ColumnType]:
+    """The columns of a source with their types, in its order.
+
+    Raises:
+        SourceError: If the source cannot be read.
+
+    Privacy:
+        No value is returned. The types of CSV columns are guessed from cells, so a type can say that all of them are
+        whole numbers; and the first line of a CSV file is taken for names.
+    """
+    with open_source(source) as opened:
+        if not _is_csv(source):
+            return {name: _type(kind, of_text=False) for name, kind in opened.table.schema().items()}
+        if opened.table.limit(1).count().execute() == 0:
+            return dict.fromkeys(opened.table.columns, "unknown")
+        with _typed_csv(Path(str(source)), opened) as table:
+            return {name: _type(kind, of_text=True) for name, kind in table.schema().items()}
+
+
+def offered_values(source: Source, columns: Sequence[str], *, at_most: int) -> Iterator[tuple[str, list[OfferedValue]]]:
+    """Yield, for every column with few values, these values as they are read in a run, in alphabetical order.
+
+    Args:
+        source: The owner's data.
+        columns: Which columns.
+        at_most: How many values a column may have; one with more is left out, since nobody confirms them one by one.
+    """
+    with open_source(source) as opened:
+        for column in columns:
+            texts = opened.table.select(as_text(opened.table[column]).cast("string").name("text"))
+            given = texts.filter(texts["text"].notnull())
+            found = (
+                given.group_by("text")
+                .aggregate(rows=given.count())
+                .order_by("text")
+                .limit(at_most + 1)
+                .to_pyarrow()
+                .to_pylist()
+            )
+            if 0 < len(found) <= at_most:
+                yield column, [OfferedValue(row["text"], row["rows"] < FEW_ROWS) for row in found if row["text"]]
+
+
+def _is_csv(source: Source) -> bool:
+    return isinstance(source, str | Path) and Path(source).suffix.lower() == ".csv"
+
+
+@contextmanager
+def _typed_csv(path: Path, opened: OpenSource) -> Iterator[Any]:
+    """The same file with types that DuckDB finds in its cells, to tell numbers from text."""
+    with open_regular(path) as file:
+        literal = Path(OPEN_FILES, str(file))
+        yield opened.connection.read_csv(literal, **{**csv_options(literal, path), "all_varchar": False})
+
+
+def _type(kind: Any, *, of_text: bool) -> ColumnType:
+    if kind.is_boolean():
+        return "truth word" if of_text else "truth value"
+    if kind.is_integer():
+        return "whole number"
+    if kind.is_numeric():
+        return "number"
+    return "date" if kind.is_temporal() else "text"
 
 
 def column_problems(agreement: Agreement, party: str, present: list[str]) -> list[str]:

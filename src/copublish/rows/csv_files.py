@@ -1,4 +1,6 @@
-"""CSV files: what is read off the header line, and what may be said when the rest cannot be read.
+"""Rows of CSV and Parquet files, asked of DuckDB itself: loading Ibis would take longer than reading most of them.
+
+CSV files: what is read off the header line, and what may be said when the rest cannot be read.
 
 DuckDB reads the rows. Left to itself it also guesses the delimiter, from the first rows, and one row of another length
 makes it guess wrong; so the delimiter comes from the header line alone.
@@ -7,10 +9,107 @@ makes it guess wrong; so the delimiter comes from the header line alone.
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from copublish.errors import SourceError
+from copublish.rows.encoding import BLANKS, Need
+
+if TYPE_CHECKING:
+    import duckdb
+
+ROWS_PER_BATCH = 65_536
+
+FLOATS = ("FLOAT", "DOUBLE")
+
+WHOLE = tuple(f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT"))
+
+NUMBERS_AS_TEXT = ("VARCHAR", "ENUM", "DECIMAL", "HUGEINT", "UHUGEINT")
+"""What may or may not be a number, or not one of a float: read as `numbers_of` reads text."""
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A file that can be read, as `OpenSource` is; its expressions are DuckDB's SQL.
+
+    Attributes:
+        connection: Reads it.
+        scan: The call of a function that names it.
+        types: The columns, with DuckDB's names of their types.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    scan: str
+    types: Mapping[str, str]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        return tuple(self.types)
+
+    def expression(self, column: str, need: Need) -> str:
+        """What encoding needs of a column; `column_expression` says what that is, and must give the same."""
+        name, kind = _quoted(column, '"'), self._kind(column)
+        if need == "text" or kind in NUMBERS_AS_TEXT:
+            # Floats as they are, for `texts_of` to write.
+            sql = name if kind in FLOATS else f"trim(CAST({name} AS VARCHAR), {_literal(BLANKS)})"
+        elif kind in (*FLOATS, *WHOLE, "NULL"):
+            sql = f"CAST({name} AS DOUBLE)"
+        else:
+            # Dates and the like have no number; marked as infinite, so that they are told from missing ones.
+            sql = f"CAST(CAST({name} AS INTEGER) AS DOUBLE)" if kind == "BOOLEAN" else "CAST('inf' AS DOUBLE)"
+        return f"{sql} AS {name}"
+
+    def try_out(self, expressions: Sequence[str]) -> None:
+        """Find out whether expressions can be computed. No row is read."""
+        self.connection.execute(f"{self._select(expressions)} LIMIT 0")
+
+    def batches(self, expressions: Sequence[str], *, sorted_by: str | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the values of expressions in batches, in the order of the file: it has one, and is not sorted."""
+        return iter(self.connection.execute(self._select(expressions)).to_arrow_reader(ROWS_PER_BATCH))
+
+    def _select(self, expressions: Sequence[str]) -> str:
+        return f"SELECT {', '.join(expressions)} FROM {self.scan}"  # noqa: S608  # names and texts are quoted
+
+    def _kind(self, column: str) -> str:
+        """The name of a column's type without its parameters."""
+        written = self.types[column]
+        return "LIST" if written.endswith("]") else written.partition("(")[0].strip('"')
+
+
+def open_file(function: str, path: Path, options: Mapping[str, Any], held: ExitStack) -> OpenFile:
+    """Open a file for reading.
+
+    Args:
+        function: DuckDB's function that reads it.
+        path: Where it is.
+        options: The function's options.
+        held: Closes the connection.
+    """
+    import duckdb
+
+    connection = duckdb.connect()
+    held.callback(connection.close)
+    # Moments are written alike on every machine, and no name in a query is a variable of this program.
+    connection.execute("SET TimeZone = 'UTC'; SET python_enable_replacements = false")
+    given = "".join(f", {name} = {_literal(value)}" for name, value in options.items())
+    scan = f"{function}({_literal(str(path))}{given})"
+    described = connection.execute(f"DESCRIBE SELECT * FROM {scan}").fetchall()  # noqa: S608  # the path is quoted
+    return OpenFile(connection, scan, {str(name): str(kind) for name, kind, *_ in described})
+
+
+def _literal(value: str | bool | int) -> str:
+    return _quoted(value, "'") if isinstance(value, str) else str(value)
+
+
+def _quoted(text: str, quote: str) -> str:
+    return quote + text.replace(quote, 2 * quote) + quote
+
 
 DELIMITERS = (",", ";", "\t", "|")
 

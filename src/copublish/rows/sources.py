@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from copublish.errors import CopublishError, SourceError
 from copublish.files.regular import open_regular
-from copublish.rows.csv_files import csv_options, csv_problem
+from copublish.rows.csv_files import ROWS_PER_BATCH, OpenFile, csv_options, csv_problem, open_file
 from copublish.rows.database import DUCKDB_SUFFIXES, SCHEMES, DatabaseTable, reading_problem, scheme_of
 from copublish.rows.encoding import Need, column_expression
-from copublish.rows.plain_files import ROWS_PER_BATCH, OpenFile, open_file
 from copublish.rows.spark import analyze, silence_queries, spark_batches
 
 if TYPE_CHECKING:

@@ -1,15 +1,97 @@
-"""Release folders of this party: those beside the agreement, below data folders, and where runs have put them."""
+"""Where this party's data may lie: files below the folders that were named at the start, and named sources.
+
+Data never go through the page. It names them, and the Python names read them where they are.
+
+Release folders of this party: those beside the agreement, below data folders, and where runs have put them.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from starlette.exceptions import HTTPException
 
-from copublish.studio.context import Situation
-from copublish.studio.names import is_text
+import copublish as cp
+from copublish.studio.context import Desk, Situation
+from copublish.studio.routing import is_text
+
+FILES = (".csv", ".parquet")
+DATABASES = (".duckdb", ".ddb")
+MOST_FILES = 500
+MOST_LEVELS = 4
+MOST_LOOKED_AT = 20_000
+SOURCE = "source:"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Data that can be chosen: what a form sends, and what a person reads."""
+
+    value: str
+    label: str
+
+
+def choices(desk: Desk) -> list[Choice]:
+    """Everything that can be chosen, named sources first; of very many files the first."""
+    named = [Choice(f"{SOURCE}{name}", f"{name} ({table})") for name, table in desk.sources.items()]
+    found = [
+        Choice(str(path), str(path.relative_to(folder)))
+        for folder in desk.data_folders
+        for path in _files_below(folder)
+        if is_text(path)
+    ]
+    return named + found[:MOST_FILES]
+
+
+def _files_below(folder: Path) -> Iterator[Path]:
+    """Files of data below a folder, a few levels deep; a folder that holds very much is not looked through for ever."""
+    looked_at = 0
+    for place, folders, names in os.walk(folder):
+        here = Path(place)
+        if "certificate.json" in names:  # a release, which is nobody's own data
+            folders.clear()
+            continue
+        is_deep = len(here.relative_to(folder).parts) >= MOST_LEVELS
+        folders[:] = [] if is_deep else sorted(name for name in folders if not name.startswith("."))
+        yield from (here / name for name in sorted(names) if Path(name).suffix.lower() in (*FILES, *DATABASES))
+        looked_at += len(names) + 1
+        if looked_at > MOST_LOOKED_AT:
+            return
+
+
+def chosen(desk: Desk, value: str, table: str = "") -> Path | cp.DatabaseTable:
+    """The data that a form names.
+
+    Raises:
+        SourceError: If they are not among what was allowed at the start, or are of no kind that can be read.
+    """
+    if value.startswith(SOURCE):
+        if value.removeprefix(SOURCE) not in desk.sources:
+            raise cp.SourceError("There is no such source. Sources are named when the page is started: --source.")
+        return desk.sources[value.removeprefix(SOURCE)]
+    try:
+        path = Path(value).resolve()
+    except (OSError, ValueError, RuntimeError):
+        raise cp.SourceError("This is no path of a file.") from None
+    # After links were followed: a link in a data folder must not lead out of it.
+    if not any(path.is_relative_to(folder) for folder in desk.data_folders):
+        raise cp.SourceError(
+            "This file does not lie below a folder that was named when the page was started: --data-folder."
+        )
+    if not path.is_file():
+        raise cp.SourceError("There is no such file.")
+    if path.suffix.lower() in DATABASES:
+        if not table:
+            raise cp.SourceError("The data are in a database: name the table, too.")
+        return cp.DatabaseTable(path, table)
+    if path.suffix.lower() not in FILES:
+        raise cp.SourceError("Data are a .csv, .parquet or .duckdb file, or a named source.")
+    return path
+
 
 CERTIFICATE = "certificate.json"
 MOST_RELEASES = 200

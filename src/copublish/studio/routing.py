@@ -1,4 +1,6 @@
-"""How a place answers: `view` for what is looked at, `change` for what does something.
+"""Names of files, which need not be text.
+
+How a place answers: `view` for what is looked at, `change` for what does something.
 
 Every POST of the page is made by `change`, so none can forget the form's token.
 """
@@ -6,6 +8,7 @@ Every POST of the page is made by `change`, so none can forget the form's token.
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
@@ -16,6 +19,20 @@ from starlette.routing import Route
 
 from copublish.studio.guard import LARGEST_BODY, VISIT
 from copublish.studio.login import Visit
+
+
+def is_text(path: Path) -> bool:
+    """Whether a path can be written on a page and comes back in a form as it was.
+
+    Systems allow any bytes in names. What is no UTF-8 among them Python holds as halves of letters, which no page can
+    have: such files are left out of lists, since another path would come back.
+    """
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
 
 FORM_TOKEN = "form_token"  # noqa: S105  # the name of a field
 MOST_FILES = 20

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from copublish import AgreementError, agreement_from_mapping, load_agreement
-from copublish.tools.drafting.example import example_agreement
+from copublish.tools.drafting.demo import example_agreement
 from support import mapping_by_default, repartition
 from support.profiles import examples
 

@@ -20,8 +20,8 @@ from copublish.agreement.domain import (
     Domain,
     NumericalDomain,
     format_number,
+    parse_taxonomy,
 )
-from copublish.agreement.taxonomy import parse_taxonomy
 from support import small_mapping
 from support.profiles import examples
 

@@ -15,7 +15,7 @@ import copublish as cp
 from copublish.agreement.columns import coarse_grid_warnings
 from copublish.agreement.domain import NumericalDomain, format_number
 from copublish.agreement.round_grid import round_split_points
-from copublish.tools.drafting.grids import default_grid
+from copublish.tools.drafting.draft import default_grid
 from support import small_mapping
 from support.profiles import examples
 

@@ -15,7 +15,7 @@ from copublish.tools.auditing import audit as auditing
 from copublish.tools.auditing.odd_records import Symbol
 from copublish.tools.auditing.result import Audit
 from copublish.tools.auditing.tables import invalid_pairs
-from copublish.tools.drafting.example import example_agreement
+from copublish.tools.drafting.demo import example_agreement
 
 
 @pytest.fixture

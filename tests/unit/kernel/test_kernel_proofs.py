@@ -21,13 +21,14 @@ from copublish.kernel.noise.discrete_gaussian import MAX_SIZE_BITS, DiscreteGaus
 from copublish.kernel.programs.noise import blinds_of, noisy_argmax, opened_index, selection_fits
 from copublish.kernel.secrets.gate import MAX_RECORDS
 from copublish.mechanisms.copula.plan import products_l1
-from copublish.mechanisms.marginals import measurements, run_scores
+from copublish.mechanisms.marginals import measurements
+from copublish.mechanisms.marginals import run_tables as run_scores
 from copublish.mechanisms.marginals.measurements import SCORE_RANGE
-from copublish.mechanisms.marginals.run_scores import candidate_scores, count_bits, places_of_tables
+from copublish.mechanisms.marginals.run_tables import candidate_scores, count_bits, places_of_tables
 from copublish.mechanisms.marginals.settings import MAX_COLUMNS, MAX_TABLE_CELLS
 from copublish.mechanisms.specialization.run_scores import CandidateScores
 from copublish.mechanisms.specialization.score_programs import balanced_gains, max_scores, tv_gains
-from copublish.mechanisms.vhdp import run_perturbation
+from copublish.mechanisms.vhdp import run as run_perturbation
 
 Law = dict[int, Fraction]
 

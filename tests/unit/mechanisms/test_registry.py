@@ -16,7 +16,7 @@ from copublish.mechanisms.registry import mechanism_named, mechanism_of, mechani
 from copublish.mechanisms.specialization import Specialization
 from copublish.party.local.simulation import simulate_fragments
 from copublish.release.preflight import preflight, prepare, prepare_simulation
-from copublish.tools.planning.mechanisms import with_mechanism
+from copublish.tools.planning.trials import with_mechanism
 from support import small_mapping
 
 NAMES = ("specialization", "distdiffgen", "arbdistdp", "marginals", "copula", "hpdp", "vhdp", "idp-ir")

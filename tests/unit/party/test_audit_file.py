@@ -12,8 +12,7 @@ import pytest
 import copublish as cp
 from copublish.engines.ideal import Room
 from copublish.errors import AgreementError
-from copublish.kernel.certificate.audited import AuditStatement
-from copublish.kernel.certificate.certificate import Certificate
+from copublish.kernel.certificate.certificate import AuditStatement, Certificate
 from copublish.kernel.main_path import publish_release
 from copublish.mechanisms.registry import plan_of
 from copublish.party.audit_file import default_audit_file, read_audit
@@ -22,7 +21,7 @@ from copublish.party.local.simulation import read_fragments
 from copublish.party.proposal import write_proposal
 from copublish.progress import no_progress
 from copublish.release.folder import Release
-from copublish.tools.drafting.example import example_agreement
+from copublish.tools.drafting.demo import example_agreement
 from support import seeded
 from support.audits import audit_of
 from support.broken_mechanisms import SMALL

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import copublish as cp
-from copublish.files import exchange as exchanging
-from copublish.files.exchange import exchange
+from copublish.files import regular as exchanging
+from copublish.files.regular import exchange
 from copublish.release import staging
 from support.processes import context
 from support.releases import small_release

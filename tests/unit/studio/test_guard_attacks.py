@@ -17,7 +17,7 @@ from copublish.errors import CopublishError
 from copublish.studio.guard import HEADERS, LARGEST_BODY, cookie_name
 from copublish.studio.login import TOKEN_SECONDS, WRONG_TOKENS, Entrance
 from copublish.studio.pages import OWN_ADDRESS
-from copublish.tools.drafting.example import example_agreement
+from copublish.tools.drafting.demo import example_agreement
 from support.studio import ORIGIN, PORT, Browser, desk_in, entered, served, stranger
 
 STUDIO = Path(str(resources.files("copublish.studio")))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from copublish.engines.comparing.padded_chain import PaddedChain
-from copublish.engines.comparing.pseudonym_join import PseudonymJoin
+from copublish.engines.comparing.pseudonyms import PseudonymJoin
 from copublish.engines.comparing.rounds import RoundsOfLists
 from copublish.engines.messages import Messenger
 from copublish.errors import EngineError

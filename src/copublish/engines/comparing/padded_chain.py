@@ -22,16 +22,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from copublish.engines.comparing.curve import Draw, Factor, Points, from_bytes, made_up_points, multiples_of
-from copublish.engines.comparing.joint_key import agree_on_key
 from copublish.engines.comparing.lists import receive_list, send_list
-from copublish.engines.comparing.point_lists import ascending_points, multiplied, no_points
 from copublish.engines.comparing.pseudonyms import (
     Pseudonyms,
+    agree_on_key,
+    ascending_points,
     have_repeated,
     is_ascending,
+    multiplied,
+    no_points,
+    pseudonyms_from_bytes,
     pseudonyms_of,
 )
-from copublish.engines.comparing.pseudonyms import from_bytes as pseudonyms_from_bytes
 from copublish.engines.messages import Messenger
 from copublish.errors import EngineError, ProgramMismatchError
 from copublish.kernel.protocol.message import Letter

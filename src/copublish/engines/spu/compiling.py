@@ -25,11 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from copublish.engines.spu.requests import Call, OwnProducts, Ranged, Run, Shared, Step
-from copublish.engines.spu.vetting import refuse_unvetted
+from copublish.engines.spu.requests import Call, OwnProducts, Ranged, Run, Shared, Step, refuse_unvetted
 from copublish.files.home import make_private_folder
 from copublish.files.regular import MIB, read_regular
-from copublish.kernel.programs.ranges import sum_within
+from copublish.kernel.programs.packing import sum_within
 
 RESULT = "result"
 """What a program calls what it computes, with a number; kept results get names of their own afterwards."""

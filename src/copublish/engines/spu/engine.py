@@ -18,7 +18,6 @@ from copublish.engines.comparing.pseudonyms import (
     pseudonyms_of,
 )
 from copublish.engines.messages import Messenger
-from copublish.engines.spu.expressions import Node, kept_step, steps_of
 from copublish.engines.spu.marking import MarkingNode
 from copublish.engines.spu.parallel_sessions import Tally, all_at_once, turns_of
 from copublish.engines.spu.process import StartWorker, WorkerProcess
@@ -33,20 +32,20 @@ from copublish.engines.spu.products import (
     tiles,
     tiles_per_row,
 )
-from copublish.engines.spu.recording import EngineRecorder
 from copublish.engines.spu.requests import (
     CHEETAH,
     NOTHING_YET,
     Call,
+    EngineRecorder,
     FirstUses,
     Intersect,
     Kept,
     TakeSummand,
 )
+from copublish.engines.spu.shares import Node, kept_step, steps_of
 from copublish.errors import EngineError
-from copublish.kernel.noise.coins import Coins
-from copublish.kernel.programs.packing import Packing
-from copublish.kernel.programs.sums import add, in_agreed_order
+from copublish.kernel.noise.geometric import Coins
+from copublish.kernel.programs.packing import Packing, add, in_agreed_order
 from copublish.kernel.protocol.message import Exchange
 from copublish.kernel.protocol.table import IDENTIFIERS_KEY
 from copublish.kernel.secrets.engine import NO_CELL, Columns

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from copublish.engines.comparing.pseudonyms import PSEUDONYM_BYTES, Pseudonyms, from_bytes
+from copublish.engines.comparing.pseudonyms import PSEUDONYM_BYTES, Pseudonyms, pseudonyms_from_bytes
 
 NAME = "name"
 
@@ -71,7 +71,7 @@ def read_pseudonyms(file: Path) -> Pseudonyms:
     if header.strip('"') != NAME:
         raise ValueError("the result of the intersection has another form than expected")
     file.unlink()
-    return from_bytes(bytes.fromhex(lines.replace('"', "")))  # line ends are skipped
+    return pseudonyms_from_bytes(bytes.fromhex(lines.replace('"', "")))  # line ends are skipped
 
 
 def remove_traces() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from copublish.engines.spu.expressions import Node, kept_step
 from copublish.engines.spu.node import SpuNode
 from copublish.engines.spu.one_hot import (
     banded_product,
@@ -29,6 +28,7 @@ from copublish.engines.spu.products import (
     tiles_per_row,
 )
 from copublish.engines.spu.requests import Call, Forget, Kept, OwnProducts, Run, ShareOf, Step, Xored
+from copublish.engines.spu.shares import Node, kept_step
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.secrets.engine import Columns, Marks
 from copublish.kernel.secrets.secret import Secret

@@ -16,17 +16,16 @@ from typing import Any, Self, TypeVar, cast
 import numpy as np
 
 from copublish.engines.comparing.comparison import ComparesByMessages
-from copublish.engines.messages import Messenger
-from copublish.engines.public_values import exchange_public
+from copublish.engines.messages import Messenger, exchange_public
 from copublish.engines.spu.coalitions import assumptions_of, secrecy_of
-from copublish.engines.spu.expressions import Node, steps_of
 from copublish.engines.spu.input_parties import Guests
 from copublish.engines.spu.process import StartWorker, WorkerProcess
-from copublish.engines.spu.recording import CONNECT, EngineRecorder
 from copublish.engines.spu.requests import (
     CHEETAH,
+    CONNECT,
     NODES_OF_PROTOCOL,
     NOTHING_YET,
+    EngineRecorder,
     FirstUses,
     Gather,
     Kept,
@@ -35,16 +34,14 @@ from copublish.engines.spu.requests import (
     Shared,
     Xored,
 )
+from copublish.engines.spu.shares import Node, steps_of
 from copublish.errors import EngineError
-from copublish.kernel.noise.coins import Coins, SystemCoins
-from copublish.kernel.noise.geometric import Geometric
+from copublish.kernel.noise.geometric import Coins, Geometric, SystemCoins
 from copublish.kernel.noise.shared_laplace import SharedLaplace
-from copublish.kernel.programs.ranges import as_bits, sum_within
-from copublish.kernel.programs.sums import add
+from copublish.kernel.programs.packing import add, as_bits, sum_within
 from copublish.kernel.protocol.message import Exchange
 from copublish.kernel.secrets.added_noise import add_noise_inside
-from copublish.kernel.secrets.counts import SecretCounts
-from copublish.kernel.secrets.secret import Secret
+from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.types import IntArray, Program
 
 T = TypeVar("T")

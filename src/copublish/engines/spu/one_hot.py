@@ -2,16 +2,23 @@
 
 What all parties mark is found by AND on bits. A party that marks several cells of a record, or none, cannot count it
 twice: of the cells that are left the first one counts, whatever was put in, and nothing has to be opened to see to it.
+
+Shares for ABY3 between three nodes: a secret has three parts, and node i holds parts i and i + 1.
+
+Any one node lacks a part, any two have them all. The functions below make shares of a sum and of an XOR of what the
+nodes know alone, in the form in which SPU takes them: shape (..., 2).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
 from copublish.engines.spu.products import padded_records
+from copublish.kernel.noise.geometric import SystemCoins
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.secrets.engine import Columns
 from copublish.types import BoolArray, IntArray
@@ -119,3 +126,61 @@ def banded_product(xp: ModuleType, x: IntArray, y: IntArray) -> IntArray:
 def banded_square(xp: ModuleType, x: IntArray) -> IntArray:
     """A matrix of which three nodes have replicated shares times its own transpose."""
     return banded_product(xp, x, x.T)
+
+
+NODES = 3
+
+SUM_TYPE, XOR_TYPE = "aby3.AShr<FM64>", "aby3.BShr<PT_U64,64>"
+"""What SPU calls a share whose parts add up, and one whose parts are XORed, 64 bits in a word."""
+
+
+def share_of_sum(link: Any, rank: int, own: IntArray) -> IntArray:
+    """This node's share of the sum of what every node puts in.
+
+    Privacy:
+        Reveals: nothing. A node gets two of the three parts into which another one splits its own, and they are
+            uniform.
+    """
+    return _shared(link, rank, parts_of_sum(own), np.add)  # in the ring of 64 bits: it wraps
+
+
+def share_of_xor(link: Any, rank: int, own: IntArray) -> IntArray:
+    """This node's share of the XOR of what every node puts in.
+
+    Privacy:
+        Reveals: nothing, as above: no node sees another one's words.
+    """
+    return _shared(link, rank, parts_of_xor(own), np.bitwise_xor)
+
+
+def parts_of_sum(own: IntArray) -> IntArray:
+    """Split integers into three parts that add up to them in the ring, any two of them uniform: shape (3, ...)."""
+    uniform = SystemCoins().words((NODES - 1, *own.shape))
+    return np.concatenate([uniform, (own - uniform.sum(axis=0, dtype=np.int64))[None]])
+
+
+def parts_of_xor(own: IntArray) -> IntArray:
+    """Split words into three parts whose XOR they are, any two of them uniform: shape (3, ...)."""
+    uniform = SystemCoins().words((NODES - 1, *own.shape))
+    return np.concatenate([uniform, (own ^ uniform[0] ^ uniform[1])[None]])
+
+
+def _shared(link: Any, rank: int, parts: IntArray, combine: Callable[[IntArray, IntArray], IntArray]) -> IntArray:
+    """Send every other node its two parts, and combine one's own two with those that come in."""
+    others = [node for node in range(NODES) if node != rank]
+    for node in others:
+        link.send(node, _held_by(node, parts).tobytes())
+    share = _held_by(rank, parts)
+    for node in others:
+        share = combine(share, _received(link.recv(node), share.shape))
+    return share
+
+
+def _held_by(node: int, parts: IntArray) -> IntArray:
+    return np.stack([parts[node], parts[(node + 1) % NODES]], axis=-1)
+
+
+def _received(content: bytes, shape: tuple[int, ...]) -> IntArray:
+    if len(content) != 8 * int(np.prod(shape, dtype=object)):
+        raise ValueError("the nodes put in values of different shapes")
+    return np.frombuffer(content, np.int64).reshape(shape)

@@ -19,7 +19,7 @@ from copublish.engines.spu.process import GRACE_SECONDS, LOADING_SECONDS, StartW
 from copublish.engines.spu.requests import NOTHING_YET, FirstUses
 from copublish.engines.spu.streams import Pieces, Streams
 from copublish.errors import EngineError, PartyLostError, SilenceError
-from copublish.files.core_dumps import forbid_core_dumps
+from copublish.files.interrupts import forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 
 AUTO = "auto"

@@ -1,15 +1,112 @@
-"""What a party asks its SPU worker for: steps of a computation and requests, as they go through the pipe."""
+"""What the secure engine tells those who measure it: every request to its worker, how long it took and what it sent.
+
+Programs on zeros that make SPU set up what a run will use: sources of oblivious transfers, and keys for products.
+
+What a compiled program may consist of: integer operations that are exact, and just the opening it was asked for.
+
+What a party asks its SPU worker for: steps of a computation and requests, as they go through the pipe.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from copublish.engines.comparing.pseudonyms import Pseudonyms
 from copublish.types import IntArray, Program
+
+CONNECT = "connect"
+"""What waiting for the workers is called among the requests: they load, and reach each other."""
+
+
+class EngineRecorder(Protocol):
+    """Told about one node's engine, in the process of its party.
+
+    Privacy:
+        Requests hold this party's own data. A recorder that writes something down leaves them out.
+    """
+
+    def asked(self, request: object, seconds: float, bytes_sent: int) -> None:
+        """A request was answered after so long, and the worker has sent so much since the answer before.
+
+        Work that a request only begins goes on after its answer: its bytes are told with later ones, and so is the
+        time that somebody waits for it.
+        """
+
+    def ends(self, process: int) -> None:
+        """The worker with this process number is about to end."""
+
+
+FIRST_RESULT = "first"
+"""What the result of such a program is called until it is forgotten."""
+
+FIRST_WORDS = 1024
+"""Words of an AND that takes more oblivious transfers than SPU makes at first, so that it makes the millions that last
+for a whole run; fewer would leave most of the work for later."""
+
+FIRST_PRODUCT = (128, 2, 64)
+"""Rows, records and columns of the smallest product, nearly, for which SPU makes the keys that all later ones use: it
+takes two ciphertexts, which those keys pack into the one that comes back. How long packing takes goes with the number
+of records here."""
+
+
+def first_programs(first_uses: FirstUses) -> Iterator[tuple[Step, ...]]:
+    """Yield the steps of a program for everything that is going to be used."""
+    if first_uses.coins:
+        word = Xored(np.zeros(FIRST_WORDS, dtype=np.int64))
+        yield word, word, Call(first_and, (0, 1), {})
+    if first_uses.products:
+        rows, records, columns = FIRST_PRODUCT
+        factors = OwnedMatrix(0, (rows, records), None), OwnedMatrix(1, (records, columns), None)
+        yield *factors, Call(first_product, (0, 1), {})
+
+
+def first_and(xp: ModuleType, one: IntArray, other: IntArray) -> IntArray:
+    """An AND on shares."""
+    return one & other
+
+
+def first_product(xp: ModuleType, left: IntArray, right: IntArray) -> IntArray:
+    """A product of private matrices."""
+    return cast(IntArray, xp.matmul(left, right))
+
+
+VETTED_OPERATIONS = frozenset(
+    (
+        *("constant", "iota", "free", "return", "custom_call"),
+        *("add", "subtract", "multiply", "negate", "dot", "dot_general", "reduce"),
+        *("and", "or", "xor", "not", "less", "select", "shift_left", "shift_right_logical", "shift_right_arithmetic"),
+        *("reshape", "slice", "concatenate", "broadcast", "broadcast_in_dim", "transpose", "pad", "convert"),
+    )
+)
+"""Operations that are exact on 64-bit integers. `reduce` is vetted for addition alone."""
+
+
+def refuse_unvetted(code: str, *, opens: bool) -> None:
+    """Raise unless compiled code consists of vetted integer operations and opens just what it should.
+
+    Raises:
+        ValueError: Naming the operation.
+    """
+    used = set(re.findall(r"(?:^\s*|= )pphlo\.(\w+)", code, flags=re.M))
+    if unvetted := used - VETTED_OPERATIONS:
+        raise ValueError(f"a program uses operations that are not vetted: {', '.join(sorted(unvetted))}")
+    if re.search(r"[x<]f(16|32|64)\b|complex", code):
+        raise ValueError("a program uses floating or fixed point; only integers are exact")
+    if set(re.findall(r"applies pphlo\.(\w+)", code)) - {"add"}:
+        raise ValueError("a program reduces by something else than addition; use a tournament")
+    calls = re.findall(r"custom_call @([\w.]+)", code)
+    if [call for call in calls if call != "spu.gather"] != (["spu.reveal"] if opens else []):
+        raise ValueError("a program opens something that it should not")
+    gathers = re.findall(r"custom_call @spu\.gather.*?: \(tensor<[^()]*>, (tensor<[^()]*>)\) ->", code)
+    if len(gathers) != calls.count("spu.gather") or any("secret" in index for index in gathers):
+        raise ValueError("a program looks something up at a secret place")
+
 
 CHEETAH, ABY3 = "CHEETAH", "ABY3"
 

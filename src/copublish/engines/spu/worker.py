@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from copublish.engines.spu.compiling import Compiler, results_of
-from copublish.engines.spu.confinement import bytes_written, die_with_parent, open_counters, silence_and_confine
 from copublish.engines.spu.intersection import intersect
-from copublish.engines.spu.replicated import SUM_TYPE, XOR_TYPE, share_of_sum, share_of_xor
+from copublish.engines.spu.one_hot import SUM_TYPE, XOR_TYPE, share_of_sum, share_of_xor
 from copublish.engines.spu.requests import (
     ABY3,
+    FIRST_RESULT,
     NODES_OF_PROTOCOL,
     Forget,
     Gather,
@@ -45,13 +45,21 @@ from copublish.engines.spu.requests import (
     Step,
     TakeSummand,
     Xored,
+    first_programs,
     names_of_kept,
 )
-from copublish.engines.spu.runtime import exact_config, let_products_use_all_cores, load_spu, meet
-from copublish.engines.spu.sessions import Session
-from copublish.engines.spu.shares import BOOLEAN_TYPE, is_public, share_of, summand_in
-from copublish.engines.spu.warm_up import FIRST_RESULT, first_programs
-from copublish.files.core_dumps import forbid_core_dumps
+from copublish.engines.spu.runtime import (
+    bytes_written,
+    die_with_parent,
+    exact_config,
+    let_products_use_all_cores,
+    load_spu,
+    meet,
+    open_counters,
+    silence_and_confine,
+)
+from copublish.engines.spu.shares import BOOLEAN_TYPE, Session, is_public, share_of, summand_in
+from copublish.files.interrupts import forbid_core_dumps
 from copublish.types import IntArray
 
 Shares = dict[str, Any]

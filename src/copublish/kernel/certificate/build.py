@@ -11,8 +11,8 @@ from copublish.kernel.accounting.cost import Cost, cost_of
 from copublish.kernel.accounting.disclosures import Disclosure
 from copublish.kernel.accounting.formatting import epsilon_or_not, show_bound, show_exact, state_disclosure
 from copublish.kernel.accounting.statements import UNBOUNDED, UNPROTECTED, ByRelation, EpsilonStatement
-from copublish.kernel.certificate.audited import AuditStatement
 from copublish.kernel.certificate.certificate import (
+    AuditStatement,
     Basic,
     Certificate,
     ClassDisagreement,

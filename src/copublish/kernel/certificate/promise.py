@@ -7,15 +7,13 @@ from collections.abc import Sequence
 from copublish.agreement.model import Agreement
 from copublish.kernel.accounting.formatting import show_bound, show_exact
 from copublish.kernel.certificate.comparing import (
+    assumptions_about_noise,
     assumptions_of_comparing,
     lengths_told,
-    not_protected_in_comparing,
-    seen_in_comparing,
-)
-from copublish.kernel.certificate.masked_sums import (
-    assumptions_about_noise,
     limits_of_masked_sums,
+    not_protected_in_comparing,
     seen_by_aggregator,
+    seen_in_comparing,
 )
 
 IGNORED_BY_RULE = {

@@ -1,4 +1,10 @@
-"""The one-sided geometric law as independent biased bits, and how far the sampled law is from the exact one.
+"""Fair coins: the only source of randomness of a release.
+
+Every party contributes its own words, and the engine XORs them, so the result is uniform and unknown to
+everyone as long as one party is honest. There is no seed option anywhere in the package: a real run takes its
+words from the operating system. Tests pass their own implementation of `Coins`.
+
+The one-sided geometric law as independent biased bits, and how far the sampled law is from the exact one.
 
 For 0 < p < 1 let bit i be 1 with probability q_i = p^(2^i) / (1 + p^(2^i)), independently for i < K. Then
 G = sum of 2^i b_i has Pr[G = g] = p^g (1 - p) / (1 - p^(2^K)) on 0 .. 2^K - 1, because the product of the
@@ -9,14 +15,34 @@ difference of two such variables. Integers only: floating-point noise tells neig
 from __future__ import annotations
 
 import decimal
+import math
+import os
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, cached_property
+from typing import Protocol
 
 import numpy as np
 
 from copublish.types import IntArray
+
+
+class Coins(Protocol):
+    """One party's fair coins, 64 in a word. No coin is ever given out twice."""
+
+    def words(self, shape: tuple[int, ...]) -> IntArray:
+        """Fresh uniform 64-bit words."""
+        ...
+
+
+class SystemCoins:
+    """Coins from the operating system's generator."""
+
+    def words(self, shape: tuple[int, ...]) -> IntArray:
+        """Fresh uniform 64-bit words."""
+        return np.frombuffer(os.urandom(8 * math.prod(shape)), np.int64).reshape(shape)
+
 
 COIN_BITS = 62
 """Fair bits compared with a threshold for one biased bit. Below half of a 64-bit ring, as engines need."""

@@ -1,4 +1,15 @@
-"""Several counts in one ring element, and how a table of counts lies in memory.
+"""Integers that cannot be out of range, whoever puts them in.
+
+A party's integer enters as bits, of which the program takes as many as the range has. What is compared afterwards
+stays in the middle of the ring, where comparing by the sign of a difference is right.
+
+Leakage: none, the cost depends on shapes alone. The result is secret and NOT safe to open.
+
+Sums of secrets, and tables of them in another order.
+
+Leakage: none, the cost depends on shapes alone. The result is secret and NOT safe to open.
+
+Several counts in one ring element, and how a table of counts lies in memory.
 
 A product on shares costs the same whatever its entries are, so as many counts share an element as fit, each in a lane
 of its own. Noise is added lane by lane with a public offset that keeps every lane non-negative, so no lane borrows
@@ -15,6 +26,42 @@ import numpy as np
 
 from copublish.kernel.programs.noise import geometric
 from copublish.types import IntArray
+
+
+def bits_within(most: int, summands: int) -> int:
+    """The bits of integers of which so many add up to no more than `most`, in size."""
+    return (most // summands).bit_length()
+
+
+def as_bits(local: IntArray, bits: int) -> IntArray:
+    """Integers as `sum_within` takes them, those out of range cut to it."""
+    half = 2 ** (bits - 1)
+    return cast(IntArray, np.clip(local, -half, half - 1) + half)
+
+
+def sum_within(xp: ModuleType, *words: IntArray, bits: int) -> IntArray:
+    """Add integers that were put in as words of bits; bits above those of the range are not looked at."""
+    half, mask = 2 ** (bits - 1), 2**bits - 1
+    return cast(IntArray, sum((own & mask for own in words[1:]), start=words[0] & mask) - len(words) * half)
+
+
+def in_agreed_order(
+    xp: ModuleType, counts: IntArray, place_of_cell: IntArray | None, shape: tuple[int, ...]
+) -> IntArray:
+    """Bring unpacked counts into the agreed order of cells and give them a public shape."""
+    flat = counts.reshape(-1)
+    return (flat if place_of_cell is None else flat[place_of_cell]).reshape(shape)
+
+
+def add_chosen(xp: ModuleType, counts: IntArray, chosen: IntArray) -> IntArray:
+    """Add up the counts that a public array of zeros and ones chooses: shape (n, 1) to (1, 1)."""
+    return cast(IntArray, (counts * chosen).sum(axis=0, keepdims=True))
+
+
+def add(xp: ModuleType, *parts: IntArray) -> IntArray:
+    """Add secrets of one shape."""
+    return sum(parts[1:], start=parts[0])
+
 
 ELEMENT_BITS = 63
 

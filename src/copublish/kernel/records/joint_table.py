@@ -19,9 +19,8 @@ from copublish.agreement.axis import Axis, evenly_divided, n_cells
 from copublish.agreement.model import Agreement
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.records.fragment import Fragment, partial_cells
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.engine import NO_CELL, JoinEngine, MarkEngine, Marks, SumEngine, engine_as
-from copublish.kernel.secrets.secret import Secret
+from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.types import BoolArray, IntArray
 
 

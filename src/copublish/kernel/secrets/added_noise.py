@@ -5,15 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from copublish.errors import EngineError
-from copublish.kernel.noise.coins import Coins
-from copublish.kernel.noise.geometric import Geometric
+from copublish.kernel.noise.geometric import Coins, Geometric
 from copublish.kernel.noise.laplace_shares import draw_share
 from copublish.kernel.noise.shared_laplace import SharedLaplace
-from copublish.kernel.programs.packing import add_packed_noise
-from copublish.kernel.programs.sums import add
-from copublish.kernel.secrets.counts import SecretCounts
+from copublish.kernel.programs.packing import add, add_packed_noise
 from copublish.kernel.secrets.engine import ProgramEngine
-from copublish.kernel.secrets.secret import Secret
+from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.types import IntArray
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkabl
 import numpy as np
 
 from copublish.errors import EngineError
-from copublish.kernel.noise.coins import Coins
+from copublish.kernel.noise.geometric import Coins
 from copublish.kernel.protocol.message import Exchange
 from copublish.kernel.secrets.secret import Secret
 from copublish.kernel.secrets.shards import Count, Done, no_word
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from copublish.kernel.noise.geometric import Geometric
     from copublish.kernel.noise.shared_laplace import SharedLaplace
     from copublish.kernel.programs.packing import Packing
-    from copublish.kernel.secrets.counts import SecretCounts
+    from copublish.kernel.secrets.secret import SecretCounts
 
 T = TypeVar("T")
 

@@ -31,10 +31,9 @@ from copublish.kernel.programs.noise import (
     selection_fits,
 )
 from copublish.kernel.programs.packing import add_drawn_noise, laplace
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.engine import JoinEngine, ProgramEngine, SumEngine, engine_as
 from copublish.kernel.secrets.own_columns import OwnColumns, join_columns
-from copublish.kernel.secrets.secret import Secret
+from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.types import IntArray
 
 MAX_RECORDS = 2**40

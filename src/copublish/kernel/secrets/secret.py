@@ -1,10 +1,18 @@
-"""A value that no party sees."""
+"""A value that no party sees.
+
+A secret table of counts, and how it lies in memory.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NoReturn
 
+import numpy as np
+
 from copublish.errors import SecretCannotBeReadError
+from copublish.kernel.programs.packing import Packing
+from copublish.types import IntArray
 
 
 class Secret:
@@ -29,3 +37,40 @@ class Secret:
         self._refuse()
 
     __hash__ = None  # type: ignore[assignment]  # a secret is no key
+
+
+@dataclass(frozen=True)
+class SecretCounts:
+    """A secret table of counts and how it lies: rows of `packing.row` counts, axes in an order of its own.
+
+    Attributes:
+        secret: Packed counts, shape (n_rows, packing.elements).
+        packing: How a row lies in ring elements.
+        cell_at: For each place in the rows the cell that is counted there, in agreed order with the last axis
+            fastest; none if they lie in that order.
+    """
+
+    secret: Secret
+    packing: Packing
+    cell_at: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a layout under which two counts would get the same noise."""
+        if len(self.secret.shape) != 2 or self.secret.shape[1] != self.packing.elements:
+            raise ValueError(f"counts of shape {self.secret.shape} do not lie as {self.packing} says")
+        if self.cell_at is not None and not np.array_equal(np.sort(self.cell_at), np.arange(self.n_cells)):
+            raise ValueError("every cell needs a place of its own")
+
+    @property
+    def n_cells(self) -> int:
+        """Number of counts."""
+        return self.secret.shape[0] * self.packing.row
+
+    def place_of_cell(self) -> IntArray | None:
+        """For each cell in agreed order its place in the rows; none if they lie in that order."""
+        return None if self.cell_at is None else np.argsort(self.cell_at)
+
+    def in_order(self, opened: IntArray) -> IntArray:
+        """Take opened elements apart and return one number for each cell in agreed order."""
+        places, order = self.packing.unpack(opened).ravel(), self.place_of_cell()
+        return places if order is None else places[order]

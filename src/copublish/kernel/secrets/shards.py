@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from copublish.kernel.programs.sums import add
+from copublish.kernel.programs.packing import add
 
 if TYPE_CHECKING:
     from copublish.kernel.secrets.engine import ProgramEngine

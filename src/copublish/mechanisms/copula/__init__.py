@@ -12,13 +12,13 @@ from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
 from copublish.mechanisms.copula import publish, report, words
+from copublish.mechanisms.copula.model import CopulaResult
 from copublish.mechanisms.copula.plan import CopulaPlan
 from copublish.mechanisms.copula.publish import CopulaDetails
 from copublish.mechanisms.copula.reading import CopulaReading
 from copublish.mechanisms.copula.replicate import replicate
-from copublish.mechanisms.copula.result import CopulaResult
 from copublish.mechanisms.copula.settings import CopulaSettings
-from copublish.mechanisms.reading.interface import Reading
+from copublish.mechanisms.reading.estimate import Reading
 from copublish.mechanisms.reading.replicates import Draws
 
 

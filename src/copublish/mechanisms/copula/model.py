@@ -1,20 +1,74 @@
-"""The Gaussian copula that fits released marginals and released sums of products. Works on released values only.
+"""Normal scores: from an attribute's released counts to one whole number for each of its cells.
+
+The Gaussian copula that fits released marginals and released sums of products. Works on released values only.
 
 Floating point is confined to addition, multiplication, division and square roots of single numbers, which every
 machine rounds alike: the parties compare what comes out of it byte by byte.
+
+What a run of copula releases. Released values only.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
 
 import numpy as np
 
-from copublish.mechanisms.shared.eigen import pairs_of, symmetric_eigen
-from copublish.mechanisms.shared.normal import STEPS, density, quantile
+from copublish.agreement.domain import Domain
+from copublish.mechanisms.shared.allocation import Allocation, Gains
+from copublish.mechanisms.shared.normal import STEPS, density, pairs_of, quantile, symmetric_eigen
+from copublish.mechanisms.shared.post_processing import key_of
 from copublish.types import FloatArray, IntArray
+
+SCORE_LIMIT = 64
+"""Scores are whole numbers from -64 to 64 at most."""
+
+LEAST_LIMIT = 8
+"""A column of little weight has a smaller range of scores, but one that still tells its cells apart."""
+
+CLIP = 3 * STEPS // 2
+"""Values beyond one and a half standard deviations score the same. Rare ones must not decide how much noise all need:
+clipped at two, noise would move correlations half as far again."""
+
+
+def score_limits(weights: Mapping[str, Fraction]) -> dict[str, int]:
+    """How large each column's scores may be: in proportion to the root of its weight.
+
+    Noise on sums of products is one size for all pairs of columns, so a pair with larger scores is more exact; roots
+    make what two columns have in common go with the product of their weights' roots. Equal weights mean equal limits.
+    """
+    largest = max(weights.values())
+    roots = {name: isqrt(int(SCORE_LIMIT**2 * weight / largest)) for name, weight in weights.items()}
+    return {name: max(LEAST_LIMIT, root) for name, root in roots.items()}
+
+
+def normal_scores(counts: IntArray, limit: int = SCORE_LIMIT) -> IntArray:
+    """The score of each cell: the normal quantile of its middle rank, clipped and scaled to the limit.
+
+    Scores do not fall from one cell to the next, and the largest of a cell that has records is the limit in size, so
+    that an attribute with few values uses the whole range, too. Cells that have no released record get a score as well:
+    a private record may be in them. An attribute with all records in one cell scores 0 everywhere.
+
+    Args:
+        counts: Released counts of the cells in agreed order, not negative.
+        limit: The largest score.
+    """
+    total = int(counts.sum())
+    if total == 0:
+        return np.zeros(len(counts), dtype=np.int64)
+    middle_ranks = 2 * np.cumsum(counts) - counts  # of 2 * total
+    steps = np.array([quantile(int(rank), 2 * total) for rank in middle_ranks], dtype=np.int64)
+    steps = np.clip(steps, -CLIP, CLIP)
+    largest = int(np.abs(steps[counts > 0]).max())
+    if largest == 0:
+        return np.zeros(len(counts), dtype=np.int64)
+    # Rounded to the nearest.
+    return (2 * limit * np.clip(steps, -largest, largest) + largest) // (2 * largest)
+
 
 DEGREE = 40
 """Hermite terms of an expected product. What is left out shrinks like the correlation to this power."""
@@ -122,3 +176,35 @@ def _loadings(wanted: FloatArray, slopes: Sequence[float]) -> FloatArray:
     values, vectors = symmetric_eigen(wanted * scale[:, None] * scale)
     rows = vectors * np.array([math.sqrt(max(value, 0.0)) for value in values])
     return np.array([row / math.sqrt(math.fsum((row * row).tolist())) for row in rows])
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopulaResult:
+    """What the mechanism releases: all of it is public from here on.
+
+    Attributes:
+        columns: Public domain of every column, in agreed order.
+        noisy_counts: Unbiased counts of every column's cells.
+        counts: Non-negative integers with one total.
+        scores: Score of every cell, within limits that go with the columns' weights.
+        noisy_products: Unbiased sums of products of scores for every pair of columns.
+        products_within: How far a noisy sum is off at most, in 95 of 100 cases.
+        model: What the records are drawn from.
+        allocation: How the columns' budget was divided.
+        gains: What was opened to divide it.
+    """
+
+    columns: Mapping[str, Domain]
+    noisy_counts: Mapping[str, IntArray]
+    counts: Mapping[str, IntArray]
+    scores: Mapping[str, IntArray]
+    noisy_products: IntArray
+    products_within: int
+    model: CopulaModel
+    allocation: Allocation
+    gains: Gains | None = None
+
+    @property
+    def key(self) -> bytes:
+        """What the records are drawn under: a hash of everything that was opened."""
+        return key_of([*self.noisy_counts.values(), self.noisy_products])

@@ -21,22 +21,27 @@ from copublish.kernel.accounting.disclosures import (
 )
 from copublish.kernel.accounting.formatting import show_exact
 from copublish.kernel.certificate.build import Method
-from copublish.kernel.certificate.masked_sums import how_noise_is_drawn
+from copublish.kernel.certificate.comparing import how_noise_is_drawn
 from copublish.kernel.noise.shared_laplace import NoiseShares
 from copublish.mechanisms.base import Plan
-from copublish.mechanisms.copula.normal_scores import SCORE_LIMIT, score_limits
+from copublish.mechanisms.copula.model import SCORE_LIMIT, score_limits
 from copublish.mechanisms.copula.settings import CopulaSettings
 from copublish.mechanisms.shared.allocation import Allocation
-from copublish.mechanisms.shared.empty_ends import counts_of_records
-from copublish.mechanisms.shared.measured_noise import deviation
-from copublish.mechanisms.shared.number_errors import NumberError, number_errors, number_warnings, rounded_means
+from copublish.mechanisms.shared.normal import deviation
+from copublish.mechanisms.shared.number_cells import (
+    NumberError,
+    counts_of_records,
+    number_errors,
+    number_warnings,
+    rounded_means,
+)
 from copublish.types import IntArray
 
 if TYPE_CHECKING:
     from copublish.kernel.records.joint_table import JointTable
     from copublish.kernel.secrets.engine import SumEngine
     from copublish.kernel.secrets.gate import RevealGate
-    from copublish.mechanisms.copula.result import CopulaResult
+    from copublish.mechanisms.copula.model import CopulaResult
     from copublish.progress import Progress
 
 MARGINALS, PRODUCTS = "marginal", "products"

@@ -12,13 +12,13 @@ from pydantic.dataclasses import dataclass
 from copublish.agreement.columns import PublicColumns, describe_column
 from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription
 from copublish.mechanisms.base import Contents, Details
+from copublish.mechanisms.copula.model import CopulaResult
 from copublish.mechanisms.copula.records import draw_columns
-from copublish.mechanisms.copula.result import CopulaResult
 from copublish.mechanisms.shared.allocation import Division, describe_division
 from copublish.mechanisms.shared.arrow import categories
-from copublish.mechanisms.shared.cells_as_numbers import InCells, numbers_in_cells
-from copublish.mechanisms.shared.eigen import pairs_of
-from copublish.mechanisms.shared.label_information import LabelInformation, describe_information
+from copublish.mechanisms.shared.information import LabelInformation, describe_information
+from copublish.mechanisms.shared.normal import pairs_of
+from copublish.mechanisms.shared.number_cells import InCells, numbers_in_cells
 from copublish.types import Codes, TypedJson
 
 CORRELATION_DIGITS, WITHIN_DIGITS = 6, 3

@@ -11,12 +11,12 @@ import numpy as np
 from copublish.errors import ReleaseError
 from copublish.kernel.accounting.statements import Noise
 from copublish.mechanisms.base import Publication
-from copublish.mechanisms.copula.normal_scores import SCORE_LIMIT
+from copublish.mechanisms.copula.model import SCORE_LIMIT
 from copublish.mechanisms.copula.plan import MARGINALS, PRODUCTS
 from copublish.mechanisms.copula.publish import CopulaDetails
+from copublish.mechanisms.reading.build import Moments, correlation
 from copublish.mechanisms.reading.cells import ColumnCells, NoisyTable, OtherTotal
 from copublish.mechanisms.reading.estimate import Estimate
-from copublish.mechanisms.reading.moments import Moments, correlation
 from copublish.mechanisms.reading.noisy import NoisyNumber, deviation_of, excess_of
 from copublish.mechanisms.reading.of_cells import CellReading
 

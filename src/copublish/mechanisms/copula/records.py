@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from copublish.mechanisms.shared.drawing import RECORDS_PER_BLOCK
 from copublish.mechanisms.shared.normal import normal_steps
+from copublish.mechanisms.shared.post_processing import RECORDS_PER_BLOCK
 from copublish.types import IntArray
 
 Column = tuple[IntArray, IntArray]

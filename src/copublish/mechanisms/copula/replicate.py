@@ -6,16 +6,14 @@ import numpy as np
 import pyarrow as pa
 
 from copublish.mechanisms.base import Publication
-from copublish.mechanisms.copula.model import fit_copula
-from copublish.mechanisms.copula.normal_scores import SCORE_LIMIT
+from copublish.mechanisms.copula.model import SCORE_LIMIT, fit_copula
 from copublish.mechanisms.copula.plan import MARGINALS, PRODUCTS
 from copublish.mechanisms.copula.publish import CopulaDetails, values_of
 from copublish.mechanisms.copula.records import draw_columns
 from copublish.mechanisms.reading.noisy import deviation_of
 from copublish.mechanisms.reading.replicates import Draws
 from copublish.mechanisms.shared.arrow import domains_as_published
-from copublish.mechanisms.shared.cells_as_numbers import InCells
-from copublish.mechanisms.shared.empty_ends import counts_of_records
+from copublish.mechanisms.shared.number_cells import InCells, counts_of_records
 
 
 def replicate(publication: Publication, details: CopulaDetails, draws: Draws) -> pa.Table:

@@ -8,7 +8,7 @@ from typing import Any
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.copula.snippets import snippets
 from copublish.mechanisms.copula.words import details_of
-from copublish.mechanisms.reading.pairs import correlations
+from copublish.mechanisms.reading.build import correlations
 from copublish.mechanisms.shared.report_columns import columns_with_counts, told_apart
 
 STRONGEST_PAIRS = 20

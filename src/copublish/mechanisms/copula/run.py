@@ -14,10 +14,8 @@ from copublish.agreement.axis import Axis
 from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.engine import SumEngine
 from copublish.kernel.secrets.gate import RevealGate
-from copublish.mechanisms.copula.model import fit_copula
-from copublish.mechanisms.copula.normal_scores import normal_scores, score_limits
+from copublish.mechanisms.copula.model import CopulaResult, fit_copula, normal_scores, score_limits
 from copublish.mechanisms.copula.plan import CopulaPlan
-from copublish.mechanisms.copula.result import CopulaResult
 from copublish.mechanisms.copula.run_products import joint_product_sums
 from copublish.mechanisms.shared.run_gains import measure_gains
 from copublish.progress import Progress

@@ -15,9 +15,9 @@ import numpy as np
 from copublish.agreement.axis import Axis
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.engine import ProgramEngine, SumEngine, engine_as
-from copublish.mechanisms.shared.eigen import pairs_of
+from copublish.kernel.secrets.secret import SecretCounts
+from copublish.mechanisms.shared.normal import pairs_of
 from copublish.mechanisms.shared.run_pairs import at_places, own_pairs, pair_counts
 from copublish.types import IntArray
 

@@ -8,8 +8,8 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from copublish.agreement.model import Agreement
-from copublish.agreement.numbers import BudgetShare
 from copublish.agreement.rules import constant_columns
+from copublish.agreement.section import BudgetShare
 from copublish.agreement.settings import MechanismSettings, Need, Partition
 
 MAX_COLUMNS = 64

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.copula.plan import MARGINALS, PRODUCTS
 from copublish.mechanisms.copula.publish import CopulaDetails
-from copublish.mechanisms.reading.pairs import correlations
+from copublish.mechanisms.reading.build import correlations
 from copublish.mechanisms.shared.record_words import columns_table, correlations_table, label_table
 
 STRONGEST = "Strongest correlations of scores"

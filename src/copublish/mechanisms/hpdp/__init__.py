@@ -12,13 +12,13 @@ from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
 from copublish.mechanisms.hpdp import publish, report, words
+from copublish.mechanisms.hpdp.model import HpdpResult
 from copublish.mechanisms.hpdp.plan import HpdpPlan
 from copublish.mechanisms.hpdp.publish import HpdpDetails
 from copublish.mechanisms.hpdp.reading import HpdpReading
 from copublish.mechanisms.hpdp.replicate import replicate
-from copublish.mechanisms.hpdp.result import HpdpResult
 from copublish.mechanisms.hpdp.settings import HpdpSettings
-from copublish.mechanisms.reading.interface import Reading
+from copublish.mechanisms.reading.estimate import Reading
 from copublish.mechanisms.reading.replicates import Draws
 
 

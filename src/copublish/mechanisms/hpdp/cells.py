@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates, quantized
-from copublish.mechanisms.shared.empty_ends import cells_between_empty_ends, consistent_counts_within
 from copublish.mechanisms.shared.normal import density, quantile
+from copublish.mechanisms.shared.number_cells import cells_between_empty_ends, consistent_counts_within
 from copublish.types import FloatArray, IntArray
 
 SMALLEST_SQUARE = 1e-30

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from copublish.mechanisms.hpdp.coordinates import Coordinates
-from copublish.mechanisms.shared.eigen import symmetric_eigen
+from copublish.mechanisms.shared.normal import symmetric_eigen
 from copublish.types import FloatArray
 
 TYPICAL_CORRELATION = 0.15

@@ -7,6 +7,8 @@ never by rounding.
 
 Floating point is confined to single additions, multiplications, divisions and square roots, which every machine rounds
 alike: the parties compare what comes out of it byte by byte.
+
+What a run of hpdp releases. Released values only.
 """
 
 from __future__ import annotations
@@ -17,10 +19,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from copublish.agreement.domain import Domain
+from copublish.agreement.model import Agreement
 from copublish.mechanisms.hpdp.cells import Spread, fit_spreads
 from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates
 from copublish.mechanisms.hpdp.covariances import TYPICAL_CORRELATION, components_above, shrunk_covariances
-from copublish.mechanisms.shared.post_processing import consistent_counts
+from copublish.mechanisms.shared.post_processing import consistent_counts, key_of
 from copublish.types import FloatArray, IntArray
 
 LARGEST_MARGIN, SMALLEST_MARGIN = 0.01, 1e-9
@@ -205,3 +209,34 @@ def _cholesky(matrix: FloatArray) -> FloatArray:
         left[:, pivot] = 0.0
         found.append(factor)
     return np.array(found) if found else np.zeros((0, len(matrix)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class HpdpResult:
+    """What the mechanism releases: all of it is public from here on.
+
+    Attributes:
+        agreement: What it was agreed on.
+        coordinates: Where columns lie.
+        noisy_sums: Weighted and unbiased, in units of 1/UNIT^2.
+        deviation: Standard deviation of their noise, in people; where the weight is 1.
+        model: What the records are drawn from.
+        n_records: How many.
+    """
+
+    agreement: Agreement
+    coordinates: Coordinates
+    noisy_sums: IntArray
+    deviation: float
+    model: MomentModel
+    n_records: int
+
+    @property
+    def columns(self) -> Mapping[str, Domain]:
+        """Public domain of every column in agreed order; the class is the last."""
+        return self.coordinates.columns
+
+    @property
+    def key(self) -> bytes:
+        """What the records are drawn under: a hash of everything that was opened."""
+        return key_of([self.noisy_sums])

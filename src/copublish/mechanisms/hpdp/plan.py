@@ -10,19 +10,19 @@ from copublish.agreement.columns import coarse_grid_warnings
 from copublish.agreement.model import Agreement
 from copublish.kernel.accounting.disclosures import Disclosure, GaussianMeasure, Measure, Place
 from copublish.kernel.certificate.build import Method
-from copublish.kernel.certificate.masked_sums import how_noise_is_drawn
+from copublish.kernel.certificate.comparing import how_noise_is_drawn
 from copublish.kernel.noise.shared_laplace import NoiseShares
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
 from copublish.mechanisms.hpdp.settings import MAX_SYNTHETIC_RECORDS, HpdpSettings
-from copublish.mechanisms.shared.measured_noise import deviation, refuse_without_noise
-from copublish.mechanisms.shared.number_errors import NumberError, number_errors, number_warnings, rounded_means
+from copublish.mechanisms.shared.normal import deviation, refuse_without_noise
+from copublish.mechanisms.shared.number_cells import NumberError, number_errors, number_warnings, rounded_means
 
 if TYPE_CHECKING:
     from copublish.kernel.records.joint_table import JointTable
     from copublish.kernel.secrets.engine import SumEngine
     from copublish.kernel.secrets.gate import RevealGate
-    from copublish.mechanisms.hpdp.result import HpdpResult
+    from copublish.mechanisms.hpdp.model import HpdpResult
     from copublish.progress import Progress
 
 MOMENTS = "moments"

@@ -1,10 +1,14 @@
-"""From what was opened to the published table of synthetic records. Released values only."""
+"""From what was opened to the published table of synthetic records. Released values only.
+
+Answers about numbers, by the counts of their cells. Released values only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
+import numpy as np
 import pyarrow as pa
 from pydantic import Field
 from pydantic.dataclasses import dataclass
@@ -13,12 +17,16 @@ from copublish.agreement.columns import PublicColumns, describe_column
 from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescription, NumericalDomain
 from copublish.errors import ReleaseError
 from copublish.kernel.accounting.formatting import NORMAL_95
+from copublish.kernel.accounting.statements import Noise
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates
+from copublish.mechanisms.hpdp.model import HpdpResult
 from copublish.mechanisms.hpdp.records import Drawn, draw_records
-from copublish.mechanisms.hpdp.result import HpdpResult
+from copublish.mechanisms.reading.cells import ColumnCells, NoisyTable, OtherTotal
+from copublish.mechanisms.reading.noisy import deviation_of, excess_of
+from copublish.mechanisms.reading.of_cells import CellReading
 from copublish.mechanisms.shared.arrow import categories
-from copublish.mechanisms.shared.cells_as_numbers import mean_and_deviation, numbers_in_cells
+from copublish.mechanisms.shared.number_cells import mean_and_deviation, numbers_in_cells
 from copublish.types import TypedJson
 
 COLUMNS_OF_PRODUCTS = ("coordinate", "coordinate", "noisy sum", "weight it was multiplied with")
@@ -252,3 +260,33 @@ def _number(result: HpdpResult, domain: NumericalDomain) -> NumberDetails:
         shares=tuple(round(count / max(sum(counts), 1), DIGITS) for count in counts),
         share_within_95_percent=_share_within(result, CLASS_WEIGHT),
     )
+
+
+class CountedNumbers(CellReading):
+    """Questions to one number's own counts."""
+
+    def __init__(self, details: HpdpDetails, coordinates: Coordinates, noise: Noise) -> None:
+        self._details, self._coordinates, self._noise = details, coordinates, noise
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The columns of numbers."""
+        return tuple(self._coordinates.cells)
+
+    def table(self, columns: Sequence[str]) -> NoisyTable:
+        """Counts of one number's cells."""
+        if len(columns) != 1:
+            raise ReleaseError("This release counted the cells of every number alone.")
+        group = self._coordinates.cells[columns[0]]
+        counts = {i: (noisy, weight) for i, j, noisy, weight in self._details.noisy_sums.products if i == j}
+        own = [counts[place] for place in range(group.start, group.stop)]
+        deviation = deviation_of(self._noise, points_per_person=UNIT**2)
+        total = self._details.noisy_sums.records
+        other = OtherTotal(total[0] / UNIT**2, deviation) if total else OtherTotal(self._details.estimated_records, 0.0)
+        return NoisyTable(
+            columns=(ColumnCells.of(self._coordinates.columns[columns[0]]),),
+            counts=np.array([noisy / weight for noisy, weight in own]) / UNIT**2,
+            deviation=deviation / own[0][1],
+            excess=excess_of(self._noise),
+            other_total=other,
+        )

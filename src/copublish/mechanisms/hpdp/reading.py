@@ -16,23 +16,28 @@ from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomai
 from copublish.errors import ReleaseError
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.hpdp.coordinates import UNIT, Coordinates
-from copublish.mechanisms.hpdp.counted_numbers import CountedNumbers
 from copublish.mechanisms.hpdp.plan import MOMENTS
-from copublish.mechanisms.hpdp.publish import HpdpDetails, coordinates_of
-from copublish.mechanisms.reading.build import estimate_count, estimate_of, estimate_share
+from copublish.mechanisms.hpdp.publish import CountedNumbers, HpdpDetails, coordinates_of
+from copublish.mechanisms.reading.build import (
+    Moments,
+    correlation,
+    estimate_count,
+    estimate_of,
+    estimate_share,
+    summary_of_category,
+)
 from copublish.mechanisms.reading.cells import ColumnCells
-from copublish.mechanisms.reading.drawn import summary_of_category
-from copublish.mechanisms.reading.estimate import CONFIDENCE, Estimate
-from copublish.mechanisms.reading.interface import (
+from copublish.mechanisms.reading.estimate import (
+    CONFIDENCE,
     Among,
     ColumnSummary,
+    Estimate,
     Reading,
     Values,
     no_number,
     no_order,
     published_values,
 )
-from copublish.mechanisms.reading.moments import Moments, correlation
 from copublish.mechanisms.reading.noisy import NoisyNumber, deviation_of, excess_of, ratio
 from copublish.mechanisms.reading.of_cells import CELLS_HIDE
 from copublish.types import FloatArray

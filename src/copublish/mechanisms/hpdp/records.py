@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from copublish.mechanisms.hpdp.cells import Spread
 from copublish.mechanisms.hpdp.coordinates import Coordinates
 from copublish.mechanisms.hpdp.model import MomentModel
-from copublish.mechanisms.shared.cells_as_numbers import InCells
-from copublish.mechanisms.shared.drawing import RECORDS_PER_BLOCK
 from copublish.mechanisms.shared.normal import STEPS, normal_steps
-from copublish.mechanisms.shared.post_processing import consistent_counts
+from copublish.mechanisms.shared.number_cells import InCells
+from copublish.mechanisms.shared.post_processing import RECORDS_PER_BLOCK, consistent_counts
 from copublish.types import FloatArray, IntArray
 
 LOADING_SCALE = 2**20

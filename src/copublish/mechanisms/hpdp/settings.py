@@ -9,8 +9,8 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from copublish.agreement.model import Agreement
-from copublish.agreement.numbers import Whole
 from copublish.agreement.rules import MAX_STEPS, constant_columns
+from copublish.agreement.section import Whole
 from copublish.agreement.settings import MechanismSettings, Need, Partition, drawing_mechanisms
 
 MAX_SYNTHETIC_RECORDS = 10**7

@@ -16,7 +16,7 @@ from copublish.kernel.accounting.statements import Law
 from copublish.mechanisms.base import About, Publication, in_words
 from copublish.mechanisms.hpdp.plan import MOMENTS
 from copublish.mechanisms.hpdp.publish import HpdpDetails
-from copublish.mechanisms.reading.pairs import CorrelatedPair, correlations
+from copublish.mechanisms.reading.build import CorrelatedPair, correlations
 from copublish.mechanisms.shared.record_words import columns_table, correlations_table
 
 STRONGEST = "Strongest correlations"

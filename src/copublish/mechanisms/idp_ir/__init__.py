@@ -16,7 +16,7 @@ from copublish.mechanisms.idp_ir.plan import IdpIrPlan
 from copublish.mechanisms.idp_ir.publish import IdpIrDetails
 from copublish.mechanisms.idp_ir.result import IdpIrResult
 from copublish.mechanisms.idp_ir.settings import IdpIrSettings
-from copublish.mechanisms.reading.interface import Reading
+from copublish.mechanisms.reading.estimate import Reading
 
 if TYPE_CHECKING:
     from copublish.kernel.records.fragment import Fragment

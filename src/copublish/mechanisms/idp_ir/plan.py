@@ -15,7 +15,7 @@ from copublish.kernel.accounting.formatting import show_exact
 from copublish.kernel.certificate.build import Method
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.idp_ir.settings import IdpIrSettings
-from copublish.mechanisms.shared.published_columns import published_columns
+from copublish.mechanisms.shared.post_processing import published_columns
 
 if TYPE_CHECKING:
     from copublish.kernel.records.joint_table import JointTable

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from copublish.agreement.domain import NumericalDomain
 from copublish.agreement.model import Agreement
-from copublish.agreement.numbers import Whole
+from copublish.agreement.section import Whole
 from copublish.agreement.settings import MechanismSettings, Need, NoPromise, Partition, drawing_mechanisms
 
 ACKNOWLEDGEMENT = "idp-ir does not protect cluster membership; this is not differential privacy"

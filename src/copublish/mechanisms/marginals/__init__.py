@@ -12,15 +12,14 @@ from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, MeasuredCounts, Mechanism, Publication
 from copublish.mechanisms.marginals import report, words
-from copublish.mechanisms.marginals.measured import measured_counts
 from copublish.mechanisms.marginals.plan import MarginalsPlan
 from copublish.mechanisms.marginals.publish import MarginalsDetails, contents_of
 from copublish.mechanisms.marginals.reading import MarginalsReading
+from copublish.mechanisms.marginals.records import MarginalsResult
 from copublish.mechanisms.marginals.replicate import replicate
-from copublish.mechanisms.marginals.result import MarginalsResult
 from copublish.mechanisms.marginals.settings import MarginalsSettings
-from copublish.mechanisms.marginals.tables import TABLES, single_tables
-from copublish.mechanisms.reading.interface import Reading
+from copublish.mechanisms.marginals.tables import TABLES, measured_counts, single_tables
+from copublish.mechanisms.reading.estimate import Reading
 from copublish.mechanisms.reading.replicates import Draws
 
 

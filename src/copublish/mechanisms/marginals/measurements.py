@@ -37,7 +37,7 @@ from copublish.mechanisms.marginals.schedule import (
     Purse,
 )
 from copublish.mechanisms.marginals.settings import MarginalsSettings, candidate_tables, fixed_tables, numbered
-from copublish.mechanisms.shared.measured_noise import GAUSSIAN_MEAN_SIZE
+from copublish.mechanisms.shared.normal import GAUSSIAN_MEAN_SIZE
 
 FIRST, CHOICE, CHOSEN, AGAIN, ROUNDS = "first tables", "choice", "chosen table", "first tables again", "rounds"
 """The steps of a run that open something; the last stands for all rounds in a plan."""

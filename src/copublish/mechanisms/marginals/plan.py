@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from copublish.agreement.model import Agreement
 from copublish.kernel.certificate.build import Method
-from copublish.kernel.certificate.masked_sums import how_noise_is_drawn
+from copublish.kernel.certificate.comparing import how_noise_is_drawn
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.marginals.junction_tree import cells_of
 from copublish.mechanisms.marginals.measurements import Measurements
 from copublish.mechanisms.marginals.settings import MAX_SYNTHETIC_RECORDS
-from copublish.mechanisms.shared.measured_noise import deviation, mean_size, refuse_without_noise
+from copublish.mechanisms.shared.normal import deviation, mean_size, refuse_without_noise
 
 if TYPE_CHECKING:
     from copublish.kernel.records.joint_table import JointTable
     from copublish.kernel.secrets.engine import SumEngine
     from copublish.kernel.secrets.gate import RevealGate
-    from copublish.mechanisms.marginals.result import MarginalsResult
+    from copublish.mechanisms.marginals.records import MarginalsResult
     from copublish.progress import Progress
 
 LARGE_ERROR = 0.1

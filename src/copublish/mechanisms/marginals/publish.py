@@ -14,8 +14,7 @@ from copublish.agreement.domain import CategoricalDomain, Domain, DomainDescript
 from copublish.kernel.accounting.formatting import NORMAL_95
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.marginals.model import FACTOR_UNIT, NoisyTable
-from copublish.mechanisms.marginals.records import draw_codes, spread_evenly
-from copublish.mechanisms.marginals.result import MarginalsResult
+from copublish.mechanisms.marginals.records import MarginalsResult, draw_codes, spread_evenly
 from copublish.mechanisms.marginals.tables import TABLES, rounds_of, tables_table
 from copublish.mechanisms.shared.arrow import categories, numbers
 from copublish.types import IntArray, TypedJson

@@ -19,27 +19,28 @@ from copublish.kernel.accounting.concentrated import ConcentratedMeasure
 from copublish.kernel.accounting.disclosures import Measure, Select
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.engine import ProgramEngine, SumEngine, engine_as
 from copublish.kernel.secrets.gate import RevealGate
-from copublish.kernel.secrets.secret import Secret
+from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.mechanisms.marginals.junction_tree import Columns, cells_of, most_cells
 from copublish.mechanisms.marginals.measurements import SMALLEST_REST
 from copublish.mechanisms.marginals.model import NoisyTable, Problem, State, estimated_total
 from copublish.mechanisms.marginals.plan import MarginalsPlan
-from copublish.mechanisms.marginals.result import Choice, MarginalsResult
+from copublish.mechanisms.marginals.records import Choice, MarginalsResult
 from copublish.mechanisms.marginals.run_model import agree_on_answers, agree_on_cliques, agree_on_model
-from copublish.mechanisms.marginals.run_scores import (
+from copublish.mechanisms.marginals.run_tables import (
     NOT_ELIGIBLE,
     OFFSET_BITS,
     candidate_scores,
     count_bits,
+    kept,
+    part_of,
     places_of_tables,
     refuse_out_of_bounds,
+    secret_tables,
 )
-from copublish.mechanisms.marginals.run_tables import kept, part_of, secret_tables
 from copublish.mechanisms.marginals.schedule import RoundBudget
-from copublish.mechanisms.shared.measured_noise import deviation, mean_size, within_95_percent
+from copublish.mechanisms.shared.normal import deviation, mean_size, within_95_percent
 from copublish.progress import Progress
 from copublish.types import IntArray
 

@@ -10,8 +10,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field
 
 from copublish.agreement.model import Agreement
-from copublish.agreement.numbers import Whole
 from copublish.agreement.rules import constant_columns
+from copublish.agreement.section import Whole
 from copublish.agreement.settings import MechanismSettings, Need, Partition
 from copublish.mechanisms.marginals.junction_tree import Columns, most_cells
 

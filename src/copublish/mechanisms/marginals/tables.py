@@ -1,16 +1,33 @@
-"""The measured tables as they are published: all in one, and each as a file of its own. Released values only."""
+"""The measured tables with their error bars. Released values only.
+
+The measured tables as they are published: all in one, and each as a file of its own. Released values only.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from copublish.agreement.columns import NOISY_COUNT
-from copublish.mechanisms.marginals.result import MarginalsResult
+from copublish.mechanisms.base import MeasuredCounts
+from copublish.mechanisms.marginals.records import MarginalsResult
+
+
+def measured_counts(tables: pa.Table) -> Iterator[MeasuredCounts]:
+    """Yield each measured table with the errors of its counts.
+
+    Args:
+        tables: The published table that holds every measured one.
+    """
+    for table in single_tables(tables).values():
+        *columns, counts, errors = table.columns
+        cells = pa.table(columns, names=table.column_names[:-2])
+        yield MeasuredCounts(cells, tuple(counts.to_pylist()), tuple(errors.to_pylist()))
+
 
 TABLES = "tables"
 """The published table that holds every measured one, cell by cell; and the folder with a file for each of them."""

@@ -1,11 +1,187 @@
-"""From noisy numbers to estimates: what is possible at all bounds every interval."""
+"""What sums of numbers, of their squares and of their products tell: correlations, and where a median must be.
+
+How every two columns go together, the surest first.
+
+How a column is spread where cells of numbers were not counted: by the published records.
+
+From noisy numbers to estimates: what is possible at all bounds every interval.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
 
-from copublish.mechanisms.reading.estimate import LARGEST_PART, Estimate, Unit, nothing_to_say
-from copublish.mechanisms.reading.noisy import Interval, NoisyNumber, ratio
+import numpy as np
+import pyarrow as pa
+
+from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
+from copublish.errors import ReleaseError
+from copublish.mechanisms.reading.estimate import (
+    CONFIDENCE,
+    LARGEST_PART,
+    CellSummary,
+    ColumnSummary,
+    Estimate,
+    Reading,
+    Unit,
+    nothing_to_say,
+)
+from copublish.mechanisms.reading.noisy import SURE, Interval, NoisyNumber, ratio
+
+
+@dataclass(frozen=True, kw_only=True)
+class Moments:
+    """Noisy sums over the people who have both of two numbers.
+
+    Attributes:
+        whole: How many people.
+        product: Sum of products.
+        first_square: Sum of squares of the first number.
+        second_square: Of the second.
+        first: Sum of the first number.
+        second: Of the second.
+    """
+
+    whole: NoisyNumber
+    product: NoisyNumber
+    first_square: NoisyNumber
+    second_square: NoisyNumber
+    first: NoisyNumber
+    second: NoisyNumber
+
+
+def covariance(product: NoisyNumber, first: NoisyNumber, second: NoisyNumber, whole: NoisyNumber) -> NoisyNumber:
+    """A covariance, without the bias that noise gives to the product of two means; noise to its first order."""
+    n = whole.value
+    a, b = first.value / n, second.value / n
+    bias = float(first.loads @ second.loads) / n**2
+    # d(P/n - FS/n^2) = dP/n - b dF/n - a dS/n + (2ab - P/n) dn/n
+    slope = 2 * a * b - product.value / n
+    loads = (product.loads - b * first.loads - a * second.loads + slope * whole.loads) / n
+    return NoisyNumber(product.value / n - a * b + bias, loads, product.excess)
+
+
+def correlation(moments: Moments | None, confidence: float, how: str) -> Estimate:
+    """Pearson's correlation: the ratio of a covariance to the root of the product of two variances."""
+    unknown = nothing_to_say(-1.0, 1.0, confidence=confidence, how=how, unit="correlation")
+    if moments is None or moments.whole.value <= 0:
+        return unknown
+    together = covariance(moments.product, moments.first, moments.second, moments.whole)
+    one = covariance(moments.first_square, moments.first, moments.first, moments.whole)
+    other = covariance(moments.second_square, moments.second, moments.second, moments.whole)
+    if any(variance.value <= SURE * variance.within(confidence) for variance in (one, other)):
+        return unknown  # a spread that noise could be
+    root = math.sqrt(one.value * other.value)
+    loads = root / 2 * (one.loads / one.value + other.loads / other.value)
+    found = ratio(together, NoisyNumber(root, loads, together.excess), confidence)
+    return estimate_of(found, least=-1.0, most=1.0, confidence=confidence, how=how, unit="correlation")
+
+
+def median_by_moments(
+    guess: float,
+    mean: Estimate,
+    *,
+    square: NoisyNumber,
+    first: NoisyNumber,
+    whole: NoisyNumber,
+    bounds: tuple[float, float],
+    confidence: float,
+    how: str,
+) -> Estimate:
+    """The median of numbers of which mean and spread alone were measured: it is within a deviation of the mean.
+
+    Args:
+        guess: The published records' own median.
+        mean: Of the same numbers.
+        square: Sum of their squares.
+        first: Their sum.
+        whole: How many they are.
+        bounds: Of the numbers.
+        confidence: Of the interval.
+        how: What the numbers are.
+    """
+    if mean.value is None:  # perhaps there is nobody, and nothing to divide by
+        return nothing_to_say(*bounds, confidence=confidence, how=how, unit="own")
+    variance = covariance(square, first, first, whole)
+    # A variance is not negative: without that, noise that makes it look so would make the interval short.
+    most = math.sqrt(max(variance.value, 0.0) + variance.within(confidence))
+    low, high = mean.low - most, mean.high + most
+    # Of the guess nothing is known but that the interval holds the median; noise has no part of its own in it.
+    found = Interval(float(np.clip(guess, low, high)), mean.standard_error or 0.0, low, high)
+    return estimate_of(found, least=bounds[0], most=bounds[1], confidence=confidence, how=how, unit="own")
+
+
+@dataclass(frozen=True)
+class CorrelatedPair:
+    """Two columns and their correlation."""
+
+    one: str
+    other: str
+    estimate: Estimate
+
+
+def correlations(reading: Reading, columns: Sequence[str]) -> list[CorrelatedPair]:
+    """Every two of some columns: the strongest first, those that noise leaves nothing of last.
+
+    Pairs of which the release tells nothing are left out.
+    """
+    found = []
+    for one, other in combinations(columns, 2):
+        try:
+            found.append(CorrelatedPair(one, other, reading.correlation(one, other, CONFIDENCE)))
+        except ReleaseError:
+            continue
+    return sorted(found, key=lambda pair: -1.0 if pair.estimate.value is None else abs(pair.estimate.value))[::-1]
+
+
+PARTS = 24
+"""Of a number's range, in a picture of the published records."""
+
+
+def summary_of_records(
+    reading: Reading, domain: Domain, records: pa.Table, confidence: float, *, note: str
+) -> ColumnSummary:
+    """A column's mean and median beside how published records are spread; of a category the share of every value.
+
+    Args:
+        reading: Answers what was measured.
+        domain: The column's.
+        records: The published ones.
+        confidence: Of the intervals.
+        note: What the records' spread is worth.
+    """
+    column = domain.name
+    if isinstance(domain, NumericalDomain):
+        bounds = float(domain.lower), float(domain.upper)
+        values = np.asarray(records.column(column).drop_null().to_numpy(), dtype=np.float64)
+        drawn, _ = np.histogram(values, bins=PARTS, range=bounds)
+        return ColumnSummary(
+            name=column,
+            is_number=True,
+            mean=reading.mean(column, {}, confidence),
+            median=reading.median(column, {}, confidence),
+            drawn=tuple((drawn / max(len(values), 1)).tolist()),
+            axis=((bounds[0], 0.0), (bounds[1], 1.0)),
+            note=note,
+        )
+    return summary_of_category(reading, domain, confidence)
+
+
+def summary_of_category(reading: Reading, domain: CategoricalDomain, confidence: float) -> ColumnSummary:
+    """The share of every value of a category, and how many people have it."""
+    column = domain.name
+    cells = tuple(
+        CellSummary(
+            label=value,
+            share=reading.share(column, value, {}, confidence),
+            people=reading.count({column: value}, confidence),
+        )
+        for value in domain.values
+    )
+    return ColumnSummary(name=column, is_number=False, cells=cells)
 
 
 def estimate_of(

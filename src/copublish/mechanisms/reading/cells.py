@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain
-from copublish.mechanisms.reading.interface import published_values
+from copublish.mechanisms.reading.estimate import published_values
 from copublish.mechanisms.reading.noisy import NoisyNumber
 from copublish.types import FloatArray
 

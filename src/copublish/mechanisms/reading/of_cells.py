@@ -8,19 +8,20 @@ from collections.abc import Sequence
 import numpy as np
 
 from copublish.errors import ReleaseError
-from copublish.mechanisms.reading.build import estimate_count, estimate_of, estimate_share
+from copublish.mechanisms.reading.build import Moments, correlation, estimate_count, estimate_of, estimate_share
 from copublish.mechanisms.reading.cells import ColumnCells, NoisyTable
-from copublish.mechanisms.reading.estimate import CONFIDENCE, Estimate, exactly
-from copublish.mechanisms.reading.interface import (
+from copublish.mechanisms.reading.estimate import (
+    CONFIDENCE,
     Among,
     CellSummary,
     ColumnSummary,
+    Estimate,
     Reading,
     Values,
+    exactly,
     no_number,
     no_order,
 )
-from copublish.mechanisms.reading.moments import Moments, correlation
 from copublish.mechanisms.reading.noisy import Interval, NoisyNumber, ratio
 from copublish.types import FloatArray, IntArray
 

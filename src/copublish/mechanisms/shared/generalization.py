@@ -9,9 +9,8 @@ from pydantic import AliasChoices, Field
 from pydantic.dataclasses import dataclass
 
 from copublish.agreement.columns import PublicColumns
-from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain, DomainDescription
+from copublish.agreement.domain import CategoricalDomain, CodeRange, Domain, DomainDescription, flat_taxonomy
 from copublish.agreement.encoding_rules import rule_of_description
-from copublish.agreement.taxonomy import flat_taxonomy
 from copublish.types import IntArray, TypedJson
 
 

@@ -1,10 +1,68 @@
-"""From noisy counts to counts that can be records. Works on released values only, in exact integers."""
+"""An order for published records that tells nothing about the order in which their owners list them.
+
+Chance for records that are drawn from released values: a hash of those values, so that all parties draw alike.
+
+Which party publishes which column, where records are published one by one.
+
+From noisy counts to counts that can be records. Works on released values only, in exact integers.
+"""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
+from copublish.agreement.model import Agreement
 from copublish.types import IntArray
+
+
+def order_without_meaning(columns: Sequence[IntArray]) -> IntArray:
+    """An order of records that is a function of their published values alone.
+
+    Sorted by their values, records are a set without an order; they are then shuffled by words from SHAKE-256 under a
+    hash of that set, so that a part of the file is not a part of the sorted values. All parties get the same order.
+
+    Args:
+        columns: The published values as whole numbers, each of shape (n_records,).
+    """
+    by_value = np.lexsort(columns[::-1])
+    digest = hashlib.sha256(b"copublish order 1")
+    for column in columns:
+        digest.update(column[by_value].astype("<i8").tobytes())
+    words = np.frombuffer(hashlib.shake_256(digest.digest()).digest(8 * len(by_value)), "<u8")
+    order: IntArray = by_value[np.argsort(words, kind="stable")]
+    return order
+
+
+RECORDS_PER_BLOCK = 65_536
+
+# The first mechanism that drew records named the key, in ASCII. The bytes stay: others would draw other records.
+_NAME_OF_KEY = bytes.fromhex("636f7075626c69736820636f70756c612031")
+
+
+def key_of(opened: Iterable[IntArray]) -> bytes:
+    """The key under which records are drawn: a hash of everything that was opened."""
+    digest = hashlib.sha256(_NAME_OF_KEY)
+    for values in opened:
+        digest.update(len(values).to_bytes(8, "little") + values.astype("<i8").tobytes())
+    return digest.digest()
+
+
+def published_columns(agreement: Agreement) -> dict[str, tuple[str, ...]]:
+    """For every party the columns that it publishes, in agreed order, the class last.
+
+    Horizontal: every owner publishes all columns, of its own rows. Vertical: a column is published once, by its
+    holder; a class that several parties hold by the first of them.
+    """
+    columns = (*agreement.attributes, agreement.class_.name)
+    found = {}
+    for party, about in agreement.parties.items():
+        is_first = {column: agreement.holders(column)[0] == party for column in columns}
+        publishes_all = agreement.partition == "horizontal" and about.data
+        found[party] = tuple(column for column in columns if publishes_all or is_first[column])
+    return found
 
 
 def consistent_counts(noisy_counts: IntArray, total: int) -> IntArray:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from rich.table import Table
 
-from copublish.mechanisms.reading.estimate import TOO_FEW
-from copublish.mechanisms.reading.interface import ColumnSummary
-from copublish.mechanisms.reading.pairs import CorrelatedPair
-from copublish.mechanisms.shared.label_information import LabelInformation
+from copublish.mechanisms.reading.build import CorrelatedPair
+from copublish.mechanisms.reading.estimate import TOO_FEW, ColumnSummary
+from copublish.mechanisms.shared.information import LabelInformation
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 
 SPARKLINE_WIDTH, BARS = 24, " ▁▂▃▄▅▆▇█"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from copublish.mechanisms.reading.interface import CellSummary, ColumnSummary
+from copublish.mechanisms.reading.estimate import CellSummary, ColumnSummary
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from copublish.kernel.accounting.disclosures import Measure
-from copublish.kernel.programs.packing import Packing
-from copublish.kernel.programs.sums import add_chosen
+from copublish.kernel.programs.packing import Packing, add_chosen
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.engine import JoinEngine, SumEngine, engine_as
 from copublish.kernel.secrets.gate import RevealGate
-from copublish.kernel.secrets.secret import Secret
+from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.progress import Progress
 from copublish.types import IntArray
 

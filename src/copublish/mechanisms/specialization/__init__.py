@@ -11,17 +11,16 @@ from rich.console import RenderableType
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, MeasuredCounts, Mechanism, Publication
-from copublish.mechanisms.reading.interface import Reading
+from copublish.mechanisms.reading.estimate import Reading
 from copublish.mechanisms.reading.replicates import Draws
 from copublish.mechanisms.shared.papers import Paper
 from copublish.mechanisms.specialization import publish, report, words
-from copublish.mechanisms.specialization.measured import measured_counts
 from copublish.mechanisms.specialization.papers import PAPERS
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.publish import CutDetails
 from copublish.mechanisms.specialization.reading import SpecializationReading
 from copublish.mechanisms.specialization.replicate import replicate
-from copublish.mechanisms.specialization.result import SpecializationResult
+from copublish.mechanisms.specialization.result import SpecializationResult, measured_counts
 from copublish.mechanisms.specialization.settings import SpecializationSettings
 from copublish.mechanisms.specialization.tuning import SpecializationTuning
 from copublish.mechanisms.specialization.values import details_of

@@ -13,7 +13,7 @@ from copublish.engines.spu.products import most_records, padded_records
 from copublish.kernel.programs.noise import WORD_BITS
 from copublish.kernel.programs.packing import Packing
 from copublish.mechanisms.shared.generalization import Generalization
-from copublish.mechanisms.shared.work import Work
+from copublish.mechanisms.shared.tuning import Work
 from copublish.mechanisms.specialization.cut import max_candidates
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 

@@ -15,8 +15,7 @@ from copublish.kernel.accounting.statements import Noise
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.reading.build import estimate_count
 from copublish.mechanisms.reading.cells import ColumnCells, NoisyTable
-from copublish.mechanisms.reading.estimate import CONFIDENCE, Estimate, exactly
-from copublish.mechanisms.reading.interface import Among
+from copublish.mechanisms.reading.estimate import CONFIDENCE, Among, Estimate, exactly
 from copublish.mechanisms.reading.noisy import NoisyNumber, deviation_of, excess_of
 from copublish.mechanisms.reading.of_cells import BY_COUNTS, CellReading
 from copublish.mechanisms.specialization.plan import LEAVES

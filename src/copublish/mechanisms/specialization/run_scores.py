@@ -16,8 +16,7 @@ import numpy as np
 
 from copublish.agreement.axis import Axis
 from copublish.errors import EngineError
-from copublish.kernel.programs.ranges import bits_within
-from copublish.kernel.programs.sums import add, in_agreed_order
+from copublish.kernel.programs.packing import add, bits_within, in_agreed_order
 from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.engine import ProgramEngine
 from copublish.kernel.secrets.gate import MAX_RECORDS

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from copublish.agreement.model import Agreement
-from copublish.agreement.numbers import Number, Whole
+from copublish.agreement.section import Number, Whole
 from copublish.agreement.settings import MechanismSettings
 
 MAX_CELLS = 2**22

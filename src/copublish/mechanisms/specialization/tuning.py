@@ -10,8 +10,7 @@ import numpy as np
 
 from copublish.agreement.model import Agreement
 from copublish.kernel.noise.geometric import laplace_quantile
-from copublish.mechanisms.shared.tuning import Column, Setting, Tuning, spell
-from copublish.mechanisms.shared.work import Work
+from copublish.mechanisms.shared.tuning import Column, Setting, Tuning, Work, spell
 from copublish.mechanisms.specialization.costs import work_of
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.settings import SpecializationSettings

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, Mechanism, Publication
-from copublish.mechanisms.reading.interface import Reading
+from copublish.mechanisms.reading.estimate import Reading
 from copublish.mechanisms.vhdp import publish, report, words
 from copublish.mechanisms.vhdp.plan import VhdpPlan
 from copublish.mechanisms.vhdp.publish import VhdpDetails

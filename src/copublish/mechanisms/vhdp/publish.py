@@ -15,7 +15,7 @@ from copublish.kernel.accounting.statements import Noise
 from copublish.mechanisms.base import Contents, Details
 from copublish.mechanisms.shared.allocation import Division, describe_division
 from copublish.mechanisms.shared.arrow import categories, numbers
-from copublish.mechanisms.shared.label_information import LabelInformation, describe_information
+from copublish.mechanisms.shared.information import LabelInformation, describe_information
 from copublish.mechanisms.vhdp.result import VhdpResult
 from copublish.types import IntArray, TypedJson
 

@@ -24,19 +24,26 @@ from numpy.typing import NDArray
 from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
 from copublish.errors import ReleaseError
 from copublish.mechanisms.base import Publication
-from copublish.mechanisms.reading.build import estimate_count, estimate_of, estimate_share
-from copublish.mechanisms.reading.drawn import summary_of_records
-from copublish.mechanisms.reading.estimate import CONFIDENCE, Estimate
-from copublish.mechanisms.reading.interface import (
+from copublish.mechanisms.reading.build import (
+    Moments,
+    correlation,
+    estimate_count,
+    estimate_of,
+    estimate_share,
+    median_by_moments,
+    summary_of_records,
+)
+from copublish.mechanisms.reading.estimate import (
+    CONFIDENCE,
     Among,
     ColumnSummary,
+    Estimate,
     Reading,
     Values,
     no_number,
     no_order,
     published_values,
 )
-from copublish.mechanisms.reading.moments import Moments, correlation, median_by_moments
 from copublish.mechanisms.reading.noisy import NoisyNumber, ratio
 from copublish.mechanisms.shared.arrow import decimals_of
 from copublish.mechanisms.vhdp.publish import VhdpDetails

@@ -12,7 +12,7 @@ from typing import Literal, Unpack
 
 from copublish.agreement.model import Agreement
 from copublish.engines.choice import refuse_missing_engine
-from copublish.engines.spu.placement import refuse_unfit_workers
+from copublish.engines.spu.parallel_sessions import refuse_unfit_workers
 from copublish.errors import ApprovalError, CopublishError, LedgerError, MeetingError
 from copublish.files.home import home_folder
 from copublish.kernel.ledger.budget import price_in_words
@@ -21,7 +21,7 @@ from copublish.party.detached.jobs import jobs_folder
 from copublish.party.detached.process import begin, refuse_wrong_id, remove_status_of_dead
 from copublish.party.detached.process import stop as stop_process
 from copublish.party.detached.status import Run, seen_run
-from copublish.party.keys.signers import look_at_identity, look_at_signer
+from copublish.party.keys.signing_key import look_at_identity, look_at_signer
 from copublish.party.request import ResolvedRun, RunOptions, RunRequest
 from copublish.release.evidence.approvals import own_approvals
 from copublish.release.folder import refuse_unwritable

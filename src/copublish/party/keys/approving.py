@@ -35,10 +35,9 @@ from copublish.release.evidence.approvals import (
     plain_name,
 )
 from copublish.release.evidence.approvals import approve as sign_approval
-from copublish.release.evidence.certificates import Chain, fingerprint, pem_of
 from copublish.release.evidence.refusals import SUFFIX, Refusal, refusal_from_json, refusal_problem
 from copublish.release.evidence.refusals import refuse as sign_refusal
-from copublish.release.evidence.signing import Signer
+from copublish.release.evidence.signing import Chain, Signer, fingerprint, pem_of
 
 LARGEST_BUNDLE, MOST_FILES = 5 * MIB, 100
 KNOWN_PACKING = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)

@@ -23,16 +23,17 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from copublish.errors import MeetingError, PassphraseError
 from copublish.files.home import identities_folder, make_private_folder
-from copublish.release.evidence.certificates import (
+from copublish.release.evidence.signing import (
     CLOCK_TOLERANCE,
     Chain,
+    PrivateKey,
     certificate_problem,
     common_name,
     expiry_problem,
     fingerprint,
     pem_of,
+    sign_with,
 )
-from copublish.release.evidence.signing import PrivateKey, sign_with
 
 __all__ = [
     "CLOCK_TOLERANCE",

@@ -25,9 +25,16 @@ from copublish.errors import MeetingError, PassphraseError, plain_text
 from copublish.files.home import make_private_folder
 from copublish.files.regular import MIB, read_regular
 from copublish.party.keys.identity import CERTIFICATE_FILE, Passphrase, self_signed
-from copublish.party.keys.signers import TOKEN_FILE
-from copublish.release.evidence.certificates import Chain, common_name, expiry_problem, fingerprint, pem_of
-from copublish.release.evidence.signing import from_der, signature_problem
+from copublish.party.keys.signing_key import TOKEN_FILE
+from copublish.release.evidence.signing import (
+    Chain,
+    common_name,
+    expiry_problem,
+    fingerprint,
+    from_der,
+    pem_of,
+    signature_problem,
+)
 from copublish.types import TypedJson
 
 NEEDS_EXTRA = "Keys on tokens need the extra 'pkcs11': pip install 'copublish[pkcs11]'"

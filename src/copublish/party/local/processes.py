@@ -22,8 +22,8 @@ from copublish.engines.choice import (
     needs_messenger,
     refuse_missing_engine,
 )
-from copublish.engines.spu.placement import ONE_WORKER, Workers, refuse_unfit_workers, sessions_of
-from copublish.engines.spu.recording import EngineRecorder
+from copublish.engines.spu.parallel_sessions import ONE_WORKER, Workers, refuse_unfit_workers, sessions_of
+from copublish.engines.spu.requests import EngineRecorder
 from copublish.errors import (
     CopublishError,
     EngineError,
@@ -32,12 +32,11 @@ from copublish.errors import (
     SilenceError,
     combined_error,
 )
-from copublish.files.core_dumps import forbid_core_dumps
-from copublish.files.interrupts import deaf_children
+from copublish.files.interrupts import deaf_children, forbid_core_dumps
 from copublish.files.scratch import folder_for_sockets
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.main_path import publish_release
-from copublish.kernel.noise.coins import Coins
+from copublish.kernel.noise.geometric import Coins
 from copublish.mechanisms.base import Plan
 from copublish.party.local.messenger import Ends, PipeMessenger, pipes_between
 from copublish.progress import Notice, Progress, no_notice

@@ -10,11 +10,11 @@ from typing import Any, Literal
 from copublish.agreement.loading import load_agreement
 from copublish.agreement.model import Agreement
 from copublish.engines.ideal import IdealEngine, Room
-from copublish.engines.spu.placement import Workers
+from copublish.engines.spu.parallel_sessions import Workers
 from copublish.errors import CopublishError, EngineError, FragmentError, combined_error
 from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.main_path import publish_release
-from copublish.kernel.noise.coins import Coins
+from copublish.kernel.noise.geometric import Coins
 from copublish.kernel.records.fragment import Fragment
 from copublish.mechanisms.base import Plan
 from copublish.party.local.processes import open_ledger, simulate_in_processes, throwaway_ledger

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from copublish.errors import MeetingError
 from copublish.party.network.channel import HANDSHAKE_SECONDS, Channel, UnreachableError
+from copublish.party.network.dialing import connect_patiently
 from copublish.party.network.forwarding import Frames, carry
-from copublish.party.network.listening import connect_patiently
 
 PATIENCE_SECONDS = 2 * HANDSHAKE_SECONDS
 """How long another party is dialed again and again for the engine, which does so once."""

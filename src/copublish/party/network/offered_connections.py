@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeVar, cast
 
 from copublish.agreement.model import Agreement
-from copublish.agreement.network import way_between
+from copublish.agreement.parties import way_between
 from copublish.errors import MeetingError
 from copublish.kernel.protocol.table import ALIVE, GREETING
 from copublish.party.keys.identity import Identity

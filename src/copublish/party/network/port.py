@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NoReturn, cast
 
 from copublish.agreement.model import Agreement
-from copublish.agreement.network import over_what, way_between
+from copublish.agreement.parties import over_what, way_between
 from copublish.errors import MeetingError, plain_text
 from copublish.kernel.protocol.table import ACCEPTED, GREETING, PROTOCOL, REFUSED, STATUS
 from copublish.party.keys.identity import Identity, common_name
@@ -33,14 +33,13 @@ from copublish.party.network.channel import (
     plain_channel,
     secure_channel,
 )
-from copublish.party.network.connection_limits import MAX_OF_ONE_PARTY, Places, WaitingRoom
-from copublish.party.network.dialing import dial, refuse_unfit_hosts
+from copublish.party.network.dialing import OnlyOneHere, dial, listen_at, refuse_unfit_hosts
 from copublish.party.network.engine_link import EngineLinks
-from copublish.party.network.listening import OnlyOneHere, listen_at
 from copublish.party.network.measuring import answer_measurements
 from copublish.party.network.offered_connections import Offers
 from copublish.party.network.parked_connections import Parked
 from copublish.party.network.proxy import DIAL_SECONDS
+from copublish.party.network.sockets import MAX_OF_ONE_PARTY, Places, WaitingRoom
 from copublish.party.network.way_out import DIRECT, WayOut
 from copublish.release.preflight import facts_of
 

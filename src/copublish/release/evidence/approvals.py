@@ -16,9 +16,15 @@ from pydantic.dataclasses import dataclass
 
 from copublish.errors import ApprovalError, plain_text, unsafe_texts
 from copublish.files.regular import MIB, read_regular
-from copublish.release.evidence.certificates import Chain
 from copublish.release.evidence.refusals import refuse_if_refused
-from copublish.release.evidence.signing import MAX_SIGNATURE_DIGITS, Signer, is_hash, message_of, signature_problem
+from copublish.release.evidence.signing import (
+    MAX_SIGNATURE_DIGITS,
+    Chain,
+    Signer,
+    is_hash,
+    message_of,
+    signature_problem,
+)
 from copublish.types import TypedJson
 
 if TYPE_CHECKING:

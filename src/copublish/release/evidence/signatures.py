@@ -11,8 +11,14 @@ from pydantic.dataclasses import dataclass
 
 from copublish.errors import unsafe_texts
 from copublish.release.evidence.approvals import Approval
-from copublish.release.evidence.certificates import Chain, chain_from_pem, fingerprint
-from copublish.release.evidence.signing import message_of, signature_problem, spelled
+from copublish.release.evidence.signing import (
+    Chain,
+    chain_from_pem,
+    fingerprint,
+    message_of,
+    signature_problem,
+    spelled,
+)
 from copublish.types import TypedJson
 
 CERTIFICATE_FILE, README_FILE, SIGNATURES_FILE = "certificate.json", "README.md", "signatures.json"

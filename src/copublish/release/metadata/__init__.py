@@ -11,10 +11,9 @@ from typing import Any
 
 from copublish.mechanisms.base import Publication
 from copublish.release.metadata.croissant import CROISSANT_FILE, croissant
-from copublish.release.metadata.deployment import DEPLOYMENT_FILE, deployment_entry
+from copublish.release.metadata.deployment import DEPLOYMENT_FILE, deployment_entry, yaml_text
 from copublish.release.metadata.nist import NIST_FILE, nist_statement
 from copublish.release.metadata.provenance import PROVENANCE_FILE, provenance
-from copublish.release.metadata.yaml_text import yaml_text
 
 METADATA_FILES = {
     CROISSANT_FILE: "tables, columns, types and digests, for programs that load data sets (Croissant 1.1)",

@@ -1,16 +1,123 @@
-"""Every column at a glance: a small picture, mean and median with error bars. Released values only."""
+"""Numbers that every report has, from the certificate alone.
+
+Figures of the report, drawn as inline SVG. Text goes in through ElementTree, which escapes it.
+
+Every column at a glance: a small picture, mean and median with error bars. Released values only.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 from markupsafe import Markup
 
-from copublish.mechanisms.reading.estimate import Estimate
-from copublish.mechanisms.reading.interface import CellSummary, ColumnSummary
+from copublish.kernel.accounting.disclosures import Neighbors
+from copublish.kernel.accounting.statements import DisclosureStatement
+from copublish.kernel.certificate.certificate import Certificate
+from copublish.mechanisms.reading.estimate import CellSummary, ColumnSummary, Estimate
 from copublish.mechanisms.shared.svg import Figure
+
+LARGE_BELIEF = 0.99
+
+
+def budget_shares(certificate: Certificate) -> list[float]:
+    """The share of each disclosure in the budget of the release, under the relation it is calibrated to.
+
+    In rho where that is what adds up, else in epsilon.
+    """
+    relation = certificate.epsilon.calibrated_to
+    parts = [
+        Fraction(disclosure.epsilon[relation]) if disclosure.rho is None else Fraction(disclosure.rho[relation])
+        for disclosure in certificate.disclosures
+    ]
+    return [float(part / sum(parts)) for part in parts]
+
+
+def adds_up_in_rho(certificate: Certificate) -> bool:
+    """Whether several disclosures share one budget of zero-concentrated differential privacy."""
+    disclosures = certificate.disclosures
+    return len(disclosures) > 1 and all(disclosure.rho is not None for disclosure in disclosures)
+
+
+def belief_bound(epsilon: Fraction | None) -> float | None:
+    """How far even odds can move to, e^epsilon / (1 + e^epsilon), or nothing if there is no protection.
+
+    In whole percent, near certainty in tenths of one, rounded up: people are told that it cannot be more.
+    """
+    if epsilon is None:
+        return None
+    belief = 1 / (1 + math.exp(-float(epsilon)))
+    steps = 100 if belief <= LARGE_BELIEF else 1000
+    return min(math.ceil(belief * steps) / steps, 1.0)
+
+
+def budget_strip(disclosures: Sequence[DisclosureStatement], shares: Sequence[float], relation: Neighbors) -> Markup:
+    """Draw the budget as one strip that stretches over the page, a segment for each disclosure."""
+    width, height, gap = 1000.0, 26.0, 2.0
+    described = "; ".join(f"{d.what}: {share:.1%}" for d, share in zip(disclosures, shares, strict=True))
+    figure = Figure("budget", width, height, "How the budget was spent", described)
+    figure.root.set("preserveAspectRatio", "none")
+    left = 0.0
+    for disclosure, share in zip(disclosures, shares, strict=True):
+        figure.add(
+            "rect",
+            tooltip=f"{disclosure.what}: epsilon {disclosure.epsilon[relation]}, {share:.1%}",
+            class_=disclosure.kind,
+            x=left,
+            y=0,
+            width=max(share * width - gap, 0.5),
+            height=height,
+        )
+        left += share * width
+    return figure.markup()
+
+
+def utility_figure(rows: Sequence[Mapping[str, Any]]) -> Markup:
+    """Draw for every classifier the largest class (LA), the release (CA) with its error bar and raw data (BA)."""
+    width, row, left, right = 440.0, 40.0, 122.0, 20.0
+    values = [row_[key] for row_ in rows for key in ("BA", "CA", "LA") if row_[key] is not None]
+    ticks = 20 if max(values) - min(values) < 0.4 else 10  # of a whole: more of them would not fit side by side
+    low, high = math.floor(min(values) * ticks) / ticks, math.ceil(max(values) * ticks) / ticks
+    high = max(high, low + 1 / ticks)
+    figure = Figure(
+        "utility",
+        width,
+        row * len(rows) + 34,
+        "Accuracy: raw data, release, largest class",
+        "; ".join(
+            f"{r['classifier']}: largest class {r['LA']:.3f}, release {r['CA']:.3f}"
+            + ("" if r["BA"] is None else f", raw data {r['BA']:.3f}")
+            for r in rows
+        ),
+    )
+
+    def place(value: float) -> float:
+        return float(left + (width - left - right) * (value - low) / (high - low))
+
+    bottom = row * len(rows) + 6
+    for step in range(round((high - low) * ticks) + 1):
+        value = low + step / ticks
+        figure.add("line", class_="rule", x1=place(value), x2=place(value), y1=6, y2=bottom)
+        figure.add("text", f"{value:.2f}", class_="tick", x=place(value), y=bottom + 16, text_anchor="middle")
+    for number, r in enumerate(rows):
+        y = row * number + row / 2 + 6
+        figure.add("text", r["classifier"], x=0, y=y + 4)
+        reach = r["CA"] if r["BA"] is None else max(r["BA"], r["CA"])
+        figure.add("line", class_="range", x1=place(r["LA"]), x2=place(reach), y1=y, y2=y)
+        error = 1.96 * r["standard_error_of_CA"]
+        figure.add("line", class_="error", x1=place(max(r["CA"] - error, low)), x2=place(r["CA"] + error), y1=y, y2=y)
+        for key in ("LA", "CA", "BA"):
+            if r[key] is not None:
+                label = f"{key} {r[key]:.3f}"
+                figure.add("circle", tooltip=label, class_=key.lower(), cx=place(r[key]), cy=y, r=5.5)
+                figure.add("text", key, class_="tick", x=place(r[key]), y=y - 10, text_anchor="middle")
+    return figure.markup()
+
 
 WIDTH = 300.0
 BARS_HEIGHT, ROW = 64.0, 18.0

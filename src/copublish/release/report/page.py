@@ -23,9 +23,8 @@ from copublish.mechanisms.shared.privacy_words import RELATION_WORDS, epsilon_de
 from copublish.release.describe import DisclosureGroup, by_view, grouped
 from copublish.release.folder import Release, making_sense_of
 from copublish.release.metadata.nist import nist_claims
-from copublish.release.report import figures
-from copublish.release.report.glance import Card, cards
-from copublish.release.report.numbers import adds_up_in_rho, belief_bound, budget_shares
+from copublish.release.report import glance as figures
+from copublish.release.report.glance import Card, adds_up_in_rho, belief_bound, budget_shares, cards
 from copublish.release.verify import refuse_wrong_signatures
 from copublish.tools.evaluation.scorecard import Evaluation
 

@@ -12,8 +12,8 @@ from starlette.responses import RedirectResponse, Response
 
 import copublish as cp
 from copublish.studio.context import Desk, Situation, desk_of, situation_of
-from copublish.studio.own_data import choices, chosen
 from copublish.studio.pages import REFUSED, Problem, SameStep, command_line, fragment, page
+from copublish.studio.releases import choices, chosen
 from copublish.studio.routing import change, file_of, text_of, view
 from copublish.studio.sections.draft_merge import ROUTES as MERGE_ROUTES
 from copublish.studio.sections.place import Place

@@ -15,9 +15,8 @@ from starlette.responses import RedirectResponse, Response
 
 import copublish as cp
 from copublish.studio.context import Situation, desk_of, situation_of
-from copublish.studio.links import LinkChoice, chosen_link
-from copublish.studio.own_data import choices, chosen
-from copublish.studio.pages import REFUSED, Problem, SameStep, command_line, fragment, page
+from copublish.studio.pages import REFUSED, LinkChoice, Problem, SameStep, chosen_link, command_line, fragment, page
+from copublish.studio.releases import choices, chosen
 from copublish.studio.routing import change, text_of, view
 from copublish.studio.sections.place import Place
 

@@ -16,10 +16,9 @@ from starlette.responses import FileResponse, Response
 import copublish as cp
 from copublish.studio.context import Situation, situation_of
 from copublish.studio.histograms import column_cards
-from copublish.studio.names import is_text
 from copublish.studio.pages import AS_ATTACHMENT, SameStep, attachment, command_line, page
 from copublish.studio.releases import folder_of, key_of, release_folders
-from copublish.studio.routing import view
+from copublish.studio.routing import is_text, view
 from copublish.studio.sections.place import Place
 
 ROWS = 100

@@ -18,10 +18,8 @@ from starlette.responses import RedirectResponse, Response
 
 import copublish as cp
 from copublish.studio.context import Situation, situation_of
-from copublish.studio.links import links_of
-from copublish.studio.own_data import choices, chosen
-from copublish.studio.pages import REFUSED, Problem, SameStep, attachment, command_line, fragment, page
-from copublish.studio.releases import key_of
+from copublish.studio.pages import REFUSED, Problem, SameStep, attachment, command_line, fragment, links_of, page
+from copublish.studio.releases import choices, chosen, key_of
 from copublish.studio.routing import change, secret_of, text_of, view
 from copublish.studio.sections.place import Place
 

@@ -22,18 +22,17 @@ from copublish.agreement.model import Agreement
 from copublish.engines.choice import WITHOUT_ENGINE
 from copublish.errors import AgreementError
 from copublish.kernel.accounting.disclosures import Select
-from copublish.kernel.noise.coins import SystemCoins
+from copublish.kernel.noise.geometric import SystemCoins
 from copublish.mechanisms.base import Plan
 from copublish.progress import Progress, no_progress
 from copublish.release.preflight import prepare, software_versions
-from copublish.tools.auditing.claims import claim_of
 from copublish.tools.auditing.coalitions import coalitions_of
 from copublish.tools.auditing.odd_records import PUBLIC, Symbol, symbols_of
 from copublish.tools.auditing.pair_choice import telling_parts, worst_pair
 from copublish.tools.auditing.result import CONFIDENCE, VERDICT_LEVEL, Audit, Number
 from copublish.tools.auditing.secure import can_play_engine, secure_runs_of
 from copublish.tools.auditing.single_disclosures import Part
-from copublish.tools.auditing.statistics import Claim, Tested, judged, learned_columns
+from copublish.tools.auditing.statistics import Claim, Tested, claim_of, judged, learned_columns
 from copublish.tools.auditing.tables import Pair, invalid_pairs, pairs_against, valid_pairs
 from copublish.tools.auditing.workers import Clock, Players
 

@@ -1,4 +1,13 @@
-"""What guesses prove: lower bounds on epsilon, mu and rho, and how unlikely they are if a promise holds.
+"""Coins for runs on made-up tables: a few from the operating system, stretched to as many as are needed.
+
+The sampler takes 62 fair coins for every biased bit, and the operating system's generator makes most of what a run
+costs. A release takes all its coins from there; of an audit nobody's privacy hangs on them.
+
+How much more likely an answer is on one table than on the other, by the law that its disclosure states.
+
+It decides how sharp an audit is, never whether it is right: a bound holds for any evidence.
+
+What guesses prove: lower bounds on epsilon, mu and rho, and how unlikely they are if a promise holds.
 
 Each run draws a fair coin b and plays table b. Somebody who sees outputs guesses b, or abstains. Given all outputs the
 coins are independent, and by epsilon-DP each is right with probability at most 1 / (1 + e^-epsilon), whatever rule made
@@ -14,11 +23,84 @@ mu^2 = 2 rho.
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Iterable
 
 import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import beta, binom, norm
+
+from copublish.kernel.accounting.disclosures import Disclosure, GaussianMeasure, Measure, Select
+from copublish.types import IntArray
+
+KEY_BYTES, BLOCK_BYTES = 32, 16
+
+
+class StretchedCoins:
+    """The key stream of AES-256 in counter mode, under a fresh key of the operating system.
+
+    Whoever could tell it from fair coins would have broken AES; its own generator is such a stream as well.
+    """
+
+    def __init__(self) -> None:
+        self._stream = Cipher(algorithms.AES(os.urandom(KEY_BYTES)), modes.CTR(bytes(BLOCK_BYTES))).encryptor()
+
+    def words(self, shape: tuple[int, ...]) -> IntArray:
+        """The next 64-bit words."""
+        return np.frombuffer(self._stream.update(bytes(8 * math.prod(shape))), np.int64).reshape(shape)
+
+
+def stretched_coins(parties: Iterable[str]) -> dict[str, StretchedCoins]:
+    """Coins of its own for every party."""
+    return {party: StretchedCoins() for party in parties}
+
+
+SMALLEST = 1e-14
+"""Less of a law is not looked at."""
+
+
+def evidence(disclosure: Disclosure, answer: IntArray, measured: tuple[IntArray, IntArray]) -> float:
+    """The logarithm of how many times more likely an answer is on table 1; 0 for what has no law here."""
+    first, second = measured
+    if isinstance(disclosure, Select):
+        winner, rate = int(answer[0]), float(disclosure.noise.rate)
+        if np.array_equal(first, second):
+            return 0.0
+        return log_chance(second, winner, rate) - log_chance(first, winner, rate)
+    if isinstance(disclosure, Measure | GaussianMeasure):
+        return float(evidence_of_sums(disclosure, answer[None], measured)[0])
+    return 0.0
+
+
+def evidence_of_sums(
+    disclosure: Measure | GaussianMeasure, answers: IntArray, measured: tuple[IntArray, IntArray]
+) -> NDArray[np.float64]:
+    """The same of many answers: shape (runs, entries) to (runs,)."""
+    first, second = ((answers - exact) for exact in measured)
+    if isinstance(disclosure, GaussianMeasure):
+        squares = [(off.astype(np.float64) ** 2).sum(axis=1) for off in (first, second)]
+        return np.asarray((squares[0] - squares[1]) / (2 * disclosure.noise.variance))
+    return np.asarray(float(disclosure.noise.rate) * (np.abs(first).sum(axis=1) - np.abs(second).sum(axis=1)))
+
+
+def log_chance(scores: IntArray, winner: int, rate: float) -> float:
+    """The logarithm of the chance that a place wins the maximum of scores plus geometric noise, ties to the first."""
+    own = int(scores[winner])
+    others = np.delete(scores, winner)
+    # Place j before the winner has to stay below it, one after it may reach it.
+    ahead = own - others - (np.arange(len(scores)) < winner)[np.arange(len(scores)) != winner]
+    least = max(0, -int(ahead.min(initial=0)))  # with less noise of its own it cannot win
+    most = least + math.ceil(-math.log(SMALLEST) / rate)
+    noise = np.arange(least, most + 1)
+    kept = ahead[ahead < -math.log(SMALLEST) / rate]  # the others hardly ever win
+    stays = np.ones(len(noise))
+    for margin in kept:
+        stays *= -np.expm1(-rate * (margin + noise + 1))
+    law = -np.expm1(-rate) * np.exp(-rate * (noise - least))
+    return float(np.log(max((law * stays).sum(), 1e-300)) - rate * least)
+
 
 Floats = NDArray[np.float64]
 

@@ -1,4 +1,8 @@
-"""What owners who collude know of masked sums: their own shares of the noise.
+"""Auditing a function from a table to outputs of which no law is stated: an algorithm of a paper, or anybody's program.
+
+Frequencies of outputs are learned in the first half of the runs and tested on the second, as other statistics are.
+
+What owners who collude know of masked sums: their own shares of the noise.
 
 They take their shares off what is opened. What is left has to be the noise of all others, which is the full one if no
 more of them collude than was agreed.
@@ -6,18 +10,32 @@ more of them collude than was agreed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from copublish.agreement.model import Agreement
 from copublish.engines.ideal import IdealEngine
-from copublish.kernel.noise.geometric import Geometric
+from copublish.kernel.noise.geometric import Coins, Geometric
 from copublish.kernel.noise.shared_laplace import NoiseShares, SharedLaplace
-from copublish.kernel.secrets.counts import SecretCounts
-from copublish.kernel.secrets.secret import Secret
+from copublish.kernel.secrets.secret import Secret, SecretCounts
+from copublish.tools.auditing.game import fair_coins
+from copublish.tools.auditing.statistics import Claim, Tested, judged, learned_columns
 from copublish.types import IntArray
+
+View = Callable[[NDArray[np.bool_]], NDArray[Any]]
+"""What somebody sees of runs on the tables that coins name: (runs,) to (runs, numbers)."""
+
+
+def audit_outputs(view: View, claim: Claim, runs: int, *, alpha: float = 0.05, coins: Coins | None = None) -> Tested:
+    """Play so many runs with fresh coins and guess them from outputs alone."""
+    tables = fair_coins(runs, coins)
+    seen = np.asarray(view(tables))
+    evidence = learned_columns(tables, seen.reshape(runs, -1))
+    return judged(tables, np.zeros(runs), claim, {"learned from outputs": evidence}, alpha=alpha)
 
 
 @dataclass

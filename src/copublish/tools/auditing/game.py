@@ -20,20 +20,18 @@ from copublish.engines.ideal import IdealEngine, Room, in_the_clear
 from copublish.kernel.accounting.concentrated import ConcentratedMeasure, ConcentratedSelect
 from copublish.kernel.accounting.disclosures import Disclosure, GaussianMeasure, Measure, Select
 from copublish.kernel.ledger.ledger import Charge
-from copublish.kernel.noise.coins import Coins, SystemCoins
+from copublish.kernel.noise.geometric import Coins, SystemCoins
 from copublish.kernel.records.alignment import align_records
 from copublish.kernel.records.joint_table import JointTable
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.engine import ProgramEngine, engine_as
 from copublish.kernel.secrets.gate import RevealGate
 from copublish.kernel.secrets.own_columns import OwnColumns
-from copublish.kernel.secrets.secret import Secret
+from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.mechanisms.base import Plan
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.simulation import read_fragments
 from copublish.progress import no_progress
-from copublish.tools.auditing.coins import stretched_coins
-from copublish.tools.auditing.laws import evidence
+from copublish.tools.auditing.bounds import evidence, stretched_coins
 from copublish.tools.auditing.statistics import structure
 from copublish.tools.auditing.tables import Pair
 from copublish.types import IntArray

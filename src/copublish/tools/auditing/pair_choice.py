@@ -11,14 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from copublish.agreement.model import Agreement
-from copublish.kernel.noise.coins import SystemCoins
+from copublish.kernel.noise.geometric import SystemCoins
 from copublish.mechanisms.registry import plan_of
 from copublish.progress import Progress
-from copublish.tools.auditing.claims import claim_of
 from copublish.tools.auditing.game import Game
 from copublish.tools.auditing.records import tells_records
 from copublish.tools.auditing.single_disclosures import Part, parts_of
-from copublish.tools.auditing.statistics import Claim
+from copublish.tools.auditing.statistics import Claim, claim_of
 from copublish.tools.auditing.tables import Pair, valid_pairs
 from copublish.tools.auditing.workers import WALL, Clock, play_in_time, play_runs
 

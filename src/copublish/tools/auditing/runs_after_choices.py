@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from copublish.kernel.accounting.disclosures import Measure, Select
-from copublish.tools.auditing.bounds import best_threshold
+from copublish.tools.auditing.bounds import best_threshold, evidence
 from copublish.tools.auditing.game import Game, evidence_of_course, fair_coins
-from copublish.tools.auditing.laws import evidence
 from copublish.tools.auditing.openings import ALPHA, MOST_RUNS, Play
 from copublish.tools.auditing.single_disclosures import Part
 from copublish.tools.auditing.statistics import STRUCTURES, Claim, structures

@@ -28,12 +28,11 @@ from copublish.kernel.accounting.disclosures import (
     Select,
 )
 from copublish.kernel.programs.packing import Packing
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.gate import RevealGate
+from copublish.kernel.secrets.secret import SecretCounts
+from copublish.tools.auditing.bounds import StretchedCoins, evidence, evidence_of_sums, log_chance, stretched_coins
 from copublish.tools.auditing.coalitions import SharesOfOne, engine_with_known_shares
-from copublish.tools.auditing.coins import StretchedCoins, stretched_coins
 from copublish.tools.auditing.game import FreeCharge, FreeGate, Game, fair_coins
-from copublish.tools.auditing.laws import evidence, evidence_of_sums, log_chance
 from copublish.tools.auditing.statistics import Claim, Tested, judged, learned, structures
 from copublish.types import IntArray
 

@@ -3,6 +3,8 @@
 Evidence by the stated law needs no second half, since its threshold comes from outputs alone. Noise that is shared,
 missing or cut does not have that law, and other statistics see it: they are picked, one of all, on the first half of
 the runs, where coins are known, and tested on the second.
+
+What an agreement states of whole runs, as something that guesses can be compared with.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from copublish.kernel.accounting.zcdp import epsilon_for
+from copublish.mechanisms.base import Plan
 from copublish.tools.auditing.bounds import (
     best_threshold,
     epsilon_of_mu,
@@ -30,6 +33,7 @@ from copublish.tools.auditing.bounds import (
     share_of_rho,
     share_right,
 )
+from copublish.tools.auditing.tables import Pair
 
 Coins = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -287,3 +291,20 @@ def learned_columns(coins: Coins, told: NDArray[np.int64]) -> Floats:
         logs = [np.log((own + 0.5) / (own.sum() + 0.5 * len(own))) for own in times]
         found += (logs[1] - logs[0])[places]
     return found
+
+
+SHARE_OF_DELTA = 63 / 64
+"""Of the agreed delta, what rho is converted with; the rest is for the sampler."""
+
+
+def claim_of(plan: Plan[Any], pair: Pair) -> Claim:
+    """What is stated of tables that differ as these do."""
+    cost, relation = plan.cost(), pair.relation
+    epsilon, rho = cost.under(relation), cost.in_rho().under(relation)
+    if epsilon is None:
+        raise ValueError("nothing is promised under this relation")
+    if not cost.gaussian.has_noise or rho is None:
+        return Claim(float(epsilon), slack=float(cost.delta), people=pair.people)
+    delta = float(plan.agreement.privacy.delta or 0) * SHARE_OF_DELTA
+    has_choices = any(made.kind == "divided" for made in plan.disclosures())
+    return Claim(float(epsilon), delta, float(rho), is_gaussian=not has_choices, people=pair.people)

@@ -18,7 +18,7 @@ import pandas as pd
 from copublish.agreement.domain import CategoricalDomain, Domain
 from copublish.agreement.model import Agreement
 from copublish.kernel.accounting.disclosures import Neighbors
-from copublish.kernel.noise.coins import Coins
+from copublish.kernel.noise.geometric import Coins
 
 Values = dict[str, Any]
 """One record: values by column."""

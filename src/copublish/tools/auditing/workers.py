@@ -18,13 +18,12 @@ from copublish.agreement.model import Agreement
 from copublish.files.interrupts import deaf_children, end_quietly_when_interrupted
 from copublish.kernel.accounting.disclosures import GaussianMeasure
 from copublish.mechanisms.registry import plan_of
-from copublish.tools.auditing.claims import claim_of
 from copublish.tools.auditing.game import Game, fair_coins
 from copublish.tools.auditing.openings import MOST_RUNS, Play, best_play, opening_of, play_promising
 from copublish.tools.auditing.records import PEOPLE, RecordGame, tells_records
 from copublish.tools.auditing.runs_after_choices import Choices, begins_with_choices, best_choices
 from copublish.tools.auditing.single_disclosures import Part, parts_of
-from copublish.tools.auditing.statistics import Claim, Numbers, structures
+from copublish.tools.auditing.statistics import Claim, Numbers, claim_of, structures
 from copublish.tools.auditing.tables import Pair
 
 LOOK_AGAIN = 1.2

@@ -15,8 +15,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from copublish.agreement.attributes import distinct
 from copublish.agreement.model import MAX_EXPECTED, Name, Privacy
-from copublish.agreement.numbers import plain_number
 from copublish.agreement.placeholders import FILL_IN
+from copublish.agreement.section import plain_number
 from copublish.agreement.settings import Partition
 
 Bounds = tuple[Decimal, Decimal]

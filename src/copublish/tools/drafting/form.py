@@ -7,10 +7,8 @@ from dataclasses import dataclass, fields
 from typing import TypeVar
 
 from copublish.tools.drafting.draft import Draft
-from copublish.tools.drafting.fields import ColumnFields, DraftFields, PartyFields
-from copublish.tools.drafting.fields_of_draft import fields_of_draft
-from copublish.tools.drafting.fields_read import Reading
-from copublish.tools.drafting.problems import DraftProblem
+from copublish.tools.drafting.fields import ColumnFields, DraftFields, DraftProblem, PartyFields
+from copublish.tools.drafting.form_fields import Reading, fields_of_draft
 
 
 @dataclass(kw_only=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from copublish.errors import AgreementError
-from copublish.rows.column_types import column_types
+from copublish.rows.agreed_columns import column_types
 from copublish.rows.sources import Source
 from copublish.tools.drafting.answers import (
     column_from,
@@ -17,9 +17,9 @@ from copublish.tools.drafting.answers import (
     or_left_open,
     partition_from,
 )
+from copublish.tools.drafting.demo import example_agreement
 from copublish.tools.drafting.dictionary import Dictionary, dictionary_from_csv, dictionary_from_json, read_dictionary
 from copublish.tools.drafting.draft import Draft, Essentials, PartyColumns, columns_of, draft_agreement
-from copublish.tools.drafting.example import example_agreement
 from copublish.tools.drafting.files import draft_from_text
 
 READERS = {

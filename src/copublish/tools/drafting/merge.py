@@ -8,8 +8,8 @@ from typing import Any
 
 from copublish.agreement.placeholders import FILL_IN, is_placeholder
 from copublish.errors import AgreementError
+from copublish.tools.drafting.differences import WHOLE, Conflict, Merge, Path
 from copublish.tools.drafting.draft import Content, Draft
-from copublish.tools.drafting.sides import WHOLE, Conflict, Merge, Path
 from copublish.tools.drafting.text import toml_value
 
 Side = tuple[str, Any]

@@ -14,7 +14,7 @@ from copublish.agreement.domain import NumericalDomain
 from copublish.errors import EvaluationError, FragmentError
 from copublish.progress import Progress, no_progress
 from copublish.release.folder import Release, making_sense_of
-from copublish.release.html import definition_list, html_table
+from copublish.release.readme import definition_list, html_table
 from copublish.rows.changes import Change
 from copublish.rows.sources import Source
 from copublish.tools.evaluation.baseline import BASELINE, ClassTables

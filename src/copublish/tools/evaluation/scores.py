@@ -16,11 +16,9 @@ from copublish.progress import Progress, no_progress
 from copublish.tools.evaluation import distances, values
 from copublish.tools.evaluation.baseline import WHAT_IT_IS, ClassTables
 from copublish.tools.evaluation.classification import CLASSIFIERS, ClassifierName, accuracy, majority_accuracy
-from copublish.tools.evaluation.coverage import coverage
-from copublish.tools.evaluation.marginals import WAYS, marginal_errors
-from copublish.tools.evaluation.number_statistics import number_statistics
+from copublish.tools.evaluation.distances import WAYS, marginal_errors, number_statistics
 from copublish.tools.evaluation.prediction import METRICS, Prediction, mean_prediction, prediction_scores
-from copublish.tools.evaluation.published import Published
+from copublish.tools.evaluation.published import Published, coverage
 from copublish.tools.evaluation.utility import distances_from
 
 TrainOn = Literal["release", "generalized"]

@@ -16,9 +16,7 @@ import pandas as pd
 from copublish.agreement.domain import NumericalDomain
 from copublish.mechanisms.base import Publication
 from copublish.tools.evaluation.classification import ClassifierName
-from copublish.tools.evaluation.coverage import coverage
-from copublish.tools.evaluation.neutral_grid import neutral_errors
-from copublish.tools.evaluation.number_statistics import correlation_error, mean_errors, number_statistics
+from copublish.tools.evaluation.distances import correlation_error, mean_errors, number_statistics
 from copublish.tools.evaluation.prediction import (
     METRICS,
     RANKED_CLASSIFIERS,
@@ -28,7 +26,8 @@ from copublish.tools.evaluation.prediction import (
     mean_estimate,
     prediction_scores,
 )
-from copublish.tools.evaluation.published import Published
+from copublish.tools.evaluation.published import Published, coverage
+from copublish.tools.evaluation.values import neutral_errors
 
 MOST_TABLES = 120
 """Of two columns and of three that are compared in each release; all pairs of up to 16 columns."""

@@ -22,20 +22,24 @@ from copublish.rows.sources import Source
 from copublish.tools.evaluation.baseline import WHAT_IT_IS
 from copublish.tools.evaluation.classification import ClassifierName
 from copublish.tools.evaluation.prediction import METRICS, RANKED_CLASSIFIERS
-from copublish.tools.planning.choice import (
+from copublish.tools.planning.costs import predict, unknown_cost
+from copublish.tools.planning.meaning import references_for
+from copublish.tools.planning.release_plan import ReleasePlan
+from copublish.tools.planning.tables import made_up_table, read_like
+from copublish.tools.planning.trials import (
     NOTHING_FROM_MADE_UP_DATA,
     Choice,
+    Trial,
+    TrialGround,
     best_refinement,
     choose_setting,
     ranked,
+    refuse_unplannable,
+    try_baseline,
+    try_setting,
+    variants_of,
     verdict,
 )
-from copublish.tools.planning.costs import predict, unknown_cost
-from copublish.tools.planning.mechanisms import refuse_unplannable, variants_of
-from copublish.tools.planning.references import references_for
-from copublish.tools.planning.release_plan import ReleasePlan
-from copublish.tools.planning.tables import made_up_table, read_like
-from copublish.tools.planning.trials import Trial, TrialGround, try_baseline, try_setting
 
 EPSILONS = ("0.1", "0.25", "0.5", "1", "2")
 RUNS = 5

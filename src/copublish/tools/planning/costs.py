@@ -1,4 +1,9 @@
-"""Processor time, traffic, memory and waiting of a secure run, predicted from public shapes that fix its messages.
+"""How fast a core of this machine is: what it takes for a fixed loop of Python, which stands for all that is computed.
+
+It is no more than a guess: other versions of Python take longer or shorter, and no two programs gain alike from a newer
+processor. Without it predictions are off by as much as machines differ, which is twice and more.
+
+Processor time, traffic, memory and waiting of a secure run, predicted from public shapes that fix its messages.
 
 The model is linear in the quantities of `Work`. `benchmarks/cost_model.py` measures runs of different shapes, fits what
 one unit of each costs, and writes that into `coefficients.json` beside this file, with date and machine. Plans, links
@@ -8,14 +13,30 @@ and `docs/scale.md` have their numbers from there; what is said of rows that are
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
 from copublish.agreement.model import Agreement
-from copublish.mechanisms.shared.work import Work
-from copublish.tools.planning.speed import loop_seconds
+from copublish.mechanisms.shared.tuning import Work
+
+LOOP = 2_000_000
+TRIES = 5
+
+
+def loop_seconds() -> float:
+    """What the fixed loop takes on this machine, the best of a few tries; not how long it waits for a core."""
+    return min(_one_loop() for _ in range(TRIES))
+
+
+def _one_loop() -> float:
+    start, total = time.thread_time(), 0
+    for number in range(LOOP):
+        total += number * number
+    return time.thread_time() - start
+
 
 MIB = 2**20
 COEFFICIENTS = "coefficients.json"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from copublish.release.html import definition_list, html_table
+from copublish.release.readme import definition_list, html_table
 from copublish.tools.evaluation.prediction import METRICS
 from copublish.tools.planning.curves import rows_at_agreed_epsilon
 

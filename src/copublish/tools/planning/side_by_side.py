@@ -22,9 +22,16 @@ from copublish.tools.evaluation.classification import ClassifierName
 from copublish.tools.evaluation.prediction import RANKED_CLASSIFIERS
 from copublish.tools.planning.advice import ground_of
 from copublish.tools.planning.links import run_cost
-from copublish.tools.planning.mechanisms import ALL, refuse_unplannable, variants_of, with_mechanism
 from copublish.tools.planning.tables import read_like
-from copublish.tools.planning.trials import TrialGround, try_baseline, try_setting
+from copublish.tools.planning.trials import (
+    ALL,
+    TrialGround,
+    refuse_unplannable,
+    try_baseline,
+    try_setting,
+    variants_of,
+    with_mechanism,
+)
 
 PUBLIC, MADE_UP = "public", "made up"
 

@@ -23,8 +23,7 @@ from hypothesis import strategies as st
 from copublish.engines.comparing import curve
 from copublish.engines.comparing.curve import Factor, from_bytes, made_up_points
 from copublish.engines.comparing.padded_chain import PaddedChain
-from copublish.engines.comparing.pseudonym_join import PseudonymJoin
-from copublish.engines.comparing.pseudonyms import KEY_BYTES, is_ascending, joint_key, pseudonyms_of
+from copublish.engines.comparing.pseudonyms import KEY_BYTES, PseudonymJoin, is_ascending, joint_key, pseudonyms_of
 from copublish.engines.comparing.rounds import RoundsOfLists
 from copublish.errors import ProgramMismatchError
 from copublish.kernel.protocol import table

@@ -18,16 +18,15 @@ from scipy import stats
 
 from copublish.engines.spu.coalitions import assumptions_of, secrecy_of
 from copublish.engines.spu.input_parties import GuestEngine, Guests, split
-from copublish.engines.spu.replicated import parts_of_sum, parts_of_xor, share_of_sum, share_of_xor
+from copublish.engines.spu.one_hot import parts_of_sum, parts_of_xor, share_of_sum, share_of_xor
 from copublish.errors import BudgetExceededError, EngineError, PartyLostError, ProgramMismatchError
 from copublish.kernel.accounting.cost import Cost
 from copublish.kernel.accounting.disclosures import Measure
 from copublish.kernel.ledger.ledger import Ledger, Limit
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.protocol.table import INPUT_PART, OPENED, READY
-from copublish.kernel.secrets.counts import SecretCounts
 from copublish.kernel.secrets.gate import RevealGate
-from copublish.kernel.secrets.secret import Secret
+from copublish.kernel.secrets.secret import Secret, SecretCounts
 from copublish.party.local.messenger import PipeMessenger, pipes_between
 from support import SeededCoins
 from support.protocol import HELLO

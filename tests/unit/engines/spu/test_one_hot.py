@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from copublish.engines.spu import products
-from copublish.engines.spu.expressions import Node
 from copublish.engines.spu.marking import MarkingNode
 from copublish.engines.spu.one_hot import (
     crossed_product,
@@ -18,6 +17,7 @@ from copublish.engines.spu.one_hot import (
     words_of,
 )
 from copublish.engines.spu.requests import Call, Kept, OwnProducts, ShareOf
+from copublish.engines.spu.shares import Node
 from copublish.kernel.programs.packing import Packing
 from copublish.kernel.secrets.engine import Columns
 from copublish.kernel.secrets.secret import Secret

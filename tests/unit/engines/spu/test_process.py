@@ -16,7 +16,7 @@ from copublish.engines.spu.process import LoadingWorker, WorkerProcess
 from copublish.engines.spu.requests import Call, LoadMain, Run, Shared
 from copublish.errors import SourceError
 from copublish.kernel.ledger.ledger import Ledger
-from copublish.kernel.programs.sums import add
+from copublish.kernel.programs.packing import add
 from copublish.party import session as run
 from copublish.party.session import RunSettings, ready_party
 

@@ -14,7 +14,7 @@ from copublish.kernel.accounting.disclosures import Divided
 from copublish.kernel.accounting.perturbations import PerturbCategory, PerturbNumber
 from copublish.kernel.noise.geometric import COIN_BITS
 from copublish.kernel.noise.randomized_response import RandomizedResponse, fits
-from copublish.mechanisms.vhdp.run_perturbation import perturb_categories, perturb_numbers
+from copublish.mechanisms.vhdp.run import perturb_categories, perturb_numbers
 from support.profiles import examples
 
 LAWS = examples(200)

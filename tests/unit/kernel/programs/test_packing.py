@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from copublish.kernel.noise.geometric import COIN_BITS, Geometric
 from copublish.kernel.programs.packing import ELEMENT_BITS, Packing, add_packed_noise
-from copublish.kernel.secrets.counts import SecretCounts
-from copublish.kernel.secrets.secret import Secret
+from copublish.kernel.secrets.secret import Secret, SecretCounts
 from support.profiles import examples
 
 packings = st.builds(Packing, row=st.integers(1, 12), lanes=st.integers(1, 3))

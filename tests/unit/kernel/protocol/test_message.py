@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from copublish.engines.ideal import IdealEngine, Room
-from copublish.engines.public_values import exchange_public
+from copublish.engines.messages import exchange_public
 from copublish.errors import CopublishError, EngineError, MeetingError, ProgramMismatchError
 from copublish.kernel.protocol import table
 from copublish.kernel.protocol.message import MAX_TOPIC_BYTES, Exchange, Letter, Message, Word, read_word
@@ -26,8 +26,7 @@ from copublish.kernel.protocol.table import TABLE
 from copublish.party.local.messenger import PipeMessenger, pipes_between
 from copublish.party.network.channel import Channel
 from copublish.release.evidence.approvals import MAX_APPROVALS, MAX_TEXT
-from copublish.release.evidence.certificates import MAX_CHAIN, MAX_PEM_BYTES
-from copublish.release.evidence.signing import MAX_SIGNATURE_DIGITS
+from copublish.release.evidence.signing import MAX_CHAIN, MAX_PEM_BYTES, MAX_SIGNATURE_DIGITS
 from support.protocol import exchange, letter
 
 HASH = "0123456789abcdef" * 4

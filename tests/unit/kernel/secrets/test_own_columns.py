@@ -10,7 +10,7 @@ from copublish.engines.ideal import Room
 from copublish.errors import EngineError
 from copublish.kernel.protocol.table import PERTURBED
 from copublish.kernel.secrets.own_columns import OwnColumns, join_columns
-from copublish.mechanisms.shared.published_columns import published_columns
+from copublish.mechanisms.shared.post_processing import published_columns
 from support import repartition, small_mapping
 
 SIZES = {"job": 5, "region": 3, "age": 82, "income": 101, "default": 2}

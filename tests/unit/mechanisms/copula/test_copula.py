@@ -21,18 +21,22 @@ from copublish.kernel.accounting.disclosures import NEIGHBORS, Divided
 from copublish.kernel.programs.noise import measurement_fits
 from copublish.kernel.records.joint_table import JointTable
 from copublish.kernel.secrets.gate import MAX_RECORDS
-from copublish.mechanisms.copula.model import correlation_for, fit_copula, hermite_coefficients
-from copublish.mechanisms.copula.normal_scores import SCORE_LIMIT, normal_scores
+from copublish.mechanisms.copula.model import (
+    SCORE_LIMIT,
+    correlation_for,
+    fit_copula,
+    hermite_coefficients,
+    normal_scores,
+)
 from copublish.mechanisms.copula.plan import CopulaPlan, products_l1
 from copublish.mechanisms.copula.records import draw_columns
 from copublish.mechanisms.copula.run import estimated_total
 from copublish.mechanisms.copula.run_products import joint_product_sums
 from copublish.mechanisms.copula.settings import MAX_COLUMNS
 from copublish.mechanisms.registry import plan_of
-from copublish.mechanisms.shared.cells_as_numbers import grid_in_units
-from copublish.mechanisms.shared.drawing import key_of
-from copublish.mechanisms.shared.eigen import pairs_of, symmetric_eigen
-from copublish.mechanisms.shared.normal import REACH, STEPS, density, normal_steps, quantile
+from copublish.mechanisms.shared.normal import REACH, STEPS, density, normal_steps, pairs_of, quantile, symmetric_eigen
+from copublish.mechanisms.shared.number_cells import grid_in_units
+from copublish.mechanisms.shared.post_processing import key_of
 from copublish.party.local.simulation import read_fragments
 from support import fragment_frames, no_noise, random_table, repartition, seeded, simulate_with, small_mapping
 

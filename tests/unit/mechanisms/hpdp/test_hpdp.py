@@ -15,8 +15,7 @@ import pandas as pd
 import pytest
 
 import copublish as cp
-from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain
-from copublish.agreement.taxonomy import flat_taxonomy
+from copublish.agreement.domain import CategoricalDomain, Domain, NumericalDomain, flat_taxonomy
 from copublish.errors import AgreementError
 from copublish.kernel.accounting.disclosures import NEIGHBORS
 from copublish.kernel.programs.noise import measurement_fits
@@ -24,7 +23,7 @@ from copublish.kernel.secrets.gate import MAX_RECORDS
 from copublish.mechanisms.hpdp import coordinates as moments
 from copublish.mechanisms.hpdp.coordinates import CLASS_WEIGHT, UNIT, Coordinates, quantized
 from copublish.mechanisms.hpdp.plan import HpdpPlan
-from copublish.mechanisms.hpdp.run_moments import local_sums
+from copublish.mechanisms.hpdp.run import local_sums
 from copublish.mechanisms.hpdp.settings import MAX_COORDINATES, MIN_EPSILON
 from copublish.mechanisms.registry import plan_of
 from copublish.party.local.simulation import read_fragments

@@ -16,7 +16,7 @@ from scipy.stats import entropy as scipy_entropy
 import copublish as cp
 from copublish.agreement.budget import least_shares
 from copublish.kernel.accounting.disclosures import NEIGHBORS
-from copublish.mechanisms.copula.normal_scores import LEAST_LIMIT, SCORE_LIMIT, score_limits
+from copublish.mechanisms.copula.model import LEAST_LIMIT, SCORE_LIMIT, score_limits
 from copublish.mechanisms.copula.plan import CopulaPlan, products_l1
 from copublish.mechanisms.registry import plan_of
 from copublish.mechanisms.shared.allocation import Allocation, divide, weights_by_gain

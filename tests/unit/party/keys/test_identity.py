@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from copublish.errors import MeetingError
 from copublish.party.keys.identity import certificate_problem, fingerprint, load_identity, new_identity
-from copublish.release.evidence.certificates import common_name, pem_of
+from copublish.release.evidence.signing import common_name, pem_of
 from support.certificates import Authority, self_signed
 from support.profiles import examples
 

@@ -16,12 +16,11 @@ from copublish.cli import app
 from copublish.errors import LedgerError, MeetingError, PassphraseError
 from copublish.party.evidence_exchange import Witness
 from copublish.party.keys.identity import new_identity
-from copublish.party.keys.signers import load_signer
+from copublish.party.keys.signing_key import load_signer
 from copublish.party.keys.token import TokenPlace, new_token_identity
 from copublish.release.evidence.signing import signature_problem
 from copublish.release.verify import verify_release
-from copublish.tools.drafting.demo import write_demo
-from copublish.tools.drafting.example import example_agreement
+from copublish.tools.drafting.demo import example_agreement, write_demo
 from support.signed import NAMES, Signers
 from support.softhsm import PIN, Token, new_token
 from support.studio import entered

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copublish.engines import public_values
-from copublish.engines.public_values import exchange_public
+from copublish.engines import messages as public_values
+from copublish.engines.messages import exchange_public
 from copublish.errors import EngineError, PartyLostError, ProgramMismatchError
 from copublish.kernel.protocol.table import MODEL, OPENED
 from copublish.party.local.messenger import PipeMessenger, pipes_between

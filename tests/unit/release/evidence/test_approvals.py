@@ -24,8 +24,7 @@ from copublish.party.evidence_exchange import Witness
 from copublish.party.keys.identity import load_identity, new_identity
 from copublish.party.session import RunSettings, ready_party
 from copublish.release.evidence.approvals import Approval, approve, number_of_people, own_approvals, told_approvals
-from copublish.tools.drafting.demo import write_demo
-from copublish.tools.drafting.example import example_agreement
+from copublish.tools.drafting.demo import example_agreement, write_demo
 from support import small_mapping
 from support.profiles import examples
 from support.signed import NAMES, Signers, today

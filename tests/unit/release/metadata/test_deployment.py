@@ -12,8 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from copublish.release.metadata.deployment import slug
-from copublish.release.metadata.yaml_text import yaml_text
+from copublish.release.metadata.deployment import slug, yaml_text
 from support.described_releases import DESCRIBED, PRIVATE, files_of
 from support.recorded_releases import CASES
 

@@ -13,7 +13,7 @@ import pytest
 import copublish as cp
 from copublish.studio.context import Situation
 from copublish.studio.sections.run import predicted_seconds
-from copublish.tools.planning.measured import keep_link
+from copublish.tools.planning.links import keep_link
 from support.studio import desk_in, entered
 
 SCRIPT = "<script>alert(1)</script>"

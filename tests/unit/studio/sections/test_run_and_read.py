@@ -16,7 +16,7 @@ import pytest
 import copublish as cp
 from copublish.mechanisms.registry import plan_of
 from copublish.party.detached import process
-from copublish.release.evidence.certificates import pem_of
+from copublish.release.evidence.signing import pem_of
 from support import small_mapping
 from support.node import on_loopback
 from support.signed import NAMES, Signers

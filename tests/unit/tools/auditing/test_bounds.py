@@ -15,6 +15,7 @@ from copublish.tools.auditing.bounds import (
     best_threshold,
     epsilon_of_mu,
     epsilon_of_share,
+    log_chance,
     lower_share,
     mu_of_share,
     p_value,
@@ -23,7 +24,6 @@ from copublish.tools.auditing.bounds import (
     share_of_rho,
     share_right,
 )
-from copublish.tools.auditing.laws import log_chance
 from copublish.tools.auditing.statistics import Claim, judged, learned, structure, structures
 
 

@@ -6,7 +6,7 @@ import pytest
 
 import copublish as cp
 from copublish.mechanisms.registry import mechanism_named
-from copublish.tools.drafting.trees import tree_from_text, tree_text
+from copublish.tools.drafting.text import tree_from_text, tree_text
 
 ODD = """
 [network]

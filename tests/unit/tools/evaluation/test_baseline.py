@@ -10,8 +10,7 @@ import pytest
 
 from copublish import agreement_from_mapping
 from copublish.tools.evaluation.baseline import ClassTables
-from copublish.tools.evaluation.coverage import coverage
-from copublish.tools.evaluation.published import Published
+from copublish.tools.evaluation.published import Published, coverage
 from copublish.tools.evaluation.utility import Summary, Utility, utility_of
 from copublish.tools.evaluation.values import codes_of
 from support import random_table, small_mapping

@@ -18,7 +18,7 @@ from copublish.mechanisms.shared.generalization import (
     GeneralizedClass,
     GeneralizedValue,
 )
-from copublish.mechanisms.shared.work import Work
+from copublish.mechanisms.shared.tuning import Work
 from copublish.mechanisms.specialization.costs import _own_halves, _padded_records, _spread_halves, work_of
 from copublish.tools.planning import costs
 from copublish.tools.planning.costs import (
@@ -27,10 +27,10 @@ from copublish.tools.planning.costs import (
     Surroundings,
     cost_of,
     how_much_slower,
+    loop_seconds,
     measured_coefficients,
     predict,
 )
-from copublish.tools.planning.speed import loop_seconds
 from run_all import RESULTS
 from secure_runs import SCALING_AGREEMENT
 from support import repartition, small_mapping

@@ -27,12 +27,20 @@ from copublish.tools.evaluation.prediction import METRICS, Estimate, Prediction
 from copublish.tools.evaluation.utility import DISTANCES, Summary, Utility
 from copublish.tools.planning import plots
 from copublish.tools.planning.advice import plan_release
-from copublish.tools.planning.choice import NOTHING_FROM_MADE_UP_DATA, best_refinement, choose_setting, ranked, verdict
 from copublish.tools.planning.curves import curves_of
 from copublish.tools.planning.plots import draw_plan, plan_figure, text_plot
 from copublish.tools.planning.release_plan import ReleasePlan
 from copublish.tools.planning.tables import as_fragments, made_up_table, read_like
-from copublish.tools.planning.trials import Trial, TrialGround, try_setting
+from copublish.tools.planning.trials import (
+    NOTHING_FROM_MADE_UP_DATA,
+    Trial,
+    TrialGround,
+    best_refinement,
+    choose_setting,
+    ranked,
+    try_setting,
+    verdict,
+)
 from support import repartition, small_mapping
 
 MISSING = {"attributes.region.missing": "category", "attributes.income.missing": "category"}
