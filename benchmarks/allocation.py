@@ -123,7 +123,7 @@ def measure(given: argparse.Namespace) -> Measuring:
     columns = agreement_for(given.data, len(data.train), "1", {}).columns
     rules: dict[str, dict[str, Any]] = {
         "uniform": {},
-        "information-gain": {"allocation": "information-gain"},
+        "use-informative": {"allocation": "use-informative"},
         "oracle": {"allocation": "weights", "weights": oracle_weights(data.train, columns)},
     }
     for epsilon in given.epsilon:

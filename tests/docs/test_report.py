@@ -71,7 +71,7 @@ def reports(plain, hostile, tmp_path_factory) -> dict[str, Path]:
 
 PUBLIC = {"records.public": True, "privacy.neighbors": "replace"}
 
-GAINS = {"allocation": "information-gain"}
+GAINS = {"allocation": "use-informative"}
 
 ROUNDS = {"privacy.delta": "1e-6", "class.name": "<b>default"}
 

@@ -12,7 +12,7 @@ from copublish.cli import app
 from copublish.errors import CopublishError
 from copublish.tools.drafting.demo import write_demo
 
-GAINS = '[budget]\nallocation = "information-gain"\nlabel = "default"\n'
+GAINS = '[budget]\nallocation = "use-informative"\nlabel = "default"\n'
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_describe_shows_every_columns_share_and_its_noise_in_its_own_unit(folder
 
 def test_describe_shows_the_first_stage_exactly_and_the_limits_of_the_second(folder):
     shown = run("describe", folder / "gains.toml")
-    assert "information-gain about 'default'; its tables take" in shown
+    assert "use-informative about 'default'; its tables take" in shown
     described = json.loads(run("describe", folder / "gains.toml", "--format", "json"))
     assert [d["kind"] for d in described["disclosures"]] == ["measure"] * 6 + ["divided"] * 2
     assert described["disclosures"][6]["what"].endswith("budgets follow from the tables above")

@@ -131,7 +131,7 @@ def test_perturbed_records_with_tables_by_label_are_identical_for_the_same_coins
         records={"alignment": "row-order", "expected": 200, "public": True},
         attributes={name: SMALL["attributes"][name] for name in ("job", "age")},
         mechanism={"name": "vhdp"},
-        budget={"allocation": "information-gain", "label": "job"},
+        budget={"allocation": "use-informative", "label": "job"},
         **{"privacy.neighbors": "replace"},
     )
     agreement = cp.agreement_from_mapping(repartition(mapping, "vertical"))

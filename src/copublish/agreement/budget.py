@@ -19,7 +19,7 @@ SHARE_FOR_TABLES = Decimal("0.2")
 KEYS_OF_ALLOCATION: dict[str, tuple[str, ...]] = {
     "uniform": (),
     "weights": ("weights",),
-    "information-gain": ("label", "share"),
+    "use-informative": ("label", "share"),
 }
 """Keys of the section that mean something to one allocation alone."""
 
@@ -30,7 +30,7 @@ LARGEST_GAIN_WEIGHT, LEAST_GAIN_WEIGHT = 1000, 100
 class Budget(Section):
     """Which column gets how much of the columns' budget."""
 
-    allocation: Literal["uniform", "weights", "information-gain"] = "uniform"
+    allocation: Literal["uniform", "weights", "use-informative"] = "uniform"
     weights: dict[str, Weight] | None = None
     label: str | None = None
     share: BudgetShare | None = None
@@ -61,14 +61,14 @@ def broken_budget_rules(agreement: Agreement) -> Iterator[str]:
                 )
     if budget.allocation == "weights":
         yield from _weights(agreement)
-    if budget.allocation == "information-gain":
-        yield from _information_gain(agreement)
+    if budget.allocation == "use-informative":
+        yield from _by_gain(agreement)
 
 
 def agreed_weights(agreement: Agreement) -> dict[str, Fraction] | None:
     """Every column's weight, or nothing if the run will tell."""
     budget, columns = agreement.budget, agreement.columns
-    if budget.allocation == "information-gain":
+    if budget.allocation == "use-informative":
         return None
     return {column: Fraction((budget.weights or {}).get(column, 1)) for column in columns}
 
@@ -96,13 +96,13 @@ def _weights(agreement: Agreement) -> Iterator[str]:
         )
 
 
-def _information_gain(agreement: Agreement) -> Iterator[str]:
+def _by_gain(agreement: Agreement) -> Iterator[str]:
     columns, label = (*agreement.attributes, agreement.class_.name), agreement.budget.label
     if label is not None and label not in columns:
         yield f"budget.label: there is no column '{label}'. Columns: {_listed(columns)}"
     if agreement.engine.name == "masked-sum":
         yield (
-            'budget.allocation: "information-gain" opens tables first with noise that nobody knows, which the engine '
+            'budget.allocation: "use-informative" opens tables first with noise that nobody knows, which the engine '
             "'masked-sum' cannot draw. Write allocation = \"weights\" or \"uniform\", or take the engine 'spu'"
         )
 

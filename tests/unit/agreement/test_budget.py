@@ -33,13 +33,13 @@ def mapping_with(budget: dict[str, Any], mechanism: str = "copula", **changes: A
         ({"allocation": "weights", "weights": {**WEIGHTS, "agee": 2}}, "budget.weights.agee: there is no such column"),
         ({"allocation": "weights", "weights": {**WEIGHTS, "age": True}}, "write a number, not true or false"),
         ({"weights": WEIGHTS}, 'budget.weights: it means nothing to allocation = "uniform"'),
-        ({"allocation": "weights", "weights": WEIGHTS, "label": "age"}, 'or write allocation = "information-gain"'),
+        ({"allocation": "weights", "weights": WEIGHTS, "label": "age"}, 'or write allocation = "use-informative"'),
         (
-            {"allocation": "information-gain", "label": "wealth"},
+            {"allocation": "use-informative", "label": "wealth"},
             "budget.label: there is no column 'wealth'. Columns: 'job'",
         ),
-        ({"allocation": "information-gain", "share": 1}, "budget.share: must be at most 0.99, got 1"),
-        ({"allocation": "gain"}, "budget.allocation: 'gain' is not one of 'uniform', 'weights' or 'information-gain'"),
+        ({"allocation": "use-informative", "share": 1}, "budget.share: must be at most 0.99, got 1"),
+        ({"allocation": "gain"}, "budget.allocation: 'gain' is not one of 'uniform', 'weights' or 'use-informative'"),
         ({"alocation": "weights"}, "budget.alocation: there is no such key; did you mean 'allocation'?"),
     ],
 )
@@ -56,7 +56,7 @@ def test_a_mechanism_that_does_not_spend_per_column_refuses_the_section() -> Non
 
 @pytest.mark.parametrize("mechanism", ["copula", "vhdp"])
 def test_gains_need_noise_that_nobody_knows(mechanism: str) -> None:
-    mapping = mapping_with({"allocation": "information-gain"}, mechanism, engine={"name": "masked-sum"})
+    mapping = mapping_with({"allocation": "use-informative"}, mechanism, engine={"name": "masked-sum"})
     with pytest.raises(AgreementError, match="opens tables first with noise that nobody knows"):
         cp.agreement_from_mapping(repartition(mapping, "horizontal"))
 
@@ -75,7 +75,7 @@ def test_equal_meanings_have_one_hash() -> None:
 @pytest.mark.parametrize("mechanism", ["copula", "vhdp"])
 def test_270_records_are_too_few_to_divide_by_information_gain_and_30000_are_enough(mechanism: str) -> None:
     for expected, is_useless in ((270, True), (30_000, False)):
-        mapping = mapping_with({"allocation": "information-gain"}, mechanism)
+        mapping = mapping_with({"allocation": "use-informative"}, mechanism)
         mapping["records"]["expected"] = expected
         warnings = " ".join(describe(cp.agreement_from_mapping(mapping)).warnings)
         assert ("useless at this size" in warnings) is is_useless

@@ -99,7 +99,7 @@ class Allocation:
     @property
     def for_tables(self) -> Fraction:
         """What the tables of values by label take: nothing unless gains are asked for."""
-        if self.agreement.budget.allocation != "information-gain":
+        if self.agreement.budget.allocation != "use-informative":
             return Fraction(0)
         return self.total * Fraction(self.agreement.budget.share_for_tables)
 

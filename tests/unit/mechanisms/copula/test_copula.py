@@ -187,7 +187,7 @@ def test_the_noise_of_any_agreement_that_is_accepted_fits_the_engines_integers()
         for number in range(MAX_COLUMNS - 1)
     }
     weights = {**dict.fromkeys([*attributes, "default"], 1000), "a0": "0.001"}
-    budgets = [{"allocation": "weights", "weights": weights}, {"allocation": "information-gain", "share": "0.01"}]
+    budgets = [{"allocation": "weights", "weights": weights}, {"allocation": "use-informative", "share": "0.01"}]
     for share, budget in itertools.product(("0.01", "0.99"), budgets):
         mapping = small_mapping(
             attributes=attributes,

@@ -36,7 +36,7 @@ budgets = st.one_of(
     st.just({}),
     weights.map(lambda found: {"allocation": "weights", "weights": found}),
     st.builds(
-        lambda label, share: {"allocation": "information-gain", "label": label, "share": share},
+        lambda label, share: {"allocation": "use-informative", "label": label, "share": share},
         st.sampled_from(COLUMNS),
         shares,
     ),
@@ -81,7 +81,7 @@ def test_all_budgets_add_up_to_epsilon_exactly_whatever_is_agreed_and_whatever_t
 )
 def test_a_run_that_divides_by_gains_spends_epsilon_exactly_and_never_more_than_was_reserved(mechanism, neighbors):
     """The certificate adds up what was opened; the plan had reserved as much, or more under the other relation."""
-    agreement = agreement_with(mechanism, {"allocation": "information-gain"}, neighbors=neighbors)
+    agreement = agreement_with(mechanism, {"allocation": "use-informative"}, neighbors=neighbors)
     generator = np.random.default_rng(3)
     frames = fragment_frames(agreement, random_table(agreement, 400, generator), generator)
     release = simulate_with(agreement, frames, seeded(agreement.party_names, 5))
@@ -101,7 +101,7 @@ def test_a_run_that_divides_by_gains_spends_epsilon_exactly_and_never_more_than_
 def test_the_same_values_are_opened_however_the_table_is_partitioned():
     released = []
     for partition in ("horizontal", "vertical", "arbitrary"):
-        mapping = small_mapping(mechanism={"name": "copula"}, budget={"allocation": "information-gain", "label": "age"})
+        mapping = small_mapping(mechanism={"name": "copula"}, budget={"allocation": "use-informative", "label": "age"})
         agreement = cp.agreement_from_mapping(repartition(mapping, partition))
         generator = np.random.default_rng(11)
         table = random_table(agreement, 200, generator)
@@ -177,6 +177,6 @@ def test_score_limits_go_with_the_roots_of_weights():
 
 
 def test_an_allocation_that_the_run_decides_cannot_be_used_without_what_was_opened():
-    agreement = agreement_with("vhdp", {"allocation": "information-gain"})
+    agreement = agreement_with("vhdp", {"allocation": "use-informative"})
     with pytest.raises(ValueError, match="need the tables"):
         Allocation(agreement, Fraction(1)).budgets(None)

@@ -147,7 +147,7 @@ def test_the_certificate_says_who_knows_which_noise_and_what_insiders_know():
         certificate.assumptions
     )
     assert not any("Every party's coins" in sentence for sentence in certificate.assumptions)
-    gains = cp.agreement_from_mapping(vhdp_mapping(budget={"allocation": "information-gain"}))
+    gains = cp.agreement_from_mapping(vhdp_mapping(budget={"allocation": "use-informative"}))
     assert any("Every party's coins" in sentence for sentence in describe(gains).assumptions)
 
 
@@ -204,7 +204,7 @@ def test_published_numbers_lie_in_the_cells_that_their_encoding_has():
     assert cells_of(domain, steps).tolist() == [0, 0, 1, 1, 2, 2, 3, 3, 4]
 
 
-@pytest.mark.parametrize("budget", [{}, {"allocation": "information-gain", "label": "age"}])
+@pytest.mark.parametrize("budget", [{}, {"allocation": "use-informative", "label": "age"}])
 def test_what_a_release_tells_about_the_label_is_in_the_folder_and_in_the_report(budget, tmp_path):
     agreement = cp.agreement_from_mapping(vhdp_mapping(budget=budget, **{"privacy.epsilon": 10}))
     release, _ = released(agreement, 400)

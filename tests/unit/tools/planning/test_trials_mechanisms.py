@@ -162,7 +162,7 @@ def test_another_mechanism_keeps_people_columns_and_budget():
     assert back.mechanism.noise == "gaussian" and back.privacy.delta == agreement.privacy.delta
     assert Setting("0.25").apply(agreement).privacy.delta == agreement.privacy.delta
     weighed = agreed("copula").model_dump(by_alias=True, exclude_unset=True)
-    weighed["budget"] = {"allocation": "information-gain"}
+    weighed["budget"] = {"allocation": "use-informative"}
     weighed = agreement_from_mapping(weighed)
     assert with_mechanism(weighed, "vhdp").budget == weighed.budget
     assert with_mechanism(weighed, "hpdp").budget.allocation == "uniform", "it has no budgets of columns"
