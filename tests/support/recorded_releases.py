@@ -62,9 +62,9 @@ EQUAL = {"allocation": "uniform"}
 
 WEIGHTS = {"allocation": "weights", "weights": {"job": 2, "region": 1, "age": "1.5", "income": 3, "default": 1}}
 
-GAINS = {"allocation": "information-gain"}
+GAINS = {"allocation": "use-informative"}
 
-GAINS_ABOUT_JOB = {"allocation": "information-gain", "label": "job", "share": "0.3"}
+GAINS_ABOUT_JOB = {"allocation": "use-informative", "label": "job", "share": "0.3"}
 
 NOT_PRIVATE = "idp-ir does not protect cluster membership; this is not differential privacy"
 
@@ -259,24 +259,24 @@ CASES: dict[str, Case] = {
     "copula vertical weights class-at-one missing": Case(
         agreed("vertical", COPULA, budget=WEIGHTS, class_at="p1", missing=("job", "income")), 150
     ),
-    "copula vertical information-gain 3-classes": Case(
+    "copula vertical use-informative 3-classes": Case(
         agreed("vertical", COPULA, budget=GAINS, classes=3), 200, is_secure=True
     ),
-    "copula vertical information-gain 3-parties": Case(
+    "copula vertical use-informative 3-parties": Case(
         agreed("vertical", COPULA, budget=GAINS_ABOUT_JOB, parties=3), 150
     ),
     "copula horizontal uniform missing decimals": Case(
         agreed("horizontal", COPULA, missing=("region", "income"), decimals=2), 150, is_secure=True
     ),
     "copula horizontal weights public": Case(agreed("horizontal", COPULA, budget=WEIGHTS, public=True), 150),
-    "copula horizontal information-gain share": Case(
+    "copula horizontal use-informative share": Case(
         agreed("horizontal", COPULA | {"dependence_share": "0.5"}, budget=GAINS_ABOUT_JOB), 200, is_secure=True
     ),
     "copula arbitrary uniform class-at-one": Case(agreed("arbitrary", COPULA, class_at="p1"), 150),
     "copula arbitrary weights missing": Case(
         agreed("arbitrary", COPULA, budget=WEIGHTS, missing=("job", "age")), 150, is_secure=True
     ),
-    "copula arbitrary information-gain public 3-classes": Case(
+    "copula arbitrary use-informative public 3-classes": Case(
         agreed("arbitrary", COPULA, budget=GAINS, public=True, classes=3), 200
     ),
     "copula horizontal masked-sum": Case(
@@ -367,19 +367,17 @@ CASES: dict[str, Case] = {
     "vhdp vertical weights class-at-one decimals": Case(
         agreed("vertical", VHDP, public=True, budget=WEIGHTS, class_at="p0", decimals=2)
     ),
-    "vhdp vertical information-gain": Case(
+    "vhdp vertical use-informative": Case(
         agreed("vertical", VHDP, public=True, row_order=True, budget=GAINS_ABOUT_JOB), 200, is_secure=True
     ),
-    "vhdp vertical information-gain class-at-one 3-classes": Case(
+    "vhdp vertical use-informative class-at-one 3-classes": Case(
         agreed("vertical", VHDP, public=True, budget=GAINS, class_at="p1", classes=3), 200
     ),
     "vhdp horizontal uniform missing": Case(
         agreed("horizontal", VHDP, public=True, missing=("region", "age")), is_secure=True
     ),
     "vhdp horizontal weights 3-classes": Case(agreed("horizontal", VHDP, public=True, budget=WEIGHTS, classes=3)),
-    "vhdp horizontal information-gain": Case(
-        agreed("horizontal", VHDP, public=True, budget=GAINS), 200, is_secure=True
-    ),
+    "vhdp horizontal use-informative": Case(agreed("horizontal", VHDP, public=True, budget=GAINS), 200, is_secure=True),
     "vhdp vertical masked-sum weights": Case(
         agreed("vertical", VHDP, public=True, row_order=True, budget=WEIGHTS, engine=SUMS), is_secure=True
     ),

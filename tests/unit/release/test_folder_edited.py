@@ -31,9 +31,9 @@ pytestmark = pytest.mark.slow  # many whole releases
 CASES = [
     "specialization vertical balanced-gain missing",
     "marginals vertical gaussian",
-    "copula vertical information-gain 3-classes",
+    "copula vertical use-informative 3-classes",
     "hpdp gaussian",
-    "vhdp vertical information-gain",
+    "vhdp vertical use-informative",
     "idp-ir vertical",
 ]
 

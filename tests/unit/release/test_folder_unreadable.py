@@ -23,11 +23,11 @@ pytestmark = pytest.mark.slow  # many whole releases
 
 CASES = [
     "specialization vertical balanced-gain missing",
-    "copula vertical information-gain 3-classes",
+    "copula vertical use-informative 3-classes",
     "copula horizontal masked-sum",
     "hpdp laplace missing 3-classes",
     "hpdp gaussian",
-    "vhdp vertical information-gain",
+    "vhdp vertical use-informative",
     "idp-ir vertical",
 ]
 """Releases of every mechanism, with everything that any of them may say."""

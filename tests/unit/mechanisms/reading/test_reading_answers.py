@@ -215,7 +215,7 @@ def test_tables_keep_their_law_beside_a_count_that_has_another():
 
 
 NOBODY = {
-    "vhdp": "vhdp horizontal information-gain",
+    "vhdp": "vhdp horizontal use-informative",
     "hpdp": "hpdp unsaid-noise public records",
     "hpdp gaussian": "hpdp gaussian public missing 3-parties",
     "copula": cases_of("copula")[0],
