@@ -35,8 +35,9 @@ def verify(
     the folder names itself: whoever made up a release could have made up the keys as well. So ask the parties for the
     fingerprints, or look them up in the agreement. Exit code 0 if all of it holds, 7 if something does not.
 
-    Tables and details are compared with what was signed, and not read: only their mechanism can tell whether they are
-    complete and make sense. 'copublish show' reads them.
+    The release's mechanism is not loaded, so three things are not checked: that the mechanism is known here, that its
+    tables and details are complete and can be read, and that the certificate's warning agrees with the mechanism.
+    'copublish show' checks them.
 
     Example: copublish verify release/
 

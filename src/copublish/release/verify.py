@@ -68,7 +68,8 @@ def verify_release(folder: str | Path, fingerprints: Mapping[str, str] | None = 
     """Check a release folder: costs nothing, calls nobody.
 
     No mechanism is loaded. So it does not check that the certificate's mechanism is known here, that its tables and
-    details are all there, and that they can be read. `load_release` does.
+    details are complete and can be read, and that the certificate's warning agrees with the mechanism. `load_release`
+    does.
 
     Args:
         folder: The folder.

@@ -12,10 +12,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from copublish.agreement.model import Agreement
+if TYPE_CHECKING:
+    from copublish.agreement.model import Agreement
 
 TAIL_EXPONENT = 50
 """Jumps of 2^J and more are left out, where p^(2^J) <= e^-50, which is below 2^-72."""
