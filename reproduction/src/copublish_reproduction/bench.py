@@ -13,9 +13,16 @@ import pandas as pd
 
 from copublish.party.local.simulation import simulate
 from copublish.tools.evaluation.classification import accuracy, majority_accuracy
-from copublish.tools.evaluation.values import CLASSES, DatasetName
 from copublish_reproduction.arbdistdp import ArbDistDP
-from copublish_reproduction.datasets import Dataset, Partition, agreement_for, load_dataset, scatter_cells
+from copublish_reproduction.datasets import (
+    CLASSES,
+    Dataset,
+    DatasetName,
+    Partition,
+    agreement_for,
+    load_dataset,
+    scatter_cells,
+)
 from copublish_reproduction.diffp_c45 import DiffPC45
 from copublish_reproduction.distdiffgen import DistDiffGen
 from copublish_reproduction.k_anonymity import TopDownKAnonymity

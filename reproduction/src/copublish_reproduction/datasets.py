@@ -14,10 +14,24 @@ import pandas as pd
 from copublish.agreement.loading import agreement_from_mapping
 from copublish.agreement.model import Agreement
 from copublish.errors import SourceError
-from copublish.tools.evaluation.values import CLASSES, COLUMNS, DatasetName
 from copublish_reproduction.first_values import with_first_values
 
 Partition = Literal["vertical", "arbitrary"]
+DatasetName = Literal["adult", "nursery"]
+
+COLUMNS: dict[DatasetName, tuple[str, ...]] = {
+    "adult": (
+        *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation"),
+        *("relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income"),
+    ),
+    "nursery": ("parents", "has_nurs", "form", "children", "housing", "finance", "social", "health", "class"),
+}
+"""Attributes, then the class."""
+
+CLASSES: dict[DatasetName, tuple[str, ...]] = {
+    "adult": ("<=50K", ">50K"),
+    "nursery": ("not_recom", "recommend", "very_recom", "priority", "spec_prior"),
+}
 
 FILES: dict[DatasetName, tuple[str, ...]] = {
     "adult": ("adult.data", "adult.test", "taxonomies/adult.json"),

@@ -10,11 +10,9 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from copublish.mechanisms.shared.papers import BA, LA, Printed
-from copublish.tools.evaluation.values import DatasetName
 from copublish_reproduction.bench import Algorithm, Bench
-from copublish_reproduction.datasets import FILES, Partition
-from copublish_reproduction.printed import printed
+from copublish_reproduction.datasets import FILES, DatasetName, Partition
+from copublish_reproduction.printed import BA, LA, Printed, printed
 
 COPUBLISH, TRIVIAL = "copublish", "noisy tables"
 

@@ -8,12 +8,11 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from copublish.mechanisms.shared.papers import BA, LA
 from copublish_reproduction.figures import COPUBLISH, Figure, Guarantee, Series
 from copublish_reproduction.hpdp import Hpdp, NoiseScale
 from copublish_reproduction.hpdp_bench import HpdpBench
 from copublish_reproduction.hpdp_sets import TARGETS, Target
-from copublish_reproduction.printed import HPDP_CONTRIBUTION, HPDP_PRINTED_SCALE
+from copublish_reproduction.printed import BA, HPDP_CONTRIBUTION, HPDP_PRINTED_SCALE, LA
 from copublish_reproduction.sound_records import DELTA, OwnMechanism
 from copublish_reproduction.subn import Noise, Subn
 

@@ -16,8 +16,7 @@ from scipy import stats
 
 from copublish.agreement.domain import parse_taxonomy
 from copublish.errors import SourceError
-from copublish.tools.evaluation.values import COLUMNS
-from copublish_reproduction.datasets import NUMERICAL, load_dataset
+from copublish_reproduction.datasets import COLUMNS, NUMERICAL, load_dataset
 from copublish_reproduction.plain_table import Floats, category_codes
 
 Encoding = Literal["bits", "one-hot"]

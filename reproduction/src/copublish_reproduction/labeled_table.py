@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 
 from copublish.errors import SourceError
-from copublish.tools.evaluation.values import COLUMNS
-from copublish_reproduction.datasets import NUMERICAL, read_table
+from copublish_reproduction.datasets import COLUMNS, NUMERICAL, read_table
 from copublish_reproduction.plain_table import Floats, Ints
 
 LabeledName = Literal["statlog", "adult"]

@@ -16,8 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from copublish.agreement.domain import CategoricalDomain, parse_taxonomy
-from copublish.tools.evaluation.values import CLASSES
-from copublish_reproduction.datasets import Dataset
+from copublish_reproduction.datasets import CLASSES, Dataset
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

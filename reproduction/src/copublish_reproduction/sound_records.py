@@ -19,8 +19,7 @@ from copublish.agreement.loading import agreement_from_mapping
 from copublish.agreement.model import Agreement
 from copublish.kernel.records.fragment import Fragment
 from copublish.party.local.simulation import read_fragments, simulate_fragments
-from copublish.tools.evaluation.values import CLASSES, COLUMNS
-from copublish_reproduction.datasets import NUMERICAL, Dataset, load_dataset
+from copublish_reproduction.datasets import CLASSES, COLUMNS, NUMERICAL, Dataset, load_dataset
 from copublish_reproduction.first_values import with_first_values
 from copublish_reproduction.hpdp_sets import FIRST_POST_SECONDARY, Target, attribute_columns, load_nltcs
 from copublish_reproduction.plain_table import Floats

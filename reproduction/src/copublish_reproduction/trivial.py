@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from copublish.tools.evaluation.values import CLASSES
-from copublish_reproduction.datasets import Dataset, agreement_for
+from copublish_reproduction.datasets import CLASSES, Dataset, agreement_for
 from copublish_reproduction.plain_table import Floats, Ints, category_codes, counts_by_class
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Console
@@ -24,8 +23,6 @@ def print_plan(result: dict[str, Any], console: Console) -> None:
     for line in text_plot(result):
         console.print(line, markup=False)
     console.print()
-    for line in printed_lines(result):
-        console.print(line, markup=False)
     _print_side_by_side(result, console)
     if len(result["settings"]) > 1:
         _print_settings(result, console)
@@ -50,49 +47,6 @@ def _print_data(result: Mapping[str, Any], console: Console) -> None:
     for name, rules in result["not_permitted"].items():
         console.print(f"Not tried: {name}. {' '.join(f'{rule}.' for rule in rules)}", markup=False, soft_wrap=True)
     console.print()
-
-
-def printed_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what papers print: accuracies for the very data that are planned, or what was kept of other data's."""
-    own = [reference for reference in result["printed"] if reference["is_planned_data"]]
-    if own:
-        yield f"Accuracies that papers print for these data, by epsilon{_accuracy_here(result)}:"
-    else:
-        yield (
-            "Papers on other data: how much of the accuracy that raw data give beyond the largest class was kept, by "
-            f"epsilon{_kept_here(result)}:"
-        )
-    key, form = ("accuracy", "{:.3f}") if own else ("kept", "{:.0%}")
-    for label, found in groupby(own or result["printed"], key=lambda reference: reference["label"]):
-        yield f"  {label}: {_by_epsilon(list(found), key, form)}"
-    if own:
-        yield "  As published these algorithms are not private, or not between the parties: see docs/results.md."
-    yield ""
-
-
-def _accuracy_here(result: Mapping[str, Any]) -> str:
-    best = result["recommendation"]
-    return "" if best is None else f" (here {best['epsilon']}: {best['accuracy']:.3f})"
-
-
-def _kept_here(result: Mapping[str, Any]) -> str:
-    from copublish.tools.planning.meaning import kept
-
-    best = result["recommendation"]
-    if best is None:
-        return ""
-    share = kept(best["accuracy"], result["raw"]["accuracy"], result["largest_class"]["accuracy"])
-    return "" if share is None else f" (here {best['epsilon']}: {share:.0%})"
-
-
-def _by_epsilon(rows: Sequence[Mapping[str, Any]], key: str, form: str) -> str:
-    """The values of every epsilon: one, or the least and the most."""
-    found = []
-    for epsilon, here in groupby(rows, key=lambda row: row["epsilon"]):
-        values = [row[key] for row in here]
-        ends = dict.fromkeys(form.format(value) for value in (min(values), max(values)))
-        found.append(f"{epsilon}: {' to '.join(ends)}")
-    return ", ".join(found)
 
 
 def _print_side_by_side(result: Mapping[str, Any], console: Console) -> None:

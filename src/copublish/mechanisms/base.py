@@ -25,7 +25,6 @@ from copublish.kernel.accounting.cost import Cost, cost_of
 from copublish.kernel.accounting.disclosures import Disclosure
 from copublish.kernel.certificate.build import Method
 from copublish.kernel.certificate.certificate import Certificate
-from copublish.mechanisms.shared.papers import Paper
 from copublish.mechanisms.shared.text_tables import add_row, text_table
 from copublish.types import TypedJson
 
@@ -228,9 +227,6 @@ class Mechanism(ABC, Generic[P, R, D]):
 
     checks_records: ClassVar[bool] = False
     """Whether it asks something of one party's records beyond that they fit the schema."""
-
-    papers: ClassVar[tuple[Paper, ...]] = ()
-    """What papers print about the algorithm that it makes sound, to read a plan against."""
 
     tuning: Tuning | None = None
     """Settings that a plan tries out; nothing if it has none."""

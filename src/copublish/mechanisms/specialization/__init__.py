@@ -13,9 +13,7 @@ from copublish.agreement.settings import MechanismSettings
 from copublish.mechanisms.base import About, Contents, Details, MeasuredCounts, Mechanism, Publication
 from copublish.mechanisms.reading.estimate import Reading
 from copublish.mechanisms.reading.replicates import Draws
-from copublish.mechanisms.shared.papers import Paper
 from copublish.mechanisms.specialization import publish, report, words
-from copublish.mechanisms.specialization.papers import PAPERS
 from copublish.mechanisms.specialization.plan import SpecializationPlan
 from copublish.mechanisms.specialization.publish import CutDetails
 from copublish.mechanisms.specialization.reading import SpecializationReading
@@ -37,7 +35,6 @@ class Specialization(Mechanism[SpecializationPlan, SpecializationResult, CutDeta
     example: ClassVar[str] = words.EXAMPLE
     kind_of_records: ClassVar[str] = ""
     predicts_any_column: ClassVar[bool] = False
-    papers: ClassVar[tuple[Paper, ...]] = PAPERS
     tuning = SpecializationTuning()
 
     def plan(self, agreement: Agreement) -> SpecializationPlan:

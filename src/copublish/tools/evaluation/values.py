@@ -5,22 +5,19 @@ A grid to compare tables on that is not the agreed one.
 On the agreed cells a coarse grid looks good: values within a cell are not compared at all, and one cell for everything
 would have no error. So numbers are compared on quantiles of the data, with a cell of its own for every value that many
 records share; categories as they are.
-
-The public tables that papers report accuracies for: their columns, and how an agreement on one is told.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from copublish.agreement.domain import Domain, NumericalDomain
-from copublish.agreement.model import Agreement
 from copublish.mechanisms.base import Publication
 from copublish.mechanisms.shared.generalization import Generalization, GeneralizedValue
 from copublish.tools.evaluation.distances import WAYS, MarginalErrors, marginal_errors
@@ -169,38 +166,3 @@ def neutral_errors(
     grid = NeutralGrid.of(data, domains)
     own, reference = grid.codes(one), grid.codes(data)
     return {ways: marginal_errors(own, reference, grid.sizes, ways, most) for ways in WAYS}
-
-
-DatasetName = Literal["adult", "nursery"]
-
-COLUMNS: dict[DatasetName, tuple[str, ...]] = {
-    "adult": (
-        *("age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation"),
-        *("relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week", "native-country", "income"),
-    ),
-    "nursery": ("parents", "has_nurs", "form", "children", "housing", "finance", "social", "health", "class"),
-}
-"""Attributes, then the class."""
-
-CLASSES: dict[DatasetName, tuple[str, ...]] = {
-    "adult": ("<=50K", ">50K"),
-    "nursery": ("not_recom", "recommend", "very_recom", "priority", "spec_prior"),
-}
-
-
-def benchmark_of(agreement: Agreement) -> DatasetName | None:
-    """The benchmark table that an agreement is about, if it is about one.
-
-    It is if its class has the table's values and all its attributes are the table's; some may be left out, and copies
-    of these tables spell names in many ways: capitals, '-', '_', '.' and spaces do not count.
-    """
-    attributes = {_bare(name) for name in agreement.attributes}
-    for name, columns in COLUMNS.items():
-        is_its_class = set(agreement.class_.values) == set(CLASSES[name])
-        if is_its_class and attributes <= {_bare(column) for column in columns[:-1]}:
-            return name
-    return None
-
-
-def _bare(name: str) -> str:
-    return "".join(character for character in name.lower() if character.isalnum())

@@ -23,7 +23,6 @@ from copublish.tools.evaluation.baseline import WHAT_IT_IS
 from copublish.tools.evaluation.classification import ClassifierName
 from copublish.tools.evaluation.prediction import METRICS, RANKED_CLASSIFIERS
 from copublish.tools.planning.costs import predict, unknown_cost
-from copublish.tools.planning.meaning import references_for
 from copublish.tools.planning.release_plan import ReleasePlan
 from copublish.tools.planning.tables import made_up_table, read_like
 from copublish.tools.planning.trials import (
@@ -129,7 +128,6 @@ def plan_release(
             "mechanisms": list(variants),
             "not_permitted": refused,
             **found,
-            "printed": references_for(agreement, is_made_up=like is None),
         }
     )
 
