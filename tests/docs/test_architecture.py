@@ -351,19 +351,6 @@ def test_nothing_shipped_names_a_registry_or_this_machine():
         assert not re.search(r"index.url|//\S+/simple\b|/(root|home)/", path.read_text()), path
 
 
-def test_public_names_are_listed_importable_and_all_there_is():
-    assert sorted(copublish.__all__) == list(copublish.__all__) == dir(copublish)
-    for name in copublish.__all__:
-        assert getattr(copublish, name).__doc__, f"{name} has no docstring"
-    with pytest.raises(AttributeError):
-        copublish.no_such_name  # noqa: B018
-
-
-def test_the_reference_of_python_names_every_public_name():
-    page = (ROOT / "docs" / "reference" / "python.md").read_text()
-    assert {name for name in copublish.__all__ if f"`{name}" not in page and f"cp.{name}" not in page} == set()
-
-
 def test_importing_the_package_loads_no_data_library_and_does_nothing():
     libraries = "{'pandas', 'polars', 'ibis'}"
     code = f"import sys, copublish, copublish.mechanisms.registry; print(*{libraries} & set(sys.modules))"

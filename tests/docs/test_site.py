@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from copublish.cli import app
 from copublish.party.options import options_of
 from copublish.party.request import RunOptions, RunRequest
-from copublish.tools.planning.meaning import how_sure
+from copublish.tools.planning.meaning import epsilon_in_words
 from support.browser import browser
 from website import notebooks, pictures
 from website.build import build_site
@@ -231,7 +231,7 @@ def test_lawyers_read_of_each_kind_of_neighbors_what_it_promises():
     page = " ".join((DOCS / "for-lawyers.md").read_text().split())
     for neighbors in ("add-remove", "replace"):
         said = re.search(rf"`neighbors = \"{neighbors}\"`\)[^.]*", page)
-        assert how_sure("1", neighbors)[1:].rstrip(".") in said[0]
+        assert epsilon_in_words("1", neighbors)[1:].rstrip(".") in said[0]
 
 
 WIDE = {"COLUMNS": "200"}

@@ -58,7 +58,7 @@ def test_from_data_to_a_verified_release_with_the_server_killed_on_the_way(parti
             server.wait()
         assert first.complaints == []
         monkeypatch.setenv("COPUBLISH_HOME", str(home))
-        (run,) = cp.runs()
+        (run,) = cp.runs.list_runs()
         assert run.state == "waiting", "the run goes on without the page"
         with studio(home) as (address, _):
             second = Watched(opened)
@@ -83,9 +83,9 @@ def test_from_data_to_a_verified_release_with_the_server_killed_on_the_way(parti
             page.goto(address.split("/enter?")[0] + "/read")
             second.look("read-list")
             assert second.complaints == []
-    charge = next(cp.follow(run)).charge()
+    charge = next(cp.runs.follow(run)).charge()
     assert (charge.state, charge.reserved, charge.opened) == ("complete", "1", "1")
-    wait_until(lambda: not cp.runs()[0].is_alive)
+    wait_until(lambda: not cp.runs.list_runs()[0].is_alive)
     assert parties.files("south")["certificate.json"] == (run.out / "certificate.json").read_bytes()
 
 

@@ -201,10 +201,10 @@ def test_the_command_ends_with_0_only_if_a_run_could_begin(tmp_path, monkeypatch
     assert said["secure_run"]["seconds"] > starting and "waiting for messages" in said["secure_run"]["why"]
     assert "ok  way back from loans" in text.stdout and "over this link" in text.stdout
     agreement = cp.load_agreement(home / "agreement.toml")
-    kept = cp.measured_link(agreement, "bank")  # of the second look, which took the place of the first
+    kept = cp.planning.measured_link(agreement, "bank")  # of the second look, which took the place of the first
     measured = float(text.stdout.partition("link to loans: round trip ")[2].split(" ms")[0])
     assert 1000 * kept.round_trip_seconds == pytest.approx(measured, abs=0.051) and "Mbit/s" in kept.words
-    assert cp.measured_link(agreement, "loans") is None, "nobody measured it from there"
+    assert cp.planning.measured_link(agreement, "loans") is None, "nobody measured it from there"
     assert CliRunner().invoke(app, [*words[:3], "nobody"]).exit_code == 2
 
 

@@ -10,7 +10,7 @@ HEAD = """# Options of a run
 
 Made from the declaration that command line, Python and `party.toml` share. What is given for one run counts first, then
 what [party.toml](../party-file.md) says, then the default. `copublish run` has options about passphrases, consent and
-output as well ([commands](commands.md)); `cp.run`, `cp.start` and `cp.before_run` take these as keywords
+output as well ([commands](commands.md)); `cp.run`, `cp.runs.start` and `cp.runs.before_run` take these as keywords
 ([Python](python.md)). Other commands take those that concern them.
 """
 

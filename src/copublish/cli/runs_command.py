@@ -9,7 +9,7 @@ import typer
 from copublish.cli.terminal import Format, FormatOption, note, print_json, results_console
 from copublish.errors import CopublishError, visible
 from copublish.mechanisms.shared.text_tables import add_row, text_table
-from copublish.party.detached.runs import follow, run_of, runs, stop
+from copublish.party.detached.runs import follow, list_runs, run_of, stop
 from copublish.party.detached.status import Run
 
 
@@ -40,7 +40,7 @@ def runs_(
     if run is None:
         if follow_it or stop_it:
             raise CopublishError("Say which run: copublish runs ID. Without an id all are listed.")
-        _print_all(runs(), output)
+        _print_all(list_runs(), output)
         return
     found = run_of(run)
     if stop_it:

@@ -67,18 +67,18 @@ class Situation:
         """Which party this is: as was said at the start, else the one whose identity is here."""
         if self.desk.party is not None:
             return self.desk.party
-        here = cp.identities()
+        here = cp.identities.list_identities()
         if self.agreement is not None:
             here = [name for name in here if name in self.agreement.parties]
         return here[0] if len(here) == 1 else None
 
     @cached_property
-    def runs(self) -> list[cp.Run]:
+    def runs(self) -> list[cp.runs.Run]:
         """This party's runs, newest first."""
-        return [run for run in cp.runs() if run.party == self.party]
+        return [run for run in cp.runs.list_runs() if run.party == self.party]
 
     @property
-    def current_run(self) -> cp.Run | None:
+    def current_run(self) -> cp.runs.Run | None:
         """The newest run of the agreement as it is now."""
         if self.agreement is None:
             return None
@@ -90,7 +90,7 @@ class Situation:
         return self.desk.home / "ledger.db" if self.desk.ledger is None else self.desk.ledger()
 
     @cached_property
-    def budgets(self) -> list[cp.Budget]:
+    def budgets(self) -> list[cp.ledger.Budget]:
         """What the ledger has for every data set; nothing if there is no ledger.
 
         Raises:
@@ -98,7 +98,7 @@ class Situation:
         """
         if not self.ledger_file.exists():
             return []
-        ledger = cp.Ledger(self.ledger_file)
+        ledger = cp.ledger.Ledger(self.ledger_file)
         try:
             return ledger.budgets()
         finally:

@@ -213,21 +213,21 @@ class LinkChoice:
         problem: Why what was typed is no link.
     """
 
-    known: Mapping[str, cp.Link]
+    known: Mapping[str, cp.planning.Link]
     name: str
-    link: cp.Link
+    link: cp.planning.Link
     milliseconds: str = ""
     megabits: str = ""
     problem: Problem | None = None
 
 
-def links_of(situation: Situation) -> dict[str, cp.Link]:
+def links_of(situation: Situation) -> dict[str, cp.planning.Link]:
     """Links that nobody has to type, the best known one first."""
     agreement, party = situation.agreement, situation.party
     measured = None
     if agreement is not None and party in agreement.parties and party is not None:
-        measured = cp.measured_link(agreement, party)
-    return ({} if measured is None else {MEASURED: measured}) | cp.usual_links()
+        measured = cp.planning.measured_link(agreement, party)
+    return ({} if measured is None else {MEASURED: measured}) | cp.planning.usual_links()
 
 
 def chosen_link(situation: Situation, asked: Mapping[str, str]) -> LinkChoice:
@@ -245,7 +245,9 @@ def chosen_link(situation: Situation, asked: Mapping[str, str]) -> LinkChoice:
         return LinkChoice(
             known=known, name=first, link=known[first], milliseconds=typed[0], megabits=typed[1], problem=problem
         )
-    link = cp.Link(f"as far apart as you typed: round trip {trip:g} ms, {rate:g} Mbit/s", trip / 1000, rate * 1e6 / 8)
+    link = cp.planning.Link(
+        f"as far apart as you typed: round trip {trip:g} ms, {rate:g} Mbit/s", trip / 1000, rate * 1e6 / 8
+    )
     return LinkChoice(known=known, name=TYPED, link=link, milliseconds=typed[0], megabits=typed[1])
 
 

@@ -37,9 +37,9 @@ def test_rows_that_stay_can_fail_after_the_reservation_which_stays_spent(monkeyp
     agreement = cp.agreement_from_mapping(mapping)
     tables = {name: table_of([("a", "no"), ("b", "yes")] * 20) for name in agreement.party_names}
     fragments = {name: read_rows_or_counts(agreement, name, table) for name, table in tables.items()}
-    ledgers = {name: cp.Ledger(":memory:") for name in tables}
+    ledgers = {name: cp.ledger.Ledger(":memory:") for name in tables}
     for ledger in ledgers.values():
-        ledger.set_limit(agreement.dataset, cp.Limit(Fraction(9), agreement.privacy.neighbors))
+        ledger.set_limit(agreement.dataset, cp.ledger.Limit(Fraction(9), agreement.privacy.neighbors))
     first = agreement.party_names[0]
     tables[first].get_backend().con.execute(
         "DELETE FROM rows"

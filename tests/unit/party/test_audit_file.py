@@ -72,14 +72,14 @@ def test_an_audit_is_put_beside_its_agreement_and_never_over_one_that_refutes_it
     agreement = cp.load_agreement(file)
     for earlier in ("", json.dumps(audit_of(AGREEMENT, verdict="refuted")), json.dumps(audit_of(agreement))):
         default_audit_file(file).write_text(earlier)
-        cp.keep_audit(file, audit_of(agreement, date="2026-01-02"))
+        cp.approvals.keep_audit(file, audit_of(agreement, date="2026-01-02"))
         assert read_audit(default_audit_file(file), agreement).date == "2026-01-02"
     with pytest.raises(AgreementError, match="of another agreement"):
-        cp.keep_audit(file, audit_of(AGREEMENT))
-    cp.keep_audit(file, audit_of(agreement, verdict="refuted"))
+        cp.approvals.keep_audit(file, audit_of(AGREEMENT))
+    cp.approvals.keep_audit(file, audit_of(agreement, verdict="refuted"))
     with pytest.raises(AgreementError, match="refutes this agreement, so no other one takes its place"):
-        cp.keep_audit(file, audit_of(agreement))
-    assert "do not release" in cp.evidence_in_words(file)
+        cp.approvals.keep_audit(file, audit_of(agreement))
+    assert "do not release" in cp.approvals.evidence_in_words(file)
     assert len(list(tmp_path.iterdir())) == 2
 
 

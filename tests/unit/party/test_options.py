@@ -107,10 +107,10 @@ def resolved(**given):
     return request.network.retries
 
 try:
-    cp.before_run("agreement.toml", retries="often")
+    cp.runs.before_run("agreement.toml", retries="often")
 except cp.CopublishError as error:
     refused = str(error)
-cp.before_run("agreement.toml", retries=5)
+cp.runs.before_run("agreement.toml", retries=5)
 help_ = CliRunner().invoke(app, ["run", "--help"], env={{"COLUMNS": "200"}}).output
 made = CliRunner().invoke(app, ["identity", "new", "--name", "new", "--identity", "new"])
 print(json.dumps([resolved(), resolved(retries=5), refused, help_, page_of_run_options(), made.exit_code]))

@@ -53,7 +53,7 @@ def test_a_new_identity_has_a_draft_that_says_nothing_and_names_every_key(tmp_pa
     assert {"ledger", "listen", "proxy", "timeout_seconds", "workers", "log", "signer", "identity"} <= set(keys)
     assert not {"party", "out", "overwrite", "insecure", "approvals"} & set(keys)
     file.write_text("ledger = 'kept.db'")
-    cp.make_identity("other")
+    cp.identities.make_identity("other")
     assert (identity_folder("other") / "party.toml").exists() and file.read_text() == "ledger = 'kept.db'"
 
 
@@ -129,8 +129,8 @@ def check_that_doctor_finds_it_and_nothing_begins(home: Path, said: str) -> None
         done = CliRunner().invoke(app, [command[0], "agreement.toml", "--data", "data.parquet", *command[1:]])
         assert isinstance(done.exception, PartyFileError) and said in str(done.exception)
     with pytest.raises(PartyFileError):
-        cp.start("agreement.toml", data="data.parquet")
-    assert cp.runs() == [] and not (home / "release").exists()
+        cp.runs.start("agreement.toml", data="data.parquet")
+    assert cp.runs.list_runs() == [] and not (home / "release").exists()
 
 
 def test_all_mistakes_are_listed_at_once(home):
@@ -161,7 +161,7 @@ def test_doctor_finds_a_ledger_that_is_not_there(home):
     for words in (["--yes"], ["--detach", "--yes"]):
         done = CliRunner().invoke(app, ["run", "agreement.toml", "--data", "data.parquet", *words])
         assert isinstance(done.exception, cp.LedgerError) and "nowhere.db" in str(done.exception)
-    assert cp.runs() == [] and not (home / "release").exists()
+    assert cp.runs.list_runs() == [] and not (home / "release").exists()
     assert not (identity_folder("bank") / "nowhere.db").exists()
     write('ledger = "../../ledger.db"\n')
     found = CliRunner().invoke(app, ["doctor", "agreement.toml", "--wait", "1", "--format", "json"])

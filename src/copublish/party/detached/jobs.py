@@ -3,10 +3,10 @@
 A job is known by the hash of its inputs. Asking for the same again finds what is there: running, or finished. So two
 tabs, or a page that is loaded again, share one. For a page that shows them:
 
-    job = cp.start_job("plan", agreement="agreement.toml", epsilons=["0.5", "1"], runs=3)
-    cp.job(job.id).phase    # how far it is; ask again whenever the page is asked
-    cp.job(job.id).result   # what `plan(...).to_dict()` has, once it is there
-    cp.stop(job.id)         # cancel; other jobs, and what they found, stay
+    job = cp.runs.start_job("plan", agreement="agreement.toml", epsilons=["0.5", "1"], runs=3)
+    cp.runs.job(job.id).phase    # how far it is; ask again whenever the page is asked
+    cp.runs.job(job.id).result   # what `plan(...).to_dict()` has, once it is there
+    cp.runs.stop(job.id)         # cancel; other jobs, and what they found, stay
     job.inputs["agreement"] # the hash of the agreement that it was made for: another one now, and it is stale
 
 A job for each mechanism lets rows of a table fill as they end, and lets one fail without the others.
@@ -86,7 +86,7 @@ def job(id_: str) -> Job:
     return seen_job(folder)
 
 
-def jobs() -> list[Job]:
+def list_jobs() -> list[Job]:
     """All jobs of your copublish folder, the newest first."""
     folders = [path for path in jobs_folder().glob("*") if ID.fullmatch(path.name) and path.is_dir()]
     return [seen_job(path) for path in sorted(folders, key=lambda path: -_begun(path))]

@@ -101,7 +101,7 @@ def look_before(run: ResolvedRun) -> BeforeRun:
     except CopublishError as exc:
         missing.append(Missing("engine", str(exc)))
     keys = _looked_at_keys(run)
-    number = sum(one.agreement_hash == agreed.hash and one.party == party for one in runs())
+    number = sum(one.agreement_hash == agreed.hash and one.party == party for one in list_runs())
     said = "\0".join(["run", party, agreed.hash, state or "", str(number)])
     return BeforeRun(
         run_id=hashlib.sha256(said.encode()).hexdigest()[:32],
@@ -205,7 +205,7 @@ def start_resolved(
     predicted_seconds: float | None = None,
 ) -> Run:
     """Start a run that was asked for in a process of its own; see `start`."""
-    for one in runs():
+    for one in list_runs():
         remove_status_of_dead(one.folder)
     agreed, now = run.agreement, look_before(run)
     id_ = refuse_wrong_id(now.run_id if run_id is None else run_id)
@@ -216,7 +216,7 @@ def start_resolved(
         raise CopublishError(
             f"The {what} was changed after it was shown. Nothing was spent and nobody was called. Look at it again."
         )
-    if any(one.is_alive and one.agreement_hash == agreed.hash and one.party == run.party for one in runs()):
+    if any(one.is_alive and one.agreement_hash == agreed.hash and one.party == run.party for one in list_runs()):
         raise CopublishError("This agreement is running already. See: copublish runs. Nothing was started.")
     refuse_unagreed_source(agreed, run.party, run.request.data)
     refuse_unwritable(run.out, overwrite=run.request.overwrite)
@@ -240,7 +240,7 @@ def start_resolved(
     return run_of(id_)
 
 
-def runs() -> list[Run]:
+def list_runs() -> list[Run]:
     """All runs in your copublish folder, newest first, as their files tell them now."""
     folder = runs_folder()
     found = [seen_run(path) for path in folder.iterdir() if not path.name.startswith(".")] if folder.is_dir() else []
@@ -259,7 +259,7 @@ def run_of(id_: str) -> Run:
     found = seen_run(runs_folder() / id_) if len(id_) > 8 and id_.isalnum() else None
     if found is not None:
         return found
-    like = [one for one in runs() if one.id.startswith(id_) or (one.met_as or "").startswith(id_)]
+    like = [one for one in list_runs() if one.id.startswith(id_) or (one.met_as or "").startswith(id_)]
     if len(like) != 1:
         raise CopublishError(f"There {'is no run' if not like else 'are several runs'} '{id_}'. See: copublish runs")
     return like[0]

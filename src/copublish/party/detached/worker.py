@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -12,7 +13,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import copublish
 from copublish.errors import CopublishError, LedgerError, PassphraseError, StoppedError
 from copublish.party.detached.process import (
     EVENTS,
@@ -35,8 +35,9 @@ STATUS_SECONDS = 0.5
 
 Runner = Callable[[Path, Mapping[str, Any], Mapping[str, str], "Status"], None]
 
-JOBS = ("plan", "try_mechanism", "audit")
-"""Public names that a job may call: they take progress, touch no private data and return what has `to_dict`."""
+JOBS = {"plan": "copublish", "try_mechanism": "copublish.planning", "audit": "copublish"}
+"""Public functions that a job may call, by their module: they take progress, touch no private data and return an object
+with `to_dict`."""
 
 
 class Status:
@@ -143,6 +144,7 @@ def _run(folder: Path, request: Mapping[str, Any], secrets: Mapping[str, str], s
     from copublish.party.log import log_to
     from copublish.party.request import RunRequest
     from copublish.party.run import Secrets, run_resolved
+    from copublish.release.describe import Description
 
     run = RunRequest.from_json(request["request"]).resolve()
     if run.agreement.hash != request["agreement_hash"]:
@@ -151,7 +153,7 @@ def _run(folder: Path, request: Mapping[str, Any], secrets: Mapping[str, str], s
         )
     status.tell(wait_seconds=run.wait_seconds)
 
-    def is_as_shown(described: copublish.Description) -> bool:
+    def is_as_shown(described: Description) -> bool:
         if request["ledger_state"] is not None and run.ledger is not None:
             ledger = Ledger(run.ledger)
             try:
@@ -186,8 +188,9 @@ def _secret(secrets: Mapping[str, str], kind: str, what: str) -> str:
 
 
 def _job(folder: Path, request: Mapping[str, Any], secrets: Mapping[str, str], status: Status) -> None:
-    """Call a public name with plain values, and keep what it found."""
-    found = getattr(copublish, request["kind"])(**request["arguments"], progress=status.progress)
+    """Call a public function with plain values, and keep its result."""
+    function = getattr(importlib.import_module(JOBS[request["kind"]]), request["kind"])
+    found = function(**request["arguments"], progress=status.progress)
     status.stop_if_asked()
     write_json(folder / RESULT, found.to_dict())
 

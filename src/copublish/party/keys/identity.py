@@ -44,8 +44,8 @@ __all__ = [
     "common_name",
     "expiry_problem",
     "fingerprint",
-    "identities",
     "identity_folder",
+    "list_identities",
     "load_identity",
     "make_identity",
     "new_identity",
@@ -101,7 +101,7 @@ def identity_folder(name: str) -> Path:
     return identities_folder() / name
 
 
-def identities() -> list[str]:
+def list_identities() -> list[str]:
     """Names of the identities in your copublish folder. No key is read."""
     return sorted(path.parent.name for path in identities_folder().glob(f"*/{CERTIFICATE_FILE}"))
 

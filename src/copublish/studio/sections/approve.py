@@ -37,7 +37,7 @@ class Evidence:
     """
 
     kept: str | None
-    job: cp.Job | None
+    job: cp.runs.Job | None
     found: dict[str, Any] | None
 
     @property
@@ -53,9 +53,9 @@ class Evidence:
 def evidence_of(situation: Situation) -> Evidence:
     """What is known of audits of the agreement."""
     file, agreement = situation.desk.agreement_file, situation.agreement
-    of_this = (job for job in cp.jobs() if job.kind == AUDIT and job.arguments.get("agreement") == str(file))
+    of_this = (job for job in cp.runs.list_jobs() if job.kind == AUDIT and job.arguments.get("agreement") == str(file))
     job = next((job for job in of_this if agreement and job.inputs.get("agreement") == agreement.hash), None)
-    kept = None if agreement is None else cp.evidence_in_words(file)
+    kept = None if agreement is None else cp.approvals.evidence_in_words(file)
     return Evidence(kept=kept, job=job, found=None if job is None else job.result)
 
 
@@ -81,7 +81,7 @@ def start(situation: Situation, form: FormData) -> Problem | None:
         minutes = 0
     if not FEWEST_MINUTES <= minutes <= MOST_MINUTES:
         return Problem(f"Write a number of minutes from {FEWEST_MINUTES:g} to {MOST_MINUTES:,}.", "minutes")
-    cp.start_job(AUDIT, agreement=str(situation.desk.agreement_file), minutes=minutes)
+    cp.runs.start_job(AUDIT, agreement=str(situation.desk.agreement_file), minutes=minutes)
     return None
 
 
@@ -89,7 +89,7 @@ def cancel(request: Request, form: FormData) -> Response:
     """Stop the audit that runs."""
     job = evidence_of(situation_of(request)).job
     if job is not None and job.is_alive:
-        cp.stop(job.id)
+        cp.runs.stop(job.id)
     return RedirectResponse("/approve#evidence", 303)
 
 
@@ -102,7 +102,7 @@ def keep(situation: Situation) -> None:
     found = evidence_of(situation).found
     if found is None:
         raise cp.AgreementError("The audit", ["there is none of this agreement that has ended"])
-    cp.keep_audit(situation.desk.agreement_file, found)
+    cp.approvals.keep_audit(situation.desk.agreement_file, found)
 
 
 WORDS_OF_SECRETS = {"passphrase": "passphrase", "pin": "PIN"}
@@ -133,7 +133,8 @@ def _page(request: Request, *problems: Problem, form: FormData | None = None, to
         + command_line(
             "copublish", "approve", file.name, "--party", party or "PARTY", "--as", "ROLE", "--name", "NAME"
         ),
-        python=f"cp.describe({file.name!r})\ncp.approve({file.name!r}, party={party or 'PARTY'!r}, name=..., role=...)",
+        python=f"cp.describe({file.name!r})\n"
+        f"cp.approvals.approve({file.name!r}, party={party or 'PARTY'!r}, name=..., role=...)",
     )
     described = cp.describe(agreement)
     is_named = party is not None and party in agreement.parties
@@ -147,14 +148,14 @@ def _page(request: Request, *problems: Problem, form: FormData | None = None, to
         status=REFUSED if problems else 200,
         agreement=agreement,
         described=described,
-        price=cp.price(agreement),
-        approvals=cp.approvals_of(file),
+        price=cp.ledger.price(agreement),
+        approvals=cp.approvals.approvals_of(file),
         evidence=evidence_of(situation),
         is_part=False,
         minutes_problem="minutes" in {problem.field for problem in problems},
         minutes=USUAL_MINUTES if form is None else text_of(form, "minutes") or USUAL_MINUTES,
         typed={key: "" if form is None else text_of(form, key) for key in TYPED},
-        key=cp.signing_key(agreement, party) if is_named and party is not None else None,
+        key=cp.identities.signing_key(agreement, party) if is_named and party is not None else None,
         told=told,
     )
 
@@ -176,7 +177,9 @@ def _sign(request: Request, form: FormData, *, refusing: bool) -> Response:
         def asked(what: str) -> str:
             secret = secret_of(form, field)
             if secret is None:
-                raise cp.PassphraseError(f"There is a {WORDS_OF_SECRETS[field]} to {what}. Type it beside the button.")
+                raise cp.identities.PassphraseError(
+                    f"There is a {WORDS_OF_SECRETS[field]} to {what}. Type it beside the button."
+                )
             return secret
 
         return asked
@@ -191,9 +194,9 @@ def _sign(request: Request, form: FormData, *, refusing: bool) -> Response:
     }
     try:
         if refusing:
-            cp.refuse(situation.desk.agreement_file, reason=text_of(form, "reason"), **said)  # type: ignore[arg-type]
+            cp.approvals.refuse(situation.desk.agreement_file, reason=text_of(form, "reason"), **said)  # type: ignore[arg-type]
         else:
-            cp.approve(
+            cp.approvals.approve(
                 situation.desk.agreement_file,
                 note=text_of(form, "note"),
                 until=_day(text_of(form, "until")),
@@ -210,13 +213,13 @@ def _day(text: str) -> date | None:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise cp.ApprovalError(f"The last day is written like 2026-12-31, got '{text}'.") from None
+        raise cp.approvals.ApprovalError(f"The last day is written like 2026-12-31, got '{text}'.") from None
 
 
 def _field(exc: cp.CopublishError, *, refusing: bool) -> str:
     """The id of the field that a refusal is about."""
     before, sentence = "refuse-" if refusing else "", str(exc)
-    if isinstance(exc, cp.PassphraseError):
+    if isinstance(exc, cp.identities.PassphraseError):
         return f"{before}secret"
     known = {
         "The name": "name",
@@ -234,10 +237,10 @@ def take_back(request: Request, form: FormData) -> Response:
     situation = situation_of(request)
     file = text_of(form, "file")
     try:
-        refused = cp.approvals_of(situation.desk.agreement_file).refused.get(file)
+        refused = cp.approvals.approvals_of(situation.desk.agreement_file).refused.get(file)
         if refused is None or refused.party != situation.party:
-            raise cp.ApprovalError("There is no such refusal of your party.")
-        cp.take_back_refusal(situation.desk.agreement_file, file)
+            raise cp.approvals.ApprovalError("There is no such refusal of your party.")
+        cp.approvals.take_back_refusal(situation.desk.agreement_file, file)
     except cp.CopublishError as exc:
         return _page(request, Problem(str(exc)))
     return RedirectResponse("/approve#approvals", 303)
@@ -249,7 +252,7 @@ def limit(request: Request, form: FormData) -> Response:
     if situation.agreement is None:
         return _page(request)
     try:
-        cp.set_limit(
+        cp.ledger.set_limit(
             situation.agreement.dataset,
             text_of(form, "limit_epsilon"),
             delta=text_of(form, "limit_delta"),
@@ -287,7 +290,7 @@ def add(request: Request, form: FormData) -> Response:
     if content is None:
         return _page(request, Problem("Choose a file that another party sent.", "approvals_file"))
     try:
-        told = cp.add_approvals(situation_of(request).desk.agreement_file, content)
+        told = cp.approvals.add_approvals(situation_of(request).desk.agreement_file, content)
     except cp.CopublishError as exc:
         return _page(request, Problem(str(exc), "approvals_file"))
     return _page(request, told=told)
@@ -296,16 +299,18 @@ def add(request: Request, form: FormData) -> Response:
 def proposal(request: Request) -> Response:
     """The bundle for the people who decide, at all parties."""
     situation = situation_of(request)
-    return attachment(cp.bundle_of_proposal(situation.desk.agreement_file), f"{situation.agreement_name}-proposal.zip")
+    return attachment(
+        cp.approvals.bundle_of_proposal(situation.desk.agreement_file), f"{situation.agreement_name}-proposal.zip"
+    )
 
 
 def own_approvals(request: Request) -> Response:
     """This party's approvals with its certificate, for the others."""
     situation = situation_of(request)
     if (party := situation.party) is None:
-        raise cp.ApprovalError("It is not known which party you are. Start the page with --party NAME.")
+        raise cp.approvals.ApprovalError("It is not known which party you are. Start the page with --party NAME.")
     return attachment(
-        cp.bundle_of_approvals(situation.desk.agreement_file, party),
+        cp.approvals.bundle_of_approvals(situation.desk.agreement_file, party),
         f"{situation.agreement_name}-{party}-approvals.zip",
     )
 
@@ -314,7 +319,7 @@ def state(situation: Situation) -> str:
     """Its state in words."""
     if situation.agreement is None:
         return ""
-    found = cp.approvals_of(situation.desk.agreement_file)
+    found = cp.approvals.approvals_of(situation.desk.agreement_file)
     if found.refused:
         return "refused"
     needed = sum(found.needed.values())

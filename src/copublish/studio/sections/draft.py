@@ -43,25 +43,25 @@ class Checked:
         return found
 
 
-def checked(form: cp.DraftForm, folder: Path) -> Checked:
+def checked(form: cp.drafts.DraftForm, folder: Path) -> Checked:
     """Read fields, and ask the rules."""
     draft, unread = form.read()
     problems = [Problem(one.sentence, one.place) for one in unread]
     problems += [Problem(one.sentence, form.field_of(one.place)) for one in whole_problems(draft, folder)]
-    return Checked(cp.draft_text(draft), tuple(problems))
+    return Checked(cp.drafts.draft_text(draft), tuple(problems))
 
 
-def whole_problems(draft: cp.Draft, folder: Path) -> tuple[cp.DraftProblem, ...]:
+def whole_problems(draft: cp.drafts.Draft, folder: Path) -> tuple[cp.drafts.DraftProblem, ...]:
     """What `check` says: the rules of the agreement, and whether the agreed engine can run it."""
-    found = cp.draft_problems(draft, folder=folder)
+    found = cp.drafts.draft_problems(draft, folder=folder)
     if found:
         return found
     try:
         cp.describe(cp.agreement_from_mapping(draft.content, folder=folder))
     except cp.AgreementError as exc:
-        return tuple(cp.DraftProblem("", sentence) for sentence in exc.problems)
+        return tuple(cp.drafts.DraftProblem("", sentence) for sentence in exc.problems)
     except cp.CopublishError as exc:
-        return (cp.DraftProblem("", str(exc)),)
+        return (cp.drafts.DraftProblem("", str(exc)),)
     return ()
 
 
@@ -73,11 +73,11 @@ def show(request: Request) -> Response:
     if request.query_params.get("view") == "text":
         return show_text(request, desk.agreement_file.read_text(encoding="utf-8-sig", errors="replace"))
     try:
-        draft = cp.load_draft(desk.agreement_file)
+        draft = cp.drafts.load_draft(desk.agreement_file)
     except cp.AgreementError as exc:
         text = desk.agreement_file.read_bytes()[:MOST_TEXT].decode("utf-8-sig", errors="replace")
         return show_text(request, text, [Problem(sentence, "text") for sentence in exc.problems])
-    return show_form(request, cp.DraftForm.of(draft), saved="saved" in request.query_params)
+    return show_form(request, cp.drafts.DraftForm.of(draft), saved="saved" in request.query_params)
 
 
 MOST_TEXT = 4 * 2**20
@@ -85,7 +85,7 @@ MOST_TEXT = 4 * 2**20
 
 def show_form(
     request: Request,
-    form: cp.DraftForm,
+    form: cp.drafts.DraftForm,
     *,
     saved: bool = False,
     started_from: str | None = None,
@@ -104,7 +104,7 @@ def show_form(
     """
     desk = desk_of(request)
     here = checked(form, desk.agreement_file.parent)
-    own = {name: cp.own_fingerprint(name) for name in cp.identities()}
+    own = {name: cp.identities.own_fingerprint(name) for name in cp.identities.list_identities()}
     return page(
         request,
         "draft.html.j2",
@@ -119,10 +119,10 @@ def show_form(
         said=here.by_field,
         saved=saved,
         changed=changed,
-        started_from=cp.hash_of_file(desk.agreement_file) if started_from is None else started_from,
-        hash_now=cp.hash_of_file(desk.agreement_file),
+        started_from=cp.drafts.hash_of_file(desk.agreement_file) if started_from is None else started_from,
+        hash_now=cp.drafts.hash_of_file(desk.agreement_file),
         file_name=desk.agreement_file.name,
-        mechanisms=[("", "not decided"), *((name, name) for name in cp.mechanism_names())],
+        mechanisms=[("", "not decided"), *((name, name) for name in cp.drafts.mechanism_names())],
         own=own,
     )
 
@@ -141,14 +141,14 @@ def show_text(
         problems=problems,
         status=REFUSED if problems and request.method == "POST" else 200,
         text=text,
-        started_from=cp.hash_of_file(desk.agreement_file) if started_from is None else started_from,
+        started_from=cp.drafts.hash_of_file(desk.agreement_file) if started_from is None else started_from,
         file_name=desk.agreement_file.name,
     )
 
 
-def form_from(form: FormData) -> cp.DraftForm:
+def form_from(form: FormData) -> cp.drafts.DraftForm:
     """The fields of a posted form."""
-    return cp.DraftForm.from_fields({name: value for name, value in form.items() if isinstance(value, str)})
+    return cp.drafts.DraftForm.from_fields({name: value for name, value in form.items() if isinstance(value, str)})
 
 
 def check_fields(request: Request, form: FormData) -> Response:
@@ -168,7 +168,7 @@ def edit(request: Request, form: FormData) -> Response:
         typed.remove(kind, int(number))
     elif act == "identity" and number.isdecimal() and int(number) < len(typed.parties):
         row = typed.parties[int(number)]
-        row.certificate = cp.own_fingerprint(row.name) or row.certificate
+        row.certificate = cp.identities.own_fingerprint(row.name) or row.certificate
     return show_form(request, typed, started_from=text_of(form, STARTED_FROM))
 
 
@@ -181,8 +181,8 @@ def save(request: Request, form: FormData) -> Response:
         problems = [Problem(one.sentence, one.place) for one in unread]
         return show_form(request, typed, started_from=started_from, problems=problems)
     try:
-        cp.save_draft(cp.draft_text(draft), desk.agreement_file, started_from=started_from)
-    except cp.DraftChangedError as exc:
+        cp.drafts.save_draft(cp.drafts.draft_text(draft), desk.agreement_file, started_from=started_from)
+    except cp.drafts.DraftChangedError as exc:
         return show_form(
             request,
             typed,
@@ -193,12 +193,12 @@ def save(request: Request, form: FormData) -> Response:
     return RedirectResponse("/draft?saved", 303)
 
 
-def changed_since(file: Path, draft: cp.Draft) -> list[str]:
+def changed_since(file: Path, draft: cp.drafts.Draft) -> list[str]:
     """What the fields would change in the file as it is now."""
     if not file.exists():
         return ["The file is gone."]
     try:
-        return cp.differences(cp.load_draft(file), draft)
+        return cp.drafts.differences(cp.drafts.load_draft(file), draft)
     except cp.AgreementError as exc:
         return list(exc.problems)
 
@@ -210,12 +210,12 @@ def save_text(request: Request, form: FormData) -> Response:
     text = raw.replace("\r\n", "\n") if isinstance(raw, str) else ""
     started_from = text_of(form, STARTED_FROM)
     try:
-        cp.draft_from_text(text, desk.agreement_file.name)
-        cp.save_draft(text, desk.agreement_file, started_from=started_from)
+        cp.drafts.draft_from_text(text, desk.agreement_file.name)
+        cp.drafts.save_draft(text, desk.agreement_file, started_from=started_from)
     except cp.AgreementError as exc:
         return show_text(request, text, [Problem(sentence, "text") for sentence in exc.problems], started_from)
-    except cp.DraftChangedError as exc:
-        found = changed_since(desk.agreement_file, cp.draft_from_text(text))
+    except cp.drafts.DraftChangedError as exc:
+        found = changed_since(desk.agreement_file, cp.drafts.draft_from_text(text))
         problems = [Problem(str(exc), "text"), *(Problem(f"Yours against the file now: {one}") for one in found)]
         return show_text(request, text, problems, started_from)
     return RedirectResponse("/draft?saved", 303)
@@ -230,15 +230,15 @@ def start(request: Request, form: FormData) -> Response:
         return start_page(request, form, [Problem(sentence, _start_field(sentence)) for sentence in sentences])
     desk = desk_of(request)
     if desk.agreement_file.exists():
-        return show_form(request, cp.DraftForm.of(draft))
-    cp.save_draft(cp.draft_text(draft), desk.agreement_file, started_from="")
+        return show_form(request, cp.drafts.DraftForm.of(draft))
+    cp.drafts.save_draft(cp.drafts.draft_text(draft), desk.agreement_file, started_from="")
     return RedirectResponse("/draft?saved", 303)
 
 
 ESSENTIALS = ("name", "dataset", "partition", "identifier", "class_name", "epsilon", "expected")
 
 
-def started_draft(request: Request, form: FormData) -> cp.Draft:
+def started_draft(request: Request, form: FormData) -> cp.drafts.Draft:
     """The draft that was asked for.
 
     Privacy:
@@ -246,25 +246,25 @@ def started_draft(request: Request, form: FormData) -> cp.Draft:
     """
     way = text_of(form, "way")
     if way == "example":
-        return cp.draft()
+        return cp.drafts.draft()
     if way == "open":
         content = file_of(form, "draft")
         if content is None:
             raise cp.AgreementError("The form", ["draft: choose a file"])
-        return cp.draft_from_text(content.decode("utf-8-sig"), "The draft")
+        return cp.drafts.draft_from_text(content.decode("utf-8-sig"), "The draft")
     said = {key: text for key in ESSENTIALS if (text := text_of(form, key))}
     party = text_of(form, "party") or None
     uploaded = file_of(form, "dictionary")
     dictionary = None
     if uploaded is not None:
-        dictionary = cp.dictionary_from_text(uploaded.decode("utf-8-sig"), _file_name(form, "dictionary"))
+        dictionary = cp.drafts.dictionary_from_text(uploaded.decode("utf-8-sig"), _file_name(form, "dictionary"))
     path = text_of(form, "data")
     if path and party is None:
         raise cp.AgreementError("The form", ["party: say whose data these are"])
     data = {party: chosen(desk_of(request), path, text_of(form, "table"))} if path and party is not None else None
     if data is None and dictionary is None:
         raise cp.AgreementError("The form", ["data: name a file, or choose a dictionary"])
-    return cp.draft(data, dictionary=dictionary, party=party, **said)
+    return cp.drafts.draft(data, dictionary=dictionary, party=party, **said)
 
 
 def _plain(exc: Exception) -> str:
@@ -298,7 +298,7 @@ def start_page(request: Request, form: FormData | None = None, problems: Sequenc
         files=choices(desk),
         file_name=desk.agreement_file.name,
         exists=desk.agreement_file.exists(),
-        own={name: cp.own_fingerprint(name) for name in cp.identities()},
+        own={name: cp.identities.own_fingerprint(name) for name in cp.identities.list_identities()},
     )
 
 
@@ -306,7 +306,7 @@ def identity(request: Request, form: FormData) -> Response:
     """Make a key and a certificate for a party, on this machine."""
     try:
         raw = form.get("passphrase")
-        cp.make_identity(text_of(form, "party"), passphrase=raw if isinstance(raw, str) else None)
+        cp.identities.make_identity(text_of(form, "party"), passphrase=raw if isinstance(raw, str) else None)
     except cp.CopublishError as exc:
         return page(request, "message.html.j2", place="draft", title="Not done", message=str(exc), status=REFUSED)
     return RedirectResponse("/draft#identity", 303)
@@ -317,8 +317,8 @@ def start_step(desk: Desk) -> SameStep:
     name = desk.agreement_file.name
     return SameStep(
         command=f"{command_line('copublish', 'init', name)} --from PARTY=DATA.csv --dictionary DICTIONARY.csv",
-        python='draft = cp.draft({"PARTY": "DATA.csv"}, dictionary="DICTIONARY.csv")\n'
-        f'cp.save_draft(cp.draft_text(draft), {name!r}, started_from="")',
+        python='draft = cp.drafts.draft({"PARTY": "DATA.csv"}, dictionary="DICTIONARY.csv")\n'
+        f'cp.drafts.save_draft(cp.drafts.draft_text(draft), {name!r}, started_from="")',
     )
 
 
@@ -326,7 +326,7 @@ def check_step(desk: Desk) -> SameStep:
     """The same as a command and as Python."""
     return SameStep(
         command=command_line("copublish", "check", desk.agreement_file.name),
-        python=f"cp.draft_problems(cp.load_draft({desk.agreement_file.name!r}))",
+        python=f"cp.drafts.draft_problems(cp.drafts.load_draft({desk.agreement_file.name!r}))",
     )
 
 
@@ -338,7 +338,7 @@ def state(situation: Situation) -> str:
     if situation.agreement is not None:
         return "complete"
     try:
-        number = len(cp.draft_problems(cp.load_draft(file), folder=file.parent))
+        number = len(cp.drafts.draft_problems(cp.drafts.load_draft(file), folder=file.parent))
     except cp.AgreementError:
         return "cannot be read"
     return "1 open point" if number == 1 else f"{number} open points"

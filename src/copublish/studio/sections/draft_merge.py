@@ -32,14 +32,14 @@ def merge(request: Request, form: FormData) -> Response:
         theirs_text = uploaded.decode("utf-8-sig") if uploaded is not None else raw if isinstance(raw, str) else ""
         if not theirs_text.strip():
             return _merge_page(request, Problem("Choose the draft of the other party.", "theirs"))
-        theirs = cp.draft_from_text(theirs_text, "Their draft")
-        mine = cp.load_draft(desk.agreement_file)
+        theirs = cp.drafts.draft_from_text(theirs_text, "Their draft")
+        mine = cp.drafts.load_draft(desk.agreement_file)
     except UnicodeDecodeError:
         return _merge_page(request, Problem("It is not UTF-8 text. A draft is a TOML file.", "theirs"))
     except cp.AgreementError as exc:
         return _merge_page(request, *(Problem(sentence, "theirs") for sentence in exc.problems))
     choices = _choices(form)
-    merged = cp.compare_drafts({MINE: mine, THEIRS: theirs}, choices)
+    merged = cp.drafts.compare_drafts({MINE: mine, THEIRS: theirs}, choices)
     started_from = text_of(form, "started_from")
     problems: list[Problem] = []
     if text_of(form, "act") == "save":
@@ -47,9 +47,9 @@ def merge(request: Request, form: FormData) -> Response:
             problems = [Problem(one.sentence, _field(one.path)) for one in merged.conflicts]
         else:
             try:
-                cp.save_draft(cp.draft_text(merged.draft), desk.agreement_file, started_from=started_from)
+                cp.drafts.save_draft(cp.drafts.draft_text(merged.draft), desk.agreement_file, started_from=started_from)
                 return RedirectResponse("/draft?saved", 303)
-            except cp.DraftChangedError as exc:
+            except cp.drafts.DraftChangedError as exc:
                 problems = [Problem(f"{exc} What you see now is merged with the file as it is.")]
                 started_from = ""
     return page(
@@ -64,8 +64,8 @@ def merge(request: Request, form: FormData) -> Response:
         rows=[(row, _field(row.path), CHOICE + json.dumps(row.path)) for row in merged.rows],
         kept=[(CHOICE + json.dumps(path), who) for path, who in choices.items()],
         theirs_text=theirs_text,
-        text=cp.draft_text(merged.draft),
-        started_from=started_from or cp.hash_of_file(desk.agreement_file),
+        text=cp.drafts.draft_text(merged.draft),
+        started_from=started_from or cp.drafts.hash_of_file(desk.agreement_file),
     )
 
 
@@ -104,7 +104,8 @@ def _step(request: Request) -> SameStep:
     name = desk_of(request).agreement_file.name
     return SameStep(
         command=command_line("copublish", "merge", name, "THEIRS.toml", "--out", "merged.toml"),
-        python=f'cp.merge_drafts({{"mine": cp.load_draft({name!r}), "theirs": cp.load_draft("THEIRS.toml")}})',
+        python=f"mine, theirs = cp.drafts.load_draft({name!r}), cp.drafts.load_draft('THEIRS.toml')\n"
+        'cp.drafts.merge_drafts({"mine": mine, "theirs": theirs})',
     )
 
 
@@ -119,8 +120,8 @@ def changes(request: Request, form: FormData) -> Response:
     if uploaded is None:
         return _changes_page(request, Problem("Choose the draft to compare with.", "before"))
     try:
-        before = cp.draft_from_text(uploaded.decode("utf-8-sig"), "The other draft")
-        found = cp.differences(before, cp.load_draft(desk_of(request).agreement_file))
+        before = cp.drafts.draft_from_text(uploaded.decode("utf-8-sig"), "The other draft")
+        found = cp.drafts.differences(before, cp.drafts.load_draft(desk_of(request).agreement_file))
     except UnicodeDecodeError:
         return _changes_page(request, Problem("It is not UTF-8 text. A draft is a TOML file.", "before"))
     except cp.AgreementError as exc:
@@ -137,7 +138,7 @@ def _changes_page(request: Request, *problems: Problem, found: list[str] | None 
         title="What changed",
         step=SameStep(
             command=command_line("copublish", "check", name, "--since", "BEFORE.toml"),
-            python=f'cp.differences(cp.load_draft("BEFORE.toml"), cp.load_draft({name!r}))',
+            python=f'cp.drafts.differences(cp.drafts.load_draft("BEFORE.toml"), cp.drafts.load_draft({name!r}))',
         ),
         problems=problems,
         status=REFUSED if problems else 200,

@@ -85,7 +85,7 @@ def show(request: Request) -> Response:
 def _page(request: Request, *problems: Problem) -> Response:
     situation = situation_of(request)
     file = situation.desk.agreement_file
-    started_from = cp.hash_of_file(file)  # before it is read: one that is written meanwhile is another one
+    started_from = cp.drafts.hash_of_file(file)  # before it is read: one that is written meanwhile is another one
     agreement = situation.agreement
     said = list(problems)
     epsilon, problem = _epsilon(request, agreement)
@@ -96,7 +96,7 @@ def _page(request: Request, *problems: Problem) -> Response:
     why_not = ""
     if agreement is not None:
         try:
-            names, refused = cp.side_by_side(agreement)
+            names, refused = cp.planning.side_by_side(agreement)
         except cp.CopublishError as exc:
             why_not = str(exc)
     return page(
@@ -106,8 +106,8 @@ def _page(request: Request, *problems: Problem) -> Response:
         title="Plan",
         step=SameStep(
             command=command_line("copublish", "plan", file.name, "--mechanism", "all", "--epsilon", epsilon),
-            python=f'cp.meaning(cp.load_agreement({file.name!r}), "{epsilon}")\n'
-            f'cp.try_mechanism({file.name!r}, "MECHANISM", epsilon="{epsilon}")',
+            python=f'cp.planning.meaning(cp.load_agreement({file.name!r}), "{epsilon}")\n'
+            f'cp.planning.try_mechanism({file.name!r}, "MECHANISM", epsilon="{epsilon}")',
         ),
         problems=said,
         status=REFUSED if said else 200,
@@ -149,7 +149,7 @@ def _epsilon(request: Request, agreement: cp.Agreement | None) -> tuple[str, Pro
     typed, shown = asked.get("epsilon", usual).strip(), asked.get("shown", "")
     if asked.get("by") == "error" and agreement is not None:
         try:
-            return cp.epsilon_for_error(agreement, float(asked.get("error", ""))), None
+            return cp.planning.epsilon_for_error(agreement, float(asked.get("error", ""))), None
         except ValueError:
             return typed or usual, Problem("Write a number of people, like 4.", "error")
         except cp.CopublishError as exc:
@@ -188,16 +188,16 @@ def _step(epsilon: str) -> int:
 def _meaning(agreement: cp.Agreement | None, epsilon: str) -> dict[str, Any]:
     """What stands below the slider; of a draft with open points, how sure somebody can become and no more."""
     if agreement is None:
-        return {"epsilon": epsilon, "sure": cp.how_sure(epsilon), "meaning": None, "no_meaning": ""}
-    sure = cp.how_sure(epsilon, agreement.privacy.neighbors)
+        return {"epsilon": epsilon, "sure": cp.planning.epsilon_in_words(epsilon), "meaning": None, "no_meaning": ""}
+    sure = cp.planning.epsilon_in_words(epsilon, agreement.privacy.neighbors)
     try:
-        found = cp.meaning(agreement, epsilon)
+        found = cp.planning.meaning(agreement, epsilon)
     except cp.CopublishError as exc:
         return {"epsilon": epsilon, "sure": sure, "meaning": None, "no_meaning": str(exc)}
     return {"epsilon": epsilon, "sure": found.sure, "meaning": found, "no_meaning": ""}
 
 
-def _batch_id(job: cp.Job) -> str:
+def _batch_id(job: cp.runs.Job) -> str:
     said = [str(job.arguments.get(key)) for key in ("agreement", "epsilon", "like", "runs")]
     return hashlib.sha256("\0".join(said).encode()).hexdigest()[:16]
 
@@ -205,11 +205,11 @@ def _batch_id(job: cp.Job) -> str:
 def _batch(request: Request, agreement: cp.Agreement | None, link: LinkChoice) -> Batch | None:
     """The jobs that an address names, else those that were started last for this file."""
     file = str(desk_of(request).agreement_file)
-    found = [job for job in cp.jobs() if job.kind == TRY and job.arguments.get("agreement") == file]
+    found = [job for job in cp.runs.list_jobs() if job.kind == TRY and job.arguments.get("agreement") == file]
     wanted = request.query_params.get("batch")
     chosen_id = wanted if wanted in {_batch_id(job) for job in found} else _batch_id(found[0]) if found else None
     of_batch = [job for job in found if _batch_id(job) == chosen_id]
-    latest: dict[str, cp.Job] = {}
+    latest: dict[str, cp.runs.Job] = {}
     for job in of_batch:  # newest first: of an agreement that was changed, the newer trial counts
         latest.setdefault(str(job.arguments["mechanism"]), job)
     if chosen_id is None:
@@ -239,7 +239,11 @@ def _stale(agreement: cp.Agreement | None, epsilon: str, results: Mapping[str, d
 
 
 def _rows(
-    latest: Mapping[str, cp.Job], results: Mapping[str, dict[str, Any] | None], link: cp.Link, *, made_up: bool
+    latest: Mapping[str, cp.runs.Job],
+    results: Mapping[str, dict[str, Any] | None],
+    link: cp.planning.Link,
+    *,
+    made_up: bool,
 ) -> list[Row]:
     """Rows in order: the trivial baseline, mechanisms as they were asked for, raw data."""
     done = {name: found["row"] for name, found in results.items() if found is not None}
@@ -255,9 +259,9 @@ def _rows(
             continue
         row, note = found["row"], ""
         if not made_up and best is not None:
-            apart = row is not best and not cp.cannot_be_told_apart(row, best)
+            apart = row is not best and not cp.planning.is_tie(row, best)
             note = "largest area" if row is best else "" if apart else "cannot be told apart from the largest"
-        cost = cp.over_link(found["cost"], link) if "cost" in found else None
+        cost = cp.planning.over_link(found["cost"], link) if "cost" in found else None
         told = "" if cost is None or cost["seconds"] is None else f"{cost['seconds']:.0f} s, {cost['mib_sent']:.0f} MiB"
         why = "" if cost is None else str(cost["why"])
         rows.append(Row(name=name, state="done", scores=_scores(row), cost=told, cost_why=why, note=note))
@@ -266,7 +270,7 @@ def _rows(
     return [*rows, *raw]
 
 
-def _unfinished(name: str, job: cp.Job) -> Row:
+def _unfinished(name: str, job: cp.runs.Job) -> Row:
     if job.is_alive:
         phase = job.phase
         state = "starting" if phase is None else f"running: {phase.name}"
@@ -297,7 +301,7 @@ def start(request: Request, form: FormData) -> Response:
     situation = situation_of(request)
     if situation.agreement is None:
         return _page(request)
-    names, _ = cp.side_by_side(situation.agreement)
+    names, _ = cp.planning.side_by_side(situation.agreement)
     asked = [name for name in names if name in form.getlist("mechanism")]
     runs, like, epsilon = text_of(form, "runs"), text_of(form, "like"), text_of(form, "epsilon")
     problems = []
@@ -321,7 +325,7 @@ def start(request: Request, form: FormData) -> Response:
     if problems or value is None:
         return _page(request, *problems)
     jobs = [
-        cp.start_job(
+        cp.runs.start_job(
             TRY,
             agreement=str(situation.desk.agreement_file),
             mechanism=name,
@@ -337,10 +341,10 @@ def start(request: Request, form: FormData) -> Response:
 def cancel(request: Request, form: FormData) -> Response:
     """Stop jobs; rows that are there stay."""
     batch = text_of(form, "batch")
-    known = {job.id: job for job in cp.jobs() if job.kind == TRY and job.is_alive and _batch_id(job) == batch}
+    known = {job.id: job for job in cp.runs.list_jobs() if job.kind == TRY and job.is_alive and _batch_id(job) == batch}
     one = text_of(form, "job")
     for id_ in [one] if one in known else known if not one else []:
-        cp.stop(id_)
+        cp.runs.stop(id_)
     return RedirectResponse(f"/plan?batch={batch}#table" if batch.isalnum() else "/plan", 303)
 
 
@@ -351,11 +355,11 @@ def take(request: Request, form: FormData) -> Response:
     if epsilon is None:
         return _page(request, Problem(WRONG_EPSILON, "epsilon"))
     try:
-        draft = cp.load_draft(file)
+        draft = cp.drafts.load_draft(file)
         privacy = {**draft.content.get("privacy", {}), "epsilon": Decimal(_plain(epsilon))}
         changed = replace(draft, content={**draft.content, "privacy": privacy})
-        cp.save_draft(cp.draft_text(changed), file, started_from=text_of(form, STARTED_FROM))
-    except (cp.AgreementError, cp.DraftChangedError) as exc:
+        cp.drafts.save_draft(cp.drafts.draft_text(changed), file, started_from=text_of(form, STARTED_FROM))
+    except (cp.AgreementError, cp.drafts.DraftChangedError) as exc:
         return _page(request, Problem(str(exc)))
     return RedirectResponse("/plan", 303)
 
@@ -363,7 +367,9 @@ def take(request: Request, form: FormData) -> Response:
 def state(situation: Situation) -> str:
     """Its state in words."""
     file = str(situation.desk.agreement_file)
-    alive = sum(job.is_alive for job in cp.jobs() if job.kind == TRY and job.arguments.get("agreement") == file)
+    alive = sum(
+        job.is_alive for job in cp.runs.list_jobs() if job.kind == TRY and job.arguments.get("agreement") == file
+    )
     if alive:
         return f"{alive} running"
     return "" if situation.agreement is None else f"epsilon {_plain(situation.agreement.privacy.epsilon)}"

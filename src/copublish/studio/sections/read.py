@@ -68,7 +68,7 @@ def show(request: Request) -> Response:
         "read.html.j2",
         place="read",
         title="Read",
-        step=SameStep(command="copublish ledger", python=f"cp.Ledger({str(situation.ledger_file)!r}).budgets()"),
+        step=SameStep(command="copublish ledger", python=f"cp.ledger.Ledger({str(situation.ledger_file)!r}).budgets()"),
         releases=[_listed(folder) for folder in release_folders(situation)],
         budgets=budgets,
         ledger_problem=problem,

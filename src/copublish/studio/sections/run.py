@@ -93,14 +93,14 @@ def log(request: Request) -> Response:
 def ask_to_stop(request: Request) -> Response:
     """What stopping costs now, before anything is stopped."""
     run = _run_of(request)
-    step = SameStep(command=command_line("copublish", "runs", run.id[:8], "--stop"), python=f"cp.stop({run.id!r})")
+    step = SameStep(command=command_line("copublish", "runs", run.id[:8], "--stop"), python=f"cp.runs.stop({run.id!r})")
     return page(request, "run_stop.html.j2", place="run", title="Stop this run?", step=step, **_facts(run))
 
 
 def stop(request: Request, form: FormData) -> Response:
     """Stop a run; who asks twice stops it once."""
     run = _run_of(request)
-    cp.stop(run)
+    cp.runs.stop(run)
     return RedirectResponse(f"/run/{run.id}", 303)
 
 
@@ -132,19 +132,19 @@ def state(situation: Situation) -> str:
     return "" if run is None else _state_of(run)
 
 
-def _state_of(run: cp.Run) -> str:
+def _state_of(run: cp.runs.Run) -> str:
     if run.state == "waiting":
         return f"waiting for {', '.join(run.others)}"
     ended = {"failed": "ended without a release", "lost": "ended without a word"}
     return ended.get(run.state, run.state)
 
 
-def _started(situation: Situation, form: FormData, name: str, table: str) -> cp.Run:
+def _started(situation: Situation, form: FormData, name: str, table: str) -> cp.runs.Run:
     folder = text_of(form, "out")
     if Path(folder).name != folder or folder in ("", ".", ".."):
         raise cp.ReleaseError("Name the new folder without slashes: it will lie beside the agreement.")
     minutes = text_of(form, "wait")
-    return cp.start(
+    return cp.runs.start(
         situation.desk.agreement_file,
         party=situation.desk.party,
         out=situation.desk.agreement_file.parent / folder,
@@ -170,14 +170,14 @@ def predicted_seconds(situation: Situation) -> float | None:
     agreement = situation.agreement
     if agreement is None:
         return None
-    for job in cp.jobs():
+    for job in cp.runs.list_jobs():
         if job.inputs.get("agreement") != agreement.hash or (found := job.result) is None:
             continue
         if job.kind == "plan":
             return _seconds_of(found.get("secure_run"))
         if job.kind == "try_mechanism" and _is_as_agreed(found, agreement):
             cost = found.get("cost")  # as the table of Plan shows it first
-            return _seconds_of(cost and cp.over_link(cost, next(iter(links_of(situation).values()))))
+            return _seconds_of(cost and cp.planning.over_link(cost, next(iter(links_of(situation).values()))))
     return None
 
 
@@ -212,7 +212,7 @@ def _start_page(
     if agreement is not None and party is not None and party in agreement.parties:
         holds_data = agreement.parties[party].data
         try:
-            before = cp.before_run(situation.desk.agreement_file, party=party)
+            before = cp.runs.before_run(situation.desk.agreement_file, party=party)
         except cp.CopublishError as exc:
             refused = str(exc)
     return page(
@@ -243,8 +243,8 @@ def _step(situation: Situation, data: str) -> SameStep:
     out = _new_folder(situation)
     return SameStep(
         command=command_line(*("copublish", "run", file, "--party", party, "--data", where, "--out", out, "--detach")),
-        python=f"before = cp.before_run({file!r}, party={party!r})\n"
-        f"cp.start({file!r}, party={party!r}, data={where!r}, out={out!r}, run_id=before.run_id)",
+        python=f"before = cp.runs.before_run({file!r}, party={party!r})\n"
+        f"cp.runs.start({file!r}, party={party!r}, data={where!r}, out={out!r}, run_id=before.run_id)",
     )
 
 
@@ -259,17 +259,17 @@ def _new_folder(situation: Situation) -> str:
     return next((folder for folder in numbers if not (there / folder).exists()), "")
 
 
-def _watched(request: Request, run: cp.Run) -> Response:
+def _watched(request: Request, run: cp.runs.Run) -> Response:
     step = SameStep(
         command=command_line("copublish", "runs", run.id[:8], "--follow"),
-        python=f"for seen in cp.follow({run.id!r}):\n    print(seen.state, seen.phase)",
+        python=f"for seen in cp.runs.follow({run.id!r}):\n    print(seen.state, seen.phase)",
     )
     return page(
         request, "run_one.html.j2", place="run", title=f"Run of {run.release}", step=step, is_part=False, **_facts(run)
     )
 
 
-def _facts(run: cp.Run) -> dict[str, Any]:
+def _facts(run: cp.runs.Run) -> dict[str, Any]:
     try:
         charge, unreadable = run.charge(), None
     except cp.LedgerError as exc:
@@ -288,7 +288,7 @@ def _facts(run: cp.Run) -> dict[str, Any]:
     }
 
 
-def _run_of(request: Request) -> cp.Run:
+def _run_of(request: Request) -> cp.runs.Run:
     id_ = request.path_params["id"]
     found = next((run for run in situation_of(request).runs if run.id == id_), None)
     if found is None:

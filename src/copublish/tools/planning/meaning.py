@@ -45,7 +45,7 @@ class Meaning:
     errors: tuple[CountError, ...]
 
 
-def how_sure(epsilon: str, neighbors: Literal["add-remove", "replace"] = "add-remove") -> str:
+def epsilon_in_words(epsilon: str, neighbors: Literal["add-remove", "replace"] = "add-remove") -> str:
     """How sure somebody who wavered can become by a release of this epsilon, in a sentence.
 
     Privacy:
@@ -70,7 +70,7 @@ def meaning(agreement: Agreement, epsilon: str) -> Meaning:
     described = describe(Setting(epsilon).apply(agreement))
     return Meaning(
         epsilon=epsilon,
-        sure=how_sure(epsilon, agreement.privacy.neighbors),
+        sure=epsilon_in_words(epsilon, agreement.privacy.neighbors),
         delta=described.delta_bound,
         delta_is=described.delta_is,
         errors=_errors(described),

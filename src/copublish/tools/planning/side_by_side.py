@@ -139,7 +139,7 @@ def _row(described: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def cannot_be_told_apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def is_tie(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Whether the areas of two rows differ by no more than one standard error, or a single run cannot tell.
 
     Their errors are taken as independent. They share test records, so that is on the careful side.

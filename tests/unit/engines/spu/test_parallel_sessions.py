@@ -50,7 +50,7 @@ class Worker:
         self.is_alive = False
 
 
-def run_with(lane: str) -> tuple[cp.Ledger, str]:
+def run_with(lane: str) -> tuple[cp.ledger.Ledger, str]:
     """One party's run with two sessions; the ledger afterwards, and what ended the run."""
     records = {"expected": 40, "alignment": "row-order"}
     mapping = repartition(small_mapping(engine={"shards": 2}, records=records), "vertical")

@@ -37,7 +37,7 @@ from support.studio import desk_in
 pytestmark = pytest.mark.slow  # processes
 
 WAIT_SECONDS = 300
-RUN = cp.Run(
+RUN = cp.runs.Run(
     id="0" * 32,
     folder=Path(),
     state="computing",
@@ -81,17 +81,17 @@ def bank(parties, monkeypatch):
 
 
 def asked(home, **more):
-    before = cp.before_run(home / "agreement.toml", party="bank")
+    before = cp.runs.before_run(home / "agreement.toml", party="bank")
     shown = {"run_id": before.run_id, "agreement_hash": before.agreement_hash, "ledger_state": before.ledger_state}
     return {"party": "bank", "data": home / "data.parquet", "out": home / "release", **shown, **more}
 
 
 def started(home, **more):
-    return cp.start(home / "agreement.toml", **asked(home, **more))
+    return cp.runs.start(home / "agreement.toml", **asked(home, **more))
 
 
 def until(run, state):
-    for seen in cp.follow(run, every_seconds=0.05):
+    for seen in cp.runs.follow(run, every_seconds=0.05):
         if seen.state == state:
             return seen
     raise AssertionError(f"it ended as {seen.state}: {seen.ended}")
@@ -108,17 +108,17 @@ def test_a_run_waits_is_found_again_and_stops_without_a_charge(bank):
     run = started(bank)
     waiting = until(run, "waiting")
     assert "'loans'" in waiting.waiting_for and waiting.waiting_until > waiting.waiting_since
-    assert [one.id for one in cp.runs()] == [run.id]
+    assert [one.id for one in cp.runs.list_runs()] == [run.id]
     with pytest.raises(cp.CopublishError, match="running already"):
         started(bank)
     status = json.loads((run.folder / "status.json").read_text())
     assert status["waiting"]["what"] == waiting.waiting_for
-    assert cp.stop(run)
-    (seen,) = cp.runs()
+    assert cp.runs.stop(run)
+    (seen,) = cp.runs.list_runs()
     assert (seen.state, seen.ended.exit_code, seen.is_alive) == ("stopped", 143, False)
     assert seen.charge() is None
     assert not (run.folder / "status.json").exists()
-    assert cp.stop(run), "stopping twice is no error"
+    assert cp.runs.stop(run), "stopping twice is no error"
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (run.folder, *run.folder.iterdir())}
     assert modes.pop(run.id) == 0o700 and set(modes.values()) == {0o600}
     said = "".join(str(event) for event in seen.events if event["event"] not in ("start", "listening"))
@@ -127,13 +127,13 @@ def test_a_run_waits_is_found_again_and_stops_without_a_charge(bank):
 
 def test_the_same_start_twice_is_one_run_and_a_killed_one_is_found_lost(bank):
     asks = asked(bank)
-    first = cp.start(bank / "agreement.toml", **asks)
-    assert cp.start(bank / "agreement.toml", **asks).id == first.id
+    first = cp.runs.start(bank / "agreement.toml", **asks)
+    assert cp.runs.start(bank / "agreement.toml", **asks).id == first.id
     until(first, "waiting")
     kill(first)
-    lost = next(cp.follow(first))
+    lost = next(cp.runs.follow(first))
     assert (lost.state, lost.ended, lost.is_alive) == ("lost", None, False)
-    assert cp.before_run(bank / "agreement.toml", party="bank").run_id != first.id, "another click is another run"
+    assert cp.runs.before_run(bank / "agreement.toml", party="bank").run_id != first.id, "another click is another run"
 
 
 def test_what_a_killed_run_left_of_its_status_goes_when_the_next_one_is_asked_for(bank):
@@ -162,14 +162,14 @@ def test_what_a_killed_run_left_of_its_status_goes_when_the_next_one_is_asked_fo
 def test_nothing_starts_if_agreement_or_ledger_changed_after_they_were_shown(bank):
     asks = asked(bank)
     with pytest.raises(cp.CopublishError, match="The agreement was changed"):
-        cp.start(bank / "agreement.toml", **{**asks, "agreement_hash": "0" * 64})
+        cp.runs.start(bank / "agreement.toml", **{**asks, "agreement_hash": "0" * 64})
     ledger = Ledger(bank / "ledger.db")
     ledger.set_limit(DATASET, Limit(Fraction(3), "add-remove"))
     ledger.close()
-    number = len(cp.runs())
+    number = len(cp.runs.list_runs())
     with pytest.raises(cp.CopublishError, match="The ledger was changed"):
-        cp.start(bank / "agreement.toml", **asks)
-    assert len(cp.runs()) == number
+        cp.runs.start(bank / "agreement.toml", **asks)
+    assert len(cp.runs.list_runs()) == number
 
 
 def test_a_process_runs_the_agreement_that_was_shown_or_none(bank, tmp_path, monkeypatch):
@@ -248,14 +248,14 @@ def test_a_process_number_that_somebody_else_has_now_is_not_trusted(tmp_path):
 @pytest.mark.parametrize("id_", ["../../etc", "a/b", "", "ABCDEF0123456789", "0" * 65])
 def test_an_id_is_no_path(bank, id_):
     with pytest.raises(cp.CopublishError):
-        cp.start(bank / "agreement.toml", **asked(bank, run_id=id_))
+        cp.runs.start(bank / "agreement.toml", **asked(bank, run_id=id_))
     with pytest.raises(cp.CopublishError):
-        cp.job(id_)
+        cp.runs.job(id_)
 
 
 def test_what_is_missing_is_said_with_what_to_do(tmp_path, parties, monkeypatch):
     monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
-    before = cp.before_run(parties.home("bank") / "agreement.toml", party="bank")
+    before = cp.runs.before_run(parties.home("bank") / "agreement.toml", party="bank")
     assert {one.what for one in before.missing} == {"identity", "ledger"}
     assert all("copublish" in one.sentence for one in before.missing)
     assert before.price is None and not before.needs_passphrase
@@ -290,17 +290,17 @@ def test_what_is_missing_is_listed_though_no_key_can_be_opened(
     file, signer = signed_by(signs, tmp_path, parties, needed=needed)
 
     def lacks():
-        missing = cp.before_run(file, party="bank").missing
+        missing = cp.runs.before_run(file, party="bank").missing
         return " ".join(one.sentence for one in missing if one.what in ("identity", "approvals"))
 
-    before = cp.before_run(file, party="bank")
+    before = cp.runs.before_run(file, party="bank")
     assert (before.needs_passphrase, before.needs_signer_passphrase, before.needs_pin) == asked_for
     assert lacks().startswith("The agreement asks for approvals by 1 different people" if needed else "")
     assert bool(lacks()) == bool(needed)
-    _, refusal = cp.refuse(file, party="bank", name="Ada", role="lead", reason="too much", signer=signer)
+    _, refusal = cp.approvals.refuse(file, party="bank", name="Ada", role="lead", reason="too much", signer=signer)
     assert "was refused by Ada (lead)" in lacks()
     refusal.unlink()
-    cp.approve(file, party="bank", name="Ada", role="lead", signer=signer)
+    cp.approvals.approve(file, party="bank", name="Ada", role="lead", signer=signer)
     assert lacks() == ""
 
 
@@ -310,7 +310,7 @@ def test_every_key_is_opened_by_its_own_passphrase(tmp_path, parties, monkeypatc
     file, signer = signed_by("other key", tmp_path, parties, needed=0)
     asks = requested(file, signer=signer.folder, ledger=tmp_path / "none.db", out=tmp_path / "release")
     right = {"passphrase": "own words", "signer_passphrase": "other words"}
-    for secrets, error in ((right, cp.LedgerError), ({"passphrase": "own words"}, cp.PassphraseError)):
+    for secrets, error in ((right, cp.LedgerError), ({"passphrase": "own words"}, cp.identities.PassphraseError)):
         with pytest.raises(error):
             worker._run(tmp_path, asks, secrets, worker.Status(tmp_path))
 
@@ -320,7 +320,7 @@ def test_every_key_is_opened_by_its_own_passphrase(tmp_path, parties, monkeypatc
 )
 def test_a_password_in_an_address_is_not_written_down(bank, address):
     with pytest.raises(cp.SourceError, match="pgpass"):
-        cp.start(bank / "agreement.toml", **asked(bank, data=cp.DatabaseTable(address, "loans")))
+        cp.runs.start(bank / "agreement.toml", **asked(bank, data=cp.DatabaseTable(address, "loans")))
 
 
 @pytest.mark.parametrize("address", ["postgresql://reader@db.example/lending", "sc://spark.example:15002"])
@@ -339,14 +339,14 @@ def test_a_passphrase_is_written_nowhere_and_a_wrong_one_costs_nothing(bank):
     shutil.rmtree(folder)
     new_identity("bank", folder, days=30, passphrase="right passphrase")
     try:
-        before = cp.before_run(bank / "agreement.toml", party="bank")
+        before = cp.runs.before_run(bank / "agreement.toml", party="bank")
         assert before.needs_passphrase and before.missing == ()
         run = started(bank, passphrase="wrong passphrase")
         command = f"/proc/{(run.folder / 'lock').read_text()}"
         for place in ("cmdline", "environ"):
             with suppress(OSError):  # it has ended already
                 assert b"wrong passphrase" not in Path(command, place).read_bytes()
-        *_, seen = cp.follow(run, every_seconds=0.05)
+        *_, seen = cp.runs.follow(run, every_seconds=0.05)
         assert (seen.state, seen.ended.exit_code) == ("failed", 8) and "passphrase" in seen.ended.message
         assert seen.charge() is None and "doctor" in seen.ended.what_to_do
         assert all(b"wrong passphrase" not in path.read_bytes() for path in run.folder.iterdir())
@@ -405,16 +405,16 @@ def test_a_run_that_takes_longer_than_predicted_is_late():
 
 def test_a_job_is_known_by_its_inputs_and_keeps_what_it_found(bank):
     arguments = {"agreement": bank / "agreement.toml", "epsilons": ["1"], "runs": 1, "classifiers": ["decision-tree"]}
-    job = cp.start_job("plan", **arguments)
-    assert cp.start_job("plan", **arguments).id == job.id
+    job = cp.runs.start_job("plan", **arguments)
+    assert cp.runs.start_job("plan", **arguments).id == job.id
     deadline = time.monotonic() + WAIT_SECONDS
-    while cp.job(job.id).is_alive and time.monotonic() < deadline:
+    while cp.runs.job(job.id).is_alive and time.monotonic() < deadline:
         time.sleep(0.1)
-    found = cp.job(job.id)
+    found = cp.runs.job(job.id)
     assert (found.state, found.result["release"]) == ("complete", "credit-default"), found.ended
-    assert cp.start_job("plan", **arguments).state == "complete"
+    assert cp.runs.start_job("plan", **arguments).state == "complete"
     agreement = cp.load_agreement(bank / "agreement.toml")
-    assert [one.inputs["agreement"] for one in cp.jobs()] == [agreement.hash]
+    assert [one.inputs["agreement"] for one in cp.runs.list_jobs()] == [agreement.hash]
     assert predicted_seconds(Situation(desk_in(bank))) == found.result["secure_run"]["seconds"] > 0
     with pytest.raises(cp.CopublishError, match="no job 'simulate'"):
-        cp.start_job("simulate", agreement="x")
+        cp.runs.start_job("simulate", agreement="x")

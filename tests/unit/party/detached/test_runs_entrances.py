@@ -107,12 +107,12 @@ def in_process(begun):
 
 
 def by_start(bank, begun):
-    cp.start("agreement.toml", data="data.parquet", out="release-bank")
+    cp.runs.start("agreement.toml", data="data.parquet", out="release-bank")
     in_process(begun)
 
 
 def form_of(bank, out):
-    before = cp.before_run("agreement.toml")
+    before = cp.runs.before_run("agreement.toml")
     shown = {"agreement_hash": before.agreement_hash, "ledger_state": before.ledger_state, "run_id": "0" * 32}
     return {"data": str(bank / "data.parquet"), "out": out, "wait": "2", **shown}
 
@@ -174,7 +174,7 @@ def test_the_agreement_is_parsed_once_in_every_process_of_a_start(bank, seen, pr
         begin(bank)
         assert parsed == ["agreement.toml"], begin
         parsed.clear()
-    cp.start("agreement.toml", data="data.parquet")
+    cp.runs.start("agreement.toml", data="data.parquet")
     assert parsed == ["agreement.toml"]
     in_process(processes)
     assert parsed == ["agreement.toml"] * 2, "the other process reads it itself"
@@ -188,7 +188,7 @@ def test_the_agreement_is_parsed_once_in_every_process_of_a_start(bank, seen, pr
 
 
 def test_what_goes_to_a_process_is_the_whole_request_and_no_secret(bank, processes):
-    cp.start("agreement.toml", data="data.parquet", passphrase="geheim", signer_passphrase="auch", pin="1234")
+    cp.runs.start("agreement.toml", data="data.parquet", passphrase="geheim", signer_passphrase="auch", pin="1234")
     folder, request, secrets = processes[0]
     assert set(secrets.values()) == {"geheim", "auch", "1234"}
     assert not {"geheim", "auch", "1234"} & set((folder / process.REQUEST).read_text().split('"'))
@@ -203,7 +203,7 @@ def test_a_ledger_that_is_not_there_ends_every_entrance_before_anything_is_read(
     assert isinstance(done.exception, cp.LedgerError) and "own.db" in str(done.exception)
     with pytest.raises(cp.LedgerError, match=r"own\.db"):
         cp.run("agreement.toml", data="data.parquet")
-    assert {one.what for one in cp.before_run("agreement.toml").missing} == {"ledger"}
+    assert {one.what for one in cp.runs.before_run("agreement.toml").missing} == {"ledger"}
     assert seen == [] and not (bank / "ledger.db").exists()
 
 
@@ -213,12 +213,12 @@ def test_the_ledger_that_commands_show_is_the_one_that_runs_charge(bank):
     ledger = Ledger(bank / "identities" / "bank" / "own.db")
     assert ledger.limit("others-2026").epsilon == 4
     ledger.close()
-    assert cp.price(cp.load_agreement("agreement.toml")).limit == "2"
+    assert cp.ledger.price(cp.load_agreement("agreement.toml")).limit == "2"
     assert "others-2026" in entered(bank, ledger=default_ledger).get("/read").text
     (bank / "identities" / "signing" / "party.toml").write_text('ledger = "another.db"\n')
     (bank / "identities" / "signing" / "party.toml").chmod(0o600)
     with pytest.raises(cp.LedgerError, match="different ledgers"):
-        cp.price(cp.load_agreement("agreement.toml"))
+        cp.ledger.price(cp.load_agreement("agreement.toml"))
 
 
 def test_describe_shows_the_budget_of_the_ledger_that_a_run_would_charge(bank):

@@ -284,7 +284,7 @@ def test_a_proposal_brings_its_taxonomies_from_below(desk: Path) -> None:
 @pytest.mark.slow
 def test_run_refuses_without_approvals_before_anybody_is_called_and_shows_them_when_they_are_there(desk: Path) -> None:
     ledger = Ledger(desk / "ledger.db")
-    ledger.set_limit("customers-2026", cp.Limit(5, "add-remove"))
+    ledger.set_limit("customers-2026", cp.ledger.Limit(5, "add-remove"))
     ledger.close()
     run = ("run", "agreement.toml", "--party", "bank", "--data", "bank.parquet", "--ledger", "ledger.db")
     run = (*run, "--out", "release", "--yes", "--wait", 1)
@@ -312,7 +312,7 @@ def test_run_refuses_without_approvals_before_anybody_is_called_and_shows_them_w
 @pytest.mark.slow
 def test_a_refusal_keeps_its_party_from_running_until_the_agreement_changes(desk: Path) -> None:
     ledger = Ledger(desk / "ledger.db")
-    ledger.set_limit("customers-2026", cp.Limit(5, "add-remove"))
+    ledger.set_limit("customers-2026", cp.ledger.Limit(5, "add-remove"))
     ledger.close()
     said = ("agreement.toml", "--as", "officer", "--name", "Ada")
     for name in ("Ada", "Grace"):
@@ -377,7 +377,7 @@ def _locked_away(desk: Path) -> None:
 )
 def test_run_spends_nothing_and_calls_nobody(desk: Path, monkeypatch, prepare, error, words: str) -> None:
     ledger = Ledger(desk / "ledger.db")
-    ledger.set_limit("customers-2026", cp.Limit(5, "add-remove"))
+    ledger.set_limit("customers-2026", cp.ledger.Limit(5, "add-remove"))
     before = ledger.heads()
     ledger.close()
     prepare(desk)
@@ -408,6 +408,6 @@ def test_another_key_than_the_agreed_one_cannot_approve(desk: Path) -> None:
 def test_without_identities_an_agreement_with_approvals_does_not_run(desk: Path) -> None:
     agreement = cp.load_agreement("agreement.toml")
     ledger = Ledger(":memory:")
-    ledger.set_limit("customers-2026", cp.Limit(5, "add-remove"))
+    ledger.set_limit("customers-2026", cp.ledger.Limit(5, "add-remove"))
     with pytest.raises(ApprovalError, match="--insecure"):
         ready_party(agreement, "bank", "bank.parquet", None, ledger, RunSettings(desk / "out"))

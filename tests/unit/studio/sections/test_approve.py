@@ -24,16 +24,18 @@ SCRIPT = "<script>alert(1)</script>"
 @pytest.fixture
 def homes(tmp_path, monkeypatch):
     """Two parties, each with a home, a key and the same agreement that asks for an approval of each."""
-    form = cp.DraftForm.of(cp.draft())
+    form = cp.drafts.DraftForm.of(cp.drafts.draft())
     folders = {}
     for row in form.parties:
         folders[row.name] = tmp_path / row.name
         folders[row.name].mkdir()
         monkeypatch.setenv("COPUBLISH_HOME", str(folders[row.name]))
-        row.certificate = cp.make_identity(row.name, passphrase="open sesame" if row.name == "loans" else None)
+        row.certificate = cp.identities.make_identity(
+            row.name, passphrase="open sesame" if row.name == "loans" else None
+        )
         row.host, row.approvals = f"{row.name}.example:7700", "1"
     for folder in folders.values():
-        (folder / "agreement.toml").write_text(cp.draft_text(form.read()[0]))
+        (folder / "agreement.toml").write_text(cp.drafts.draft_text(form.read()[0]))
 
     def at(party: str):
         monkeypatch.setenv("COPUBLISH_HOME", str(folders[party]))
@@ -67,7 +69,7 @@ def test_the_page_says_what_describe_says_and_what_the_ledger_has(homes):
     page = bank.submit("/approve/limit", {**ledger_in(page), "limit_epsilon": "3"}).text
     row = re.findall(r'data-label="(?:spent before|this release|left after|limit)">([^<]*)<', page)
     assert row == ["0", "1", "2", "3"]
-    assert str(cp.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon) == "3"
+    assert str(cp.ledger.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon) == "3"
 
 
 def test_a_limit_that_somebody_lowered_is_not_raised_from_an_older_page(homes):
@@ -75,16 +77,16 @@ def test_a_limit_that_somebody_lowered_is_not_raised_from_an_older_page(homes):
     bank = at("bank")
     first = bank.get("/approve").text  # without a ledger
     older = bank.submit("/approve/limit", {**ledger_in(first), "limit_epsilon": "3"}).text
-    assert cp.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon == 3
-    cp.set_limit("customers-2026", "1")  # in another window, or by the command
+    assert cp.ledger.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon == 3
+    cp.ledger.set_limit("customers-2026", "1")  # in another window, or by the command
     for shown in (ledger_in(first), ledger_in(older), {}):
         answer = bank.submit("/approve/limit", {**shown, "limit_epsilon": "5"})
         assert (
             answer.status_code == 422 and "The ledger was changed after it was shown. No limit was set." in answer.text
         )
-        assert cp.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon == 1
+        assert cp.ledger.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon == 1
     assert bank.submit("/approve/limit", {**ledger_in(answer.text), "limit_epsilon": "5"}).status_code == 200
-    assert cp.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon == 5
+    assert cp.ledger.Ledger(folders["bank"] / "ledger.db").limit("customers-2026").epsilon == 5
 
 
 def test_approvals_go_by_files_and_count_on_the_other_side(homes):
@@ -129,8 +131,8 @@ def test_who_is_no_party_gets_a_sentence_and_no_bundle(homes, monkeypatch, tmp_p
     assert [answer.status_code for answer in answers] == [422, 422]
     assert "It is not known which party you are. Start the page with --party NAME." in answers[0].text
     assert "is no party of this agreement: bank, loans." in answers[1].text
-    with pytest.raises(cp.ApprovalError, match="'mallory' is no party"):
-        cp.bundle_of_approvals(file, "mallory")
+    with pytest.raises(cp.approvals.ApprovalError, match="'mallory' is no party"):
+        cp.approvals.bundle_of_approvals(file, "mallory")
 
 
 def test_forged_approvals_are_not_added_and_not_counted(homes):
@@ -178,16 +180,18 @@ def test_what_no_key_ever_signed_is_not_written_down(homes, change):
     folders, at = homes
     file = folders["bank"] / "agreement.toml"
     at("bank")
-    refusal, written = cp.refuse(file, party="bank", name="Ada", role="lead", reason="too much")
+    refusal, written = cp.approvals.refuse(file, party="bank", name="Ada", role="lead", reason="too much")
     written.unlink()
-    approval, _ = cp.approve(file, party="bank", name="Ada", role="lead")
+    approval, _ = cp.approvals.approve(file, party="bank", name="Ada", role="lead")
     before = sorted(folders["bank"].rglob("*"))
     for said in (refusal, approval):
         content = json.dumps(replace(said, **change).to_json()).encode()
-        with pytest.raises(cp.ApprovalError, match="neither an approval nor a refusal"):
-            cp.add_approvals(file, content)
+        with pytest.raises(cp.approvals.ApprovalError, match="neither an approval nor a refusal"):
+            cp.approvals.add_approvals(file, content)
     assert sorted(folders["bank"].rglob("*")) == before
-    assert cp.add_approvals(file, json.dumps(refusal.to_json()).encode()) == [refusal.words], "as it was it is added"
+    assert cp.approvals.add_approvals(file, json.dumps(refusal.to_json()).encode()) == [refusal.words], (
+        "as it was it is added"
+    )
 
 
 def test_a_refusal_is_signed_has_a_reason_and_keeps_its_party_from_running(homes):
@@ -198,7 +202,7 @@ def test_a_refusal_is_signed_has_a_reason_and_keeps_its_party_from_running(homes
     done = bank.submit("/approve/refuse", person(page, reason=f"too much {SCRIPT}")).text
     assert SCRIPT not in done
     assert "Refused" in done and 'id="state-approve">refused' in done
-    missing = cp.before_run(folders["bank"] / "agreement.toml", party="bank").missing
+    missing = cp.runs.before_run(folders["bank"] / "agreement.toml", party="bank").missing
     assert any("was refused by A. Lovelace" in one.sentence for one in missing if one.what == "approvals")
     assert "has refused this agreement" in html.unescape(bank.submit("/approve/approve", person(page)).text)
     file = next((folders["bank"] / "agreement.approvals").glob("*.refusal")).name
@@ -238,9 +242,9 @@ def test_an_audit_is_started_followed_canceled_and_kept(homes, monkeypatch):
         locks.append(os.dup(lock))  # as if a process had it
 
     monkeypatch.setattr(process, "_spawn", spawn)
-    monkeypatch.setattr(cp, "stop", stopped.append)
+    monkeypatch.setattr(cp.runs, "stop", stopped.append)
     page = bank.submit("/approve/audit", {"minutes": "0.5"}).text
-    (job,) = cp.jobs()
+    (job,) = cp.runs.list_jobs()
     assert (job.kind, job.arguments, job.is_alive) == ("audit", {"agreement": str(file), "minutes": 0.5}, True)
     assert "An audit runs" in page and "Start the audit" not in page and "Approve epsilon 1" in page
     phase = {"phase": "views of public", "began": 0.0, "done": 1200, "of": 5000}
@@ -278,6 +282,8 @@ def test_open_points_leave_no_form_and_a_link(tmp_path, monkeypatch):
     monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
     browser = entered(tmp_path)
     assert f'href="{browser.root}/draft"' in browser.get("/approve").text
-    (tmp_path / "agreement.toml").write_text(cp.draft_text(cp.draft()).replace("epsilon = 1.0", 'epsilon = "FILL IN"'))
+    (tmp_path / "agreement.toml").write_text(
+        cp.drafts.draft_text(cp.drafts.draft()).replace("epsilon = 1.0", 'epsilon = "FILL IN"')
+    )
     page = browser.get("/approve").text
     assert "open points" in page and "/approve/approve" not in page and "privacy.epsilon: still to be filled in" in page

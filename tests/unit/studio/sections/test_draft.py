@@ -78,12 +78,12 @@ def test_from_a_header_and_a_dictionary_to_a_complete_agreement_without_scripts(
 
 
 def test_the_sentence_of_check_stands_at_its_field_while_typing(tmp_path):
-    (tmp_path / "agreement.toml").write_text(cp.draft_text(cp.draft()))
+    (tmp_path / "agreement.toml").write_text(cp.drafts.draft_text(cp.drafts.draft()))
     browser = entered(tmp_path)
     fields = fields_of(browser.get("/draft").text) | {"columns-0-upper": "1", "epsilon": "99"}
     side = browser.submit("/draft/check", fields).text
-    draft = cp.DraftForm.from_fields(fields).read()[0]
-    said = {problem.sentence for problem in cp.draft_problems(draft)}
+    draft = cp.drafts.DraftForm.from_fields(fields).read()[0]
+    said = {problem.sentence for problem in cp.drafts.draft_problems(draft)}
     assert len(said) == 2 and all(sentence in html.unescape(side) for sentence in said)
     assert 'data-field="epsilon"' in side and 'data-field="columns-0-lower"' in side
     assert "No open points" in browser.submit("/draft/check", fields_of(browser.get("/draft").text)).text
@@ -91,7 +91,7 @@ def test_the_sentence_of_check_stands_at_its_field_while_typing(tmp_path):
 
 def test_a_file_that_somebody_else_changed_is_shown_and_never_overwritten(tmp_path):
     file = tmp_path / "agreement.toml"
-    file.write_text(cp.draft_text(cp.draft()))
+    file.write_text(cp.drafts.draft_text(cp.drafts.draft()))
     browser = entered(tmp_path)
     fields = fields_of(browser.get("/draft").text) | {"columns-2-upper": "500000"}
     file.write_text(file.read_text().replace("epsilon = 1.0", "epsilon = 0.5"))
@@ -111,31 +111,33 @@ def test_text_that_cannot_be_read_names_its_line_and_stays(tmp_path):
     browser = entered(tmp_path)
     page = browser.get("/draft")
     assert page.status_code == 200 and "line 1" in page.text and "name = unquoted" in page.text
-    answer = browser.submit("/draft/text", {"text": "format = 1\nname = [", "started_from": cp.hash_of_file(file)})
+    answer = browser.submit(
+        "/draft/text", {"text": "format = 1\nname = [", "started_from": cp.drafts.hash_of_file(file)}
+    )
     assert answer.status_code == 422 and "name = [" in answer.text and file.read_text() == "name = unquoted\n"
 
 
 def test_two_drafts_are_merged_by_choices_that_nobody_made_beforehand(tmp_path):
-    mine = cp.draft()
-    (tmp_path / "agreement.toml").write_text(cp.draft_text(mine))
-    theirs = cp.draft_text(mine).replace("bounds = [18, 99]", "bounds = [16, 99]")
+    mine = cp.drafts.draft()
+    (tmp_path / "agreement.toml").write_text(cp.drafts.draft_text(mine))
+    theirs = cp.drafts.draft_text(mine).replace("bounds = [18, 99]", "bounds = [16, 99]")
     browser = entered(tmp_path)
     page = browser.submit("/draft/merge", files={"theirs": ("theirs.toml", theirs)}).text
     assert "1 thing is said differently" in page and " checked" not in page
     name = html.unescape(re.search(r'type="radio" name="([^"]*)"', page)[1])
-    kept = {"theirs_text": theirs, "started_from": cp.hash_of_file(tmp_path / "agreement.toml")}
+    kept = {"theirs_text": theirs, "started_from": cp.drafts.hash_of_file(tmp_path / "agreement.toml")}
     assert browser.submit("/draft/merge", {**kept, "act": "save"}).status_code == 422
     decided = browser.submit("/draft/merge", {**kept, name: "theirs", "act": "choose"})
     assert "Both drafts fit together" in decided.text
     assert "Saved" in browser.submit("/draft/merge", {**kept, name: "theirs", "act": "save"}).text
     assert "bounds = [16, 99]" in (tmp_path / "agreement.toml").read_text()
-    changed = browser.submit("/draft/changes", files={"before": ("a.toml", cp.draft_text(mine))}).text
+    changed = browser.submit("/draft/changes", files={"before": ("a.toml", cp.drafts.draft_text(mine))}).text
     assert "column age: lower bound 18 → 16" in html.unescape(changed)
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_strings_in_every_name_and_value_stay_text(tmp_path, hostile):
-    (tmp_path / "agreement.toml").write_text(cp.draft_text(cp.draft()))
+    (tmp_path / "agreement.toml").write_text(cp.drafts.draft_text(cp.drafts.draft()))
     browser = entered(tmp_path)
     fields = fields_of(browser.get("/draft").text)
     for name in fields.keys() - {"started_from", "form_token"}:
@@ -144,7 +146,7 @@ def test_hostile_strings_in_every_name_and_value_stay_text(tmp_path, hostile):
         browser.submit(path, {**fields, "act": "refresh"}).text
         for path in ("/draft/check", "/draft/edit", "/draft/save")
     ]
-    theirs = cp.draft_text(cp.DraftForm.from_fields(fields | {"more": ""}).read()[0])
+    theirs = cp.drafts.draft_text(cp.drafts.DraftForm.from_fields(fields | {"more": ""}).read()[0])
     pages.append(browser.submit("/draft/merge", files={"theirs": ("t.toml", theirs)}).text)
     pages.append(
         browser.submit("/draft/start", {"way": "columns", "party": hostile, "data": hostile, "name": hostile}).text

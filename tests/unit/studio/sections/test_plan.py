@@ -22,7 +22,7 @@ SCRIPT = "<script>alert(1)</script>"
 @pytest.fixture
 def browser(tmp_path, monkeypatch):
     monkeypatch.setenv("COPUBLISH_HOME", str(tmp_path))
-    (tmp_path / "agreement.toml").write_text(cp.draft_text(cp.draft()))
+    (tmp_path / "agreement.toml").write_text(cp.drafts.draft_text(cp.drafts.draft()))
     return entered(tmp_path)
 
 
@@ -61,11 +61,11 @@ def test_an_epsilon_is_said_in_words_and_in_people(browser):
 
 
 def test_the_error_that_people_can_bear_gives_the_smallest_epsilon(browser):
-    agreement = cp.agreement_from_mapping(cp.draft().content)
-    found = cp.epsilon_for_error(agreement, 5)
-    assert cp.meaning(agreement, found).errors[0].people <= 5
+    agreement = cp.agreement_from_mapping(cp.drafts.draft().content)
+    found = cp.planning.epsilon_for_error(agreement, 5)
+    assert cp.planning.meaning(agreement, found).errors[0].people <= 5
     below = f"{float(found) - 0.01:.2f}"
-    assert cp.meaning(agreement, below).errors[0].people > 5
+    assert cp.planning.meaning(agreement, below).errors[0].people > 5
     assert f'name="epsilon" value="{found}"' in browser.get("/plan", params={"by": "error", "error": "5"}).text
     refused = browser.get("/plan", params={"by": "error", "error": "-1"})
     assert refused.status_code == 422 and "No epsilon up to 10" in refused.text
@@ -95,9 +95,9 @@ def test_rows_fill_as_jobs_end_with_the_baseline_first_and_raw_data_last(browser
 def test_a_trial_of_the_agreed_mechanism_and_epsilon_says_how_long_a_run_takes(browser, tmp_path):
     agreement = cp.load_agreement(tmp_path / "agreement.toml")
     agreed = agreement.mechanism.name
-    other = next(name for name in cp.side_by_side(agreement)[0][1:] if name != agreed)
+    other = next(name for name in cp.planning.side_by_side(agreement)[0][1:] if name != agreed)
     job(tmp_path, 1, agreed, state="stopped")
-    job(tmp_path, 2, cp.side_by_side(agreement)[0][0], area=0.7, raw=True)
+    job(tmp_path, 2, cp.planning.side_by_side(agreement)[0][0], area=0.7, raw=True)
     job(tmp_path, 3, other, area=0.9)
     job(tmp_path, 4, agreed, area=0.9, epsilon="0.5")
 
@@ -133,7 +133,7 @@ def test_time_and_traffic_are_for_the_link_that_was_measured_or_typed(browser, t
             refused.status_code == 422 and SCRIPT not in refused.text and f'href="#{next(iter(wrong))}"' in refused.text
         )
     (tmp_path / "links.json").write_text('{"bank": 1}')
-    assert cp.measured_link(agreement, "bank") is None, "a damaged file is no link"
+    assert cp.planning.measured_link(agreement, "bank") is None, "a damaged file is no link"
 
 
 def test_a_table_has_to_be_called_public_and_lie_below_the_folders(browser, tmp_path):
@@ -154,11 +154,11 @@ def shown_draft(browser) -> dict[str, str]:
 def test_an_epsilon_goes_into_the_draft_and_nothing_else_changes(browser, tmp_path):
     file = tmp_path / "agreement.toml"
     file.write_text(file.read_text().replace('missing_spellings = ["?", "NA"]', 'missing_spellings = ["n,a", "NA"]'))
-    before = cp.load_draft(file)
+    before = cp.drafts.load_draft(file)
     assert before.content["records"]["missing_spellings"] == ["n,a", "NA"]
     assert browser.submit("/plan/take", {**shown_draft(browser), "epsilon": "0.3"}).status_code == 200
-    after = cp.load_draft(file)
-    assert cp.differences(before, after) == ["privacy: epsilon 1.0 → 0.3"]
+    after = cp.drafts.load_draft(file)
+    assert cp.drafts.differences(before, after) == ["privacy: epsilon 1.0 → 0.3"]
     changed = {**before.content, "privacy": {**before.content["privacy"], "epsilon": Decimal("0.3")}}
     assert after.content == changed and after.words == before.words
 
@@ -182,13 +182,16 @@ def test_no_epsilon_goes_into_a_draft_that_was_changed_after_it_was_shown(browse
 
 
 def test_a_mechanism_is_tried_on_the_same_made_up_records_as_the_baseline():
-    form = cp.DraftForm.of(cp.draft())
+    form = cp.drafts.DraftForm.of(cp.drafts.draft())
     form.expected = "300"
     agreement = cp.agreement_from_mapping(form.read()[0].content)
-    names, _ = cp.side_by_side(agreement)
+    names, _ = cp.planning.side_by_side(agreement)
     quick = {"runs": 2, "classifiers": ["decision-tree"]}
-    baseline = cp.try_mechanism(agreement, names[0], **quick).to_dict()
-    tried = cp.try_mechanism(agreement, "specialization", **quick).to_dict()
+    baseline = cp.planning.try_mechanism(agreement, names[0], **quick).to_dict()
+    tried = cp.planning.try_mechanism(agreement, "specialization", **quick).to_dict()
     assert 0 <= tried["row"]["area"] <= 1 and tried["data"] == "made up" and tried["cost"]["round_trips"] > 0
-    assert baseline["raw"]["area"] > 0.6 and cp.over_link(tried["cost"], cp.usual_links()["ocean"])["seconds"] > 10
+    assert (
+        baseline["raw"]["area"] > 0.6
+        and cp.planning.over_link(tried["cost"], cp.planning.usual_links()["ocean"])["seconds"] > 10
+    )
     json.dumps([baseline, tried])  # what a job keeps

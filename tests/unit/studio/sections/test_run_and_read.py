@@ -74,7 +74,7 @@ def test_preflight_start_two_tabs_stop(bank):
     second = Browser(browser.app, browser.root)
     second.cookies = browser.cookies
     tabs = [tab.submit("/run/start", shown) for tab in (browser, second)]
-    assert tabs[0].url == tabs[1].url and len(cp.runs()) == 1, "two tabs start one run"
+    assert tabs[0].url == tabs[1].url and len(cp.runs.list_runs()) == 1, "two tabs start one run"
     path = own_path(tabs[0].url.path)
     waiting = until(browser, "/run", "Waiting for 'loans'")
     assert "copublish doctor agreement.toml --party bank" in words(waiting)
@@ -86,7 +86,7 @@ def test_preflight_start_two_tabs_stop(bank):
     assert again.get(polled).status_code == 204, "nothing changed, so nothing is replaced"
     asked = words(again.get(f"{path}/stop"))
     assert "Nothing is spent yet: stopping now costs nothing. The others' runs end, too." in asked
-    assert cp.runs()[0].is_alive, "looking changes nothing"
+    assert cp.runs.list_runs()[0].is_alive, "looking changes nothing"
     ended = words(again.submit(f"{path}/stop"))
     assert "Stopped at" in ended and "exit code 143" in ended and "Nothing was spent." in ended
     last = again.get(polled)
@@ -105,7 +105,7 @@ def test_a_killed_run_is_told_with_what_the_ledger_says(bank, monkeypatch):
     said = words(browser.get(run))
     assert "This run ended without a word" in said and "The ledger was charged nothing." in said
     assert "Run: ended without a word" in said
-    ledger = cp.Ledger(bank / "ledger.db")  # as it is after a kill in the middle: reserved, and never ended
+    ledger = cp.ledger.Ledger(bank / "ledger.db")  # as it is after a kill in the middle: reserved, and never ended
     plan = plan_of(cp.load_agreement(bank / "agreement.toml"))
     agreement = plan.agreement
     monkeypatch.setattr(ledger, "_end", lambda charge, state: None)
@@ -117,21 +117,21 @@ def test_a_killed_run_is_told_with_what_the_ledger_says(bank, monkeypatch):
 def test_nothing_starts_from_an_older_state_and_the_form_says_so(bank):
     browser = entered(bank)
     shown = hidden(preflight_of(browser, bank), *SHOWN)
-    before = len(cp.runs())
+    before = len(cp.runs.list_runs())
     for field in ("agreement_hash", "ledger_state"):
         answer = browser.submit("/run/start", {**shown, field: "0" * 64})
         assert answer.status_code == 422 and "was changed after it was shown" in words(answer)
     for out in ("../elsewhere", "/tmp/elsewhere", "..", ""):
         assert browser.submit("/run/start", {**shown, "out": out}).status_code == 422
-    assert len(cp.runs()) == before
+    assert len(cp.runs.list_runs()) == before
 
 
 def test_every_key_has_a_field_and_what_is_typed_is_taken_to_the_letter(bank, monkeypatch):
-    browser, asked_before, given = entered(bank), cp.before_run, []
+    browser, asked_before, given = entered(bank), cp.runs.before_run, []
     fields = ("passphrase", "signer_passphrase", "pin")
     assert not any(f'name="{field}"' in preflight_of(browser, bank).text for field in fields), "none is needed here"
     needs = {f"needs_{field}": True for field in fields}
-    monkeypatch.setattr(cp, "before_run", lambda *said, **more: replace(asked_before(*said, **more), **needs))
+    monkeypatch.setattr(cp.runs, "before_run", lambda *said, **more: replace(asked_before(*said, **more), **needs))
     page = preflight_of(browser, bank)
     assert all(f'type="password" id="{field}" name="{field}"' in page.text for field in fields)
 
@@ -139,7 +139,7 @@ def test_every_key_has_a_field_and_what_is_typed_is_taken_to_the_letter(bank, mo
         given.append([more[field] for field in fields])
         raise cp.CopublishError("Seen.")
 
-    monkeypatch.setattr(cp, "start", start)
+    monkeypatch.setattr(cp.runs, "start", start)
     typed = {"passphrase": " spaces count ", "pin": "0123"}
     refused = browser.submit("/run/start", {**hidden(page, *SHOWN), **typed})
     assert refused.status_code == 422 and given == [[" spaces count ", None, "0123"]]
@@ -179,7 +179,9 @@ def test_looking_changes_no_byte(bank):
         return {path: path.read_bytes() for path in bank.rglob("*") if path.is_file()}
 
     browser, before = entered(bank), content()
-    runs = [path for run in cp.runs() for path in (f"/run/{run.id}{end}" for end in ("", "/now", "/log", "/stop"))]
+    runs = [
+        path for run in cp.runs.list_runs() for path in (f"/run/{run.id}{end}" for end in ("", "/now", "/log", "/stop"))
+    ]
     for path in ("/draft", "/plan", "/approve", "/run", "/read", *runs):
         assert browser.get(path, follow_redirects=True).status_code == 200, path
     assert content() == before and len(before) > 3
@@ -259,7 +261,7 @@ def signed(tmp_path_factory):
     content = small_mapping()
     for name, identity in signers.identities.items():
         content["parties"][name] = {"certificate": identity.fingerprint}
-    (signers.folder / "agreement.toml").write_text(cp.draft_text(cp.Draft(content)))
+    (signers.folder / "agreement.toml").write_text(cp.drafts.draft_text(cp.drafts.Draft(content)))
     assert cp.load_agreement(signers.folder / "agreement.toml").hash == signers.agreement.hash
     signers.publish()["bank"].write(signers.folder / "release")
     return signers

@@ -70,7 +70,7 @@ def comments_of(text: str) -> list[str]:
     return sorted(word for word in (*own, "at the end") for _ in range(text.count(word)))
 
 
-def flat(form: cp.DraftForm) -> dict[str, str]:
+def flat(form: cp.drafts.DraftForm) -> dict[str, str]:
     """Every field as a browser would send it."""
     found = {name: value for name, value in vars(form).items() if isinstance(value, str)}
     found |= {name: "on" for name, value in vars(form).items() if value is True}
@@ -82,24 +82,24 @@ def flat(form: cp.DraftForm) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("name", cp.mechanism_names())
+@pytest.mark.parametrize("name", cp.drafts.mechanism_names())
 def test_nothing_is_lost_between_a_file_its_fields_and_a_browser(name):
-    before, _, _ = cp.draft_text(cp.draft()).partition("[mechanism]")
+    before, _, _ = cp.drafts.draft_text(cp.drafts.draft()).partition("[mechanism]")
     mechanism = mechanism_named(name).example or f'[mechanism]\nname = "{name}"\n'
-    draft = cp.draft_from_text(f"{before}\n{mechanism}\n{ODD}")
-    form = cp.DraftForm.from_fields(flat(cp.DraftForm.of(draft)))
+    draft = cp.drafts.draft_from_text(f"{before}\n{mechanism}\n{ODD}")
+    form = cp.drafts.DraftForm.from_fields(flat(cp.drafts.DraftForm.of(draft)))
     again, unread = form.read()
     assert unread == () and again.content == draft.content and again.words == draft.words
-    assert cp.differences(draft, again) == []
+    assert cp.drafts.differences(draft, again) == []
 
 
 def test_comments_of_a_file_are_kept_also_if_what_they_are_about_is_gone():
-    draft = cp.draft_from_text(COMMENTED)
-    form = cp.DraftForm.from_fields(flat(cp.DraftForm.of(draft)))
+    draft = cp.drafts.draft_from_text(COMMENTED)
+    form = cp.drafts.DraftForm.from_fields(flat(cp.drafts.DraftForm.of(draft)))
     assert form.columns[0].words == "in years", "what is in a field is in no comment besides"
-    text = cp.draft_text(form.read()[0])
+    text = cp.drafts.draft_text(form.read()[0])
     assert comments_of(text) == comments_of(COMMENTED) and len(comments_of(text)) == 11
-    assert cp.draft_text(cp.draft_from_text(text)) == text, "what was written once is written so again"
+    assert cp.drafts.draft_text(cp.drafts.draft_from_text(text)) == text, "what was written once is written so again"
     lines = text.splitlines()
     assert any(
         line.startswith('name = "trial"') and line.endswith("# why it is called so # and more") for line in lines
@@ -108,11 +108,13 @@ def test_comments_of_a_file_are_kept_also_if_what_they_are_about_is_gone():
     assert text.index("how jobs") < text.index("taxonomy = ") < text.index("[privacy]")
     form.remove("columns", 1)
     form.remove("parties", 0)
-    fewer = cp.draft_text(form.read()[0])
+    fewer = cp.drafts.draft_text(form.read()[0])
     assert comments_of(fewer) == comments_of(text) and fewer.rstrip().endswith("# at the end")
-    assert {**cp.draft_from_text(fewer).content, "parties": {}} == form.read()[0].content, "no comment says anything"
-    together = cp.merge_drafts({"a": draft, "b": cp.draft_from_text(COMMENTED)})
-    assert comments_of(cp.draft_text(together)) == comments_of(COMMENTED)
+    assert {**cp.drafts.draft_from_text(fewer).content, "parties": {}} == form.read()[0].content, (
+        "no comment says anything"
+    )
+    together = cp.drafts.merge_drafts({"a": draft, "b": cp.drafts.draft_from_text(COMMENTED)})
+    assert comments_of(cp.drafts.draft_text(together)) == comments_of(COMMENTED)
     form.comments = '[{"path": [], "text": "# x\\nname = 1", "side": "above"}]'
     assert [problem.sentence for problem in form.read()[1]] == [
         "the comments of the file cannot be read in this form. Load the page again"
@@ -130,9 +132,9 @@ def test_comments_of_a_file_are_kept_also_if_what_they_are_about_is_gone():
 )
 @pytest.mark.parametrize("neighbors", ["", 'neighbors = "replace"'])
 def test_an_agreement_that_goes_through_its_fields_stays_the_same_to_the_letter(line, neighbors):
-    text = cp.draft_text(cp.draft()).replace('missing_spellings = ["?", "NA"]', line)
-    draft = cp.draft_from_text(text.replace('neighbors = "add-remove"', neighbors))
-    again, unread = cp.DraftForm.from_fields(flat(cp.DraftForm.of(draft))).read()
+    text = cp.drafts.draft_text(cp.drafts.draft()).replace('missing_spellings = ["?", "NA"]', line)
+    draft = cp.drafts.draft_from_text(text.replace('neighbors = "add-remove"', neighbors))
+    again, unread = cp.drafts.DraftForm.from_fields(flat(cp.drafts.DraftForm.of(draft))).read()
     assert unread == ()
     before, after = (cp.agreement_from_mapping(one.content) for one in (draft, again))
     assert before.hash == after.hash
@@ -140,13 +142,13 @@ def test_an_agreement_that_goes_through_its_fields_stays_the_same_to_the_letter(
 
 
 def test_spellings_that_stand_twice_are_an_open_question():
-    form = cp.DraftForm.of(cp.draft())
+    form = cp.drafts.DraftForm.of(cp.drafts.draft())
     form.spellings, form.records_more = "NA", 'missing_spellings = ["?"]'
     assert [problem.place for problem in form.read()[1]] == ["spellings"]
 
 
 def test_a_field_is_found_by_the_longest_name_that_fits():
-    form = cp.DraftForm.of(cp.draft_from_text(cp.draft_text(cp.draft()) + ODD))
+    form = cp.drafts.DraftForm.of(cp.drafts.draft_from_text(cp.drafts.draft_text(cp.drafts.draft()) + ODD))
     names = [column.name for column in form.columns]
     assert form.field_of("attributes.a.b c.grid") == f"columns-{names.index('a.b c')}-cells"
     assert form.field_of("attributes.a.b.values") == f"columns-{names.index('a.b')}-values"
@@ -177,7 +179,7 @@ def test_a_tree_that_says_too_little_names_its_line(text, why):
 
 
 def test_what_changed_is_said_in_words():
-    text = cp.draft_text(cp.draft())
+    text = cp.drafts.draft_text(cp.drafts.draft())
     changed = (
         text.replace("[18, 99]", "[18, 200000]")
         .replace('"car", ', '"boat", ')
@@ -186,7 +188,7 @@ def test_what_changed_is_said_in_words():
         .replace("Manual = { builder", "Hands = { builder")
         .replace("public = false", "public = true")
     )
-    found = cp.differences(cp.draft_from_text(text), cp.draft_from_text(changed))
+    found = cp.drafts.differences(cp.drafts.draft_from_text(text), cp.drafts.draft_from_text(changed))
     assert found == [
         "records: exact number of records is public no → yes",
         "column age: upper bound 99 → 200,000",
@@ -196,30 +198,33 @@ def test_what_changed_is_said_in_words():
         "column months: taken out",
         "privacy: epsilon 1.0 → left open",
     ]
-    form = cp.DraftForm.of(cp.draft())
+    form = cp.drafts.DraftForm.of(cp.drafts.draft())
     form.columns.reverse()
-    assert cp.differences(cp.draft(), form.read()[0]) == ["columns: in another order"]
+    assert cp.drafts.differences(cp.drafts.draft(), form.read()[0]) == ["columns: in another order"]
 
 
 def test_a_choice_decides_a_conflict_and_an_undecided_one_stays_an_error():
-    text = cp.draft_text(cp.draft())
-    drafts = {"a": cp.draft_from_text(text), "b": cp.draft_from_text(text.replace("[18, 99]", "[0, 120]"))}
-    (conflict,) = cp.compare_drafts(drafts).conflicts
+    text = cp.drafts.draft_text(cp.drafts.draft())
+    drafts = {
+        "a": cp.drafts.draft_from_text(text),
+        "b": cp.drafts.draft_from_text(text.replace("[18, 99]", "[0, 120]")),
+    }
+    (conflict,) = cp.drafts.compare_drafts(drafts).conflicts
     with pytest.raises(cp.AgreementError, match=r"attributes\.age\.bounds: 'a' says"):
-        cp.merge_drafts(drafts)
-    assert cp.merge_drafts(drafts, {conflict.path: "b"}).content["attributes"]["age"]["bounds"] == [0, 120]
+        cp.drafts.merge_drafts(drafts)
+    assert cp.drafts.merge_drafts(drafts, {conflict.path: "b"}).content["attributes"]["age"]["bounds"] == [0, 120]
     assert drafts["a"].content["attributes"]["age"]["bounds"] == [18, 99], "what was merged stays as it was"
-    first = cp.compare_drafts(drafts).rows[0]
+    first = cp.drafts.compare_drafts(drafts).rows[0]
     assert first.conflict == conflict and first.said == {"a": "[18, 99]", "b": "[0, 120]"} and first.result is None
 
 
 def test_a_draft_is_saved_over_nobodys_work(tmp_path):
     file = tmp_path / "draft.toml"
-    first = cp.save_draft("a = 1\n", file, started_from=cp.hash_of_file(file))
-    assert first == cp.hash_of_file(file)
+    first = cp.drafts.save_draft("a = 1\n", file, started_from=cp.drafts.hash_of_file(file))
+    assert first == cp.drafts.hash_of_file(file)
     file.write_text("a = 2\n")
-    with pytest.raises(cp.DraftChangedError):
-        cp.save_draft("a = 3\n", file, started_from=first)
+    with pytest.raises(cp.drafts.DraftChangedError):
+        cp.drafts.save_draft("a = 3\n", file, started_from=first)
     assert file.read_text() == "a = 2\n" and [path.name for path in tmp_path.iterdir()] == ["draft.toml"]
-    cp.save_draft("a = 3\n", file, started_from=cp.hash_of_file(file))
+    cp.drafts.save_draft("a = 3\n", file, started_from=cp.drafts.hash_of_file(file))
     assert file.read_text() == "a = 3\n"

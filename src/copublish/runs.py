@@ -1,0 +1,38 @@
+"""Runs and jobs in processes of their own: check, start, follow, list and stop them."""
+
+from __future__ import annotations
+
+from copublish.lazy_names import lazy_names
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from copublish.errors import InvalidInputsError
+    from copublish.party.detached.jobs import job, list_jobs, start_job
+    from copublish.party.detached.runs import BeforeRun, before_run, follow, list_runs, start, stop
+    from copublish.party.detached.status import Job, Run
+else:
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "copublish.errors": ("InvalidInputsError",),
+            "copublish.party.detached.jobs": ("job", "list_jobs", "start_job"),
+            "copublish.party.detached.runs": ("BeforeRun", "before_run", "follow", "list_runs", "start", "stop"),
+            "copublish.party.detached.status": ("Job", "Run"),
+        },
+    )
+
+__all__ = [
+    "BeforeRun",
+    "InvalidInputsError",
+    "Job",
+    "Run",
+    "before_run",
+    "follow",
+    "job",
+    "list_jobs",
+    "list_runs",
+    "start",
+    "start_job",
+    "stop",
+]
