@@ -76,6 +76,11 @@ class MechanismSettings(Section):
     """What data the mechanism is for."""
 
     @property
+    def drops_missing(self) -> bool:
+        """Whether owners leave out rows with a missing value that the agreement puts nothing in the place of."""
+        return False
+
+    @property
     def uses_gaussian_noise(self) -> bool:
         """Whether the noise is Gaussian, so that the agreement needs a delta."""
         return False

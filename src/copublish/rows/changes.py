@@ -57,7 +57,7 @@ def _is_in(texts: pa.Array, words: tuple[str, ...]) -> BoolArray:
     return cast(BoolArray, pc.fill_null(found, False).to_numpy(zero_copy_only=False).astype(np.bool_))
 
 
-AnyRule = Literal[Rule, "null class", "doubled", "no identifier", "not compared"]
+AnyRule = Literal[Rule, "null class", "doubled", "no identifier", "not compared", "dropped"]
 """Of a cell; of a record whose class is not listed; of identifiers."""
 
 

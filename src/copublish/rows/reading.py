@@ -6,7 +6,7 @@ of the agreement, and what they changed is told to the rows' owner, where it ask
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, cast
 
@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from copublish.agreement.domain import Domain, NumericalDomain
+from copublish.agreement.encoding_rules import ColumnRule
 from copublish.agreement.model import Agreement
 from copublish.errors import FragmentError, NotCountedThereError, SourceError
 from copublish.kernel.records.fragment import Fragment
@@ -170,6 +171,21 @@ def rows_that_stay(fragment: Fragment) -> IntArray:
     return cast(IntArray, found[np.argsort(np.concatenate([once, places[person[chosen]]]))])
 
 
+def missing_cells(fragment: Fragment, rules: Mapping[str, ColumnRule]) -> dict[str, BoolArray]:
+    """For every column with missing values that the agreement puts nothing in the place of, which records lack one.
+
+    Privacy:
+        Stability: whether a record is complete follows from that record and from the agreement alone. To leave out the
+            others takes at most one record for one person; where the number of records is public, that shows.
+    """
+    found = {
+        column: fragment.private_codes[column] == rule.missing
+        for column, rule in rules.items()
+        if rule.keeps_missing and column in fragment.private_codes
+    }
+    return {column: rows for column, rows in found.items() if rows.any()}
+
+
 class _Reader:
     """Goes through the rows once and keeps nothing of them but codes, identifiers and what was changed.
 
@@ -242,8 +258,11 @@ class _Reader:
             None if identifier is None else Identifiers(self._identifiers),
             {column: np.concatenate([np.empty(0, np.int64), *parts]) for column, parts in self._numbers.items()},
             class_name if class_name in self._domains else None,
+            np.arange(n_records, dtype=np.int64) if self.agreement.mechanism.publishes_each_record else None,
         )
-        return fragment if identifier is None else self._with_one_row_each(identifier, fragment)
+        if identifier is not None:
+            fragment = self._with_one_row_each(identifier, fragment)
+        return self._without_missing(fragment) if self.agreement.mechanism.drops_missing else fragment
 
     def _encode(self, column: str, batch: Any, first: int) -> None:
         rule, is_class = self._rules[column], column == self.agreement.class_.name
@@ -294,6 +313,25 @@ class _Reader:
         fragment = fragment if in_order else fragment.take(stay)
         self._note_length(column, fragment)
         return fragment
+
+    def _without_missing(self, fragment: Fragment) -> Fragment:
+        """The records without a missing value, where the agreement drops the others."""
+        is_missing = missing_cells(fragment, self._rules)
+        if not is_missing:
+            return fragment
+        for column, rows in is_missing.items():
+            words = ("missing values", "left out: the agreement drops rows with a missing value")
+            self.changes.note(column, "dropped", words, self._in_the_source(fragment, rows))
+        return fragment.take(np.flatnonzero(~np.any(list(is_missing.values()), axis=0)).astype(np.int64))
+
+    @staticmethod
+    def _in_the_source(fragment: Fragment, rows: BoolArray) -> BoolArray:
+        """Some records as rows of the source, of which others may have been left out before."""
+        if fragment.row_numbers is None:
+            return rows
+        found = np.zeros(int(fragment.row_numbers.max(initial=-1)) + 1, dtype=np.bool_)
+        found[fragment.row_numbers[rows]] = True
+        return found
 
     def _note_length(self, column: str, fragment: Fragment) -> None:
         """Note that a horizontal list is longer than what is compared of it."""

@@ -117,7 +117,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "copula": ("dependence_share",),
     "hpdp": ("noise", "records"),
     "vhdp": (),
-    "idp-ir": ("k", "local_sensitivity", "category_order", "acknowledge"),
+    "idp-ir": ("k", "local_sensitivity", "category_order", "drop_missing", "acknowledge"),
 }
 """The keys of the section [mechanism], written down by hand."""
 

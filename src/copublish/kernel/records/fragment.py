@@ -35,6 +35,8 @@ class Fragment:
             the last agreed decimal above the lower bound; -1 where it is missing or another party holds it.
         identifiers: The records' identifiers, where the agreement names a column for them.
         class_column: The class, at a party that holds it.
+        row_numbers: Where every record is published, each record's row in the source, from 0. It never leaves this
+            party.
 
     A null row is a record without a listed class. It stays where it is, so that its identifier does not tell, and has
     weight 0: its owner counts it nowhere.
@@ -47,6 +49,7 @@ class Fragment:
     identifiers: Identifiers | None = field(default=None, repr=False)
     private_numbers: Mapping[str, IntArray] = field(default_factory=dict, repr=False)
     class_column: str | None = None
+    row_numbers: IntArray | None = field(default=None, repr=False)
 
     def take(self, positions: IntArray) -> Fragment:
         """These records in this order."""
@@ -58,6 +61,7 @@ class Fragment:
             private_codes={name: codes[positions] for name, codes in self.private_codes.items()},
             private_numbers={name: numbers[positions] for name, numbers in self.private_numbers.items()},
             identifiers=None if self.identifiers is None else self.identifiers.take(positions),
+            row_numbers=None if self.row_numbers is None else self.row_numbers[positions],
         )
 
     def holds(self, column: str, rows: slice = slice(None)) -> BoolArray:

@@ -78,12 +78,17 @@ class IdpIrPlan(Plan["IdpIrResult"]):
 
     def disclosures(self) -> list[Disclosure]:
         """What a run tells."""
+        published = (
+            "with noise of its own: NOT PROTECTED"
+            if self.settings.is_plain
+            else "as its cluster's noisy mean: NOT PROTECTED, clusters can be read off"
+        )
+        noisy = "values" if self.settings.is_plain else "cluster sums"
         return [
             Unprotected(
                 place=Place(CLUSTERS, column=column),
-                label=f"'{column}' of every record, as its cluster's noisy mean: NOT PROTECTED, clusters can be read "
-                "off",
-                kind_of_noise=f"discrete Laplace on cluster sums, scaled with {show_exact(epsilon)}",
+                label=f"'{column}' of every record, {published}",
+                kind_of_noise=f"discrete Laplace on {noisy}, scaled with {show_exact(epsilon)}",
             )
             for column, epsilon in self.epsilon_of.items()
         ]
@@ -94,6 +99,8 @@ class IdpIrPlan(Plan["IdpIrResult"]):
 
     def method(self) -> Method:
         """What the mechanism does, in words for the certificate."""
+        if self.settings.is_plain:
+            return self._plain_method()
         return Method(
             product="Microaggregated and perturbed microdata (iDP-IR), not differentially private",
             mechanisms=f"Every owner sorts each of its columns, cuts it into clusters of {self.k} records and adds "
@@ -101,6 +108,16 @@ class IdpIrPlan(Plan["IdpIrResult"]):
             "record gets its cluster's noisy mean. Owners draw and know their own noise.",
             post_processing="Means are rounded to the agreed steps and limited to the agreed domains. Records are put "
             "in an order that follows from their published values.",
+            model="Perturbed by each owner; no guarantee",
+        )
+
+    def _plain_method(self) -> Method:
+        return Method(
+            product="Perturbed microdata (plain iDP), not differentially private",
+            mechanisms="Every owner adds discrete Laplace noise to each value of its columns (local_sensitivity "
+            f"'{self.settings.sensitivity}'; k = 1, no microaggregation). Owners draw and know their own noise.",
+            post_processing="Values are limited to the agreed domains. Records are put in an order that follows from "
+            "their published values.",
             model="Perturbed by each owner; no guarantee",
         )
 
@@ -113,7 +130,8 @@ class IdpIrPlan(Plan["IdpIrResult"]):
     @property
     def publishes(self) -> str:
         """What is published, in a few words."""
-        return f"one perturbed record per person, in {len(self.epsilon_of)} columns; clusters of {self.k}"
+        how = "every value with noise of its own" if self.settings.is_plain else f"clusters of {self.k}"
+        return f"one perturbed record per person, in {len(self.epsilon_of)} columns; {how}"
 
     @property
     def noise_scaled_with(self) -> dict[str, str]:

@@ -59,13 +59,14 @@ def microaggregated_table(result: IdpIrResult) -> pa.Table:
     """The records, categories as text and numbers as numbers; the table itself says that it is not private."""
     domains = result.plan.agreement.columns
     table = pa.table({name: _values(domains[name], places) for name, places in result.values.items()})
-    return table.replace_schema_metadata({"warning": WARNING})
+    return table.replace_schema_metadata({"warning": result.plan.settings.warning})
 
 
 def idp_ir_details(result: IdpIrResult) -> IdpIrDetails:
     """How the records were made."""
     plan = result.plan
     return IdpIrDetails(
+        warning=plan.settings.warning,
         acknowledged=plan.settings.acknowledge or "",
         publishes=plan.publishes,
         k=plan.k,

@@ -176,21 +176,22 @@ def run_idp_ir(
     return IdpIrResult(plan, {column: values[order] for column, values in told.items()})
 
 
-def highest_of(domain: Domain) -> int:
+def highest_of(domain: Domain, *, drops_missing: bool = False) -> int:
     """The highest whole number that stands for a value of a column."""
-    return domain.size - 1 if isinstance(domain, CategoricalDomain) else domain.steps
+    if isinstance(domain, CategoricalDomain):
+        return domain.size - 1 - (drops_missing and domain.missing)  # the missing category is the last one
+    return domain.steps
 
 
 def _perturbed(plan: IdpIrPlan, domain: Domain, fragment: Fragment, coins: Coins) -> IntArray:
     values, epsilon = _private_values(fragment, domain.name), plan.epsilon_of[domain.name]
+    highest = highest_of(domain, drops_missing=plan.settings.drops_missing)
     by_frequency = plan.settings.order_of_categories == "frequency"
     if isinstance(domain, CategoricalDomain) and by_frequency:
         return noisy_categories(
-            values, n_categories=domain.size, k=plan.k, kind=plan.sensitivity, epsilon=epsilon, coins=coins
+            values, n_categories=highest + 1, k=plan.k, kind=plan.sensitivity, epsilon=epsilon, coins=coins
         )
-    return noisy_column(
-        values, highest=highest_of(domain), k=plan.k, kind=plan.sensitivity, epsilon=epsilon, coins=coins
-    )
+    return noisy_column(values, highest=highest, k=plan.k, kind=plan.sensitivity, epsilon=epsilon, coins=coins)
 
 
 def _private_values(fragment: Fragment, column: str) -> IntArray:

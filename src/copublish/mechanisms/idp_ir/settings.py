@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Strict
 
 from copublish.agreement.domain import NumericalDomain
 from copublish.agreement.model import Agreement
@@ -14,6 +16,9 @@ from copublish.agreement.settings import MechanismSettings, Need, NoPromise, Par
 ACKNOWLEDGEMENT = "idp-ir does not protect cluster membership; this is not differential privacy"
 
 SMALLEST_K, LARGEST_K = 3, 10_000
+
+PLAIN = 1
+"""The k of plain iDP: no microaggregation, every value has noise of its own."""
 
 MAX_STEPS = 2**32
 """Steps between the bounds of a number: weighed sums of them over clusters fit into 64-bit integers."""
@@ -28,9 +33,22 @@ WARNING = (
 )
 """The first thing that everything says which such a release writes or prints."""
 
+WARNING_WITHOUT_CLUSTERS = (
+    "THIS IS NOT DIFFERENTIAL PRIVACY. idp-ir with k = 1 publishes every value with noise of its own, whose size can "
+    "follow from the data, and no ledger counts what that tells. Nobody in it has a privacy guarantee."
+)
+"""The same for plain iDP, which has no clusters."""
+
 USE_OF_THE_ENGINE = (
     "Every owner told all parties its perturbed columns, record by record; the engine kept nothing of them secret and "
     "only helped to align records. What is said of it:"
+)
+
+_READ_OFF_CLUSTERS = (
+    "Which records are in one cluster: they have one published value, whatever epsilon is. So the rank of every person "
+    "among all others, up to the size of a cluster, in every column.",
+    "The value of a person from somebody who knows the others: which of two distant values it is can be told for "
+    "certain.",
 )
 
 LocalSensitivity = Literal["exact", "vector", "fixed", "gap", "global"]
@@ -44,6 +62,7 @@ class IdpIrSettings(MechanismSettings):
     k: Whole | None = None
     local_sensitivity: LocalSensitivity | None = None
     category_order: CategoryOrder | None = None
+    drop_missing: Annotated[bool, Strict()] | None = None
     acknowledge: str | None = None
 
     publishes_numbers: ClassVar[bool] = True
@@ -57,6 +76,21 @@ class IdpIrSettings(MechanismSettings):
         return self.local_sensitivity or "exact"
 
     @property
+    def is_plain(self) -> bool:
+        """Whether every value has noise of its own: plain iDP, without microaggregation."""
+        return self.k == PLAIN
+
+    @property
+    def warning(self) -> str:
+        """The first thing that everything says which such a release writes or prints."""
+        return WARNING_WITHOUT_CLUSTERS if self.is_plain else WARNING
+
+    @property
+    def drops_missing(self) -> bool:
+        """Whether rows with a missing value are left out by their owner."""
+        return bool(self.drop_missing)
+
+    @property
     def order_of_categories(self) -> CategoryOrder:
         """In which order categories are ranked."""
         return self.category_order or "schema"
@@ -68,13 +102,15 @@ class IdpIrSettings(MechanismSettings):
     def no_promise(self, agreement: Agreement) -> NoPromise:
         """What is said in the place of a promise."""
         return NoPromise(
-            warning=WARNING,
+            warning=self.warning,
             protected=self._protected(),
             not_protected=self._not_protected(agreement),
             use_of_the_engine=USE_OF_THE_ENGINE,
         )
 
     def _protected(self) -> tuple[str, ...]:
+        if self.is_plain:
+            return ("Nothing that can be relied on. Every value has noise that is scaled with epsilon.",)
         noise = "The one value that all records of a cluster share has noise"
         by_schema = self.order_of_categories == "schema"  # a ranking that is data moves with one record
         if self.sensitivity in ("exact", "vector", "global") and by_schema:
@@ -84,16 +120,13 @@ class IdpIrSettings(MechanismSettings):
         return (f"Nothing that can be relied on. {noise}; who is in the cluster is published as it is.",)
 
     def _not_protected(self, agreement: Agreement) -> tuple[str, ...]:
-        found = [
-            "Which records are in one cluster: they have one published value, whatever epsilon is. So the rank of "
-            "every person among all others, up to the size of a cluster, in every column.",
-            "The value of a person from somebody who knows the others: which of two distant values it is can be told "
-            "for certain.",
-        ]
+        found = [] if self.is_plain else list(_READ_OFF_CLUSTERS)
         if self.sensitivity != "global":
             found.append("How much noise there is: it depends on the data, and can be none.")
         if self.order_of_categories == "frequency":
             found.append("Which categories are more frequent than which: their order decides what is published.")
+        if self.drop_missing:
+            found.append("Who has no missing value: nobody else is in the release, and the number of records says so.")
         if agreement.partition == "horizontal":
             found.append("From the other parties: which party a record comes from.")
         else:
@@ -117,17 +150,25 @@ class IdpIrSettings(MechanismSettings):
                 "records.public: idp-ir publishes every record, so their number is public, and one record more makes "
                 'other clusters. Write public = true in [records] and neighbors = "replace" in [privacy]'
             )
-        yield from _columns(agreement)
+        if self.drop_missing and agreement.partition == "vertical":
+            yield (
+                "mechanism.drop_missing: an owner of columns cannot leave a person out alone: it would have to tell "
+                "the other owners whose values are missing. Agree on values that take their place, like missing = 0"
+            )
+        yield from _columns(agreement, drops_missing=self.drops_missing)
 
 
 def _cluster_size(k: int | None) -> Iterator[str]:
     if k is None:
         yield f"mechanism.k: it is missing. Write how many records a cluster has, at least {SMALLEST_K}, like k = 50"
-    elif not SMALLEST_K <= k <= LARGEST_K:
-        yield f"mechanism.k: a cluster has {SMALLEST_K} to {LARGEST_K:,} records, got k = {k}"
+    elif k != PLAIN and not SMALLEST_K <= k <= LARGEST_K:
+        yield (
+            f"mechanism.k: a cluster has {SMALLEST_K} to {LARGEST_K:,} records, got k = {k}. Without clusters, which "
+            f"is plain iDP, write k = {PLAIN}"
+        )
 
 
-def _columns(agreement: Agreement) -> Iterator[str]:
+def _columns(agreement: Agreement, *, drops_missing: bool) -> Iterator[str]:
     if agreement.partition == "arbitrary":
         yield (
             "partition: idp-ir ranks whole columns at their owners, so cells of one cannot be spread. Write "
@@ -142,13 +183,14 @@ def _columns(agreement: Agreement) -> Iterator[str]:
     columns = (len(agreement.attributes) + 1) * max(1, len(agreement.owners))
     for name, domain in agreement.domains.items():
         if not isinstance(domain, NumericalDomain):
-            if domain.size < 2:
+            if domain.size - (drops_missing and domain.missing) < 2:
                 yield f"attributes.{name}: it has one value alone, so there is nothing to rank. Remove it"
             continue
-        if domain.missing:
+        if domain.missing and not drops_missing:
+            instead = "" if agreement.partition == "vertical" else ", or leave such rows out with drop_missing = true"
             yield (
                 f"attributes.{name}.missing: idp-ir ranks numbers, and a missing one has no rank. Agree on a number "
-                "that takes its place"
+                f"that takes its place{instead}"
             )
         if domain.steps > MAX_STEPS or 2 * domain.steps * columns / Fraction(agreement.privacy.epsilon) > MAX_SCALE:
             yield (
