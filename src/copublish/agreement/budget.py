@@ -84,7 +84,7 @@ def least_shares(agreement: Agreement) -> dict[str, Fraction]:
 
 
 def _weights(agreement: Agreement) -> Iterator[str]:
-    columns, weights = (*agreement.attributes, agreement.class_.name), agreement.budget.weights or {}
+    columns, weights = tuple(agreement.columns), agreement.budget.weights or {}
     for name in weights:
         if name not in columns:
             yield f"budget.weights.{name}: there is no such column. Columns: {_listed(columns)}"
@@ -97,7 +97,12 @@ def _weights(agreement: Agreement) -> Iterator[str]:
 
 
 def _by_gain(agreement: Agreement) -> Iterator[str]:
-    columns, label = (*agreement.attributes, agreement.class_.name), agreement.budget.label
+    columns, label = tuple(agreement.columns), agreement.budget.label
+    if agreement.budget_label is None:
+        yield (
+            f'budget.allocation: allocation = "{agreement.budget.allocation}" needs a [class], the column that gains '
+            f'are about. Add the section, or name another column, like label = "{columns[0]}"'
+        )
     if label is not None and label not in columns:
         yield f"budget.label: there is no column '{label}'. Columns: {_listed(columns)}"
     if agreement.engine.name == "masked-sum":

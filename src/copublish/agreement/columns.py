@@ -106,16 +106,19 @@ class PublicColumns:
         domains: Public domain of every column in agreed order, the class last.
         missing_spellings: Texts that stand for a missing value.
         rules: Of columns whose values do not go by the plain rules.
+        has_class: Whether the last column is the class.
     """
 
     domains: Mapping[str, Domain]
     missing_spellings: tuple[str, ...] = DEFAULT_SPELLINGS
     rules: Mapping[str, ColumnRule] = field(default_factory=dict)
+    has_class: bool = True
 
     @classmethod
     def of_agreement(cls, agreement: Agreement) -> PublicColumns:
         """The columns that are agreed."""
-        return cls(agreement.columns, agreement.records.missing_spellings, agreement.encoding)
+        has_class = agreement.class_ is not None
+        return cls(agreement.columns, agreement.records.missing_spellings, agreement.encoding, has_class)
 
     @classmethod
     def of_release(
@@ -124,6 +127,7 @@ class PublicColumns:
         missing_spellings: tuple[str, ...],
         *,
         publishes_each_record: bool = False,
+        has_class: bool = True,
     ) -> PublicColumns:
         """The columns that a release describes, the class last.
 
@@ -131,15 +135,16 @@ class PublicColumns:
             described: Their descriptions.
             missing_spellings: Texts that stand for a missing value.
             publishes_each_record: Whether a record without a listed class was published with the first one.
+            has_class: Whether the last column is the class.
         """
         rules = {name: rule_of_description(one, name, missing_spellings) for name, one in described.items()}
         domains = {name: rule.domain for name, rule in rules.items()}
         name, domain = list(domains.items())[-1]
-        if isinstance(domain, CategoricalDomain):
+        if has_class and isinstance(domain, CategoricalDomain):
             rules[name] = rule_of_class(
                 domain, rules[name].missing_spellings, publishes_each_record=publishes_each_record
             )
-        return cls(domains, missing_spellings, rules)
+        return cls(domains, missing_spellings, rules, has_class)
 
     def rule(self, column: str) -> ColumnRule:
         """What becomes of the cells of a column."""
@@ -151,6 +156,6 @@ class PublicColumns:
         return plain_rule(domain, self.missing_spellings)
 
     @property
-    def class_name(self) -> str:
-        """The class of the records."""
-        return list(self.domains)[-1]
+    def class_name(self) -> str | None:
+        """The class of the records; none if no column is the class."""
+        return list(self.domains)[-1] if self.has_class else None

@@ -122,7 +122,8 @@ class Agreement(Section):
     partition: Partition
     parties: dict[Name, Party] = Field(min_length=2)
     records: Records
-    class_: ClassAttribute = Field(alias="class")
+    class_: ClassAttribute | None = Field(default=None, alias="class")
+    """The column that users want to predict; none where no column is more than another."""
     attributes: dict[str, Attribute] = Field(min_length=1)
     privacy: Privacy
     mechanism: Annotated[SerializeAsAny[MechanismSettings], BeforeValidator(_settings_of_mechanism)]
@@ -150,17 +151,39 @@ class Agreement(Section):
 
     @cached_property
     def class_domain(self) -> CategoricalDomain:
-        """Public domain of the class attribute."""
-        return CategoricalDomain(self.class_.name, flat_taxonomy(self.class_.values))
+        """Public domain of the class.
+
+        Raises:
+            ValueError: If the agreement has none.
+        """
+        return CategoricalDomain(self.required_class.name, flat_taxonomy(self.required_class.values))
+
+    @property
+    def required_class(self) -> ClassAttribute:
+        """The class, for steps that an agreement without one does not have.
+
+        Raises:
+            ValueError: If the agreement has none.
+        """
+        if self.class_ is None:
+            raise ValueError("the agreement has no class")
+        return self.class_
+
+    @property
+    def class_name(self) -> str | None:
+        """Name of the class; none if the agreement has no class."""
+        return None if self.class_ is None else self.class_.name
 
     @cached_property
     def encoding(self) -> dict[str, ColumnRule]:
-        """What becomes of every cell, column by column in agreed order; the class is the last."""
+        """What becomes of every cell, column by column in agreed order; the class, if there is one, is last."""
         spellings = self.records.missing_spellings
         rules = {
             name: rule_of_attribute(attribute, self.domains[name], spellings)
             for name, attribute in self.attributes.items()
         }
+        if self.class_ is None:
+            return rules
         of_class = self.class_.missing_spellings
         rules[self.class_.name] = rule_of_class(
             self.class_domain,
@@ -246,17 +269,19 @@ class Agreement(Section):
     @property
     def class_is_shared(self) -> bool:
         """Whether every party knows the class of every record it knows."""
-        return self.partition != "horizontal" and set(self.holders(self.class_.name)) == set(self.owners)
+        if self.class_ is None or self.partition == "horizontal":
+            return False
+        return set(self.holders(self.class_.name)) == set(self.owners)
 
     @property
     def class_owner(self) -> str:
         """The party whose class column counts where several hold it: the last owner. Nothing is compared."""
-        return self.holders(self.class_.name)[-1]
+        return self.holders(self.required_class.name)[-1]
 
     @property
     def columns(self) -> dict[str, Domain]:
-        """Public domain of every column in agreed order; the class is one more, the last."""
-        return {**self.domains, self.class_.name: self.class_domain}
+        """Public domain of every column in agreed order; the class, if there is one, is last."""
+        return self.domains if self.class_ is None else {**self.domains, self.class_.name: self.class_domain}
 
     @property
     def joins_by_identifier(self) -> bool:
@@ -287,18 +312,19 @@ class Agreement(Section):
         return None if adds_up in self.owners else adds_up
 
     @property
-    def budget_label(self) -> str:
-        """The column that information gains are about: the agreed label, or the class."""
-        return self.budget.label or self.class_.name
+    def budget_label(self) -> str | None:
+        """The column that information gains are about: the agreed label, or the class; none without both."""
+        return self.budget.label or self.class_name
 
     def holders(self, column: str) -> tuple[str, ...]:
         """The parties that hold cells of an attribute or of the class."""
-        held_by = self.class_.held_by if column == self.class_.name else self.attributes[column].held_by
+        is_class = self.class_ is not None and column == self.class_.name
+        held_by = self.required_class.held_by if is_class else self.attributes[column].held_by
         return self.owners if held_by is None else held_by
 
     def columns_of(self, party: str) -> tuple[str, ...]:
         """The attributes, then the class, of which a party holds cells."""
-        return tuple(c for c in (*self.attributes, self.class_.name) if party in self.holders(c))
+        return tuple(column for column in self.columns if party in self.holders(column))
 
     def canonical(self) -> str:
         """The agreement in the one spelling that is hashed."""

@@ -33,6 +33,7 @@ def broken_rules(agreement: Agreement) -> list[str]:
         *broken_network_rules(agreement),
         *_owners(agreement),
         *broken_engine_rules(agreement),
+        *_needed_columns(agreement),
         *_column_names(agreement),
         *_holders(agreement),
         *_records(agreement),
@@ -51,13 +52,28 @@ def _owners(agreement: Agreement) -> Iterator[str]:
         yield "parties: at least two of them hold data. Remove 'data = false' from others"
 
 
+def _needed_columns(agreement: Agreement) -> Iterator[str]:
+    if agreement.class_ is None and agreement.mechanism.needs_class:
+        yield (
+            f"the agreement: 'class' is missing, which the mechanism '{agreement.mechanism.name}' predicts: write a "
+            "section [class] with a name and values"
+        )
+    elif agreement.class_ is None and len(agreement.attributes) < 2:
+        yield (
+            "attributes: a release has at least two columns, and this one has one. Add an attribute, or a section "
+            "[class]"
+        )
+
+
 def _column_names(agreement: Agreement) -> Iterator[str]:
-    if agreement.class_.name in agreement.attributes:
+    if agreement.class_ is not None and agreement.class_.name in agreement.attributes:
         yield (
             f"attributes.{agreement.class_.name}: this is the class already; an attribute cannot be both. "
             "Remove it from the attributes"
         )
-    places = {f"attributes.{name}": name for name in agreement.attributes} | {"class.name": agreement.class_.name}
+    places = {f"attributes.{name}": name for name in agreement.attributes}
+    if agreement.class_ is not None:
+        places["class.name"] = agreement.class_.name
     for place, column in places.items():
         if column in RESERVED_COLUMNS:
             yield f"{place}: a release has a column of its own with the name '{column}'. Rename it in the data"
@@ -69,20 +85,24 @@ def _column_names(agreement: Agreement) -> Iterator[str]:
     identifier = agreement.records.identifier
     if identifier is not None and identifier in agreement.attributes:
         yield f"attributes.{identifier}: this is the identifier; it is never published. Remove it here"
-    if identifier is not None and identifier == agreement.class_.name:
+    if identifier is not None and identifier == agreement.class_name:
         yield f"class.name: '{identifier}' is the identifier; the class must be another column"
 
 
 def _holders(agreement: Agreement) -> Iterator[str]:
     places = [(f"attributes.{name}", attribute.held_by, False) for name, attribute in agreement.attributes.items()]
-    places.append(("class", agreement.class_.held_by, True))
+    if agreement.class_ is not None:
+        places.append(("class", agreement.class_.held_by, True))
     for place, held_by, is_class in places:
         yield from _holders_of(agreement, place, held_by, is_class)
     if agreement.partition == "horizontal":
         return
     for party in agreement.owners:
-        if not any(party in agreement.holders(name) for name in agreement.attributes):
-            yield f"parties.{party}: this party holds no attribute. Name it in a 'held_by', or leave it out"
+        # Every owner holds a class that says nothing of its holders, so that shows no intention to take part.
+        named = () if agreement.class_ is None else agreement.class_.held_by
+        if not any(party in agreement.holders(name) for name in agreement.attributes) and party not in (named or ()):
+            what = "no attribute" if named is None else "no column"
+            yield f"parties.{party}: this party holds {what}. Name it in a 'held_by', or leave it out"
 
 
 def _holders_of(agreement: Agreement, place: str, held_by: tuple[str, ...] | None, is_class: bool) -> Iterator[str]:
@@ -158,13 +178,14 @@ def _helper(agreement: Agreement) -> Iterator[str]:
 
 def _missing_values(agreement: Agreement) -> Iterator[str]:
     said = {f"attributes.{name}": attribute.missing_spellings for name, attribute in agreement.attributes.items()}
-    said["class"] = agreement.class_.missing_spellings
     places = {
         f"attributes.{name}": set(attribute.tree.leaves())
         for name, attribute in agreement.attributes.items()
         if attribute.kind == "categorical"
     }
-    places["class"] = set(agreement.class_.values)
+    if agreement.class_ is not None:
+        said["class"] = agreement.class_.missing_spellings
+        places["class"] = set(agreement.class_.values)
     for place, values in places.items():
         own = said[place]
         spellings, key = (own, place) if own is not None else (agreement.records.missing_spellings, "records")
@@ -234,7 +255,11 @@ def _class_disagreement(agreement: Agreement) -> Iterator[str]:
     """Rules about counting the records on which two class columns differ."""
     if agreement.privacy.class_disagreement is None:
         return
-    place, holders = "privacy.class_disagreement", agreement.holders(agreement.class_.name)
+    place = "privacy.class_disagreement"
+    if agreement.class_ is None:
+        yield f"{place}: it compares two class columns, and the agreement has no section [class]. Remove it"
+        return
+    holders = agreement.holders(agreement.class_.name)
     if agreement.partition == "horizontal":
         yield f"{place}: in a horizontal release no record has two class columns. Remove it"
     elif len(holders) != 2:

@@ -69,6 +69,9 @@ class MechanismSettings(Section):
     how_to_get_gaussian_noise: ClassVar[str | None] = None
     """What to write for Gaussian noise; nothing if the mechanism has none."""
 
+    needs_class: ClassVar[bool] = False
+    """Whether it predicts the class by definition, so that an agreement needs a section [class]."""
+
     draws_records: ClassVar[bool] = False
     """Whether synthetic records are drawn from what was measured."""
 
@@ -110,6 +113,7 @@ YES_OR_NO = (
     "publishes_each_record",
     "spends_by_column",
     "draws_records",
+    "needs_class",
     "noise_follows_delta",
 )
 TRAITS = (*YES_OR_NO, "how_to_get_gaussian_noise", "partitions")

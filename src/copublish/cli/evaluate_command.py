@@ -59,7 +59,7 @@ def evaluate(
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option(help="What is predicted: the class, or another column of records. Default: the class."),
+        typer.Option(help="What is predicted: the class, or another column of records. Default: the class, if any."),
     ] = None,
     train_on: Annotated[
         TrainOnChoice,
@@ -133,24 +133,14 @@ def evaluate(
 
 def print_scores(scores: dict[str, Any], console: Console) -> None:
     """Print scores for people."""
-    from copublish.tools.evaluation.scorecard import TRAINED_ON
-
-    predicted = (
-        f"the agreed interval of '{scores['target']}'" if scores["target_is_interval"] else f"'{scores['target']}'"
-    )
-    console.print(
-        f"{scores['release']}: predicting {predicted} on {scores['test_records']:,} test records, trained on "
-        + ("the release" if scores["trained_on"] == "release" else "raw records generalized without noise"),
-        markup=False,
-    )
-    named = {"release": "release" if scores["trained_on"] == "release" else "generalized"}
-    rows = {
-        named.get(key, what): {row["classifier"]: row[key] for row in scores["classification"] if row[key] is not None}
-        for what, key in TRAINED_ON.items()
-    }
-    print_predictions("Prediction", {name: found for name, found in rows.items() if found}, _notes(scores), console)
-    for line in _differences(scores["classification"]):
-        console.print(line, markup=False)
+    if not scores["classification"]:
+        console.print(
+            f"{scores['release']}: it has no class, so nothing is predicted (--target names a column). Compared with "
+            f"{scores['test_records']:,} test records.",
+            markup=False,
+        )
+    else:
+        _print_classification(scores, console)
     reference = {"test": "the test records", "raw": "the raw training records"}[scores["marginals"]["compared_with"]]
     _print_distances(scores["distances"], reference, console)
     _print_marginals(scores["marginals"], reference, console)
@@ -169,6 +159,27 @@ def print_scores(scores: dict[str, Any], console: Console) -> None:
         console.print(f"Numbers, against {reference}")
     for key, what, unit in known:
         console.print(f"  {what:22}{scores['numbers'][key]:.3f} {unit}")
+
+
+def _print_classification(scores: dict[str, Any], console: Console) -> None:
+    from copublish.tools.evaluation.scorecard import TRAINED_ON
+
+    predicted = (
+        f"the agreed interval of '{scores['target']}'" if scores["target_is_interval"] else f"'{scores['target']}'"
+    )
+    console.print(
+        f"{scores['release']}: predicting {predicted} on {scores['test_records']:,} test records, trained on "
+        + ("the release" if scores["trained_on"] == "release" else "raw records generalized without noise"),
+        markup=False,
+    )
+    named = {"release": "release" if scores["trained_on"] == "release" else "generalized"}
+    rows = {
+        named.get(key, what): {row["classifier"]: row[key] for row in scores["classification"] if row[key] is not None}
+        for what, key in TRAINED_ON.items()
+    }
+    print_predictions("Prediction", {name: found for name, found in rows.items() if found}, _notes(scores), console)
+    for line in _differences(scores["classification"]):
+        console.print(line, markup=False)
 
 
 def _notes(scores: dict[str, Any]) -> list[str]:

@@ -56,7 +56,7 @@ class Counts:
         source: Where the rows are.
         subject: How an error calls them.
         columns: What is known of every column, the class among them.
-        class_name: The class.
+        class_name: The class; none if the agreement has no class.
         joint: How many rows have each combination of codes, an axis for every column in their order, the code of null
             rows included; none if there are too many combinations.
     """
@@ -64,22 +64,25 @@ class Counts:
     source: Source
     subject: str
     columns: Mapping[str, CodedColumn]
-    class_name: str
+    class_name: str | None
     joint: IntArray | None = None
 
     def by_cell(self, axes: Sequence[Axis]) -> IntArray:
         """The rows by cell, shape (n_cells of each axis); null rows are not counted."""
         classes = [axis for axis in axes if axis.column == self.class_name]
         # Which rows are null has to be known, so the class is always counted; at last its cells are added up.
-        whole = [*axes] if classes else [*axes, Axis(self.class_name, np.zeros(self._size(self.class_name), int), 1)]
+        whole = [*axes] if classes or self.class_name is None else [*axes, self._one_cell_of(self.class_name)]
         cells = [np.append(axis.cell_of_code, axis.n_cells) for axis in whole]  # the last code: null rows
         counts = self._query(whole, cells) if self.joint is None else self._from_joint(self.joint, whole, cells)
+        if self.class_name is None:
+            return counts  # no row is null
         place = next(number for number, axis in enumerate(whole) if axis.column == self.class_name)
         kept = np.take(counts, range(whole[place].n_cells), axis=place)
         return kept if classes else kept.sum(axis=place)
 
-    def _size(self, column: str) -> int:
-        return self.columns[column].rule.domain.size
+    def _one_cell_of(self, column: str) -> Axis:
+        """The axis on which all values of a column are one cell."""
+        return Axis(column, np.zeros(self.columns[column].rule.domain.size, dtype=np.int64), 1)
 
     def _width(self, axis: Axis) -> int:
         return axis.n_cells + (axis.column == self.class_name)
@@ -191,7 +194,7 @@ def count_fragment(
     totals = {int(column.private_counts.sum()) for column in columns.values()}
     if len(totals) != 1:
         raise SourceError(CHANGED.format(subject=subject))
-    counts = Counts(source=source, subject=subject, columns=columns, class_name=agreement.class_.name)
+    counts = Counts(source=source, subject=subject, columns=columns, class_name=agreement.class_name)
     axes = [Axis.of(column.rule.domain) for column in columns.values()]
     cells = [np.append(axis.cell_of_code, axis.n_cells) for axis in axes]
     if n_cells(axes) <= MOST_CELLS_AT_ONCE:
@@ -207,6 +210,6 @@ def count_fragment(
         totals.pop(),
         _RowsThatStayed(),
         {name: column.rule.domain.size for name, column in columns.items()},
-        class_column=agreement.class_.name,
+        class_column=agreement.class_name,
         counted=counts,
     )

@@ -236,7 +236,7 @@ class _Reader:
 
     def read(self, opened: OpenRows) -> Fragment:
         """The fragment, whatever is in the cells."""
-        identifier, class_name = self.agreement.records.identifier, self.agreement.class_.name
+        identifier, class_name = self.agreement.records.identifier, self.agreement.class_name
         n_records = 0
         self.learn(opened)
         for batch in opened.batches(self.expressions(opened), sorted_by=identifier):
@@ -265,7 +265,7 @@ class _Reader:
         return self._without_missing(fragment) if self.agreement.mechanism.drops_missing else fragment
 
     def _encode(self, column: str, batch: Any, first: int) -> None:
-        rule, is_class = self._rules[column], column == self.agreement.class_.name
+        rule, is_class = self._rules[column], column == self.agreement.class_name
         encoded = encode_batch(rule, batch, null_is_elsewhere=self._is_spread(column))
         self._codes[column].append(encoded.codes)
         if column in self._numbers and isinstance(rule.domain, NumericalDomain) and encoded.numbers is not None:
@@ -278,7 +278,7 @@ class _Reader:
 
     def _is_spread(self, column: str) -> bool:
         """Whether an empty cell is one that another party holds."""
-        is_class = column == self.agreement.class_.name
+        is_class = column == self.agreement.class_name
         return self.agreement.partition == "arbitrary" and not is_class and len(self.agreement.holders(column)) > 1
 
     def _unchanged(self, column: str, codes: Codes) -> Codes:

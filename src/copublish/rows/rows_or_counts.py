@@ -105,7 +105,7 @@ def _count(agreement: Agreement, party: str, source: Source) -> CountedFragment:
 def _changes(agreement: Agreement, fragment: CountedFragment) -> tuple[Change, ...]:
     changes = Changes(with_rows=False)
     for name, column in fragment.known_columns().items():
-        is_class = name == agreement.class_.name
+        is_class = name == agreement.class_name
         for broken, kinds in column.encoded.changed.items():
             named: AnyRule = "null class" if column.rule.makes_null_rows else broken
             for words, found in changed_cells(broken, kinds, column.rule, column.values, is_class=is_class):

@@ -193,6 +193,11 @@ def _secrecy(agreement: Agreement, circumstances: Circumstances) -> str:
     return said if no_promise is None else f"{no_promise.use_of_the_engine} {said}"
 
 
+def _data_domain(agreement: Agreement) -> str:
+    and_class = "" if agreement.class_ is None else f" and the class '{agreement.class_.name}'"
+    return f"{len(agreement.attributes)} attributes{and_class}"
+
+
 def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) -> Deployment:
     replace = agreement.privacy.neighbors == "replace"
     epsilon = cost.replace if replace else cost.add_remove
@@ -208,7 +213,7 @@ def _deployment(agreement: Agreement, cost: Cost, circumstances: Circumstances) 
         dp_variant=Variant(
             variant_name="Approximate DP" if no_promise is None else "None: not differentially private",
             variant_details=_variant(agreement) if no_promise is None else no_promise.warning,
-            data_domain=f"{len(agreement.attributes)} attributes and the class '{agreement.class_.name}'",
+            data_domain=_data_domain(agreement),
             unprotected_quantities="; ".join(not_protected(agreement)),
         ),
         privacy_loss=PrivacyLoss(

@@ -150,7 +150,7 @@ class JointTable:
         return found
 
     def _is_shared_class(self, axis: Axis) -> bool:
-        return axis.column == self.agreement.class_.name and self.agreement.class_is_shared
+        return axis.column == self.agreement.class_name and self.agreement.class_is_shared
 
     def _counts_class(self) -> bool:
         """Whether this party's class column is the one that counts; others use theirs for their own attributes."""

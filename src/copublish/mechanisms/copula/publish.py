@@ -70,8 +70,9 @@ class CopulaDetails(Details):
         columns: Every column in agreed order, the class last.
         pairs: Every two of them.
         allocation: How the columns' budget was divided.
-        label_information: What columns tell about the label.
+        label_information: What columns tell about the label; nothing if there is neither a label nor a class.
         missing_spellings: Texts that stand for a missing value.
+        has_class: False where no column is the class.
         empties_ends: Ends of a number's grid stayed empty where noise could have made what is there.
     """
 
@@ -79,15 +80,16 @@ class CopulaDetails(Details):
     columns: dict[str, CopulaColumn]
     pairs: tuple[Pair, ...]
     allocation: Division
-    label_information: LabelInformation
+    label_information: LabelInformation | None = None
     missing_spellings: tuple[str, ...]
+    has_class: Literal[False] | None = None
     empties_ends: Literal[True] = True
 
     @property
     def public_columns(self) -> PublicColumns:
         """The columns of the release with their domains."""
         described = {name: column.domain for name, column in self.columns.items()}
-        return PublicColumns.of_release(described, self.missing_spellings)
+        return PublicColumns.of_release(described, self.missing_spellings, has_class=self.has_class is None)
 
     @property
     def strongest_pairs(self) -> list[Pair]:
@@ -139,8 +141,9 @@ def copula_details(result: CopulaResult, cells: Mapping[str, Codes]) -> CopulaDe
             for (i, j), noisy in pairs
         ),
         allocation=describe_division(allocation, result.gains),
-        label_information=describe_information(result.columns, cells, label, budgets),
+        label_information=None if label is None else describe_information(result.columns, cells, label, budgets),
         missing_spellings=allocation.agreement.records.missing_spellings,
+        has_class=False if allocation.agreement.class_ is None else None,
     )
 
 

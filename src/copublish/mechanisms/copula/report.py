@@ -30,7 +30,7 @@ def facts(publication: Publication) -> dict[str, Any]:
         "pairs": [pair for pair in pairs if pair.estimate.tells][:STRONGEST_PAIRS],
         "n_untold": sum(1 for pair in pairs if not pair.estimate.tells),
         "n_pairs": len(pairs),
-        "label": details.label_information.label,
-        "told": details.label_information.told(),
+        "label": None if details.label_information is None else details.label_information.label,
+        "told": [] if details.label_information is None else details.label_information.told(),
         "snippets": snippets(publication),
     }

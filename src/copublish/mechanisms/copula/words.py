@@ -50,4 +50,5 @@ def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
     yield columns_table(reading.summaries())
     if rows:
         yield correlations_table(correlations(reading, reading.columns), STRONGEST, rows)
-        yield label_table(details.label_information, rows)
+        if details.label_information is not None:
+            yield label_table(details.label_information, rows)

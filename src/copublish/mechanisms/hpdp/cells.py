@@ -27,7 +27,8 @@ class Spread:
     """A number's records.
 
     Attributes:
-        by_class: In every class and cell, as far as it is not missing, shape (n_classes, n_cells).
+        by_class: In every class and cell, as far as it is not missing, shape (n_classes, n_cells); without a class all
+            records are one class.
         missing: In every class, as far as it is; with the cells they add up to the class's records.
     """
 
@@ -94,7 +95,7 @@ def fit_spreads(
     Args:
         coordinates: Where columns lie.
         products: Noisy sums of products, in people, shape (size, size).
-        class_counts: Records of every class.
+        class_counts: Records of every class; without one, of all records.
         noise: Standard deviation of a share's noise, where the weight is 1.
         typical_correlation: How strong a dependence is expected to be.
     """
@@ -108,10 +109,13 @@ def fit_spreads(
         stay = np.ones(len(noisy), dtype=bool)
         stay[numbers] = cells_between_empty_ends(noisy[numbers], own_noise)
         cell_shares = consistent_counts_within(noisy, total, stay) / total
-        together = _covariances_with_classes(coordinates, products, place, shares, cell_shares, total)
-        expected = np.multiply.outer(shares * (1 - shares), cell_shares * (1 - cell_shares)) * typical_correlation**2
-        own_noise = noise / float(coordinates.weights[coordinates.class_place.start, place.start])
-        together *= expected / np.maximum(expected + own_noise * own_noise, SMALLEST_SQUARE)
+        together = np.zeros((1, len(noisy)))
+        if coordinates.class_name is not None:
+            together = _covariances_with_classes(coordinates, products, place, shares, cell_shares, total)
+            variances = np.multiply.outer(shares * (1 - shares), cell_shares * (1 - cell_shares))
+            expected = variances * typical_correlation**2
+            own_noise = noise / float(coordinates.weights[coordinates.class_place.start, place.start])
+            together *= expected / np.maximum(expected + own_noise * own_noise, SMALLEST_SQUARE)
         by_class = []
         for number, count in enumerate(class_counts.tolist()):
             wanted = (shares[number] * cell_shares + together[number]) * float(total)

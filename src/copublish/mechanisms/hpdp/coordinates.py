@@ -41,10 +41,12 @@ class Coordinates:
     """Where each column lies in a record's point: centered coordinates first, then groups, then cells of numbers.
 
     Attributes:
-        columns: Public domain of every column in agreed order; the class is the last.
+        columns: Public domain of every column in agreed order; the class, if there is one, is the last.
+        has_class: Whether the last column is the class.
     """
 
     columns: Mapping[str, Domain]
+    has_class: bool = True
 
     @cached_property
     def centered(self) -> dict[str, int]:
@@ -105,13 +107,15 @@ class Coordinates:
         return len(self.pairs[0]) + self.n_centered + (not total_is_public)
 
     @property
-    def class_name(self) -> str:
-        """The class, the last column."""
-        return list(self.columns)[-1]
+    def class_name(self) -> str | None:
+        """The class, the last column; none without a class."""
+        return list(self.columns)[-1] if self.has_class else None
 
     @cached_property
     def class_place(self) -> slice:
-        """Where the class lies: one coordinate if it has two values, else a group."""
+        """Where the class lies: one coordinate if it has two values, else a group; nowhere without a class."""
+        if self.class_name is None:
+            return slice(0, 0)
         if self.class_name in self.groups:
             return self.groups[self.class_name]
         return slice(self.centered[self.class_name], self.centered[self.class_name] + 1)
@@ -125,7 +129,7 @@ class Coordinates:
         """
         found, place = np.ones((self.size, self.size), dtype=np.int64), self.class_place
         found[place], found[:, place] = CLASS_WEIGHT, CLASS_WEIGHT
-        found[place, place] = CLASS_WEIGHT if self.class_name in self.groups else 1
+        found[place, place] = CLASS_WEIGHT if self._class_is_group else 1
         counts = np.arange(self.n_centered, self.size)
         found[counts, counts] = CLASS_WEIGHT
         return found
@@ -134,21 +138,28 @@ class Coordinates:
     def centered_weights(self) -> IntArray:
         """What each sum of a centered coordinate is multiplied with: shape (n_centered,)."""
         found = np.ones(self.n_centered, dtype=np.int64)
-        if self.class_name in self.centered:
-            found[self.centered[self.class_name]] = CLASS_WEIGHT
+        if self.class_name is not None and not self._class_is_group:
+            found[self.class_place] = CLASS_WEIGHT
         found[self._two_valued] = CLASS_WEIGHT
         return found
 
     @cached_property
     def _two_valued(self) -> list[int]:
         """Centered coordinates without the class that are -1/2 or 1/2: categories."""
-        categories = [i for name, i in self.centered.items() if isinstance(self.columns[name], CategoricalDomain)]
-        return [i for i in categories if i != self.centered.get(self.class_name)]
+        return [
+            place
+            for name, place in self.centered.items()
+            if isinstance(self.columns[name], CategoricalDomain) and name != self.class_name
+        ]
+
+    @property
+    def _class_is_group(self) -> bool:
+        return self.class_name in self.groups
 
     def _other_columns(self) -> tuple[int, int]:
         """The numbers a of centered coordinates and g of groups without the class and cells of numbers."""
-        is_group = self.class_name in self.groups
-        return self.n_centered - (not is_group), len(self.groups) - is_group
+        of_two_values = self.class_name is not None and not self._class_is_group
+        return self.n_centered - of_two_values, len(self.groups) - self._class_is_group
 
     def l1_sensitivity(self, *, total_is_public: bool) -> Influence:
         """How far one person moves all sums together, in units of 1/UNIT^2.
@@ -180,17 +191,20 @@ class Coordinates:
             coordinates that have two values are multiplied with w, where 1 is in the above: (w - 1) (g + b/2) more. A
             record whose numbers are in outer cells attains all of it. Replacing is removing and adding: at most twice
             that.
+            Without a class x is the whole record, and r = 0: nothing of the class is summed, and a cell's count has no
+            products. The first two bounds do not use the class, and the third is not needed. No record is the point 0,
+            since no record lacks a class.
         """
         a, g = self._other_columns()
         l1, l2, w = g + Fraction(a, 2), g + Fraction(a, 4), CLASS_WEIGHT
-        is_group = self.class_name in self.groups
-        reach, square = (Fraction(1), 0) if is_group else (Fraction(1, 2), Fraction(1, 4))
+        reach = Fraction(0) if self.class_name is None else Fraction(1) if self._class_is_group else Fraction(1, 2)
+        square = Fraction(1, 4) if reach == Fraction(1, 2) else 0
         two_valued, cells = len(self._two_valued), len(self.cells)
         counts = (w - 1) * (g + Fraction(two_valued, 2)) + cells * w * (1 + reach)
         others, of_class = (l1**2 + l2) / 2 + Fraction(a, 2), w * reach * (l1 + 1)
         diagonal = (Fraction(a, 4) + 2 * g) / 2
         replaced = min(2 * others, (2 * g + Fraction(a, 2)) ** 2 / 2 + diagonal + a) + 2 * of_class
-        if not is_group:
+        if reach == Fraction(1, 2):
             s = min(Fraction(a), max(Fraction(a + w - 2, 2), Fraction(0)))
             d = min(Fraction(a), Fraction(a + w + 2, 2))
             changed = (2 * g + a - s) * (2 * g + s) / 2 + a - s + w * (2 * g + s) / 2 + w
@@ -223,15 +237,18 @@ class Coordinates:
             counts of a group and a sum by at most 1: (w^2 - 1) (2 g + b). If a number's cell changes, two counts and
             two products move: 2 w^2 (1 + C). If it stays, its product with the class moves by w |c - b|, in squares
             4 w^2 C for two values and 2 w^2 C in a group. The larger of both for each number.
+            Without a class x is the whole record and C = 0: the class has no sums of its own, and no record is the
+            point 0.
         """
         a, g = self._other_columns()
         l2, w2 = g + Fraction(a, 4), CLASS_WEIGHT**2
-        is_group = self.class_name in self.groups
-        class_square, square = (Fraction(1), 0) if is_group else (Fraction(1, 4), Fraction(1, 16))
+        is_group, has_class = self._class_is_group, self.class_name is not None
+        class_square = Fraction(0) if not has_class else Fraction(1) if is_group else Fraction(1, 4)
+        square = Fraction(1, 16) if has_class and not is_group else 0
         once = (l2**2 + g + Fraction(a, 16)) / 2 + Fraction(a, 4) + w2 * class_square * (l2 + 1) + square
         t = min(Fraction(a, 4) if is_group else l2, w2 * class_square)
         replaced = l2**2 - t**2 + 2 * w2 * class_square * (l2 + t) + (2 * g + Fraction(a, 16)) / 2 + a
-        replaced += 2 * w2 if is_group else w2
+        replaced += (2 * w2 if is_group else w2) if has_class else 0
         two_valued, cells = len(self._two_valued), len(self.cells)
         once += (w2 - 1) * (g + Fraction(two_valued, 4)) + cells * w2 * (1 + class_square)
         cell_stays, cell_changes = (2 if is_group else 4) * w2 * class_square, 2 * w2 * (1 + class_square)

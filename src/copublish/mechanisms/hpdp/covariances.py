@@ -56,7 +56,7 @@ def shrunk_covariances(
         np.fill_diagonal(own, variances[place])
         found[place, place] = part * own
     for i in range(coordinates.n_centered):
-        is_class = i == coordinates.centered.get(coordinates.class_name)
+        is_class = coordinates.class_place == slice(i, i + 1)
         found[i, i] = (1.0 if is_class else SHARED_PART) * variances[i]
     _share_more(coordinates, found, variances)
     left = np.array([math.sqrt(math.fsum((row * row).tolist())) for row in factors * noise])

@@ -160,7 +160,9 @@ def _variances(coordinates: Coordinates, means: FloatArray, noise: float, spread
 
 
 def _class_counts(coordinates: Coordinates, means: FloatArray, total: int) -> IntArray:
-    """Records of every class."""
+    """Records of every class; without one, of all records."""
+    if coordinates.class_name is None:
+        return np.array([total], dtype=np.int64)
     if coordinates.class_name in coordinates.centered:
         second = round((0.5 + float(means[coordinates.class_place][0])) * total)
         return np.array([total - second, second], dtype=np.int64)
@@ -172,6 +174,8 @@ def _class_effects(
     coordinates: Coordinates, kept: FloatArray, counts: IntArray, spreads: Mapping[str, Spread]
 ) -> FloatArray:
     """How far each class moves the mean of every coordinate."""
+    if coordinates.class_name is None:
+        return np.zeros((1, coordinates.n_linked))
     total = max(int(counts.sum()), 1)
     together = kept[coordinates.class_place]
     if coordinates.class_name in coordinates.centered:
@@ -233,7 +237,7 @@ class HpdpResult:
 
     @property
     def columns(self) -> Mapping[str, Domain]:
-        """Public domain of every column in agreed order; the class is the last."""
+        """Public domain of every column in agreed order; the class, if there is one, is the last."""
         return self.coordinates.columns
 
     @property

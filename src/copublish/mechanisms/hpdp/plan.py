@@ -33,9 +33,15 @@ PRODUCTS_SUMS_AND_CELLS = (
     "its product with the class"
 )
 
+WITHOUT_CLASS = (
+    "sum over records of the product of every two coordinates, of every coordinate and of every cell of a number"
+)
+
 TOTAL = ", and number of records"
 
 WEIGHTED = f"; counts, and what the class is in, are weighted by {CLASS_WEIGHT}"
+
+COUNTS_WEIGHTED = f"; counts are weighted by {CLASS_WEIGHT}"
 
 LARGE_SHARE_ERROR = 0.05
 """From here on people are warned."""
@@ -72,13 +78,19 @@ class HpdpPlan(Plan["HpdpResult"]):
     @cached_property
     def coordinates(self) -> Coordinates:
         """Where columns lie in a record's point."""
-        return Coordinates(self.agreement.columns)
+        return Coordinates(self.agreement.columns, has_class=self.has_class)
+
+    @property
+    def has_class(self) -> bool:
+        """Whether the agreement has a class."""
+        return self.agreement.class_ is not None
 
     @cached_property
     def moments(self) -> Measure | GaussianMeasure:
         """The one disclosure."""
         public, coordinates = self.agreement.records.public, self.coordinates
-        label = PRODUCTS_SUMS_AND_CELLS + ("" if public else TOTAL) + WEIGHTED
+        sums, weighted = (PRODUCTS_SUMS_AND_CELLS, WEIGHTED) if self.has_class else (WITHOUT_CLASS, COUNTS_WEIGHTED)
+        label = sums + ("" if public else TOTAL) + weighted
         entries = coordinates.n_sums(total_is_public=public)
         if self.settings.uses_gaussian_noise:
             return GaussianMeasure(
@@ -135,12 +147,12 @@ class HpdpPlan(Plan["HpdpResult"]):
     def method(self) -> Method:
         """What the mechanism does, in words for the certificate."""
         law = "Gaussian" if isinstance(self.moments, GaussianMeasure) else "Laplace"
+        counted = "in all and by class; counts and sums that the class is in are" if self.has_class else "which are"
         return Method(
             product="Synthetic microdata",
             mechanisms=f"Discrete {law} noise on the sums over records of products of every two coordinates and of "
-            "coordinates, and on the counts of the cells of numbers, in all and by class; counts and sums that the "
-            f"class is in are multiplied by {CLASS_WEIGHT} before it is added. "
-            f"{how_noise_is_drawn(self.agreement)}; all arithmetic on what is opened is on integers.",
+            f"coordinates, and on the counts of the cells of numbers, {counted} multiplied by {CLASS_WEIGHT} before it "
+            f"is added. {how_noise_is_drawn(self.agreement)}; all arithmetic on what is opened is on integers.",
             post_processing="Pooled covariances, shrunk by their noise; principal components above a noise floor; "
             "records drawn from a factor model with them under a key that is a hash of the noisy values.",
         )
@@ -164,7 +176,7 @@ class HpdpPlan(Plan["HpdpResult"]):
             "share_error": round(self.share_error, 4),
             "correlation_error": round(self.correlation_error, 3),
             "mean_within_95_percent": rounded_means(self.number_errors()),
-            "share_error_with_class": round(self.deviation / CLASS_WEIGHT / self.agreement.records.expected, 4),
+            **({"share_error_with_class": round(self.share_error, 4)} if self.has_class else {}),
         }
 
     def headline(self) -> dict[str, str]:

@@ -107,12 +107,13 @@ class HpdpDetails(Details):
         columns: How every column is spread, in agreed order, the class last.
         noisy_sums: What was opened.
         noise_deviation_in_people: Standard deviation of its noise, where the weight is 1.
-        class_weight: What sums that the class is in were multiplied with.
+        class_weight: What counts, and sums that the class is in, were multiplied with.
         share_within_95_percent: How far a share is off at most in 95 of 100 cases.
         estimated_records: The number of records, public or estimated.
         components: How many principal components stood out of the noise.
         noise_floor: What they had to exceed.
         missing_spellings: Texts that stand for a missing value.
+        has_class: False where no column is the class.
     """
 
     hpdp_format: Literal[1] = 1
@@ -127,12 +128,13 @@ class HpdpDetails(Details):
     components: int
     noise_floor: float
     missing_spellings: tuple[str, ...]
+    has_class: Literal[False] | None = None
 
     @property
     def public_columns(self) -> PublicColumns:
         """The columns of the records with their domains."""
         described = {name: column.domain for name, column in self.columns.items()}
-        return PublicColumns.of_release(described, self.missing_spellings)
+        return PublicColumns.of_release(described, self.missing_spellings, has_class=self.has_class is None)
 
 
 def coordinates_of(details: HpdpDetails, columns: Mapping[str, Domain]) -> Coordinates:
@@ -142,7 +144,7 @@ def coordinates_of(details: HpdpDetails, columns: Mapping[str, Domain]) -> Coord
         ReleaseError: If its sums are those of other columns.
     """
     released = [(i, j, weight) for i, j, _, weight in details.noisy_sums.products]
-    coordinates = Coordinates(columns)
+    coordinates = Coordinates(columns, has_class=details.has_class is None)
     first, second = coordinates.pairs
     weights = coordinates.weights[first, second]
     if released != list(zip(first.tolist(), second.tolist(), weights.tolist(), strict=True)):
@@ -187,6 +189,7 @@ def hpdp_details(result: HpdpResult) -> HpdpDetails:
         components=model.components,
         noise_floor=round(model.noise_floor, DIGITS),
         missing_spellings=result.agreement.records.missing_spellings,
+        has_class=False if result.agreement.class_ is None else None,
     )
 
 

@@ -134,11 +134,16 @@ class HpdpReading(Reading):
                 if number is not None:
                     terms[number] = terms.get(number, 0.0) + a * b
                 elif self._column_of[i] != self._column_of[j]:  # different values of one never meet: 0
-                    raise ReleaseError(
-                        f"Cells of '{self._column_of[max(i, j)]}' were counted among the classes of "
-                        f"'{self.columns[-1]}' alone. Ask for that, or for the correlation of two columns."
-                    )
+                    raise self._not_counted_together(self._column_of[max(i, j)])
         return self._linear(terms, 0.0)
+
+    def _not_counted_together(self, number: str) -> ReleaseError:
+        if self._coordinates.class_name is None:
+            return ReleaseError(f"Cells of '{number}' were counted alone. Ask for the correlation of two columns.")
+        return ReleaseError(
+            f"Cells of '{number}' were counted among the classes of '{self._coordinates.class_name}' alone. Ask for "
+            "that, or for the correlation of two columns."
+        )
 
     def _add(self, terms: dict[int, float], place: int, factor: float) -> None:
         """Add the sum of one coordinate: of a 0 or 1 it is the sum of squares."""

@@ -81,7 +81,8 @@ def draw_records(coordinates: Coordinates, model: MomentModel, n_records: int, k
                 weights[name] = _weights(chances[first], classes[first], _chances(coordinates, name, expected))
             words = _words(key, f"category {name}", start, size)
             drawn.codes[name][rows] = _choose(chances * weights[name][classes[rows]] // WEIGHT, words)
-    drawn.codes[coordinates.class_name] = classes
+    if coordinates.class_name is not None:
+        drawn.codes[coordinates.class_name] = classes
     for name, spread in model.spreads.items():
         is_missing = _missing(spread, name, classes, key)
         drawn.in_cells[name] = _cells(spread.by_class, classes, behind[name], ~is_missing)

@@ -25,6 +25,7 @@ def facts(publication: Publication) -> dict[str, Any]:
     return {
         "n_records": publication.records.num_rows,
         "details": details,
+        "has_class": details.has_class is None,
         "numbers": [(summary, deviations[summary.name]) for summary in summaries if summary.is_number],
         "categories": categories,
         "share_within": max(told) if told and len(told) == len(errors) else None,

@@ -86,8 +86,13 @@ class HpdpSettings(MechanismSettings):
             else:
                 size += 1 if domain.size == 2 else domain.size
         yield from constant_columns(agreement)
-        classes = agreement.class_domain.size
-        sums = size * (size + 1) // 2 + cells * (1 + (classes if classes > 2 else 1))
+        if not cells and agreement.class_ is None:
+            yield (
+                "attributes: without a [class] an hpdp release is about numbers and how they go together, and none of "
+                "these columns is one. Add a column of numbers or a class, or take the mechanism 'marginals'"
+            )
+        classes = 0 if agreement.class_ is None else agreement.class_domain.size
+        sums = size * (size + 1) // 2 + cells * (1 + (1 if classes == 2 else classes))
         if sums > MAX_SUMS:
             yield (
                 f"attributes: an hpdp release has at most {MAX_SUMS:,} sums, of products of every two coordinates "

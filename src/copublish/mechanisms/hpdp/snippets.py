@@ -66,7 +66,7 @@ def snippets(publication: Publication) -> Snippets:
         filled |= {"shift": 0.5, "divisor": "n"}
         template = CENTERED
     else:
-        counted = next(iter(coordinates.cells.values()), None) or coordinates.groups[coordinates.class_name]
+        counted = next(iter(coordinates.cells.values()), None) or coordinates.class_place
         place = counted.start
         noisy, weight = next((noisy, weight) for i, j, noisy, weight in sums.products if i == j == place)
         least = f"max(n - {filled['factor']} * n_sd, 1)"  # people, at least: a share's error grows with both

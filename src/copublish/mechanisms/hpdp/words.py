@@ -30,6 +30,11 @@ def details_of(publication: Publication) -> HpdpDetails:
 def about(publication: Publication) -> About:
     """What the README of a release folder says."""
     (moments,) = publication.certificate.at(MOMENTS)
+    has_class = details_of(publication).has_class is None
+    weighted = (
+        "counts of values and cells, and sums that the class is in," if has_class else "counts of values and cells"
+    )
+    measured = "whose counts in every\nclass are measured" if has_class else "whose\ncounts are measured"
     noise, n_records, parties = moments.noise, publication.records.num_rows, publication.certificate.parties
     return About(
         f"""This folder is a differentially private data set of {n_records:,} synthetic records, made together by
@@ -42,10 +47,9 @@ values, and how every two columns go together are like the real ones, about.""",
 | `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
         f"""Every sum, of which the share of a value and the share of two values together are examples, carries noise of
 {"standard deviation" if noise.law is Law.GAUSSIAN else "scale"} {noise.scale_in_people or 0:g}
-people; counts of values and cells, and sums that the class is in, carry {noise.times_less_where_weighted} times less.
+people; {weighted} carry {noise.times_less_where_weighted} times less.
 Dependences that noise could have made are left out, weak ones are made weaker, and what three or more columns have in
-common beyond their pairs is not kept. Numbers are spread evenly over the cells of their grids, whose counts in every
-class are measured. `hpdp.json`
+common beyond their pairs is not kept. Numbers are spread evenly over the cells of their grids, {measured}. `hpdp.json`
 has the unbiased noisy sums, to be divided by their weights; use them where a mean, a share or a covariance is all you
 need.""",
     )

@@ -31,6 +31,7 @@ class IdpIrDetails(Details):
         noise_scaled_with: For every column what its noise was scaled with; it bounds nobody's privacy loss.
         columns: Public domain of every column in agreed order, the class last.
         missing_spellings: Texts that stand for a missing value.
+        has_class: False where no column is the class.
     """
 
     warning: str = WARNING
@@ -43,11 +44,14 @@ class IdpIrDetails(Details):
     noise_scaled_with: dict[str, str]
     columns: dict[str, DomainDescription]
     missing_spellings: tuple[str, ...]
+    has_class: Literal[False] | None = None
 
     @property
     def public_columns(self) -> PublicColumns:
         """The columns of the records with their domains."""
-        return PublicColumns.of_release(self.columns, self.missing_spellings, publishes_each_record=True)
+        return PublicColumns.of_release(
+            self.columns, self.missing_spellings, publishes_each_record=True, has_class=self.has_class is None
+        )
 
 
 def contents_of(result: IdpIrResult) -> Contents:
@@ -75,6 +79,7 @@ def idp_ir_details(result: IdpIrResult) -> IdpIrDetails:
         noise_scaled_with=plan.noise_scaled_with,
         columns={name: describe_column(plan.agreement, name) for name in plan.agreement.columns},
         missing_spellings=plan.agreement.records.missing_spellings,
+        has_class=False if plan.agreement.class_ is None else None,
     )
 
 

@@ -174,13 +174,14 @@ def _columns(agreement: Agreement, *, drops_missing: bool) -> Iterator[str]:
             "partition: idp-ir ranks whole columns at their owners, so cells of one cannot be spread. Write "
             '"horizontal" or "vertical"'
         )
-    if agreement.partition == "vertical" and len(agreement.holders(agreement.class_.name)) != 1:
+    label = agreement.class_name
+    if label is not None and agreement.partition == "vertical" and len(agreement.holders(label)) != 1:
         yield (
             "class.held_by: owners of different columns may not have one in common, because each would publish it. "
             f'Name the party that publishes the class, like held_by = "{agreement.owners[0]}"'
         )
     # Epsilon is divided by owners, then by columns; a noisy sum has at most twice the domain's range as scale.
-    columns = (len(agreement.attributes) + 1) * max(1, len(agreement.owners))
+    columns = len(agreement.columns) * max(1, len(agreement.owners))
     for name, domain in agreement.domains.items():
         if not isinstance(domain, NumericalDomain):
             if domain.size - (drops_missing and domain.missing) < 2:

@@ -162,7 +162,7 @@ class Measurements:
     @cached_property
     def first(self) -> Measure | ConcentratedMeasure:
         """The disclosure of all tables that are measured for sure, at once."""
-        what = "with the class" if self.settings.by_class and self.settings.listed is None else "alone"
+        what = "with the class" if self.settings.by_class(self.agreement) and self.settings.listed is None else "alone"
         tables = f"{len(self.fixed)} table{'s' if len(self.fixed) > 1 else ''}"
         label = f"number of records in every cell of {tables}: every column {what}"
         if self.settings.listed is not None:

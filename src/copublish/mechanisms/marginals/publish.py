@@ -72,6 +72,7 @@ class MarginalsDetails(Details):
     Attributes:
         marginals_format: Number of the format.
         columns: How every column is spread, in agreed order, the class last.
+        has_class: False where no column is the class.
         tables: Every measured table; its counts are in the published table of tables, in the same order.
         rounds: What every round chose: the columns of a table, or nothing if none was worth its noise.
         cliques: The sets of columns that the model keeps as a whole.
@@ -88,12 +89,13 @@ class MarginalsDetails(Details):
     factor_unit: float = FACTOR_UNIT
     estimated_records: int
     missing_spellings: tuple[str, ...]
+    has_class: Literal[False] | None = None
 
     @property
     def public_columns(self) -> PublicColumns:
         """The columns of the records with their domains."""
         described = {name: column.domain for name, column in self.columns.items()}
-        return PublicColumns.of_release(described, self.missing_spellings)
+        return PublicColumns.of_release(described, self.missing_spellings, has_class=self.has_class is None)
 
 
 def contents_of(result: MarginalsResult) -> Contents:
@@ -157,6 +159,7 @@ def _details(result: MarginalsResult, codes: IntArray, records: pa.Table) -> Mar
         cliques=tuple(tuple(names[column] for column in clique) for clique in result.tree.cliques),
         estimated_records=result.total,
         missing_spellings=result.agreement.records.missing_spellings,
+        has_class=False if result.agreement.class_ is None else None,
     )
 
 

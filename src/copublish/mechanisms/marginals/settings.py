@@ -58,7 +58,7 @@ class MarginalsSettings(MechanismSettings):
     Attributes:
         rounds: How many tables are chosen at most after the first ones.
         tables: Which ones may be chosen; or a list of those that are measured, without a choice.
-        first: What is measured before: every column with the class, or every column alone.
+        first: What is measured before: every column with the class, or every column alone, as it is without a class.
         records: How many records are made; as many as there are, about, if it is not said.
         model_cells: The most cells of a set of columns that the model keeps as a whole.
     """
@@ -88,10 +88,9 @@ class MarginalsSettings(MechanismSettings):
         """How many tables are chosen at most."""
         return 0 if self.listed is not None else DEFAULT_ROUNDS if self.rounds is None else self.rounds
 
-    @property
-    def by_class(self) -> bool:
-        """Whether every column is measured with the class first."""
-        return self.first != "columns"
+    def by_class(self, agreement: Agreement) -> bool:
+        """Whether every column is measured with the class first; without a class every column is measured alone."""
+        return agreement.class_ is not None and self.first != "columns"
 
     @property
     def agreed_model_cells(self) -> int:
@@ -137,13 +136,19 @@ class MarginalsSettings(MechanismSettings):
             yield from self._cells(agreement)
 
     def _class(self, agreement: Agreement) -> Iterator[str]:
+        if agreement.class_ is None:
+            if self.first == "class-tables":
+                yield 'mechanism.first: "class-tables" needs a [class]. Remove "first", or add the section'
+            if self.tables == "class-triples":
+                yield 'mechanism.tables: "class-triples" needs a [class]. Take "pairs", or add the section'
+            return
         size = agreement.class_domain.size
-        if self.by_class and size > MAX_CLASS_VALUES:
+        if self.by_class(agreement) and size > MAX_CLASS_VALUES:
             yield (
                 f"class.values: every column is measured with the class, which then has at most {MAX_CLASS_VALUES} "
                 f'values, and these are {size}. Put values together, or write first = "columns" in [mechanism]'
             )
-        if self.tables == "class-triples" and not self.by_class:
+        if self.tables == "class-triples" and not self.by_class(agreement):
             yield 'mechanism.tables: "class-triples" goes with first = "class-tables". Remove "first", or take "pairs"'
 
     def _listed_tables(self, agreement: Agreement) -> Iterator[str]:
@@ -194,7 +199,8 @@ def fixed_tables(agreement: Agreement) -> list[tuple[str, ...]]:
     """
     settings = agreement.settings(MarginalsSettings)
     names = list(agreement.columns)
-    first = [(name, names[-1]) for name in names[:-1]] if settings.by_class else [(name,) for name in names]
+    by_class = settings.by_class(agreement)
+    first = [(name, names[-1]) for name in names[:-1]] if by_class else [(name,) for name in names]
     listed = [tuple(name for name in names if name in table) for table in settings.listed or ()]
     kept = [table for table in first if not any(set(table) <= set(other) for other in listed)]
     return [*kept, *listed]
@@ -206,7 +212,7 @@ def candidate_tables(agreement: Agreement) -> list[tuple[str, ...]]:
     if settings.agreed_rounds == 0:
         return []
     *others, label = agreement.columns
-    free = others if settings.by_class else [*others, label]
+    free = others if settings.by_class(agreement) else [*others, label]
     last = (label,) if settings.tables == "class-triples" else ()
     found = [(one, other, *last) for i, one in enumerate(free) for other in free[i + 1 :]]
     sizes = {name: domain.size for name, domain in agreement.columns.items()}

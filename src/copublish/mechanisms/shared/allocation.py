@@ -104,6 +104,17 @@ class Allocation:
         return self.total * Fraction(self.agreement.budget.share_for_tables)
 
     @property
+    def label(self) -> str:
+        """The column that information gains are about.
+
+        Raises:
+            ValueError: If there is neither a label nor a class.
+        """
+        if self.agreement.budget_label is None:
+            raise ValueError("information gains need a label or a class to be about")
+        return self.agreement.budget_label
+
+    @property
     def agreed(self) -> dict[str, Fraction] | None:
         """Each column's budget, or nothing if the run will tell."""
         weights = agreed_weights(self.agreement)
@@ -133,7 +144,7 @@ class Allocation:
         """The disclosure of every column's table by label; none unless gains are asked for."""
         if not self.for_tables:
             return {}
-        label, columns = self.agreement.budget_label, self.agreement.columns
+        label, columns = self.label, self.agreement.columns
         others = [column for column in columns if column != label]
         return {
             column: Measure(

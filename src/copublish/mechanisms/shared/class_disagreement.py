@@ -42,7 +42,7 @@ def class_disagreement(agreement: Agreement) -> Measure:
         Guarantee: the agreed share of epsilon, under both relations; `INFLUENCE` has the sensitivity.
         Reveals: the noisy number, to all parties and in the certificate.
     """
-    first, second = agreement.holders(agreement.class_.name)
+    first, second = agreement.holders(agreement.required_class.name)
     return Measure(
         place=Place(STEP),
         label=f"number of records on which the classes at '{first}' and '{second}' differ",
@@ -89,7 +89,7 @@ class CountsDisagreementFirst(Plan[Any]):
     def describe(self) -> dict[str, Any]:
         """What the mechanism has to say, and what is measured first."""
         said = {
-            "holders": list(self.agreement.holders(self.agreement.class_.name)),
+            "holders": list(self.agreement.holders(self.agreement.required_class.name)),
             "counts": self.agreement.class_owner,
             "epsilon": show_exact(self.agreement.epsilon_for_class_disagreement),
             "mechanism_epsilon": show_exact(self.agreement.mechanism_epsilon),
@@ -131,9 +131,9 @@ def measured_disagreement(
     """What was measured, for the certificate; nothing if it was not agreed. Released values only."""
     for disclosure, values in opened:
         if disclosure.place.step == STEP and isinstance(disclosure, Measure):
-            first, second = agreement.holders(agreement.class_.name)
+            first, second = agreement.holders(agreement.required_class.name)
             return ClassDisagreement(
-                class_name=agreement.class_.name,
+                class_name=agreement.required_class.name,
                 holders=(first, second),
                 counts=agreement.class_owner,
                 noisy_count=int(values[0]),

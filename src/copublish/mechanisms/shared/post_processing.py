@@ -51,12 +51,12 @@ def key_of(opened: Iterable[IntArray]) -> bytes:
 
 
 def published_columns(agreement: Agreement) -> dict[str, tuple[str, ...]]:
-    """For every party the columns that it publishes, in agreed order, the class last.
+    """For every party the columns that it publishes, in agreed order; the class, if there is one, last.
 
     Horizontal: every owner publishes all columns, of its own rows. Vertical: a column is published once, by its
     holder; a class that several parties hold by the first of them.
     """
-    columns = (*agreement.attributes, agreement.class_.name)
+    columns = tuple(agreement.columns)
     found = {}
     for party, about in agreement.parties.items():
         is_first = {column: agreement.holders(column)[0] == party for column in columns}

@@ -47,14 +47,14 @@ def _count_differing(table: JointTable, engine: JoinEngine) -> Secret:
     """
     agreement, fragment = table.agreement, table.fragment
     # Where a record has no listed class, that is one more class: whoever holds it lists the code past the domain.
-    n_classes, holders = agreement.class_domain.size + 1, agreement.holders(agreement.class_.name)
+    n_classes, holders = agreement.class_domain.size + 1, agreement.holders(agreement.required_class.name)
     sizes = tuple(n_classes if party in holders else 1 for party in agreement.parties)
 
     def count(session: JoinEngine, rows: slice) -> Secret:
         nowhere = np.zeros(rows.stop - rows.start, dtype=np.int64)
         cells: IntArray = nowhere
         if fragment.party in holders:
-            cells = fragment.private_codes[agreement.class_.name][rows].astype(np.int64)
+            cells = fragment.private_codes[agreement.required_class.name][rows].astype(np.int64)
         places = nowhere if fragment.party == agreement.party_names[-1] else None
         return session.joint_histogram(cells, places, sizes, Packing(1))
 

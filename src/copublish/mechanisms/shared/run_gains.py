@@ -37,7 +37,7 @@ def measure_gains(
     disclosures, columns = allocation.tables(), allocation.agreement.columns
     if not disclosures:
         return None
-    label, noisy_tables = columns[allocation.agreement.budget_label], {}
+    label, noisy_tables = columns[allocation.label], {}
     for number, (column, disclosure) in enumerate(disclosures.items()):
         progress("gains", number, len(disclosures))
         axes = [Axis.of(columns[column]), Axis.of(label)]

@@ -102,7 +102,7 @@ def _holder(table: JointTable, group: Group) -> int | None:
     agreement = table.agreement
     found = set()
     for axis in group:
-        is_shared_class = axis.column == agreement.class_.name and agreement.class_is_shared
+        is_shared_class = axis.column == agreement.class_name and agreement.class_is_shared
         found.add((agreement.class_owner,) if is_shared_class else tuple(agreement.holders(axis.column)))
     holders = found.pop() if len(found) == 1 else ()
     return agreement.party_names.index(holders[0]) if len(holders) == 1 else None

@@ -20,7 +20,7 @@ from copublish.mechanisms.specialization.plan import SpecializationPlan
 
 def work_of(agreement: Agreement, cut: Generalization, n_records: int) -> Work:
     """What a secure run that ends with this cut has to do."""
-    plan, n_classes = SpecializationPlan.of(agreement), len(agreement.class_.values)
+    plan, n_classes = SpecializationPlan.of(agreement), len(agreement.required_class.values)
     sizes = {name: len(attribute.values) for name, attribute in cut.attributes.items()}
     n_cells = prod(sizes.values()) * n_classes
     leaf_noise = plan.leaf_counts(plan.rounds, n_cells).noise
@@ -71,7 +71,7 @@ def _guests(agreement: Agreement) -> frozenset[str]:
 def _spread_halves(agreement: Agreement, sizes: Mapping[str, int], n_classes: int) -> tuple[Half, Half]:
     """Cells that several parties may hold: divided so that both sides have fewest together."""
     # The class is everybody's where all know it; where it has an owner alone, that one marks it.
-    label = agreement.class_.name
+    label = agreement.required_class.name
     axes = [*((name, size) for name, size in sizes.items() if size > 1), (label, n_classes)]
     holders = {name: frozenset(agreement.holders(name)) for name, _ in axes}
     if agreement.class_is_shared:
@@ -90,7 +90,7 @@ def _own_halves(agreement: Agreement, sizes: Mapping[str, int], n_classes: int) 
     """Columns of two parties: rows of the joined table, and the counts in a row."""
     last = agreement.party_names[-1:]
     across = prod(size for name, size in sizes.items() if agreement.holders(name) == last)
-    class_across = agreement.class_is_shared or agreement.holders(agreement.class_.name) == last
+    class_across = agreement.class_is_shared or agreement.holders(agreement.required_class.name) == last
     return (
         (prod(sizes.values()) // across * (1 if class_across else n_classes), frozenset(agreement.party_names[:1])),
         (across * (n_classes if class_across else 1), frozenset(last)),

@@ -89,7 +89,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
     def _with_score(agreement: Agreement, score: ScoreName) -> SpecializationPlan:
         settings = agreement.settings(SpecializationSettings)
         for_selections = agreement.mechanism_epsilon * Fraction(settings.selection_share)
-        max_leaves = max(1, _max_cells(agreement, score) // len(agreement.class_.values))
+        max_leaves = max(1, _max_cells(agreement, score) // len(agreement.required_class.values))
         rounds = min(settings.specializations, max_leaves.bit_length() - 1)
         # Each round adds at least one value to one attribute, so no more rounds than codes can ever be used.
         rounds = min(rounds, sum(domain.size - 1 for domain in agreement.domains.values()))
@@ -135,7 +135,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
             calibrated_to=self.agreement.privacy.neighbors,
             l1_sensitivity=HISTOGRAM_L1,
             changed_entries=HISTOGRAM_L1,
-            entries=len(self.agreement.class_.values),
+            entries=len(self.agreement.required_class.values),
         )
 
     def selection(self, number: int, candidates: int, score_range: Influence | None = None) -> Select:
@@ -167,7 +167,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
         classes = [self.class_counts()] if self.epsilon_for_classes else []
         candidates = max_candidates(self.agreement)
         selections = [self.selection(number, candidates) for number in range(self.rounds)]
-        n_cells = self.max_leaves * len(self.agreement.class_.values)
+        n_cells = self.max_leaves * len(self.agreement.required_class.values)
         return [*classes, *selections, self.leaf_counts(self.rounds, n_cells)]
 
     def cost(self) -> Cost:
@@ -199,7 +199,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
             "score": {"asked": self.settings.score, "used": self.score},
             "specializations": self.rounds,
             "most_leaves": self.max_leaves,
-            "most_cells": self.max_leaves * len(self.agreement.class_.values),
+            "most_cells": self.max_leaves * len(self.agreement.required_class.values),
             "unused_selections": (
                 "If nothing is left to split, the rest of the selections' budget goes to the leaf counts."
             ),
@@ -207,7 +207,7 @@ class SpecializationPlan(Plan["SpecializationResult"]):
 
     def headline(self) -> dict[str, str]:
         """The same in a few words, by heading."""
-        asked, cells = self.settings.score, self.max_leaves * len(self.agreement.class_.values)
+        asked, cells = self.settings.score, self.max_leaves * len(self.agreement.required_class.values)
         return {
             "Publishes": f"at most {self.max_leaves:,} leaves, {cells:,} counts",
             "Score": self.score if asked == self.score else f"{self.score}, chosen by {asked}",

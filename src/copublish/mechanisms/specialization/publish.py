@@ -70,7 +70,7 @@ def counts_table(result: SpecializationResult) -> pa.Table:
         labels = [domain.label(part) for part in result.cut.parts[name]]
         repeat //= len(labels)
         columns[name] = _repeated(labels, repeat, n_leaves * n_classes)
-    class_ = result.agreement.class_
+    class_ = result.agreement.required_class
     columns[class_.name] = _repeated(list(class_.values), 1, n_leaves * n_classes)
     columns[COUNT] = pa.array(result.counts.ravel())
     columns[NOISY_COUNT] = pa.array(result.noisy_counts.ravel())
@@ -110,7 +110,7 @@ def cut_details(result: SpecializationResult) -> CutDetails:
     """The cut, with all that is needed to generalize other data."""
     agreement, cut = result.agreement, result.cut
     return CutDetails(
-        class_=GeneralizedClass(name=agreement.class_.name, values=agreement.class_.values),
+        class_=GeneralizedClass(name=agreement.required_class.name, values=agreement.required_class.values),
         missing_spellings=agreement.records.missing_spellings,
         attributes={
             name: GeneralizedAttribute(

@@ -63,7 +63,7 @@ def run_specialization(
         cut, rounds_done = cut.specialize(candidates, winner), rounds_done + 1
 
     progress("leaf counts", 0, 1)
-    disclosure = plan.leaf_counts(rounds_done, cut.n_leaves * len(table.agreement.class_.values))
+    disclosure = plan.leaf_counts(rounds_done, cut.n_leaves * len(table.agreement.required_class.values))
     gate.draw_measurement_noise(disclosure)
     secret_counts = table.count_jointly(
         [*cut.axes(), classes],
@@ -77,7 +77,7 @@ def run_specialization(
     progress("leaf noise", 1, 1)
 
     total = max(0, int(noisy.sum())) if table.public_total is None else table.public_total
-    shape = (cut.n_leaves, len(table.agreement.class_.values))
+    shape = (cut.n_leaves, len(table.agreement.required_class.values))
     noisy = noisy.reshape(shape)
     by_class = plan.score != "max"  # whose post-processing stays as it was published
     counts = consistent_counts_by_class(noisy, total) if by_class else consistent_counts(noisy.ravel(), total)

@@ -29,6 +29,7 @@ class SpecializationSettings(MechanismSettings):
     max_cells: Whole | None = Field(default=None, ge=2, le=MAX_CELLS)
 
     counts_alone: ClassVar[bool] = True
+    needs_class: ClassVar[bool] = True
 
     def broken_rules(self, agreement: Agreement) -> Iterator[str]:
         """Yield a sentence if gains of too many splits would have to be compared."""

@@ -83,7 +83,7 @@ class SpecializationTuning(Tuning):
         agreed = agreement.settings(SpecializationSettings)
         setting = _setting(spell(agreement.privacy.epsilon), MOST, agreed.score, agreed.selection_share)
         most = SpecializationPlan.of(setting.apply(agreement))
-        cells = most.max_leaves * len(agreement.class_.values)
+        cells = most.max_leaves * len(agreement.required_class.values)
         return {
             "most_cells": cells,
             "most_specializations": most.rounds,

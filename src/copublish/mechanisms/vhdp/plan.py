@@ -91,12 +91,20 @@ class VhdpPlan(Plan["VhdpResult"]):
         }
 
     def typical_noise(self) -> tuple[str, float]:
-        """How many classes noise leaves as they are, beyond chance, in words and as a number."""
-        label = self.agreement.class_.name
-        least, _ = self.allocation.limits()[label]
-        told = self.perturbation(label, least)
-        signal = told.response.signal if isinstance(told, PerturbCategory) else 0
-        return "the share of classes that tell the truth is", round(float(signal), 4)
+        """How many classes noise leaves as they are, beyond chance, in words and as a number.
+
+        Without a class: how many categories, as a mean of the columns that have them; else the noise of numbers.
+        """
+        told = {name: self.perturbation(name, least) for name, (least, _) in self.allocation.limits().items()}
+        signals = {name: one.response.signal for name, one in told.items() if isinstance(one, PerturbCategory)}
+        if self.agreement.class_ is not None:
+            signal = signals[self.agreement.class_.name]
+            return "the share of classes that tell the truth is", round(float(signal), 4)
+        if signals:
+            mean = float(sum(signals.values()) / len(signals))
+            return "the mean share of categories that tell the truth is", round(mean, 4)
+        scales = [float(one.noise.scale / one.steps) for one in told.values() if isinstance(one, PerturbNumber)]
+        return "the mean scale of noise, in ranges of the numbers, is", round(sum(scales) / len(scales), 4)
 
     def run(self, table: JointTable, engine: SumEngine, gate: RevealGate, progress: Progress) -> VhdpResult:
         """Run it at one party; `run.py` says what that reveals."""

@@ -45,21 +45,25 @@ class VhdpDetails(Details):
         vhdp_format: Number of the format.
         columns: Every column in agreed order, the class last.
         allocation: How the budget was divided.
-        label_information: What columns tell about the label.
+        label_information: What columns tell about the label; nothing if there is neither a label nor a class.
         missing_spellings: Texts that stand for a missing value.
+        has_class: False where no column is the class.
     """
 
     vhdp_format: Literal[1] = 1
     columns: dict[str, VhdpColumn]
     allocation: Division
-    label_information: LabelInformation
+    label_information: LabelInformation | None = None
     missing_spellings: tuple[str, ...]
+    has_class: Literal[False] | None = None
 
     @property
     def public_columns(self) -> PublicColumns:
         """The columns of the release with their domains."""
         described = {name: column.domain for name, column in self.columns.items()}
-        return PublicColumns.of_release(described, self.missing_spellings, publishes_each_record=True)
+        return PublicColumns.of_release(
+            described, self.missing_spellings, publishes_each_record=True, has_class=self.has_class is None
+        )
 
 
 def contents_of(result: VhdpResult) -> Contents:
@@ -87,8 +91,9 @@ def vhdp_details(result: VhdpResult) -> VhdpDetails:
             for name, domain in result.columns.items()
         },
         allocation=describe_division(allocation, result.gains),
-        label_information=describe_information(result.columns, cells, label, budgets),
+        label_information=None if label is None else describe_information(result.columns, cells, label, budgets),
         missing_spellings=allocation.agreement.records.missing_spellings,
+        has_class=False if allocation.agreement.class_ is None else None,
     )
 
 

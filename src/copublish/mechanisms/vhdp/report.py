@@ -35,6 +35,6 @@ def facts(publication: Publication) -> dict[str, Any]:
         "summaries": publication.reading.summaries(),
         "snippets": snippets(publication),
         "rule": details.allocation.rule,
-        "label": details.label_information.label,
-        "told": details.label_information.told(),
+        "label": None if details.label_information is None else details.label_information.label,
+        "told": [] if details.label_information is None else details.label_information.told(),
     }

@@ -78,7 +78,7 @@ def _noise(agreement: Agreement) -> Iterator[str]:
         if not isinstance(domain, CategoricalDomain) or name not in least:
             continue
         if not fits(agreement.mechanism_epsilon * least[name], domain.size):
-            place = "class" if name == agreement.class_.name else f"attributes.{name}"
+            place = "class" if name == agreement.class_name else f"attributes.{name}"
             yield (
                 f"{place}: its share of epsilon is too small for {domain.size:,} values: chance could not be drawn "
                 "finely enough. Put values together, write a larger weight, or raise privacy.epsilon"

@@ -20,14 +20,15 @@ def details_of(publication: Publication) -> VhdpDetails:
 def about(publication: Publication) -> About:
     """What the README of a release folder says."""
     n_records, parties = publication.records.num_rows, in_words(publication.certificate.parties)
+    about_label = ", and what it still tells about the label" if details_of(publication).label_information else ""
     return About(
         f"""This folder is a differentially private data set of {n_records:,} perturbed records, made together by
 {parties}. Each row stands for one real person, but every value in it carries noise that the
 owner of the column added before it left.""",
-        """| file | content |
+        f"""| file | content |
 | --- | --- |
 | `records.parquet`, `records.csv` | the perturbed records, in an order that follows from their values |
-| `vhdp.json` | the noise of every column, its share of the budget, and what it still tells about the label |
+| `vhdp.json` | the noise of every column, its share of the budget{about_label} |
 | `certificate.json` | the guarantee, everything that was disclosed, and every assumption |""",
         """Numbers carry discrete Laplace noise and are clipped to their bounds; categories are kept with a stated
 probability and otherwise replaced by another value. `vhdp.json` has each column's noise. A single value tells next to
@@ -41,5 +42,5 @@ def show(publication: Publication, rows: int) -> Iterator[RenderableType]:
     """What a terminal shows of a release: how columns are spread, and what they tell of the label."""
     details = details_of(publication)
     yield columns_table(publication.reading.summaries())
-    if rows:
+    if rows and details.label_information is not None:
         yield label_table(details.label_information, rows)

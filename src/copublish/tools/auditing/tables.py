@@ -76,7 +76,7 @@ class Pair:
 
 
 def corners(agreement: Agreement) -> dict[str, Values]:
-    """Records at the ends of all columns, with each class, and what is in the middle of a grid."""
+    """Records at the ends of all columns, with each class if there is one, and what is in the middle of a grid."""
     ends: dict[str, tuple[Any, ...]] = {}
     for name, domain in agreement.domains.items():
         if isinstance(domain, CategoricalDomain):
@@ -85,7 +85,7 @@ def corners(agreement: Agreement) -> dict[str, Values]:
         else:
             edges = [float(edge) for edge in domain.thresholds]
             ends[name] = (float(domain.lower), float(domain.upper), edges[0] if edges else float(domain.lower))
-    names, classes = list(ends), agreement.class_.values
+    names = list(ends)
     shapes = {
         "first values": [0] * len(names),
         "last values": [1] * len(names),
@@ -95,16 +95,22 @@ def corners(agreement: Agreement) -> dict[str, Values]:
     found = {}
     for words, places in shapes.items():
         cells = {name: ends[name][min(place, len(ends[name]) - 1)] for name, place in zip(names, places, strict=True)}
-        for label in (classes[0], classes[-1]):
+        if agreement.class_ is None:
+            found[words] = cells
+            continue
+        for label in (agreement.class_.values[0], agreement.class_.values[-1]):
             found[f"{words}, class {label}"] = {**cells, agreement.class_.name: label}
     return found
 
 
 def opposite(agreement: Agreement, record: str) -> Values:
     """The record at the other corner."""
-    known, classes = corners(agreement), agreement.class_.values
+    known = corners(agreement)
     words, _, label = record.partition(", class ")
     other = {"first values": "last values", "last values": "first values"}.get(words, "first values")
+    if agreement.class_ is None:
+        return known[other]
+    classes = agreement.class_.values
     return known[f"{other}, class {classes[-1] if label == classes[0] else classes[0]}"]
 
 
@@ -118,6 +124,8 @@ def random_record(agreement: Agreement, coins: Coins) -> Values:
             found[name] = values[word % len(values)]
         else:
             found[name] = float(domain.lower) + float(domain.upper - domain.lower) * word / 2**32
+    if agreement.class_ is None:
+        return found
     classes = agreement.class_.values
     return {**found, agreement.class_.name: classes[int(coins.words((1,))[0]) % len(classes)]}
 
@@ -142,12 +150,14 @@ def bases(agreement: Agreement, coins: Coins) -> Iterator[tuple[str, list[Values
 
 
 def few_rivals(agreement: Agreement, relation: Neighbors) -> Iterator[Pair]:
-    """Yield neighbors on which few splits compete, and a record moves some of these alone.
+    """Yield neighbors on which few splits compete, and a record moves some of these alone; none without a class.
 
     Two points of different classes lie one cell apart in some columns and several cells apart in others: splits
     between them tell all classes, any other split tells none. The record has one point's class. It lies with that
     point in the first columns, where it adds to what a split tells, and with the other point in the rest.
     """
+    if agreement.class_ is None:
+        return
     n = min(MANY_RECORDS, agreement.records.expected) // 2
     numbers = [name for name, domain in agreement.domains.items() if not isinstance(domain, CategoricalDomain)]
     label, classes = agreement.class_.name, (agreement.class_.values[0], agreement.class_.values[-1])
@@ -215,9 +225,9 @@ def invalid_records(agreement: Agreement) -> dict[str, Values]:
         found[f"{name} missing"] = {**good, name: None}
     for name in texts[:1]:
         found[f"{name} not listed"] = {**good, name: "a value that nobody listed"}
-    label = agreement.class_.name
-    found["class not listed"] = {**good, label: "a class that nobody listed"}
-    found["class missing"] = {**good, label: None}
+    if agreement.class_ is not None:
+        found["class not listed"] = {**good, agreement.class_.name: "a class that nobody listed"}
+        found["class missing"] = {**good, agreement.class_.name: None}
     if agreement.records.identifier is not None:
         found["a person listed twice"] = {**good, PERSON: f"person {len(agreement.owners) - 1}"}
     return found
@@ -267,7 +277,7 @@ def split_between_owners(
             cells = {}
             for column in agreement.columns_of(owner):
                 holders = agreement.holders(column)
-                is_spread = len(holders) > 1 and column != agreement.class_.name
+                is_spread = len(holders) > 1 and column != agreement.class_name
                 holder = holders[zlib.crc32(f"{place}/{column}".encode()) % len(holders)]
                 cells[column] = None if is_spread and holder != owner else record[column]
             rows.append({**cells, **named})

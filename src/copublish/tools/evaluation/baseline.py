@@ -40,7 +40,7 @@ class ClassTables:
     """The baseline for a table and a budget.
 
     Attributes:
-        domains: Public domain of every column, the class last.
+        domains: Public domain of every column; the last is the class, or what stands in for it.
         epsilon: The budget.
         delta: For Gaussian noise; nothing for Laplace noise.
         neighbors: What epsilon is stated for.
@@ -61,10 +61,15 @@ class ClassTables:
     total_is_public: bool
 
     @classmethod
-    def beside(cls, agreement: Agreement) -> ClassTables:
-        """The baseline with what an agreement's mechanism may spend."""
+    def beside(cls, agreement: Agreement, label: str | None = None) -> ClassTables:
+        """The baseline with what an agreement's mechanism may spend.
+
+        Args:
+            agreement: What is agreed.
+            label: The column that stands in for the class; without it the last one does.
+        """
         return cls(
-            domains=agreement.columns,
+            domains=label_last(agreement.columns, label),
             epsilon=agreement.mechanism_epsilon,
             delta=agreement.delta if agreement.uses_gaussian_noise else None,
             neighbors=agreement.privacy.neighbors,
@@ -149,6 +154,11 @@ class ClassTables:
         means = np.average([table.sum(axis=0) for table in noisy.values()], axis=0, weights=weights)
         total = max(0, round(float(means.sum()))) if public_total is None else public_total
         return consistent_counts(np.rint(means).astype(np.int64), total)
+
+
+def label_last(domains: Mapping[str, Domain], label: str | None) -> dict[str, Domain]:
+    """The columns in their order, but for the label, which is moved to the end."""
+    return {name: domains[name] for name in sorted(domains, key=lambda name: name == label)}
 
 
 def _values(domain: Domain, codes: IntArray, generator: np.random.Generator) -> NDArray[Any]:

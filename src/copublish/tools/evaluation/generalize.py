@@ -37,10 +37,10 @@ class Told:
     table: pa.Table
     changes: tuple[Change, ...]
 
-    def records_with_a_class(self, class_name: str) -> pd.DataFrame:
-        """The rows that a run would count."""
+    def counted_records(self, class_name: str | None) -> pd.DataFrame:
+        """The rows that a run would count: those with a listed class, or all where there is no class."""
         frame: pd.DataFrame = self.table.to_pandas()
-        return frame[frame[class_name].notna()].reset_index(drop=True)
+        return frame if class_name is None else frame[frame[class_name].notna()].reset_index(drop=True)
 
 
 def generalize(release: Publication | Generalization, data: Source, *, strict: bool = False) -> pa.Table:
@@ -124,7 +124,7 @@ def _convert_table(wanted: PublicColumns, opened: OpenRows, convert: Convert, nu
     absent = [name for name in domains if name not in opened.columns]
     if absent:
         raise FragmentError(None, [f"Column '{name}' is in the release but not in the data." for name in absent])
-    if class_name in opened.columns:
+    if class_name is not None and class_name in opened.columns:
         domains[class_name] = wanted.domains[class_name]
     rules = {name: wanted.rule(name) for name in domains}
     columns: dict[str, list[pa.Array]] = {name: [] for name in domains}

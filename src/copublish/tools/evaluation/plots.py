@@ -12,6 +12,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from copublish.errors import EvaluationError
+
 FORMATS = (".png", ".svg")
 STYLE: dict[Any, Any] = {"svg.hashsalt": "copublish", "svg.fonttype": "none", "font.size": 10}
 COLORS = ("#222222", "#0b5f73", "#888888")
@@ -52,8 +54,13 @@ def evaluation_figure(scores: Mapping[str, Any], trained_on: Mapping[str, str]) 
     Args:
         scores: Of an evaluation, as plain JSON values.
         trained_on: What classifiers were trained on, in words, and under which key their scores are.
+
+    Raises:
+        EvaluationError: If nothing was predicted.
     """
     rows = scores["classification"]
+    if not rows:
+        raise EvaluationError("Nothing was predicted, so there are no areas to draw. Name a column to predict.")
     shown = {what: key for what, key in trained_on.items() if rows[0][key] is not None}
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8, 1.6 + 0.7 * len(rows)), dpi=150, layout="constrained")

@@ -62,7 +62,7 @@ class Published:
 
     Attributes:
         domains: Public domain of every column.
-        target: The column that is predicted.
+        target: The column that is predicted; none if nothing is.
         cells: What classifiers are trained on, in published terms.
         weights: The column of `cells` that says how many records a row stands for; nothing if each stands for one.
         records: The published records as values of the domains.
@@ -70,19 +70,30 @@ class Published:
     """
 
     domains: Mapping[str, Domain]
-    target: str
+    target: str | None
     cells: pd.DataFrame
     weights: str | None
     records: pd.DataFrame
     cut: Generalization | None = None
 
+    @property
+    def predicted(self) -> str:
+        """The column that is predicted.
+
+        Raises:
+            EvaluationError: If nothing is.
+        """
+        if self.target is None:
+            raise EvaluationError("The release has no class, so there is no column to predict. Name one as the target.")
+        return self.target
+
     @classmethod
-    def of_records(cls, records: pd.DataFrame, domains: Mapping[str, Domain], target: str) -> Published:
+    def of_records(cls, records: pd.DataFrame, domains: Mapping[str, Domain], target: str | None) -> Published:
         """Records that hold values of the domains, synthetic or perturbed, as what is scored."""
         return cls(domains, target, as_features(domains, target, records), None, records)
 
     @classmethod
-    def of_release(cls, release: Publication, target: str) -> Published:
+    def of_release(cls, release: Publication, target: str | None) -> Published:
         """What any release published. Of generalized values its class is the target."""
         columns, cut = release.details.public_columns, release.generalization
         if cut is None:
@@ -114,7 +125,7 @@ class Published:
         return as_features(self.domains, self.target, frame)
 
 
-def as_features(domains: Mapping[str, Domain], target: str, frame: pd.DataFrame) -> pd.DataFrame:
+def as_features(domains: Mapping[str, Domain], target: str | None, frame: pd.DataFrame) -> pd.DataFrame:
     """Records as classifiers take them, so that raw and published ones are encoded alike.
 
     Categories are in agreed order, numbers as they are; of a numerical target, the interval of the agreed grid.
@@ -134,8 +145,8 @@ def _labels(domain: Domain) -> list[str]:
     return [domain.label((code, code + 1)) for code in range(domain.size)]
 
 
-def check_target(release: Publication, target: str | None) -> str:
-    """What is predicted: the class, unless another column is asked for and can be predicted.
+def check_target(release: Publication, target: str | None) -> str | None:
+    """What is predicted: the class, if there is one, unless another column is asked for and can be predicted.
 
     Raises:
         EvaluationError: If it cannot.
@@ -146,7 +157,9 @@ def check_target(release: Publication, target: str | None) -> str:
         return class_name
     if target not in columns.domains:
         raise EvaluationError(
-            f"The release has no column '{target}'. Its class is '{class_name}': use that as --target."
+            f"The release has no column '{target}'. Columns: {', '.join(map(repr, columns.domains))}."
+            if class_name is None
+            else f"The release has no column '{target}'. Its class is '{class_name}': use that as --target."
         )
     if release.generalization is not None:
         raise EvaluationError(

@@ -17,7 +17,7 @@ from copublish.release.folder import Release, making_sense_of
 from copublish.release.readme import definition_list, html_table
 from copublish.rows.changes import Change
 from copublish.rows.sources import Source
-from copublish.tools.evaluation.baseline import BASELINE, ClassTables
+from copublish.tools.evaluation.baseline import BASELINE, ClassTables, label_last
 from copublish.tools.evaluation.classification import CLASSIFIERS, ClassifierName
 from copublish.tools.evaluation.generalize import read_values
 from copublish.tools.evaluation.prediction import METRICS
@@ -64,6 +64,8 @@ class Evaluation:
         return plot
 
     def __repr__(self) -> str:
+        if not self.scores["classification"]:
+            return f"Evaluation({self.scores['release']!r}, nothing predicted)"
         best = max(self.scores["classification"], key=lambda row: row["release"]["area"])
         area = best["release"]["area"]
         return f"Evaluation({self.scores['release']!r}, largest area {area:.3f} by {best['classifier']})"
@@ -77,7 +79,7 @@ class Evaluation:
         ]
         facts = {
             "Release": self.scores["release"],
-            "Predicts": self.scores["target"],
+            "Predicts": self.scores["target"] or "nothing: the release has no class",
             "Note": self.scores["disclosure"],
         }
         headings = ("classifier", "trained on", *(metric.replace("_", " ") for metric in METRICS))
@@ -106,7 +108,8 @@ def evaluate(
         raw: The training records as they are, for what raw data give, for the trivial baseline, as the reference of
             tables and numbers, and to check published error bars.
         target: What is predicted: the release's class, or another column where records were published for any use.
-            Of a number, the interval of the agreed grid is predicted.
+            Of a number, the interval of the agreed grid is predicted. Without a class and a target nothing is
+            predicted, and how far tables and numbers are off is all that is scored.
         train_on: What the classifiers of CA are trained on: the release, or `raw` generalized as the release is but
             without noise.
         classifiers: Which ones.
@@ -133,6 +136,8 @@ def evaluate(
         trained, rules["raw training"] = _read(columns, raw, "raw training", strict=strict)
     with making_sense_of(release):
         published = Published.of_release(release, predicted)
+    # The trivial baseline has a table of every column by what is predicted: by the class, if there is one.
+    by_label = label_last(columns.domains, columns.class_name or predicted)
     scores = {
         **release.warning,
         "evaluation_format": 1,
@@ -141,7 +146,7 @@ def evaluate(
         "release_digest": release.digest(),
         "published": "generalized values" if is_generalized else "records",
         "target": predicted,
-        "target_is_interval": isinstance(columns.domains[predicted], NumericalDomain),
+        "target_is_interval": predicted is not None and isinstance(columns.domains[predicted], NumericalDomain),
         "trained_on": train_on,
         "test_records": len(tested),
         **score(
@@ -149,7 +154,7 @@ def evaluate(
             tested,
             trained,
             release=release,
-            baseline=ClassTables.beside_release(release.certificate, columns.domains),
+            baseline=None if predicted is None else ClassTables.beside_release(release.certificate, by_label),
             train_on=train_on,
             classifiers=classifiers,
             progress=progress,
@@ -166,13 +171,13 @@ def _read(
     except FragmentError as exc:
         lines = [f"The {what} data do not fit the release. Nothing was scored.", *exc.problems]
         raise EvaluationError("\n  - ".join(lines)) from None
-    if columns.class_name not in told.table.column_names:
+    if columns.class_name is not None and columns.class_name not in told.table.column_names:
         raise EvaluationError(
             f"The {what} data have no column '{columns.class_name}', the class of the release. Nothing was scored."
         )
     if not told.table.num_rows:
         raise EvaluationError(f"The {what} data have no rows. Nothing was scored.")
-    frame = told.records_with_a_class(columns.class_name)
+    frame = told.counted_records(columns.class_name)
     if not len(frame):
         raise EvaluationError(f"The {what} data have no row with a class of the release. Nothing was scored.")
     return frame, told.changes

@@ -41,6 +41,7 @@ def score(
     """All scores as plain JSON values; the same call gives the same numbers.
 
     For the records of any mechanism: `score(Published.of_records(frame, agreement.columns, target), test, train)`.
+    Where nothing is predicted no classifier is trained.
 
     Args:
         published: What was published, and which of its columns is predicted.
@@ -68,7 +69,8 @@ def score(
             for run in range(BASELINE_RUNS)
         ]
     )
-    classification = []
+    classification: list[dict[str, Any]] = []
+    classifiers = classifiers if published.target is not None else ()
     for number, classifier in enumerate(classifiers):
         progress("classifiers", number, len(classifiers))
         classification.append(classification_scores(published, test, raw, train_on, classifier, drawn))
@@ -98,7 +100,7 @@ def classification_scores(
 
     CA is the accuracy of what is published, BA that of raw data, LA that of the largest class.
     """
-    target, test_in_its_terms = published.target, published.in_its_terms(test)
+    target, test_in_its_terms = published.predicted, published.in_its_terms(test)
     cells, weights, noisy = published.cells, published.weights, True
     if train_on == "generalized" and raw is not None:
         cells, weights, noisy = published.in_its_terms(raw), None, False

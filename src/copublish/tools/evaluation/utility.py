@@ -78,7 +78,7 @@ def utility_of(
     """
     in_its_terms = published.in_its_terms(test)
     predictions = {
-        name: prediction_scores(published.cells, in_its_terms, published.target, name, published.weights)
+        name: prediction_scores(published.cells, in_its_terms, published.predicted, name, published.weights)
         for name in classifiers
     }
     covered = None if release is None else coverage(release, published, train)
@@ -94,7 +94,7 @@ def raw_utility(
     A release that is not farther from its records than other records of the same kind are could hardly be better.
     """
     plain = published.as_features(test)
-    predictions = {name: prediction_scores(published.cells, plain, published.target, name) for name in classifiers}
+    predictions = {name: prediction_scores(published.cells, plain, published.predicted, name) for name in classifiers}
     return Utility(predictions, {**distances_from(test, published.records, published), "coverage": None})
 
 

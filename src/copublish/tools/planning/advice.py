@@ -32,6 +32,7 @@ from copublish.tools.planning.trials import (
     TrialGround,
     best_refinement,
     choose_setting,
+    predicted_column,
     ranked,
     refuse_unplannable,
     try_baseline,
@@ -63,6 +64,7 @@ def plan_release(
     tried: Mapping[str, Sequence[int]] | None = None,
     runs: int = RUNS,
     classifiers: Sequence[ClassifierName] = RANKED_CLASSIFIERS,
+    target: str | None = None,
     strict: bool = False,
     progress: Progress = no_progress,
 ) -> ReleasePlan:
@@ -83,6 +85,7 @@ def plan_release(
             the agreed ones.
         runs: Releases of each setting. One does not tell what noise does.
         classifiers: What predicts. A release is ranked by the best one of them.
+        target: What is predicted where the agreement has no class; without it the last column.
         strict: Whether values of `like` that a run would change are an error.
         progress: Told about every trial.
 
@@ -94,6 +97,7 @@ def plan_release(
     """
     agreement = agreement if isinstance(agreement, Agreement) else load_agreement(agreement)
     refuse_unplannable(agreement)
+    predicted = predicted_column(agreement, target)
     variants, refused = variants_of(agreement, mechanisms)
     budgets = sorted({spell(Decimal(text)) for text in (*epsilons, str(agreement.privacy.epsilon))}, key=Decimal)
     trial_plan = _Trials(agreement, list(variants.values()), budgets, tried or {}, runs, like is None)
@@ -101,7 +105,12 @@ def plan_release(
     with_numbers = any(one.mechanism.reads_numbers for one in variants.values())
     read = None if like is None else read_like(agreement, like, strict=strict)
     new_ground = partial(
-        TrialGround, agreement, generator=generator, with_numbers=with_numbers, classifiers=classifiers
+        TrialGround,
+        agreement,
+        generator=generator,
+        with_numbers=with_numbers,
+        classifiers=classifiers,
+        target=predicted,
     )
     ground, n_like = ground_of(agreement, None if read is None else read[0], generator, new_ground)
     found = trial_plan.run(ground, progress)
@@ -111,7 +120,8 @@ def plan_release(
             "warning": WARNING,
             "agreement_warnings": list(describe(agreement).warnings),
             "release": agreement.name,
-            "target": agreement.class_.name,
+            "target": predicted,
+            "target_is_class": agreement.class_ is not None,
             "data": "made up" if like is None else "like",
             "training_records": len(ground.train),
             "test_records": len(ground.test),
@@ -192,7 +202,7 @@ class _Trials:
             "trials": [trial.described() for trial in curve],
             "baseline": [trial.described() for trial in baselines],
             "ranking": ranked(beside),
-            **self._advice(choice, chosen, beside),
+            **self._advice(ground, choice, chosen, beside),
             "secure_run": self._secure_run(chosen, len(ground.train)),
         }
 
@@ -202,7 +212,7 @@ class _Trials:
             if epsilon != self.budget:
                 yield try_setting(ground, self.agreement, replace(chosen.setting, epsilon=epsilon), self.runs)
 
-    def _advice(self, choice: Choice, chosen: Trial, beside: Sequence[Trial]) -> dict[str, Any]:
+    def _advice(self, ground: TrialGround, choice: Choice, chosen: Trial, beside: Sequence[Trial]) -> dict[str, Any]:
         limits = None if self.tuning is None else self.tuning.limits(self.agreement)
         if self.is_made_up:
             nothing: dict[str, Any] = {"recommendation": None, "can_tell": False, "as_good": [], "advice": None}
@@ -213,7 +223,7 @@ class _Trials:
             "can_tell": choice.can_tell,
             "as_good": [trial.setting.described() for trial in choice.as_good],
             "advice": None if self.tuning is None else f"{self.tuning.advice(described)} ({choice.words})",
-            "verdict": verdict(beside, self.agreement.class_.name),
+            "verdict": verdict(beside, ground.target),
             "limits": limits,
         }
 

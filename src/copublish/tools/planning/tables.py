@@ -28,7 +28,7 @@ CLASS_SPREAD = 0.6
 
 
 def read_like(agreement: Agreement, source: Source, *, strict: bool = False) -> tuple[pd.DataFrame, tuple[Change, ...]]:
-    """A public table with all attributes and the class as a run would read it, and what had to be changed for it.
+    """A public table with all agreed columns as a run would read it, and what had to be changed for it.
 
     Records without a listed class are left out: a run counts them nowhere.
 
@@ -36,22 +36,29 @@ def read_like(agreement: Agreement, source: Source, *, strict: bool = False) -> 
         EvaluationError: If the class or all rows are missing.
         FragmentError: If another column is missing or, with `strict`, has values outside its domain.
     """
-    told, class_name = read_values(PublicColumns.of_agreement(agreement), source, strict=strict), agreement.class_.name
-    if class_name not in told.table.column_names:
+    told, class_name = read_values(PublicColumns.of_agreement(agreement), source, strict=strict), agreement.class_name
+    if class_name is not None and class_name not in told.table.column_names:
         raise EvaluationError(f"The data to plan with have no column '{class_name}', the agreed class.")
-    frame = told.records_with_a_class(class_name)
+    frame = told.counted_records(class_name)
     if len(frame) < 3:
+        which = "" if class_name is None else " with a listed class"
         raise EvaluationError(
-            "The data to plan with need at least 3 rows with a listed class, to train on some and test on others."
+            f"The data to plan with need at least 3 rows{which}, to train on some and test on others."
         )
     return frame, told.changes
 
 
 def made_up_table(agreement: Agreement, n: int, generator: np.random.Generator) -> pd.DataFrame:
-    """Made-up records: values spread evenly over the domains, a class that depends on them, and chance."""
+    """Made-up records: values spread evenly over the domains, a class that depends on them, and chance.
+
+    Without a class the last attribute depends on the others.
+    """
     columns: dict[str, Any] = {}
     strength = np.zeros(n)
-    for number, (name, domain) in enumerate(agreement.domains.items()):
+    independent = list(agreement.domains.items())
+    if agreement.class_ is None:
+        last = independent.pop()[1]
+    for number, (name, domain) in enumerate(independent):
         codes = generator.integers(0, domain.size - domain.missing, n)
         # Attributes tell less and less, as in most tables; every second one in the other direction.
         strength += (-1) ** number * 0.7**number * (codes - codes.mean()) / (codes.std() or 1)
@@ -61,6 +68,10 @@ def made_up_table(agreement: Agreement, n: int, generator: np.random.Generator) 
                 MISSING_LABEL if isinstance(domain, CategoricalDomain) else np.nan
             )
     strength += CLASS_SPREAD * strength.std() * generator.normal(size=n)
+    if agreement.class_ is None:
+        places = np.argsort(np.argsort(strength)) * (last.size - last.missing) // max(n, 1)
+        columns[last.name] = _values(last, places, generator)
+        return pd.DataFrame(columns)
     classes = np.array(agreement.class_.values, dtype=object)
     # The first class is the largest: half of the records, and the others share the rest.
     edges = np.quantile(strength, np.linspace(0.5, 1, len(classes))[:-1]) if n else np.zeros(len(classes) - 1)
@@ -100,7 +111,7 @@ def as_fragments(
         kept = np.arange(n) if rows is None else np.flatnonzero(rows == number_of.get(party, -1))
         private_codes: dict[str, Codes] = {}
         private_numbers: dict[str, IntArray] = {}
-        sizes = {name: _size(agreement, name) for name in agreement.columns_of(party)}
+        sizes = {name: agreement.columns[name].size for name in agreement.columns_of(party)}
         for name, size in sizes.items():
             column = codes[name].to_numpy()
             if name in holder_of:
@@ -113,8 +124,3 @@ def as_fragments(
         own = None if agreement.records.identifier is None else identifiers.take(kept)
         found[party] = Fragment(party, len(kept), private_codes, sizes, own, private_numbers)
     return found
-
-
-def _size(agreement: Agreement, column: str) -> int:
-    domain = agreement.class_domain if column == agreement.class_.name else agreement.domains[column]
-    return domain.size

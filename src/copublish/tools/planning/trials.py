@@ -214,6 +214,25 @@ def _how_surely(differences: Sequence[Difference]) -> str:
     return "clearly" if all(one.is_clear for one in differences) else "probably"
 
 
+def predicted_column(agreement: Agreement, target: str | None = None) -> str:
+    """What a plan predicts: the class; without one the column that is named, or the last one.
+
+    Raises:
+        EvaluationError: If another column than the class is named, or none of the agreement.
+    """
+    columns = tuple(agreement.columns)
+    if target is None:
+        return columns[-1]
+    if agreement.class_ is not None and target != agreement.class_.name:
+        raise EvaluationError(
+            f"The agreement has the class '{agreement.class_.name}', which its plan predicts. Use that as --target, or "
+            "leave it out."
+        )
+    if target not in columns:
+        raise EvaluationError(f"There is no column '{target}' to predict. Columns: {', '.join(map(repr, columns))}.")
+    return target
+
+
 class TrialGround:
     """Training records as the parties would hold them, and test records; every trial runs on the same ones.
 
@@ -224,6 +243,7 @@ class TrialGround:
         generator: Spreads cells over parties, where the agreement does not say who holds them.
         with_numbers: Whether a mechanism is tried that needs numbers as such.
         classifiers: Which ones score a release.
+        target: What is predicted; without it the class.
     """
 
     def __init__(
@@ -235,28 +255,27 @@ class TrialGround:
         *,
         with_numbers: bool = False,
         classifiers: Sequence[ClassifierName] = RANKED_CLASSIFIERS,
+        target: str | None = None,
     ) -> None:
+        self.target = target or predicted_column(agreement)
         self.agreement, self.train, self.test, self._classifiers = agreement, train, test, classifiers
         self._fragments: dict[str, Fragment] = as_fragments(agreement, train, generator, with_numbers=with_numbers)
 
-    @property
-    def _target(self) -> str:
-        return self.agreement.class_.name
-
     def raw(self) -> Summary:
         """What the training records give as they are."""
-        published = Published.of_records(self.train, self.agreement.columns, self._target)
+        published = Published.of_records(self.train, self.agreement.columns, self.target)
         return Summary([raw_utility(published, self.test, classifiers=self._classifiers)], is_noisy=False)
 
     def largest_class(self) -> float:
         """The accuracy of always saying the most frequent class."""
-        return majority_accuracy(self.train, self.test, self._target)
+        published = Published.of_records(self.train, self.agreement.columns, self.target)
+        return majority_accuracy(published.cells, published.as_features(self.test), self.target)
 
     def baseline(self, agreement: Agreement, runs: int) -> Summary:
         """What the trivial baseline gives with the budget of an agreement; the same each time."""
-        tables = ClassTables.beside(agreement)
+        tables = ClassTables.beside(agreement, self.target)
         drawn = [tables.draw(self.train, np.random.default_rng(run)) for run in range(runs)]
-        published = [Published.of_records(one, self.agreement.columns, self._target) for one in drawn]
+        published = [Published.of_records(one, self.agreement.columns, self.target) for one in drawn]
         return Summary([utility_of(one, self.train, self.test, classifiers=self._classifiers) for one in published])
 
     def releases(self, agreement: Agreement, runs: int) -> list[Release]:
@@ -268,7 +287,7 @@ class TrialGround:
         return Summary(
             [
                 utility_of(
-                    Published.of_release(release, self._target),
+                    Published.of_release(release, self.target),
                     self.train,
                     self.test,
                     release=release,
