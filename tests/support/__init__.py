@@ -121,7 +121,7 @@ def repartition(mapping: dict[str, Any], partition: str, parties: int = 2) -> di
     mapping = copy.deepcopy(mapping)
     names = [f"p{number}" for number in range(parties)]
     mapping["partition"], mapping["parties"] = partition, {name: {} for name in names}
-    mapping["class"].pop("held_by", None)
+    mapping.get("class", {}).pop("held_by", None)
     for number, attribute in enumerate(mapping["attributes"].values()):
         attribute.pop("held_by", None)
         if partition == "vertical":
@@ -130,7 +130,7 @@ def repartition(mapping: dict[str, Any], partition: str, parties: int = 2) -> di
 
 
 def random_table(agreement: cp.Agreement, n: int, generator: np.random.Generator) -> pd.DataFrame:
-    """A joined table with values in the agreed domains, a class that depends on them, and shuffled identifiers."""
+    """A joined table with values in the agreed domains, shuffled identifiers, and a class that depends on the values."""
     columns: dict[str, Any] = {"id": generator.permutation(n).astype(str)}
     strength = np.zeros(n)
     for name, domain in agreement.domains.items():
@@ -141,6 +141,8 @@ def random_table(agreement: cp.Agreement, n: int, generator: np.random.Generator
         else:
             columns[name] = generator.integers(int(domain.lower), int(domain.upper) + 1, n)
             strength += columns[name] / float(domain.upper)
+    if agreement.class_ is None:
+        return pd.DataFrame(columns)
     ranks = np.argsort(np.argsort(strength + generator.normal(0, 1, n)))
     values = np.array(agreement.class_.values, dtype=object)
     columns[agreement.class_.name] = values[ranks * len(values) // max(n, 1)]
@@ -160,7 +162,7 @@ def fragment_frames(
         columns = {"id": table["id"]}
         for name in agreement.columns_of(party):
             column = table[name].astype(object)
-            is_spread = name != agreement.class_.name and len(agreement.holders(name)) > 1
+            is_spread = name != agreement.class_name and len(agreement.holders(name)) > 1
             columns[name] = column.where(owners[name] == number, None) if is_spread else column
         frame = pd.DataFrame(columns)
         for name, domain in agreement.domains.items():
