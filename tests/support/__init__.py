@@ -130,7 +130,7 @@ def repartition(mapping: dict[str, Any], partition: str, parties: int = 2) -> di
 
 
 def random_table(agreement: cp.Agreement, n: int, generator: np.random.Generator) -> pd.DataFrame:
-    """A joined table with values in the agreed domains, shuffled identifiers, and a class that depends on the values."""
+    """A joined table with values in the agreed domains, shuffled identifiers, and a class that depends on them."""
     columns: dict[str, Any] = {"id": generator.permutation(n).astype(str)}
     strength = np.zeros(n)
     for name, domain in agreement.domains.items():
