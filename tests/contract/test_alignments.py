@@ -202,7 +202,7 @@ def test_when_a_limit_is_used_up_everybody_stops_before_anything_is_reserved_or_
     with pytest.raises(BudgetExceededError) as refused:
         publish(agreement, frames, ledgers)
     assert "data set 'people' were compared with other parties' 2 times, and its owner allows 2" in str(refused.value)
-    assert "--alignments people=NUMBER" in str(refused.value)
+    assert "copublish ledger limit-alignments people=NUMBER" in str(refused.value)
     assert [(len(book.alignments()), len(book.entries())) for book in ledgers.values()] == [(2, 2)] * 2
     ledgers[short_of].limit_alignments("people", None)
     publish(agreement, frames, ledgers)

@@ -290,13 +290,13 @@ def test_verify_says_what_was_edited_and_accepting_it_is_a_decision_that_is_kept
     code, output = command("verify", ledger_file, "--format", "json")
     assert code == 5 and "Table receipts, id 1" in json.loads(output)["problems"][0]
     assert command("verify", ledger_file)[1].startswith("NO  Table receipts")
-    code, output = command(ledger_file, "--accept-edits", "a test removed a made-up receipt")
+    code, output = command("accept-edits", "a test removed a made-up receipt", "--ledger", ledger_file)
     assert code == 0, output
     assert command("verify", ledger_file)[0] == 0
     with closing(sqlite3.connect(ledger_file)) as database:
         (content,) = database.execute("SELECT content FROM chain ORDER BY position DESC LIMIT 1").fetchone()
     assert "a test removed a made-up receipt" in content
-    assert command(ledger_file, "--accept-edits", "again")[0] == 2  # there is nothing to accept
+    assert command("accept-edits", "again", "--ledger", ledger_file)[0] == 2  # there is nothing to accept
 
 
 def test_a_broken_chain_cannot_be_accepted(ledger_file: Path) -> None:
@@ -304,14 +304,14 @@ def test_a_broken_chain_cannot_be_accepted(ledger_file: Path) -> None:
         database.execute("DELETE FROM chain WHERE position = 3")
         database.commit()
     before = json.loads(command("verify", ledger_file, "--format", "json")[1])
-    code, output = command(ledger_file, "--accept-edits", "please")
+    code, output = command("accept-edits", "please", "--ledger", ledger_file)
     assert code == 5 and "is broken" in output
     assert json.loads(command("verify", ledger_file, "--format", "json")[1]) == before  # nothing was written
 
 
 @pytest.mark.parametrize("why", ["", " ", "\n"])
 def test_edits_are_not_accepted_without_a_reason(ledger_file: Path, why: str) -> None:
-    code, output = command(ledger_file, "--accept-edits", why)
+    code, output = command("accept-edits", why, "--ledger", ledger_file)
     assert code == 2 and "say why" in output
     assert command("verify", ledger_file)[0] == 5
 
@@ -331,6 +331,6 @@ def test_verify_names_edits_beside_a_receipt_that_cannot_be_read(ledger_file: Pa
 
 def test_a_ledger_that_is_called_verify_can_still_be_shown(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert command("./verify", "--limit", "people=1")[0] == 0
+    assert command("limit", "people=1", "--ledger", "verify")[0] == 0
     assert command("./verify", "--format", "json")[0] == 0
     assert command("verify", "./verify")[0] == 0

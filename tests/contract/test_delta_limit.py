@@ -135,7 +135,7 @@ def test_a_refusal_names_what_is_left_of_both_and_what_is_short(tmp_path: Path, 
         f"{needs}but epsilon 1.5 and delta 3e-06 are left for data set 'people' {short}"
     )
     assert "Nothing was measured." in str(refused.value)
-    how = f"copublish ledger {path} --limit people=EPSILON,DELTA"
+    how = f"copublish ledger limit people=EPSILON,DELTA --ledger {path}"
     assert (how in str(refused.value)) == ("delta 2e-06)" in short)
 
 

@@ -100,12 +100,14 @@ def test_an_edited_limit_names_the_data_set_and_what_to_do_and_the_way_out_works
     with pytest.raises(LedgerError) as caught:
         book.refuse_if_over("people", PRICE)
     assert not isinstance(caught.value, BudgetExceededError)
-    for words in (f"limits.{column} says of data set 'people'", "backup", "--limit people=EPSILON,DELTA --neighbors"):
+    for words in (f"limits.{column} says of data set 'people'", "backup", "limit people=EPSILON,DELTA --neighbors"):
         assert words in str(caught.value)
     book.close()
     shown = CliRunner().invoke(app, ["ledger", str(path)], catch_exceptions=True)
     assert isinstance(shown.exception, LedgerError)
-    done = CliRunner().invoke(app, ["ledger", str(path), "--limit", "people=4,1e-9", "--neighbors", "replace"])
+    done = CliRunner().invoke(
+        app, ["ledger", "limit", "people=4,1e-9", "--neighbors", "replace", "--ledger", str(path)]
+    )
     assert done.exit_code == 0, done.output
     assert Ledger(path).limit("people") == Limit(Fraction(4), "replace")
 

@@ -85,7 +85,7 @@ def test_the_next_run_is_refused_before_anybody_reserves_or_compares_until_the_o
         publish(agreement, ledgers)
     assert refused.value.exit_code == 5
     assert "Data set 'people' has been locked for 'loans' since 20" in str(refused.value)
-    assert "copublish ledger :memory: --unlock people=loans" in str(refused.value)
+    assert "copublish ledger unlock people=loans --ledger :memory:" in str(refused.value)
     assert [(len(book.entries()), len(book.alignments())) for book in ledgers.values()] == before
     assert ledgers["bank"].unlock("people", "loans")
     assert not ledgers["bank"].unlock("people", "loans")  # once
@@ -124,7 +124,7 @@ def test_a_lock_is_for_one_data_set_and_goes_with_the_certificate() -> None:
     ledger.refuse_if_locked("people", {"lab": None, "clinic": PINS["bank"]})
     with pytest.raises(LockedError, match="locked for 'loans' since"):
         ledger.refuse_if_locked("people", {"lab": None, "loans": None})
-    with pytest.raises(LockedError, match=r"locked for 'lender' \(then called 'loans'\).*--unlock people=loans"):
+    with pytest.raises(LockedError, match=r"locked for 'lender' \(then called 'loans'\).*unlock people=loans"):
         ledger.refuse_if_locked("people", {"lender": PINS["loans"]})
 
 

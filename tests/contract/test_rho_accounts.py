@@ -204,7 +204,7 @@ def test_the_sum_is_spent_to_the_last_fraction_and_no_further() -> None:
     with pytest.raises(BudgetExceededError) as refused:
         spend(ledger, pure(Fraction(1, 10**40)))
     assert "epsilon 0, rho 0 and delta 1.5625e-07 are left" in str(refused.value)
-    assert "--limit people=EPSILON,DELTA --rho-share SHARE" in str(refused.value)
+    assert "copublish ledger limit people=EPSILON,DELTA --rho-share SHARE" in str(refused.value)
 
 
 def test_pure_releases_pay_in_rho_when_epsilon_is_used_up_and_gaussian_ones_the_other_way_round() -> None:
@@ -372,39 +372,46 @@ def test_edited_accounts_stop_every_release(change: str, column: str) -> None:
 @pytest.fixture
 def cli(tmp_path: Path):
     runner = CliRunner(env={"COLUMNS": "200", "NO_COLOR": "1", "COPUBLISH_HOME": str(tmp_path)})
-    return lambda *arguments: runner.invoke(app, ["ledger", str(tmp_path / "party.db"), *map(str, arguments)])
+    file = str(tmp_path / "party.db")
+
+    def invoke(command: str = "show", *arguments: object):
+        return runner.invoke(
+            app, ["ledger", command, *map(str, arguments), *([] if command == "show" else ["--ledger"]), file]
+        )
+
+    return invoke
 
 
 def test_a_share_is_set_kept_shown_and_taken_back(cli, tmp_path: Path) -> None:
     def limit() -> Limit:
         return Ledger(tmp_path / "party.db").limit("people")
 
-    assert cli("--limit", "people=3,1e-5").exit_code == 0
+    assert cli("limit", "people=3,1e-5").exit_code == 0
     assert limit().accounts is None  # without a word everything adds up as ever
-    assert cli("--limit", "people=3,1e-5", "--rho-share", "0.5").exit_code == 0
+    assert cli("limit", "people=3,1e-5", "--rho-share", "0.5").exit_code == 0
     assert limit() == LIMIT
-    assert cli("--limit", "people=6").exit_code == 0
+    assert cli("limit", "people=6").exit_code == 0
     assert (limit().rho_share, limit().accounts.pure_epsilon) == (Fraction(1, 2), 3)
-    assert cli("--limit", "people=3").exit_code == 0
+    assert cli("limit", "people=3").exit_code == 0
     spend(Ledger(tmp_path / "party.db"), gaussian("1/100"))
-    told = json.loads(cli("--format", "json").stdout)
+    told = json.loads(cli("show", "--format", "json").stdout)
     epsilon, rho, delta = told["accounts"]["people"]
     assert (epsilon["limit"], epsilon["left"]) == ("1.5", "1.5")
     assert (rho["spent"], rho["is"]) == ("1.0e-02", "at most epsilon 1.5 at delta 9.9e-06")
     assert Fraction(delta["limit"]) <= 10 * MILLIONTH * SAMPLERS_PART
     assert told["charges"][0]["paid_from"] == "rho"
     assert "rho 1.0e-02" in cli().stdout
-    assert cli("--limit", "people=3", "--rho-share", "0").exit_code == 0
+    assert cli("limit", "people=3", "--rho-share", "0").exit_code == 0
     assert limit().accounts is None
-    assert json.loads(cli("--format", "json").stdout)["accounts"] == {}
+    assert json.loads(cli("show", "--format", "json").stdout)["accounts"] == {}
 
 
 @pytest.mark.parametrize("written", ["-0.1", "1.1", "half", "nan"])
 def test_what_is_no_share_on_the_command_line_changes_nothing(cli, tmp_path: Path, written: str) -> None:
-    assert cli("--limit", "people=3,1e-5").exit_code == 0
-    assert cli("--limit", "people=4", "--rho-share", written).exit_code == 2
+    assert cli("limit", "people=3,1e-5").exit_code == 0
+    assert cli("limit", "people=4", "--rho-share", written).exit_code == 2
     assert Ledger(tmp_path / "party.db").limit("people").epsilon == 3
-    assert cli("--limit", "people=4,0", "--rho-share", "0.5").exit_code == 2
+    assert cli("limit", "people=4,0", "--rho-share", "0.5").exit_code == 2
 
 
 def test_consent_says_what_is_paid_in_rho_and_what_is_left_before_and_after(tmp_path: Path, capsys) -> None:

@@ -61,7 +61,7 @@ def test_a_finite_limit_says_how_to_allow_what_has_no_bound_and_what_that_means(
     ledger.set_limit("people", Limit(Fraction(3), "replace"))
     with pytest.raises(BudgetExceededError) as caught:
         ledger.refuse_if_over("people", UNLIMITED)
-    assert f"copublish ledger {path} --limit people=unbounded" in str(caught.value)
+    assert f"copublish ledger limit people=unbounded --ledger {path}" in str(caught.value)
     assert "not differentially private" in str(caught.value)
     with pytest.raises(BudgetExceededError) as caught:  # another matter: the relation of the limit
         ledger.set_limit("people", Limit(Fraction(3), "add-remove"))

@@ -59,7 +59,7 @@ def test_folder_that_is_not_there_is_no_bug(folder: Path, out: str) -> None:
 
 
 def test_ledger_where_nobody_can_write_is_no_bug(folder: Path) -> None:
-    done = run("ledger", folder / "all.csv" / "mine" / "ledger.db", "--limit", "a=1", cwd=folder, code=1)
+    done = run("ledger", "limit", "a=1", "--ledger", folder / "all.csv" / "mine" / "ledger.db", cwd=folder, code=1)
     assert "all.csv" in done.stderr
     assert "bug" not in done.stderr
 

@@ -24,7 +24,11 @@ COMMANDS = (
     *("demo", "init", "merge", "check", "describe", "plan", "simulate", "run", "show", "generalize", "evaluate"),
     *("report", "ledger", "propose", "approve", "refuse", "verify", "studio", "runs"),
 )
-SUBCOMMANDS = (("ledger", "verify"), ("identity", "new"), ("identity", "show"), ("node", "status"))
+LEDGER_COMMANDS = ("show", "verify", "limit", "limit-alignments", "unlock", "forget-receipts", "accept-edits")
+SUBCOMMANDS = (
+    *(("ledger", name) for name in LEDGER_COMMANDS),
+    *(("identity", "new"), ("identity", "show"), ("node", "status")),
+)
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +138,7 @@ def test_simulate_refuses_before_it_spends(demo, tmp_path):
 def test_a_ledger_is_charged_and_refuses_the_release_that_is_too_much(demo, tmp_path):
     ledgers = [tmp_path / "bank.db", tmp_path / "loans.db"]
     for ledger in ledgers:
-        run("ledger", ledger, "--limit", "customers-2026=1.5")
+        run("ledger", "limit", "customers-2026=1.5", "--ledger", ledger)
     call = ["simulate", demo / "agreement.toml", "--data", f"bank={demo / 'bank.parquet'}"]
     call += [
         "--data",
@@ -185,8 +189,8 @@ def test_init_writes_an_example_that_runs_and_replaces_nothing(tmp_path):
 
 def test_a_party_that_cannot_pay_costs_the_others_nothing(demo, tmp_path):
     bank, loans = tmp_path / "bank.db", tmp_path / "loans.db"
-    run("ledger", bank, "--limit", "customers-2026=5")
-    run("ledger", loans, "--limit", "customers-2026=0.5")
+    run("ledger", "limit", "customers-2026=5", "--ledger", bank)
+    run("ledger", "limit", "customers-2026=0.5", "--ledger", loans)
     call = ["simulate", demo / "agreement.toml", "--data", f"bank={demo / 'bank.parquet'}"]
     call += ["--data", f"loans={demo / 'loans.csv'}", "--ledger", f"bank={bank}", "--ledger", f"loans={loans}"]
     run(*call, "--out", tmp_path / "release", code=5)
@@ -263,7 +267,7 @@ def test_node_status_says_what_is_in_the_way(tmp_path):
 
 def test_the_ledger_of_this_user_is_the_default_one(tmp_path):
     run("ledger", home=tmp_path / "home", code=2)
-    run("ledger", "--limit", "people=2", home=tmp_path / "home")
+    run("ledger", "limit", "people=2", home=tmp_path / "home")
     shown = json.loads(run("ledger", "--format", "json", home=tmp_path / "home").stdout)
     assert shown["datasets"]["people"]["left"] == "2"
     assert (tmp_path / "home").stat().st_mode & 0o077 == 0

@@ -179,11 +179,11 @@ def test_the_ledger_allows_it_only_after_somebody_gave_up_the_limit(cli, folder)
 
     dataset = cp.load_agreement("agreement.toml").dataset
     for file in ("bank.db", "loans.db"):
-        assert cli("ledger", file, "--limit", f"{dataset}=5", "--neighbors", "replace").exit_code == 0
+        assert cli("ledger", "limit", f"{dataset}=5", "--neighbors", "replace", "--ledger", file).exit_code == 0
     refused = simulate()
     assert refused.exit_code != 0 and f"{dataset}=unbounded" in " ".join(str(refused.exception).split())
     for file in ("bank.db", "loans.db"):
-        allowed = cli("ledger", file, "--limit", f"{dataset}=unbounded")
+        allowed = cli("ledger", "limit", f"{dataset}=unbounded", "--ledger", file)
         assert allowed.exit_code == 0 and "NO LIMIT" in allowed.stderr
     assert says_it_first(simulate())
     shown = json.loads(cli("ledger", "bank.db", "--format", "json").stdout)
@@ -192,14 +192,14 @@ def test_the_ledger_allows_it_only_after_somebody_gave_up_the_limit(cli, folder)
     assert shown["charges"][0]["epsilon_replace"] == shown["charges"][0]["epsilon_add_remove"] == "unbounded"
     labels = [row[0] for row in sqlite3.connect("bank.db").execute("SELECT label FROM disclosures")]
     assert labels and all("NOT PROTECTED" in label for label in labels)
-    cli("ledger", "bank.db", "--limit", f"{dataset}=1000000")
+    cli("ledger", "limit", f"{dataset}=1000000", "--ledger", "bank.db")
     assert json.loads(cli("ledger", "bank.db", "--format", "json").stdout)["datasets"][dataset]["left"] == "nothing"
     assert "no finite limit can hold any more" in str(simulate().exception)
 
 
 def test_consent_says_it_first_and_what_is_given_up(folder, cli, capsys, monkeypatch):
     agreement = cp.load_agreement("agreement.toml")
-    cli("ledger", "consent.db", "--limit", f"{agreement.dataset}=unbounded")
+    cli("ledger", "limit", f"{agreement.dataset}=unbounded", "--ledger", "consent.db")
     book = Ledger(folder / "consent.db")
     run_command._ask_consent(plan_of(agreement), book, yes=True)
     said = " ".join(capsys.readouterr().err.split())

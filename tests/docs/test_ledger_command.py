@@ -24,11 +24,18 @@ from copublish.tools.drafting.demo import write_demo
 @pytest.fixture
 def cli(tmp_path: Path):
     runner = CliRunner(env={"COLUMNS": "200", "NO_COLOR": "1", "COPUBLISH_HOME": str(tmp_path)})
-    return lambda *arguments: runner.invoke(app, ["ledger", str(tmp_path / "party.db"), *map(str, arguments)])
+    file = str(tmp_path / "party.db")
+
+    def invoke(command: str = "show", *arguments: object):
+        return runner.invoke(
+            app, ["ledger", command, *map(str, arguments), *([] if command == "show" else ["--ledger"]), file]
+        )
+
+    return invoke
 
 
-def shown(cli, *arguments: str) -> dict[str, str]:
-    done = cli("--format", "json", *arguments)
+def shown(cli, command: str = "show", *arguments: str) -> dict[str, str]:
+    done = cli(command, *arguments, "--format", "json")
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)["datasets"]["people"]
 
@@ -43,14 +50,14 @@ def test_a_limit_is_epsilon_or_epsilon_and_delta_and_what_is_not_said_stays(cli,
         (["people=unbounded"], None, "replace", None),
         (["people=4"], Fraction(4), "replace", DEFAULT_DELTA),  # what was unbounded has no delta to keep
     ):
-        assert cli("--limit", *written).exit_code == 0
+        assert cli("limit", *written).exit_code == 0
         limit = Ledger(tmp_path / "party.db").limit("people")
         assert (limit.epsilon, limit.neighbors) == (epsilon, neighbors)
         assert epsilon is None or limit.delta == delta
 
 
 def test_what_is_left_of_both_is_shown_for_people_and_machines(cli, tmp_path: Path) -> None:
-    told = shown(cli, "--limit", "people=2,1e-5")
+    told = shown(cli, "limit", "people=2,1e-5")
     assert told == {
         "limit": "2",
         "neighbors": "add-remove",
@@ -67,8 +74,8 @@ def test_what_is_left_of_both_is_shown_for_people_and_machines(cli, tmp_path: Pa
     told = shown(cli)
     assert (told["left"], told["delta_spent"], told["delta_left"]) == ("1", "3.0e-06", "7.0e-06")
     assert "7.0e-06" in cli().stdout
-    assert shown(cli, "--limit", "people=2,1e-6")["delta_left"] == "-2.0e-06"
-    told = shown(cli, "--limit", "people=unbounded")
+    assert shown(cli, "limit", "people=2,1e-6")["delta_left"] == "-2.0e-06"
+    told = shown(cli, "limit", "people=unbounded")
     assert told["delta_limit"] == told["delta_left"] == told["left"] == "unbounded"
 
 
@@ -80,9 +87,37 @@ def test_what_is_left_of_both_is_shown_for_people_and_machines(cli, tmp_path: Pa
     ],
 )
 def test_what_is_no_limit_is_refused_and_no_ledger_is_made(cli, tmp_path: Path, written: str) -> None:
-    done = cli("--limit", f"people={written}")
+    done = cli("limit", f"people={written}")
     assert done.exit_code == 2
     assert "must be" in done.stderr
+    assert not (tmp_path / "party.db").exists()
+
+
+def test_nothing_is_set_unless_all_of_it_can_be(cli, tmp_path: Path) -> None:
+    assert cli("limit", "people=3,1e-5", "others=3,0", "--rho-share", "0.5").exit_code == 2  # rho needs a delta
+    assert cli("limit", "people=3", "others=many").exit_code == 2
+    assert Ledger(tmp_path / "party.db").limited_datasets() == []
+
+
+def test_show_changes_nothing_and_takes_nothing_that_would(cli, tmp_path: Path) -> None:
+    missing = cli("show")
+    assert missing.exit_code == 2 and "copublish ledger limit DATASET=EPSILON" in " ".join(missing.stderr.split())
+    assert not (tmp_path / "party.db").exists()
+    assert cli("limit", "people=2").exit_code == 0
+    head = Ledger(tmp_path / "party.db").head()
+    for option in ("--limit", "--alignments", "--unlock", "--forget-receipts", "--accept-edits"):
+        assert cli("show", option, "people=3").exit_code == 2, option
+    assert cli("show").exit_code == 0
+    assert Ledger(tmp_path / "party.db").head() == head
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("limit-alignments", "people=2"), ("unlock", "people=lab"), ("forget-receipts", "lab"), ("accept-edits", "why")],
+    ids=" ".join,
+)
+def test_only_a_limit_makes_a_ledger(cli, tmp_path: Path, words: tuple[str, str]) -> None:
+    assert cli(*words).exit_code == 2
     assert not (tmp_path / "party.db").exists()
 
 
@@ -118,11 +153,12 @@ def recorded(ledger: Ledger, commitment: str) -> None:
 
 
 def test_comparisons_their_limit_and_lists_that_changed_are_shown(cli, tmp_path: Path) -> None:
-    shown(cli, "--limit", "people=2", "--alignments", "people=20")
+    shown(cli, "limit", "people=2")
+    shown(cli, "limit-alignments", "people=20")
     book = Ledger(tmp_path / "party.db")
     recorded(book, "a" * 64)
     recorded(book, "b" * 64)
-    told = json.loads(cli("--format", "json").stdout)
+    told = json.loads(cli("show", "--format", "json").stdout)
     assert told["alignment_limits"] == {"people": {"limit": 20, "made": 2}}
     first, second = told["alignments"]
     assert (first["with"], first["kind"], first["identifiers_at_most"]) == (["lab"], "common records", 1024)
@@ -131,31 +167,31 @@ def test_comparisons_their_limit_and_lists_that_changed_are_shown(cli, tmp_path:
     text = " ".join(cli().stdout.split())
     assert "The people of data set 'people' were compared 2 times of 20." in text
     assert "1,024" in text and "lab: first" in text and "lab: OTHER" in text
-    assert cli("--alignments", "people=unlimited").exit_code == 0
-    assert json.loads(cli("--format", "json").stdout)["alignment_limits"] == {}
+    assert cli("limit-alignments", "people=unlimited").exit_code == 0
+    assert json.loads(cli("show", "--format", "json").stdout)["alignment_limits"] == {}
 
 
 @pytest.mark.parametrize("written", ["people=-1", "people=many", "people=1.5", "people=1e3", "people=", "people=²"])
 def test_what_is_no_number_of_comparisons_is_refused(cli, tmp_path: Path, written: str) -> None:
-    assert cli("--limit", "people=2").exit_code == 0
-    assert cli("--alignments", written).exit_code == 2
+    assert cli("limit", "people=2").exit_code == 0
+    assert cli("limit-alignments", written).exit_code == 2
     assert Ledger(tmp_path / "party.db").alignment_limit("people") is None
 
 
 def test_locks_are_shown_and_opened_by_their_owner_alone(cli, tmp_path: Path) -> None:
-    assert cli("--limit", "people=2").exit_code == 0
+    assert cli("limit", "people=2").exit_code == 0
     assert "Locks" not in cli().stdout
     book = Ledger(tmp_path / "party.db")
     book.lock("people", "lab", "It put in something else.", certificate="sha256:" + "1" * 64)
-    (lock,) = json.loads(cli("--format", "json").stdout)["locks"]
+    (lock,) = json.loads(cli("show", "--format", "json").stdout)["locks"]
     assert (lock["dataset"], lock["party"], lock["unlocked_at"]) == ("people", "lab", None)
     assert "It put in something else." in " ".join(cli().stdout.split())
-    refused = cli("--unlock", "people=clinic", "--limit", "people=3")
-    assert refused.exit_code == 2
-    assert book.limit("people").epsilon == 2 and len(book.locked("people")) == 1
-    assert cli("--unlock", "people=lab").exit_code == 0
+    refused = cli("unlock", "people=lab", "others=clinic")
+    assert refused.exit_code == 2 and "data set 'others' is not locked for 'clinic'" in refused.stderr
+    assert len(book.locked("people")) == 1
+    assert cli("unlock", "people=lab").exit_code == 0
     assert book.locked("people") == []
-    assert json.loads(cli("--format", "json").stdout)["locks"][0]["unlocked_at"] is not None
+    assert json.loads(cli("show", "--format", "json").stdout)["locks"][0]["unlocked_at"] is not None
 
 
 def test_describe_shows_what_is_left_before_and_after_and_writes_nothing(tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def at_two_parties(place: Path) -> None:
         head = f"[parties.{party}]\n"
         text = text.replace(head, head + made.partition(head)[2])
     (place / "agreement.toml").write_text(text)
-    assert CliRunner().invoke(app, ["ledger", "--limit", "customers-2026=3"]).exit_code == 0
+    assert CliRunner().invoke(app, ["ledger", "limit", "customers-2026=3"]).exit_code == 0
 
 
 def test_a_command_with_an_option_that_is_not_there_is_noticed():

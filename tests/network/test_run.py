@@ -220,7 +220,7 @@ def test_a_limit_and_a_ledger_are_asked_for(tmp_path):
     (parties.home("bank") / "ledger.db").unlink()
     code, _, errors = parties.run("bank")
     assert code == 5
-    assert "--limit customers-2026=EPSILON" in " ".join(errors.split())
+    assert "ledger limit customers-2026=EPSILON" in " ".join(errors.split())
 
 
 def test_a_missing_file_or_column_is_told_before_anybody_is_waited_for(tmp_path):

@@ -86,7 +86,7 @@ def _run(folder: Path, files: dict[str, Path]) -> Path:
     processes = {}
     for party, host in hosts.items():
         note(f"{party}$ copublish identity new --name {party} --host {host}")
-        note(f"{party}$ copublish ledger --limit {dataset}={BUDGET}")
+        note(f"{party}$ copublish ledger limit {dataset}={BUDGET}")
         ledger = Ledger(folder / party / "ledger.db")
         ledger.set_limit(dataset, Limit(BUDGET, "add-remove"))
         ledger.close()

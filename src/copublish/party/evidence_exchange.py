@@ -110,7 +110,7 @@ def gather(
     if agreement.parties[party].data and not ledger.lasts:
         raise LedgerError(
             f"The ledger '{ledger.path}' is not kept, and a party that holds data has to show at the next run what it "
-            "has signed in this one. Nothing was measured. Make one in a file: copublish ledger --limit DATASET=EPSILON"
+            "has signed in this one. Nothing was measured. Make one in a file: copublish ledger limit DATASET=EPSILON"
         )
     if run is None or not is_hash(run):
         raise MeetingError("The parties drew no id for this run, and what is signed names it. Nothing was measured.")
@@ -247,7 +247,7 @@ def _refuse_ledgers_behind(gathering: Gathering, party: str, engine: SumEngine, 
                 f"On {when[:10]} party '{peer}' signed what its ledger held, and the ledger that it runs with now does "
                 "not know of it: it was restored from an old copy, edited, or is another file. Budget that it spent "
                 "may be missing there. Nothing was measured. Ask what happened; to go on with that ledger: copublish "
-                f"ledger {ledger.path} --forget-receipts {peer}"
+                f"ledger forget-receipts {peer} --ledger {ledger.path}"
             )
 
 

@@ -71,7 +71,7 @@ def price(agreement: Agreement, ledger: str | Path | None = None) -> Price:
             limit=None,
             spent="0",
             this=_shown(cost.under(relation)),
-            refusal=f"{why} Set one: copublish ledger {file} --limit {agreement.dataset}=EPSILON",
+            refusal=f"{why} Set one: copublish ledger limit {agreement.dataset}=EPSILON --ledger {file}",
         )
     book = Ledger(file)
     try:

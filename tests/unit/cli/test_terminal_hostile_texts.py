@@ -124,7 +124,7 @@ def test_scores_and_plans_print_any_text_as_it_is():
 
 @pytest.mark.parametrize("text", ["[/nope]", "[bold]x", ":smile:"])
 def test_a_ledger_shows_names_of_data_sets_as_they_are(tmp_path, text):
-    assert text in run("ledger", tmp_path / "ledger.db", "--limit", f"{text}=1").stdout
+    assert text in run("ledger", "limit", f"{text}=1", "--ledger", tmp_path / "ledger.db").stdout
 
 
 @pytest.mark.parametrize("text", HOSTILE)

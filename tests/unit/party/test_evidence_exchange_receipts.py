@@ -84,8 +84,8 @@ def test_a_ledger_that_is_behind_is_refused_by_the_other_party_before_anything_i
     assert done.exit_code == 5 and "an old copy from before that release" in done.stdout
     assert command("ledger", "verify", signers.ledger_file("bank"), "--release", folder).exit_code == 0
     # And the other party can decide to go on.
-    assert command("ledger", signers.ledger_file("bank"), "--forget-receipts", "lab").exit_code == 2
-    assert command("ledger", signers.ledger_file("bank"), "--forget-receipts", "loans").exit_code == 0
+    assert command("ledger", "forget-receipts", "lab", "--ledger", signers.ledger_file("bank")).exit_code == 2
+    assert command("ledger", "forget-receipts", "loans", "--ledger", signers.ledger_file("bank")).exit_code == 0
     signers.publish()
     assert Ledger(signers.ledger_file("bank")).edits() == []
 

@@ -167,7 +167,7 @@ class Alignments(LedgerFile):
             raise BudgetExceededError(
                 f"The people of data set '{dataset}' were compared with other parties' {made} times, and its owner "
                 f"allows {most}. Nobody was compared and nothing was measured. To allow more: copublish ledger "
-                f"{self.path} --alignments {dataset}=NUMBER"
+                f"limit-alignments {dataset}=NUMBER --ledger {self.path}"
             )
 
     def record_alignment(

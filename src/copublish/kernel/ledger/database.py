@@ -192,8 +192,8 @@ class LedgerFile:
         said = f"The ledger '{self.path}' cannot be read: what {cell.column} says of {about} is not from copublish."
         if cell.column.startswith("limits.") and cell.dataset is not None:
             return (
-                f"{said} {WHAT_TO_DO} Or state the whole limit again: copublish ledger {self.path} --limit "
-                f"{cell.dataset}=EPSILON,DELTA --neighbors RELATION"
+                f"{said} {WHAT_TO_DO} Or state the whole limit again: copublish ledger limit "
+                f"{cell.dataset}=EPSILON,DELTA --neighbors RELATION --ledger {self.path}"
             )
         return f"{said} {WHAT_TO_DO}"
 

@@ -140,7 +140,7 @@ class Ledger(Alignments, Locks, Receipts, History):
         if limit is None:
             raise BudgetExceededError(
                 f"The ledger '{self.path}' has no limit for data set '{dataset}', so nothing may be spent. "
-                f"Nothing was measured. Set one: copublish ledger {self.path} --limit {dataset}=EPSILON"
+                f"Nothing was measured. Set one: copublish ledger limit {dataset}=EPSILON --ledger {self.path}"
             )
         if why := limit.refusal(self.spent_by_account(dataset), cost, dataset=dataset, ledger=self.path):
             raise BudgetExceededError(why)
@@ -249,6 +249,6 @@ def open_existing_ledger(file: str | Path, dataset: str) -> Ledger:
     if not Path(file).exists():
         raise LedgerError(
             f"There is no ledger '{file}'. Make one by setting the most that may ever be spent on these data: "
-            f"copublish ledger {file} --limit {dataset}=EPSILON"
+            f"copublish ledger limit {dataset}=EPSILON --ledger {file}"
         )
     return Ledger(file)

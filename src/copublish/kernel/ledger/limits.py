@@ -112,7 +112,8 @@ class Limit:
             f"Release needs epsilon {_show(wanted)} and delta {_show(cost.delta)}, or rho {_show(rho)} and delta "
             f"{_show(in_rho)}. For data set '{dataset}' epsilon {_show(left.pure_epsilon)}, rho {_show(left.rho)} and "
             f"delta {_show(left.delta_for_rest)} are left in the accounts of its limit. Nothing was measured. To "
-            f"divide the limit otherwise: copublish ledger {ledger} --limit {dataset}=EPSILON,DELTA --rho-share SHARE"
+            f"divide the limit otherwise: copublish ledger limit {dataset}=EPSILON,DELTA --rho-share SHARE "
+            f"--ledger {ledger}"
         )
 
     def _why_not_finite(self, cost: Cost, dataset: str, ledger: str) -> str:
@@ -120,19 +121,20 @@ class Limit:
             return (
                 f"This release has no finite epsilon: it is not differentially private. The limit of data set "
                 f"'{dataset}' is finite. Nothing was measured. If its people are to be without that protection, for "
-                f"this release and all later ones, say so: copublish ledger {ledger} --limit {dataset}={UNBOUNDED}"
+                f"this release and all later ones, say so: copublish ledger limit {dataset}={UNBOUNDED} "
+                f"--ledger {ledger}"
             )
         return (
             f"No finite epsilon holds for this release under the relation '{self.neighbors}' of the limit of data "
-            f"set '{dataset}'. Nothing was measured. Set the limit under the other one: copublish ledger {ledger} "
-            f"--limit {dataset}=EPSILON --neighbors replace"
+            f"set '{dataset}'. Nothing was measured. Set the limit under the other one: copublish ledger limit "
+            f"{dataset}=EPSILON --neighbors replace --ledger {ledger}"
         )
 
     def _how_to_allow_delta(self, dataset: str, ledger: str) -> str:
         usual = f" Unless a limit says otherwise, it is {_show(DEFAULT_DELTA)}." if self.delta == DEFAULT_DELTA else ""
         return (
             f"{usual} To allow more delta, over all releases together, state it after epsilon: copublish ledger "
-            f"{ledger} --limit {dataset}=EPSILON,DELTA"
+            f"limit {dataset}=EPSILON,DELTA --ledger {ledger}"
         )
 
 

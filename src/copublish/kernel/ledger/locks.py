@@ -88,7 +88,7 @@ class Locks(LedgerFile):
                     raise LockedError(
                         f"Data set '{dataset}' has been locked for '{peer}'{known_as} since {lock.locked_at[:10]}: "
                         f"{lock.why} Nothing was measured. Find out what happened there. To go on with this party "
-                        f"again: copublish ledger {self.path} --unlock {dataset}={lock.peer}"
+                        f"again: copublish ledger unlock {dataset}={lock.peer} --ledger {self.path}"
                     )
 
 

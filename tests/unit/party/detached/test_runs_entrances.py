@@ -208,7 +208,7 @@ def test_a_ledger_that_is_not_there_ends_every_entrance_before_anything_is_read(
 
 
 def test_the_ledger_that_commands_show_is_the_one_that_runs_charge(bank):
-    done = CliRunner().invoke(app, ["ledger", "--limit", "others-2026=4"])
+    done = CliRunner().invoke(app, ["ledger", "limit", "others-2026=4"])
     assert done.exit_code == 0, done.output
     ledger = Ledger(bank / "identities" / "bank" / "own.db")
     assert ledger.limit("others-2026").epsilon == 4
