@@ -94,6 +94,37 @@ def test_a_plug_in_that_breaks_half_way_leaves_nothing_behind(tmp_path, monkeypa
     assert "pip install ./reproduction" in str(refused.exception)
 
 
+TAKING = """
+def register(app):
+    app.command("harmless")(lambda: print("harmless"))
+    app.command("{name}")(lambda: print("taken over"))
+"""
+
+
+@pytest.mark.parametrize("name", ["run", "ledger", "greet"])
+def test_a_plug_in_with_a_command_whose_name_is_taken_is_refused(tmp_path, name):
+    install(tmp_path, "greet", GREETING)
+    install(tmp_path, "taking", TAKING.format(name=name))
+    for arguments in ((name, "--help"), ("--help",)):
+        done = copublish(*arguments, installed=tmp_path)
+        assert done.returncode == 0 and "taken over" not in done.stdout and "harmless" not in done.stdout
+        said = " ".join(done.stderr.split())
+        assert said.startswith(
+            f"The plug-in 'taking' (taking_module:register) has commands whose names are taken: {name}. "
+            "None of its commands was added. Ask its authors for other names, or uninstall it"
+        )
+    assert copublish("greet", "Ada", installed=tmp_path).stdout == "Hello Ada\n"
+
+
+def test_the_commands_of_a_group_are_added_with_it(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    source = "import typer\ninner = typer.Typer()\ninner.command('say')(lambda: print('said'))\n"
+    (tmp_path / "grouped_module.py").write_text(source + "register = lambda app: app.add_typer(inner, name='words')\n")
+    app = typer.Typer()
+    assert add_plug_ins(app, [EntryPoint("grouped", "grouped_module:register", GROUP)]) == []
+    assert CliRunner().invoke(app, ["words", "say"]).stdout == "said\n"
+
+
 def test_help_loads_no_library_that_only_some_commands_need():
     code = (
         "import sys; from copublish.cli import main\n"

@@ -1,7 +1,7 @@
 """Commands that other distributions add, by entry points of the group `copublish.commands`.
 
-An entry point loads a function that takes the typer app and adds commands to it. A plug-in that cannot be loaded costs
-its own commands alone.
+An entry point loads a function that takes a typer app and adds commands to it. A plug-in that cannot be loaded, or has
+a command whose name is taken, loses its own commands only: nothing replaces a command of copublish.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 
 import typer
+from typer.main import get_group
 
+from copublish.cli.commands import COMMANDS, PLUG_INS, in_panel
 from copublish.errors import CopublishError, plain_text
 
 GROUP = "copublish.commands"
@@ -29,22 +31,34 @@ def add_plug_ins(app: typer.Typer, found: Iterable[EntryPoint] | None = None) ->
         found: The entry points; those that are installed, unless given.
 
     Returns:
-        A sentence about each plug-in that could not be loaded.
+        A message about each plug-in whose commands were not added.
     """
     problems = []
+    taken = set(COMMANDS)
     for entry_point in entry_points(group=GROUP) if found is None else found:
-        commands, groups = len(app.registered_commands), len(app.registered_groups)
+        plug_in = f"The plug-in '{entry_point.name}' ({entry_point.value})"
+        added = typer.Typer()
         try:
-            entry_point.load()(app)
+            with in_panel(added, PLUG_INS):
+                entry_point.load()(added)
+            names = list(get_group(added).commands)
         except Exception as exc:  # somebody else's code: whatever it raises, our own commands have to work
-            del app.registered_commands[commands:], app.registered_groups[groups:]
+            said = f"could not be loaded, so its commands are missing. {type(exc).__name__}: {plain_text(exc)}"
+            problems.append(f"{plug_in} {said}")
+            continue
+        if refused := [name for name in names if name in taken]:
             problems.append(
-                f"The plug-in '{entry_point.name}' ({entry_point.value}) could not be loaded, so its commands are "
-                f"missing. {type(exc).__name__}: {plain_text(exc)}"
+                f"{plug_in} has commands whose names are taken: {', '.join(plain_text(name) for name in refused)}. "
+                "None of its commands was added. Ask its authors for other names, or uninstall it or the other "
+                "plug-in that has them."
             )
+            continue
+        taken.update(names)
+        app.registered_commands += added.registered_commands
+        app.registered_groups += added.registered_groups
     if REPRODUCE not in {command.name for command in app.registered_commands}:
         anything = {"allow_extra_args": True, "ignore_unknown_options": True}
-        app.command(REPRODUCE, context_settings=anything)(_reproduce_is_missing)
+        app.command(REPRODUCE, context_settings=anything, rich_help_panel=PLUG_INS)(_reproduce_is_missing)
     return problems
 
 
