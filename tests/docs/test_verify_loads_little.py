@@ -76,7 +76,7 @@ def test_a_signed_release_is_verified_by_few_modules(folder: Path, code: str) ->
     [
         ("import copublish.release.folder", {"pyarrow", "copublish.mechanisms"}),
         ("import copublish.engines.ideal", {"copublish.engines"}),
-        ("from copublish import Ledger", {"copublish.kernel.ledger"}),
+        ("import copublish.kernel.ledger.ledger", {"copublish.kernel.ledger"}),
     ],
 )
 def test_an_import_too_many_is_noticed(folder: Path, planted: str, named: set[str]) -> None:

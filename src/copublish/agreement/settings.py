@@ -166,13 +166,13 @@ def register_settings(settings: type[MechanismSettings]) -> None:
 
 def known_settings() -> Mapping[str, type[MechanismSettings]]:
     """The settings of every mechanism, by every name it has."""
-    importlib.import_module(REGISTRY)
+    importlib.import_module(REGISTRY).load_plug_ins()
     return _known
 
 
 def names_of_mechanisms() -> str:
-    """The known names, in quotes."""
-    return _listed(known_settings())
+    """The known names, in quotes, and why plug-ins with others are missing."""
+    return ". ".join([_listed(known_settings()), *importlib.import_module(REGISTRY).load_plug_ins()])
 
 
 def drawing_mechanisms(partition: Partition) -> str:

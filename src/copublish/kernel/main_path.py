@@ -93,7 +93,7 @@ def publish_release(
             engine=engine.name,
             secrecy=engine.secrecy,
             engine_assumptions=engine.assumptions,
-            software=software_versions(),
+            software=software_versions(agreement),
             publication_date=_agreed_date(engine),
             public_total=table.public_total,
             class_disagreement=measured_disagreement(agreement, gate.opened),

@@ -1,15 +1,21 @@
 """The one list of mechanisms. Nothing has a default: an unknown name is an error everywhere.
 
-A mechanism of another package is let in by `register`, before an agreement that names it is read.
+Another distribution brings a mechanism by an entry point of the group `copublish.mechanisms`, which names its class. It
+is loaded before the list is first read, in every process of a party. A plug-in that cannot be loaded or registered
+costs only its own mechanism; a warning and the message about an unknown name say why it is missing. `register` does the
+same by hand.
 """
 
 from __future__ import annotations
 
+import logging
+import threading
+from importlib.metadata import entry_points
 from typing import Any
 
 from copublish.agreement.model import Agreement
 from copublish.agreement.settings import MechanismSettings, contradictions, names_of_mechanisms, register_settings
-from copublish.errors import AgreementError
+from copublish.errors import AgreementError, plain_text
 from copublish.mechanisms.base import FILES_OF_EVERY_RELEASE, Mechanism, Plan
 from copublish.mechanisms.copula import Copula
 from copublish.mechanisms.hpdp import Hpdp
@@ -23,6 +29,15 @@ AnyMechanism = Mechanism[Any, Any, Any]
 
 FIRST_CHOICE = "specialization"
 """What the agreement that `copublish init` writes asks for."""
+
+GROUP = "copublish.mechanisms"
+"""Entry points of this group name a class of `Mechanism`."""
+
+LONGEST_REASON = 600
+"""Characters of what a plug-in raised that are shown."""
+
+SHIPPED: tuple[AnyMechanism, ...] = (Specialization(), Marginals(), Copula(), Hpdp(), Vhdp(), IdpIr())
+"""The mechanisms that come with copublish."""
 
 _by_name: dict[str, AnyMechanism] = {}
 
@@ -45,13 +60,60 @@ def register(mechanism: AnyMechanism) -> None:
     names = settings.names()
     for name in names:
         if name in _by_name and type(_by_name[name]) is not type(mechanism):
-            raise ValueError(f"there is a mechanism '{name}' already")
+            taken_by = f"{type(_by_name[name]).__module__}.{type(_by_name[name]).__qualname__}"
+            raise ValueError(
+                f"there is a mechanism '{name}' already, {taken_by}. Annotate the field 'name' of "
+                f"{settings.__name__} with another name"
+            )
     _by_name.update({name: mechanism for name in names if name not in _by_name})
     register_settings(mechanism.settings)
 
 
+class _PlugIns:
+    """Mechanisms of other distributions, loaded once."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()  # a plug-in may read the list while it is loaded
+        self._are_loaded = False
+        self.problems: list[str] = []
+
+    def load(self) -> None:
+        """Register the mechanism of every installed plug-in; keep a sentence about each that cannot be."""
+        with self._lock:
+            if self._are_loaded:
+                return
+            self._are_loaded = True
+            for entry_point in sorted(entry_points(group=GROUP)):
+                try:
+                    mechanism = entry_point.load()()
+                    if not isinstance(mechanism, Mechanism):
+                        raise TypeError("it is no class of copublish.mechanisms.base.Mechanism")
+                    register(mechanism)
+                except Exception as exc:  # somebody else's code: whatever it raises, other mechanisms have to work
+                    problem = (
+                        f"The plug-in '{entry_point.name}' ({entry_point.value}) could not be loaded, so its mechanism "
+                        f"is missing. {type(exc).__name__}: {plain_text(exc, LONGEST_REASON)}"
+                    )
+                    self.problems.append(problem)
+                    logging.getLogger(__name__).warning("%s", problem)
+
+
+_plug_ins = _PlugIns()
+
+
+def load_plug_ins() -> list[str]:
+    """Load the mechanisms of other distributions, if that was not done before.
+
+    Returns:
+        A sentence about each plug-in that could not be loaded or registered.
+    """
+    _plug_ins.load()
+    return list(_plug_ins.problems)
+
+
 def mechanisms() -> tuple[AnyMechanism, ...]:
     """Every mechanism, once."""
+    load_plug_ins()
     return tuple(dict.fromkeys(_by_name.values()))
 
 
@@ -66,6 +128,7 @@ def mechanism_named(name: str) -> AnyMechanism:
     Raises:
         AgreementError: If there is none, with the known names.
     """
+    load_plug_ins()
     if name not in _by_name:
         raise AgreementError("The agreement", [f"mechanism.name: {name!r} is not one of {names_of_mechanisms()}"])
     return _by_name[name]
@@ -92,5 +155,5 @@ def plan_of(agreement: Agreement) -> Plan[Any]:
     return counts_disagreement_first(plan)
 
 
-for _mechanism in (Specialization(), Marginals(), Copula(), Hpdp(), Vhdp(), IdpIr()):
+for _mechanism in SHIPPED:
     register(_mechanism)

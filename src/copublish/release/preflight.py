@@ -16,7 +16,7 @@ from copublish.kernel.ledger.ledger import Ledger
 from copublish.kernel.protocol.table import PROTOCOL
 from copublish.kernel.records.comparison import compares_identifiers
 from copublish.mechanisms.base import Plan
-from copublish.mechanisms.registry import mechanisms, plan_of
+from copublish.mechanisms.registry import SHIPPED, mechanism_of, plan_of
 from copublish.release.folder import refuse_unwritable
 from copublish.rows.reading import check_columns
 from copublish.rows.sources import Source
@@ -94,15 +94,24 @@ def _package_versions() -> dict[str, str]:
     return {**found, "spu": secure_engine_version()}
 
 
-def software_versions() -> dict[str, str]:
-    """The versions that a release depends on, for the certificate and for parties to compare."""
-    return {**_package_versions(), "mechanism": ", ".join(f"{known.name} {known.version}" for known in mechanisms())}
+def software_versions(agreement: Agreement) -> dict[str, str]:
+    """The versions that a release depends on, for the certificate and for parties to compare.
+
+    Of the mechanisms of other distributions only the agreed one counts, whatever else a party has installed.
+    """
+    relevant = dict.fromkeys((*SHIPPED, mechanism_of(agreement)))
+    return {**_package_versions(), "mechanism": ", ".join(f"{known.name} {known.version}" for known in relevant)}
 
 
 def facts_of(agreement: Agreement) -> dict[str, str]:
     """What has to be the same at all parties: every part of the agreement, versions, and how they compute together."""
     agreed = {f"agreement: {part}": hash_ for part, hash_ in agreement.parts().items()}
-    return {**agreed, **software_versions(), "protocol": str(PROTOCOL), "certificate format": str(CERTIFICATE_FORMAT)}
+    return {
+        **agreed,
+        **software_versions(agreement),
+        "protocol": str(PROTOCOL),
+        "certificate format": str(CERTIFICATE_FORMAT),
+    }
 
 
 def differences(here: Mapping[str, str], there: Mapping[str, str]) -> str | None:

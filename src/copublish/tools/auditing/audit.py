@@ -131,7 +131,7 @@ def audit(
     return Audit(
         agreement.name,
         agreement.hash,
-        software_versions(),
+        software_versions(agreement),
         datetime.now(UTC).date().isoformat(),
         agreement.privacy.neighbors,
         tuple(n for n in numbers if n.kind == "view"),
